@@ -1,4 +1,4 @@
-# compose.yaml builds and starts it, with all that it need not do taken away from it; README.md says how.
+# compose.yaml builds and starts it, with all that it need not do taken away from it; docs/deploying.md says how.
 #
 # The image offers the samples and opens trace logs. COMPILEBOARD_ALLOW_CODE=1 lets code run in it, for those who open the address
 # with the token that its log shows.

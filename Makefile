@@ -1,7 +1,7 @@
 # `make help` lists what there is.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run setup test test-fast matrix image package check format constraints audit bench record screens docs
+.PHONY: help run setup test test-fast matrix image package check format constraints audit bench record screens docs site
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -11,7 +11,12 @@ DEVELOPMENT := $(VENV)/.requirements-dev
 PARALLEL := --numprocesses logical --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 # It looks at deno.json, and asks no server: neither for a newer deno nor for a package.
 DENO := DENO_NO_UPDATE_CHECK=1 $(VENV)/bin/deno
+CLANG_FORMAT := $(VENV)/bin/clang-format
+CXX_FILES := $(wildcard core/accelerator/runtime/*.cpp core/accelerator/runtime/*.h core/accelerator/runtime/*/*.cpp)
+# The extension module and the fuzzers need headers that not every machine has.
+CXX_CHECK := -fsyntax-only -std=gnu++17 -pthread -fopenmp -Wall -Wextra -Wshadow -Wconversion -Werror
 AUDIT := .audit/.requirements
+SITE := .site-tools/.requirements
 INSTALL := $(PYTHON) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 SUITABLE := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
 HAS_HEADERS := import os, sys, sysconfig; sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))
@@ -41,19 +46,22 @@ image: $(DEVELOPMENT)  ## Carry the Dockerfile out in a bare Debian, then run it
 package: $(DEVELOPMENT)  ## Package a model by AOTInductor, and build and run the program in C++ (minutes)
 	$(PYTHON) -m pytest -m package -n0 $(ARGS)
 
-check: $(DEVELOPMENT)  ## Check format, lint and types, of Python and of JavaScript
+check: $(DEVELOPMENT)  ## Check format, lint and types, of Python, JavaScript and C++
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m mypy
 	$(DENO) fmt --check
 	$(DENO) lint
 	$(DENO) check benchmarks pages tests
+	$(CLANG_FORMAT) --dry-run --Werror $(CXX_FILES)
+	$${CXX:-g++} $(CXX_CHECK) core/accelerator/runtime/*.cpp
 
 format: $(DEVELOPMENT)  ## Format the code, and fix what the linters can
 	$(PYTHON) -m ruff check --fix .
 	$(PYTHON) -m ruff format .
 	$(DENO) lint --fix
 	$(DENO) fmt
+	$(CLANG_FORMAT) -i $(CXX_FILES)
 
 constraints: $(DEVELOPMENT)  ## Pin all that the requirements bring again, with their newest versions (needs python3.11)
 	$(PYTHON) -m tests.supply.constraints
@@ -77,7 +85,11 @@ docs: $(DEVELOPMENT)  ## Write the tables of docs/ and the browser's types again
 	$(PYTHON) -m docs.make.targets
 	$(PYTHON) -m docs.make.options
 	$(PYTHON) -m docs.make.limits
+	$(PYTHON) -m docs.make.architecture
 	$(PYTHON) -m docs.make.wire_types
+
+site: $(SITE)  ## Build the documents as a site with search, in .site
+	.site-tools/bin/python -m mkdocs build --strict
 
 $(PYTHON):
 	@for python in python3.13 python3.12 python3.11 python3; do \
@@ -105,4 +117,9 @@ $(DEVELOPMENT): requirements-dev.txt constraints-dev.txt $(RUNTIME)
 $(AUDIT): requirements-audit.txt | $(PYTHON)
 	$(PYTHON) -m venv .audit
 	.audit/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-audit.txt
+	@touch $@
+
+$(SITE): requirements-docs.txt | $(PYTHON)
+	$(PYTHON) -m venv .site-tools
+	.site-tools/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.txt
 	@touch $@

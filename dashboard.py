@@ -40,7 +40,7 @@ HEADERS = {
 
 
 class SecurityHeaders:
-    """Adds to every response what Streamlit leaves out; as plain ASGI, since it must not buffer."""
+    """Middleware that adds the security headers that Streamlit leaves out. Plain ASGI, since it must not buffer."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

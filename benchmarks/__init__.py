@@ -1,1 +1,1 @@
-"""What Compileboard promises in seconds and bytes, measured: `make bench`."""
+"""Benchmarks of Compileboard's promises in seconds and bytes: `make bench`."""

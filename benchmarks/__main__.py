@@ -41,7 +41,7 @@ BENCHMARKS = {
 
 
 def main() -> int:
-    """Run and print; the exit code is 2 if a name is unknown. A missed aim is told in the table."""
+    """Run and print; the exit code is 2 if a name is unknown. The table reports a missed aim."""
     names = sys.argv[1:] or list(BENCHMARKS)
     unknown = [name for name in names if name not in BENCHMARKS]
     if unknown:

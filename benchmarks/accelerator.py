@@ -1,8 +1,8 @@
-"""The accelerator's runtime beside torch and Inductor: whole calls by the thread's CPU time, on one thread.
+"""The accelerator's runtime compared with torch and Inductor: whole calls by the thread's CPU time, on one thread.
 
 A whole call is what a caller waits for: Python, the ABI, the memory of the results, and the runtime. Both sides are
-timed in turn, in an order by lot, until the interval of their ratio is narrow. CPU time does not count what other
-processes do meanwhile. The arena is that of the program of a transformer block, over the sum of its temporaries.
+timed alternately, in random order, until the interval of their ratio is narrow. CPU time does not count other
+processes. The arena is that of a transformer block's program, over the sum of its temporaries.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def main() -> None:
 
 
 def _sides(function: Callable[..., Any], inputs: Sequence[Any]) -> dict[str, Any]:
-    """Intervals of torch's and of Inductor's time over that of the segment, and microseconds of its calls."""
+    """Return the intervals of torch's and of Inductor's time over the segment's, and microseconds of its calls."""
     import torch
 
     segment = segment_of(function, *inputs)
@@ -88,7 +88,7 @@ def _sides(function: Callable[..., Any], inputs: Sequence[Any]) -> dict[str, Any
 
 
 def _ratio(theirs: Callable[[], Any], ours: Callable[[], Any]) -> tuple[float, float, float]:
-    """Low, middle and high of their CPU time over ours."""
+    """Return low, middle and high of their CPU time over ours."""
     from core.analysis.interval import median_ratio
     from core.worker.measuring.pairs import TimedSide, in_turn
 
@@ -100,9 +100,9 @@ def _ratio(theirs: Callable[[], Any], ours: Callable[[], Any]) -> tuple[float, f
 
 
 def segment_of(function: Callable[..., Any], *inputs: Any, passes: int | None = None) -> Any:
-    """A function as one segment of the accelerator, with all passes unless some are named.
+    """Return a function as one segment of the accelerator, with all passes unless some are named.
 
-    Its attribute `order` tells which of the function's inputs each of its own is.
+    Its attribute `order` maps its inputs to the function's inputs.
     """
     from torch._decomp import core_aten_decompositions
     from torch.fx.experimental.proxy_tensor import make_fx
@@ -125,8 +125,10 @@ def segment_of(function: Callable[..., Any], *inputs: Any, passes: int | None = 
 
 
 def _block() -> tuple[list[float], list[float], list[float]]:
-    """Of a transformer block's program: milliseconds of loading it, its arena over its temporaries, and its time when
-    C++ starts it over that when Python does, in turn.
+    """Measure the program of a transformer block.
+
+    Returns milliseconds of loading it, its arena over its temporaries, and its time started from C++ over that from
+    Python, both run alternately.
     """
     import torch
 
@@ -149,7 +151,7 @@ def _block() -> tuple[list[float], list[float], list[float]]:
 
 
 def _run_s(segment: Any, inputs: Sequence[Any]) -> float:
-    """The median of the runtime's own seconds, started by Python."""
+    """Return the median of the runtime's own seconds, started from Python."""
     seconds: list[float] = []
     for _ in range(RUNS):
         before = segment.crossings.runtime_s
@@ -159,7 +161,7 @@ def _run_s(segment: Any, inputs: Sequence[Any]) -> float:
 
 
 def _cb_run(directory: Path, compiled: Any, inputs: Sequence[Any]) -> Callable[[], float]:
-    """What starts the same program in C++, and returns the median of the runtime's own seconds."""
+    """Return a function that runs the same program in C++ and returns the median of the runtime's own seconds."""
     from core.accelerator import build
 
     (directory / "block.cbp").write_bytes(compiled.file)

@@ -1,11 +1,11 @@
-"""From the click in the dashboard to the verdict, over a fresh `TORCH_TRACE=… python script.py` plus `tlparse`.
+"""Time from the click in the dashboard to the verdict, over a fresh `TORCH_TRACE=… python script.py` plus `tlparse`.
 
-Same model, same calls: one eager, one compiled, then eager and compiled in turn for the 1.5 s in which a run measures.
-The verdict stands once the results are compared; the measured numbers fill in later, and when is told, too. So is the
-script's time without its measuring. Nothing else runs while one of the two is timed.
-Both have compiled C++ objects in the cache; the FX graph and AOTAutograd caches are off in both, since the second log
-would otherwise hold no story. The server is warm: its fork server has imported torch, as it has for every run but the
-first.
+Both run the same model with the same calls: one eager, one compiled, then eager and compiled alternately for the 1.5 s
+in which a run measures. The verdict is final once the results are compared. The measured numbers fill in later; their
+time is reported too, and so is the script's time without its measuring. Nothing else runs while one of the two is
+timed. Both have compiled C++ objects in the cache. The FX graph and AOTAutograd caches are off in both, since a second
+log would otherwise hold no compilation. The server is warm: its fork server has imported torch, as it has for every run
+but the first.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ with torch.no_grad():
 
 
 def measure() -> list[Result]:
-    """Alternate the two ways, after each was gone once to fill the cache."""
+    """Alternate the click and the script, after each ran once to fill the cache."""
     with temporary_home() as home, dashboard(home) as server, browser_page() as page:
         page.goto(server.url)
         with tempfile.TemporaryDirectory() as folder:
@@ -66,7 +66,9 @@ def measure() -> list[Result]:
 
 
 def results(pairs: list[tuple[tuple[float, float], tuple[float, float]]]) -> list[Result]:
-    """Of each pair: seconds to the verdict and to the numbers, and those of the script and of tlparse."""
+    """Return the results of the pairs: seconds to the verdict and to the numbers, and those of the script and of
+    tlparse.
+    """
     both = [script + parse for _, (script, parse) in pairs]
     verdicts, numbers = [verdict for (verdict, _), _ in pairs], [number for (_, number), _ in pairs]
     unmeasured = [seconds - MEASURING_S for seconds in both]
@@ -86,7 +88,7 @@ def _over(some: list[float], others: list[float]) -> list[float]:
 
 
 def by_click(page: Page) -> tuple[float, float]:
-    """Seconds from the click on the sample's button to the verdict, and to the end of the measuring."""
+    """Return the seconds from the click on the sample's button to the verdict, and to the end of the measuring."""
     page.get_by_role("link", name="New run").first.click()
     button = page.locator(f".st-key-compile-{NAME} button")
     button.wait_for()
@@ -102,7 +104,7 @@ def by_click(page: Page) -> tuple[float, float]:
 
 
 def by_script(folder: Path) -> tuple[float, float]:
-    """Seconds of the script in a process of its own, and of tlparse over its log."""
+    """Return the seconds of the script in its own process, and of tlparse over its log."""
     folder.mkdir()
     shutil.copy(sample(NAME).path, folder / "model.py")
     (folder / "script.py").write_text(SCRIPT.replace("MEASURING_S", str(MEASURING_S)), encoding="utf-8")

@@ -1,15 +1,15 @@
-"""Two pages of Streamlit with a title each: what a page switch takes that has nothing to do."""
+"""Two pages of Streamlit with only a title each: the cost of an empty page switch."""
 
 import streamlit as st
 
 
 def first() -> None:
-    """One of them."""
+    """Draw the first page."""
     st.title("First")
 
 
 def second() -> None:
-    """The other."""
+    """Draw the second page."""
     st.title("Second")
 
 

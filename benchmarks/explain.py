@@ -1,10 +1,9 @@
-"""python -m benchmarks.explain [SAMPLE | FILE …]: what the pages count beside what `torch._dynamo.explain` says.
+"""python -m benchmarks.explain [SAMPLE | FILE …]: the pages' counts compared with `torch._dynamo.explain`.
 
-`explain` is asked in a process that knows nothing of Compileboard, of the first call of each model; all samples without
-names. It counts one break less than graphs, whatever happened between them; the pages count the places where Dynamo
-stopped, so that its list of reasons is compared, by place. It names only breaks that ended a graph with ops; and lines
-at which Dynamo steps over one bytecode (`step_unsupported`), whose break torch's log names elsewhere, and which are
-left out here.
+`explain` runs in a process without Compileboard, on the first call of each model; by default on all samples. It counts
+one break less than graphs, whatever happened between them. The pages count the places where Dynamo stopped, so its list
+of reasons is compared by place. It names only breaks that ended a graph with ops. It also names lines where Dynamo
+steps over one bytecode (`step_unsupported`), whose break torch's log names elsewhere; they are left out here.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ json.dump({"graphs": found.graph_count, "ops": found.op_count, "breaks": sorted(
 
 
 def main() -> int:
-    """Print the table; the exit code says whether anything differs."""
+    """Print the table; the exit code is 1 if anything differs."""
     names = sys.argv[1:] or [item.name for item in samples()]
     different = 0
     print("| model | number | shown | torch._dynamo.explain | |\n|---|---|---|---|---|")
@@ -68,7 +67,7 @@ def main() -> int:
 
 
 def rows(runner: Runner, path: Path, folder: Path) -> Iterator[Row]:
-    """Graphs, ops and places of breaks of one model's first call."""
+    """Return graphs, ops and places of breaks of one model's first call."""
     first = folder / f"first_{path.stem}.py"
     first.write_text(FIRST_CALL.format(folder=str(path.parent), path=str(path)), encoding="utf-8")
     job = CompileJob(Model("file", str(first)), compile=CompileOptions(backend="eager"), training=False, measure=False)
@@ -82,22 +81,22 @@ def rows(runner: Runner, path: Path, folder: Path) -> Iterator[Row]:
 
 
 def stacks(report: Report) -> list[set[str]]:
-    """The lines of each break: where Dynamo stopped, and the calls around it, of which `explain` names one."""
+    """Return the lines of each break: the place where Dynamo stopped, and its callers; `explain` names one of them."""
     return [{f"{place.file}:{place.line}" for place in (item.place, *item.stack)} for item in report.graph_breaks]
 
 
 def dynamo_graphs(report: Report) -> list[Any]:
-    """What Dynamo gave to the backend, one a compilation that has a graph."""
+    """Return Dynamo's output graphs, one for each compilation that has a graph."""
     return [graph for one in report.compilations if (graph := one.graph("dynamo_output_graph")) is not None]
 
 
 def ops(graph: Any) -> int:
-    """Calls of functions in a graph, which alone `explain` counts as ops."""
+    """Count the function calls in a graph; `explain` counts only these as ops."""
     return int(graph.ops.get("call_function", 0))
 
 
 def explained(path: Path) -> dict[str, Any]:
-    """The answer of a process that has torch alone."""
+    """Return the result of a process with torch alone."""
     done = subprocess.run(
         [sys.executable, "-c", ASK, str(path)],
         cwd=PROJECT.parent,

@@ -1,6 +1,7 @@
-"""How long the server's health takes while 8 MB go into each text field of each page: by its owner, and as a guest may.
+"""The health of the server while 8 MB go into each text field of each page: the owner's fields, and a guest's.
 
-The health is asked every 50 ms. Beside each page's slowest answer is the one while the page is drawn without a flood.
+The health is requested every 50 ms. Each page's slowest answer is reported beside the slowest one while the page is
+drawn without a flood.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ CODES = ("x = 1\n", "f(1, 2)\n", "# a comment\n", *BAITS)
 
 @dataclass(frozen=True, slots=True)
 class Flooded:
-    """One page: its text fields, and the slowest health in seconds without a flood and with one."""
+    """A page: its text fields, and the slowest health answer in seconds without a flood and with one."""
 
     path: str
     fields: int
@@ -50,7 +51,7 @@ def measure() -> list[Result]:
 def flood(home: Path, most_bytes: int, headers: dict[str, str], code: str) -> list[Flooded]:
     """Start a server, and send so much text into each field of each page."""
     run = add_scenario(home, "transformer_block")
-    own = add_run(home, "own-code", None, job=own_code()).id
+    own = add_run(home, "own", None, job=own_code()).id
     with serving(home, COMPILEBOARD_ALLOW_CODE=code) as server, talking(server, **headers) as visitor:
         pages = list(pages_of(visitor, run))
         if code == "1":
@@ -59,13 +60,13 @@ def flood(home: Path, most_bytes: int, headers: dict[str, str], code: str) -> li
 
 
 def own_code() -> dict[str, object]:
-    """A job of pasted code with a pasted backend, so that New run shows both editors."""
+    """Return a job of pasted code with a pasted backend, so that New run shows both editors."""
     backend = {"backend": "mine", "backend_code": "def mine(graph, inputs):\n    return graph\n"}
     return {"model": {"kind": "code", "value": "model = abs\ninputs = (1,)\n"}, "compile": backend}
 
 
 def flood_page(server: Server, visitor: Visitor, path: str, query: str, script: str, most_bytes: int) -> Flooded:
-    """The slowest health of one page; each text is cleared before the next."""
+    """Return the slowest health answer of one page; each text is cleared before the next."""
     visitor.page(query, page_script_hash=script)
     with Health(server) as quiet:
         drawn = visitor.page(query, page_script_hash=script)
@@ -82,7 +83,7 @@ def flood_page(server: Server, visitor: Visitor, path: str, query: str, script: 
 
 
 def floods(drawn: list[Element], most_bytes: int) -> Iterator[tuple[WidgetState, str]]:
-    """Each field with each text, and a name for both."""
+    """Return each field with each text, and a name for both."""
     for field in ids(drawn, FIELDS):
         for bait in BAITS:
             yield typed(field, "f32[1]" + bait * (most_bytes // len(bait.encode()))), f"{field[40:70]} {bait!r}"
@@ -94,7 +95,7 @@ def floods(drawn: list[Element], most_bytes: int) -> Iterator[tuple[WidgetState,
 
 
 def results(who: str, pages: list[Flooded]) -> list[Result]:
-    """A line for each page that has a field."""
+    """Return one result for each page that has a field."""
     return [
         Result(
             f"{who}: {page.path}, {page.fields} fields",

@@ -1,8 +1,9 @@
-"""Programs of the accelerator, damaged in ways that know their file: `python -m benchmarks.fuzz`, for ten minutes.
+"""Fuzzer of the accelerator's programs, damaged in ways that fit the file format: `python -m benchmarks.fuzz`, ten
+minutes.
 
 `python -m benchmarks.fuzz [SECONDS]` builds `cb_fuzz` with cmake, under the sanitizers of memory and undefined
-behaviour, by clang with libFuzzer where there is one, and starts it with programs of each kernel. It ends with the
-number of executions, or with what crashed and the file that did it.
+behaviour, with clang and libFuzzer if available, and starts it with programs of each kernel. It ends with the number of
+executions, or with the crash and its file.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +42,13 @@ MOST_MEMORY_MB = 2_048
 
 
 def main() -> int:
-    """Build, make a corpus, run; the exit code is the fuzzer's."""
+    """Build, make a corpus, and run; the exit code is the fuzzer's."""
     seconds = int(sys.argv[1]) if len(sys.argv) > 1 else SECONDS
     with tempfile.TemporaryDirectory(prefix="compileboard-fuzz-") as name:
         work = Path(name)
-        fuzzer, is_libfuzzer = _built(CACHE / "fuzz")
+        # cmake refuses a build of another checkout.
+        checkout = sha256(bytes(PROJECT)).hexdigest()[:8]
+        fuzzer, is_libfuzzer = _built(CACHE / f"fuzz-{checkout}")
         corpus = work / "corpus"
         tell(f"{_corpus(corpus)} programs to begin with, {'libFuzzer' if is_libfuzzer else 'our own loop'}")
         if is_libfuzzer:
@@ -59,7 +63,7 @@ def main() -> int:
 
 
 def _built(build: Path) -> tuple[Path, bool]:
-    """`cb_fuzz`, and whether it is libFuzzer's."""
+    """Build `cb_fuzz`; return its path, and True if it has libFuzzer."""
     compiler = shutil.which("clang++") or shutil.which("clang++-14")
     chosen = [f"-DCMAKE_CXX_COMPILER={compiler}"] if compiler else []
     source = PROJECT / "core" / "accelerator" / "runtime"
@@ -69,7 +73,7 @@ def _built(build: Path) -> tuple[Path, bool]:
 
 
 def _corpus(directory: Path) -> int:
-    """Small programs of every kernel, as they are read and after their passes."""
+    """Return small programs of every kernel, before and after their passes."""
     import torch
 
     os.environ.setdefault("COMPILEBOARD_CACHE", str(CACHE))
@@ -87,7 +91,7 @@ def _corpus(directory: Path) -> int:
 
 
 def _hostile() -> dict[str, bytes]:
-    """Programs that no writer makes: a tensor without elements whose sizes overflow, and words that are shared."""
+    """Return programs that no writer makes: an empty tensor whose sizes overflow, and shared words."""
     sizes, strides = (0, 2**40), (1, 2**40)
     sine = ProgramStep(StepOp.SIN, 0, "sin", (StepOperand(OperandKind.FROM_INPUT, 0),))
     empty = Program(
@@ -104,7 +108,7 @@ def _hostile() -> dict[str, bytes]:
 
 
 def _functions() -> dict[str, tuple[Callable[..., Any], list[Any]]]:
-    """Functions with the sizes of their inputs, or with inputs themselves."""
+    """Return functions with the sizes of their inputs, or with the inputs themselves."""
     import torch
     from torch.nn import functional
 

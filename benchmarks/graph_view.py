@@ -1,9 +1,9 @@
-"""The graph view in the browser: first useful picture, unfold of a layer, frames a second, and dot on the same graphs.
+"""Graph view in the browser: first useful picture, unfolding of a layer, frames per second, and dot on the same graphs.
 
-The graphs are the post-grad backward of a 24-layer transformer in training, compiled for real, an encoder of six layers
-of Hugging Face where `transformers` is installed, and synthetic ones of 1,000, 10,000 and 50,000 nodes, opened as logs.
-Times are from the click to a picture on screen with its boxes drawn, in a dashboard that is open already; reports have
-been read before, as they are when somebody comes from the overview.
+The graphs are the post-grad backward of a 24-layer transformer in training, compiled for real; an encoder of six layers
+of Hugging Face if `transformers` is installed; and synthetic ones of 1,000, 10,000 and 50,000 nodes, opened as logs.
+Times are from the click to a picture on screen with its boxes drawn, in an open dashboard. Reports were read before, as
+for a visitor who comes from the overview.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ ZOOM = "(k) => { const { camera } = window.graphView(); camera.zoom(k / camera.k
 
 
 def measure() -> list[Result]:
-    """Each graph in turn in one browser."""
+    """Measure each graph after the other in one browser."""
     found: list[Result] = []
     with temporary_home() as home:
         run = stored_run(home, MODEL, training=True)
@@ -137,7 +137,7 @@ def _of_transformer(page: Page, url: str, run: Run) -> list[Result]:
 
 
 def _of_real(page: Page, url: str, run: Run) -> list[Result]:
-    """Come from the overview by the menu, several times; the first picture is one that can be read."""
+    """Come from the overview by the menu, several times; the first readable picture counts."""
     times = []
     for _ in range(ROUNDS):
         _overview(page, url, run)
@@ -165,7 +165,7 @@ def _of_synthetic(page: Page, url: str, run: Run, count: int) -> list[Result]:
 
 
 def _unfold(page: Page, name: str) -> list[Result]:
-    """Three layers, one after the other, their levels fetched when asked for."""
+    """Unfold three layers, one after the other; their levels are fetched on request."""
     page.wait_for_selector(SETTLED)
     page.evaluate(UNFOLD_STACK)
     times = [page.evaluate(UNFOLD) for _ in range(3)]
@@ -173,7 +173,7 @@ def _unfold(page: Page, name: str) -> list[Result]:
 
 
 def _panned(page: Page, name: str) -> list[Result]:
-    """Everything unfolded: near enough to read, and from afar."""
+    """Pan with everything unfolded: near enough to read, and from afar."""
     total = page.evaluate(UNFOLD_ALL)
     results = []
     for words, scale in (("readable", 0.9), ("from afar", 0.05)):
@@ -196,7 +196,7 @@ def _backward(run: Run) -> GraphModel:
 
 
 def _dot(name: str, model: GraphModel) -> Result:
-    """The same graph, nothing folded, laid out by dot with its network simplex limited."""
+    """Lay out the same graph unfolded with dot, with a limit on its network simplex."""
     boxes = [Box(node.id, 120, 40) for node in model.nodes]
     edges = list(dict.fromkeys(Edge(model.nodes[e.source].id, model.nodes[e.target].id) for e in model.edges))
     start = time.perf_counter()
@@ -210,12 +210,12 @@ def _dot(name: str, model: GraphModel) -> Result:
 
 
 def synthetic_run(home: Path, count: int) -> Run:
-    """A run made of a log that holds one graph of about `count` nodes, with their modules."""
+    """Return a run from a log with one graph of about `count` nodes, with their modules."""
     return Store(home).add_log(f"synthetic {count}", io.BytesIO(synthetic_log(count)))
 
 
 def synthetic_log(count: int) -> bytes:
-    """The log: the graph's text as torch prints it, and the modules as a worker records them."""
+    """Return the log: the graph's text as torch prints it, and the modules as a worker records them."""
     nodes = synthetic_nodes(count)
     inputs = [node for node in nodes if node.op == "placeholder"]
     arguments = ", ".join(f'{node.name}: "f32[{", ".join(node.meta.shape)}]"' for node in inputs if node.meta)

@@ -1,5 +1,5 @@
-"""Where benchmarks keep their runs (nowhere for long) and compiled objects (between benchmarks, so that none waits for
-g++).
+"""Directories of benchmarks: for their runs (temporary) and compiled objects (kept between benchmarks, so that none
+waits for g++).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ PROJECT = Path(__file__).resolve().parent.parent
 
 @contextmanager
 def temporary_home() -> Iterator[Path]:
-    """An empty COMPILEBOARD_HOME whose cache is the shared one."""
+    """Return an empty COMPILEBOARD_HOME whose cache is the shared one."""
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="compileboard-bench-") as name:
         home = Path(name)
@@ -25,7 +25,7 @@ def temporary_home() -> Iterator[Path]:
 
 
 def compile_environment() -> dict[str, str]:
-    """The environment in which LocalEngine starts its fork server, for processes that are to be compared with it."""
+    """Return the environment of LocalEngine's fork server, for processes that are compared with it."""
     CACHE.mkdir(parents=True, exist_ok=True)
     environment = {
         **os.environ,

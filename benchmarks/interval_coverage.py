@@ -1,11 +1,11 @@
-"""Interval coverage: how often an interval of the ratio leaves out the truth, ours and the bootstrap's, on made noise.
+"""Interval coverage: how often an interval misses the true ratio, ours and the bootstrap's, on synthetic noise.
 
     python -m benchmarks.interval_coverage [--times 400]
 
-Pairs of samples whose true ratio is 1 are drawn under noises of several kinds, which goes first by the toss of a coin.
-Sampling goes on as the worker's does, until the interval is narrow or there are 1,000 pairs. Ours is the sign test's
-over twelve blocks; the bootstrap is that of percentiles, of the median over pairs that are drawn again. Both are meant
-for 99 %. Torch is not needed.
+Pairs of samples whose true ratio is 1 are drawn under several kinds of noise, in random order within the pair.
+Sampling continues like the worker's, until the interval is narrow or there are 1,000 pairs. Our interval is the sign
+test's over twelve blocks. The bootstrap's consists of percentiles of the median over resampled pairs. Both have a
+nominal confidence of 99 %. Torch is not needed.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ OURS = "sign test over blocks"
 
 
 def single(rng: random.Random) -> Iterator[float]:
-    """Five percent, each sample by itself."""
+    """Return independent noise of five percent."""
     while True:
         yield math.exp(rng.gauss(0, 0.05))
 
 
 def lasting(rng: random.Random) -> Iterator[float]:
-    """Ten percent that change slowly, as a clock frequency does."""
+    """Return noise of ten percent that changes slowly, as a clock frequency does."""
     state = rng.gauss(0, 0.1)
     while True:
         state = 0.98 * state + math.sqrt(1 - 0.98**2) * rng.gauss(0, 0.1)
@@ -45,7 +45,7 @@ def lasting(rng: random.Random) -> Iterator[float]:
 
 
 def neighbour(rng: random.Random) -> Iterator[float]:
-    """Five times as long for a while, now and then, as beside another process."""
+    """Return noise that is five times as long for a while, now and then, as beside another process."""
     slow = False
     while True:
         slow = rng.random() < 0.4 if rng.random() < 0.05 else slow
@@ -53,7 +53,9 @@ def neighbour(rng: random.Random) -> Iterator[float]:
 
 
 def apart(rng: random.Random) -> Iterator[float]:
-    """Each side has two percent of its own that change slowly, as the place of its memory does: no coin helps."""
+    """Return noise of two percent on each side that changes slowly, as its memory placement does: random order does not
+    help.
+    """
     states = [0.0, 0.0]
     while True:
         for side in (0, 1):
@@ -70,7 +72,7 @@ NOISES: dict[str, Noise] = {
 
 
 def bootstrap(above: list[float], below: list[float]) -> Interval | None:
-    """The percentiles of the median over pairs that are drawn again, as many as there are."""
+    """Return the percentiles of the median over resampled pairs, as many as there are."""
     logs = np.log(np.asarray(above) / np.asarray(below))
     rng = np.random.default_rng(len(above))
     medians = np.median(logs[rng.integers(0, len(logs), (DRAWS, len(logs)))], axis=1)
@@ -82,12 +84,12 @@ ESTIMATES: dict[str, Estimate] = {OURS: median_ratio, "bootstrap over pairs": bo
 
 
 def measure() -> list[Result]:
-    """All noises."""
+    """Measure all noises."""
     return results(TIMES)
 
 
 def results(times: int) -> list[Result]:
-    """A line for each noise and estimate."""
+    """Return one result for each noise and estimate."""
     return [
         told(noise, estimate, [sampled(NOISES[noise], ESTIMATES[estimate], seed) for seed in range(times)])
         for noise in NOISES
@@ -96,7 +98,7 @@ def results(times: int) -> list[Result]:
 
 
 def sampled(noise: Noise, estimate: Estimate, seed: int) -> tuple[Interval, int]:
-    """The interval at which sampling ends, and after how many pairs."""
+    """Return the interval at which sampling ends, and its number of pairs."""
     rng = random.Random(seed)
     values = noise(rng)
     above: list[float] = []
@@ -116,7 +118,7 @@ def sampled(noise: Noise, estimate: Estimate, seed: int) -> tuple[Interval, int]
 
 
 def told(noise: str, estimate: str, found: list[tuple[Interval, int]]) -> Result:
-    """How often the truth was left out, how often by so much that a difference would be claimed, and at which cost."""
+    """Return how often the interval missed the truth, how often a difference would be claimed, and at which cost."""
     missed = sum(not interval.low <= 1 <= interval.high for interval, _ in found) / len(found)
     claimed = sum(interval.apart for interval, _ in found) / len(found)
     width = statistics.median(interval.half_width for interval, _ in found)

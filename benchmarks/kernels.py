@@ -1,10 +1,10 @@
-"""Kernels: what generating for an H100 costs over compiling for the CPU, and how soon a page and its ladder stand.
+"""Kernels: the cost of generating for an H100 over compiling for the CPU, and the load time of a page and its ladder.
 
-The cost is that of whole runs of the transformer block that do not measure, from the start of the worker to its end, in
-turn, with both fork servers warm. Every pair has inputs of another length, so that neither finds its kernels compiled;
-the same pair again does. The page is opened in the browser from the page Kernels: it is open with its title, and
-settled with the last rung, when no tool is at work and nothing changes for half a second. Triton's kernels are taken
-down to machine code there, C++ kernels to assembly.
+The cost is that of whole runs of the transformer block that do not measure, from the start of the worker to its end,
+alternately, with both fork servers warm. Every pair has inputs of another length, so that its kernels are not compiled
+yet; they are when the same pair runs again. The page is opened in the browser from the page Kernels. It is open with
+its title, and settled with the last rung, when no tool runs and nothing changes for half a second. Triton's kernels are
+compiled down to machine code there, C++ kernels to assembly.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ async (link) => {
 
 @dataclass(frozen=True, slots=True)
 class Visits:
-    """Opening one kernel: milliseconds until the title and until settled, the first time and then."""
+    """Openings of one kernel: milliseconds until the title and until settled, the first time and later."""
 
     first: tuple[float, float]
     again: list[tuple[float, float]]
@@ -72,7 +72,7 @@ def measure() -> list[Result]:
 
 
 def cost(runner: Runner) -> list[Result]:
-    """Seconds of a run for the target and of one for the CPU, which goes first changing from pair to pair."""
+    """Return seconds of a run for the target and of one for the CPU; the order alternates from pair to pair."""
     results = []
     for again in ("first", "again"):
         pairs = [pair(runner, 65 + index, index % 2 == 1) for index in range(PAIRS)]
@@ -87,14 +87,14 @@ def cost(runner: Runner) -> list[Result]:
 
 
 def pair(runner: Runner, length: int, target_first: bool) -> tuple[float, float]:
-    """Seconds for the CPU and for the target."""
+    """Return the seconds for the CPU and for the target."""
     order = (TARGET, "") if target_first else ("", TARGET)
     seconds = {target: run_s(made(runner, target, length)) for target in order}
     return seconds[""], seconds[TARGET]
 
 
 def made(runner: Runner, target: str, length: int) -> Run:
-    """A finished run of the transformer block with inputs of a length."""
+    """Return a finished run of the transformer block with inputs of a length."""
     model = Model("sample", "transformer_block")
     run = runner.wait(runner.submit(CompileJob(model, calls=(f"f32[8, {length}, 256]",), target=target, measure=False)))
     status = run.status()
@@ -104,7 +104,7 @@ def made(runner: Runner, target: str, length: int) -> Run:
 
 
 def run_s(run: Run) -> float:
-    """Seconds of a run's worker."""
+    """Return the seconds of a run's worker."""
     status = run.status()
     return (status.ended_s or 0.0) - (status.started_s or 0.0)
 
@@ -128,13 +128,13 @@ def pages(home: Path, runs: dict[str, Run]) -> list[Result]:
 
 
 def visits(page: Page, url: str, run: Run, kernel: str) -> Visits:
-    """One kernel, from the page Kernels."""
+    """Visit a kernel repeatedly from the Kernels page."""
     first, *again = [opened(page, url, run, kernel) for _ in range(1 + VISITS)]
     return Visits(first, again)
 
 
 def opened(page: Page, url: str, run: Run, kernel: str) -> tuple[float, float]:
-    """Milliseconds from the click to the title, and to the last change."""
+    """Return milliseconds from the click to the title, and to the last change."""
     page.goto(f"{url}/kernels?{urlencode({'run': run.id, 'select': f'k:{kernel}'})}")
     page.locator(LINK).wait_for()
     page.wait_for_selector(SETTLED)
@@ -144,7 +144,9 @@ def opened(page: Page, url: str, run: Run, kernel: str) -> tuple[float, float]:
 
 
 def page_results(language: str, found: list[Visits]) -> list[Result]:
-    """The first kernel is told apart: torch starts for it in the dashboard's own fork server."""
+    """Return the results; the first kernel has its own, since torch starts for it in the dashboard's own
+    fork server.
+    """
     last = LAST_RUNGS[language]
     return [
         Result(f"{language}: {last} of the very first kernel, torch starting", f"{found[0].first[1]:.0f} ms"),

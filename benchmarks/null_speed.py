@@ -1,12 +1,11 @@
-"""Null speed: the same against itself must not be faster or slower, on a quiet machine and beside two busy loops.
+"""Null speed: a call compared with itself must show no difference, on a quiet machine and beside two busy loops.
 
     python -m benchmarks.null_speed [--calls 50us 5ms 500ms slower runs] [--beside 0 2] [--times 20]
 
-Matrix products of 50 µs, 5 ms and 500 ms are timed in turn with themselves, as the worker times eager and compiled:
-of 20 times, 19 must see no difference. `slower` is 5 ms against five percent more of it, which must be found 18 times
-of 20 on a quiet machine. `runs` are whole runs of a model of about 5 ms
-with the backend `eager`, whose code is the model's own. At the end stands what the harness costs a call of a function
-that does nothing.
+Matrix products of 50 µs, 5 ms and 500 ms are timed alternately with themselves, as the worker times eager and compiled:
+19 of 20 comparisons must see no difference. `slower` compares 5 ms with five percent more work, which must be detected
+18 times of 20 on a quiet machine. `runs` are whole runs of a model of about 5 ms with the backend `eager`, whose code
+is the model's own. The last result is the harness's cost for a call of an empty function.
 """
 
 from __future__ import annotations
@@ -44,12 +43,12 @@ inputs = (torch.randn(128, 1024),)
 
 
 def measure() -> list[Result]:
-    """All parts, quiet and busy."""
+    """Measure all parts, quiet and busy."""
     return results(PARTS, LOOPS, TIMES)
 
 
 def main() -> None:
-    """Run the parts that the command line names; with --child, be the process that times, and print JSON."""
+    """Run the parts of the command line; with --child, be the process that times, and print JSON."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--calls", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--beside", nargs="+", type=int, default=LOOPS)
@@ -63,7 +62,7 @@ def main() -> None:
 
 
 def results(parts: tuple[str, ...], beside: tuple[int, ...], times: int) -> list[Result]:
-    """One line for each part and number of busy loops, and what the harness costs."""
+    """Return one result for each part and number of busy loops, and the cost of the harness."""
     found, costs_us = [], []
     for part in parts:
         for loops in beside:
@@ -79,7 +78,7 @@ def results(parts: tuple[str, ...], beside: tuple[int, ...], times: int) -> list
 
 
 def harness(costs_us: list[tuple[float, float]]) -> list[Result]:
-    """What a call of nothing takes, eager and compiled."""
+    """Return the time of an empty call, eager and compiled."""
     if not costs_us:
         return []
     eager_us, compiled_us = (min(side) for side in zip(*costs_us, strict=True))
@@ -87,7 +86,7 @@ def harness(costs_us: list[tuple[float, float]]) -> list[Result]:
 
 
 def told(part: str, loops: int, found: list[Speed]) -> Result:
-    """How often a difference was claimed, and how wide the intervals were."""
+    """Return how often a difference was claimed, and how wide the intervals were."""
     claims = sum(item.clear for item in found)
     widths = sorted(item.interval.half_width for item in found if item.interval)
     samples = sorted(item.samples for item in found)
@@ -106,7 +105,7 @@ def told(part: str, loops: int, found: list[Speed]) -> Result:
 
 
 def whole_run() -> Timing | None:
-    """A run whose compiled code is the model's own."""
+    """Return the timing of a run whose compiled code is the model's own."""
     with temporary_home() as home:
         store = Store(home)
         engine = LocalEngine(store.cache_dir)
@@ -119,7 +118,7 @@ def whole_run() -> Timing | None:
 
 
 def in_child(part: str, times: int) -> list[Any]:
-    """Timings from a process that has torch; this one stays free of it."""
+    """Return timings from a process with torch; this process stays free of it."""
     command = [sys.executable, "-m", "benchmarks.null_speed", "--child", part, "--times", str(times)]
     done = subprocess.run(command, cwd=PROJECT, env=compile_environment(), stdout=subprocess.PIPE, check=True)
     *timings, cost_us = json.loads(done.stdout)
@@ -127,7 +126,7 @@ def in_child(part: str, times: int) -> list[Any]:
 
 
 def timed(part: str, times: int) -> Iterator[dict[str, Any]]:
-    """Time a call in turn with itself, or with what is five percent more, again and again."""
+    """Time a call repeatedly, alternately with itself or with five percent more work."""
     from core.worker.measuring.pairs import TimedSide, in_turn
 
     call, other = products(SIZES[part], SECONDS[part], 1.05 if part == "slower" else 1.0)
@@ -147,7 +146,7 @@ def timed(part: str, times: int) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def busy_loops(count: int) -> Iterator[None]:
-    """So many processes that do nothing but use a CPU."""
+    """Run so many processes that do nothing but use a CPU."""
     loops = [subprocess.Popen([sys.executable, "-c", BUSY_LOOP]) for _ in range(count)]
     try:
         yield
@@ -158,7 +157,7 @@ def busy_loops(count: int) -> Iterator[None]:
 
 
 def products(size: int, seconds: float, times: float) -> tuple[Call, Call]:
-    """Matrix products one after the other, as many as take that long, and so many times as many."""
+    """Return a call with matrix products that takes so many seconds, and a call with `times` as many products."""
     import torch
 
     a = torch.randn(size, size)
@@ -175,14 +174,14 @@ def products(size: int, seconds: float, times: float) -> tuple[Call, Call]:
 
 
 def seconds_of(call: Call) -> float:
-    """Of one call, by the clock."""
+    """Return the wall-clock seconds of one call."""
     start = time.perf_counter()
     call()
     return time.perf_counter() - start
 
 
 def harness_us() -> tuple[float, float]:
-    """Microseconds of a call that does nothing, timed as the worker times an eager and a compiled one."""
+    """Return the microseconds of an empty call, timed as the worker times an eager and a compiled one."""
     from core.worker.calls import PreparedCall
     from core.worker.conditions.modes import Mode
     from core.worker.conditions.stances import Stance, force_eager

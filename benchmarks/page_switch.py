@@ -1,13 +1,13 @@
-"""Page switch in the browser: from the click in the menu to a page that has settled, with a stored report.
+"""Page switch in the browser: from the click in the menu to a settled page, with a stored report.
 
 The report is of a transformer of 12 layers. A page has settled with the last change of its document after which nothing
-changes for half a second and no script is running. Shadow roots count. What stands inside a canvas does not, since it
-is never painted, and neither does what a library that is fetched ahead leaves beside the page. A page that asks the
-compiler has settled while it says how long it waits; when the answer is there is told apart. The rounds begin once the
-server has nothing to do; torch starts with the first visit to *New run*.
+changes for half a second and no script runs. Shadow roots count. The contents of a canvas do not count, since they are
+never painted, and neither do the nodes of a prefetched library beside the page. A page that waits for the compiler has
+settled while it shows how long it waits; the time of the result is reported separately. The rounds begin when the
+server is idle; torch starts with the first visit to *New run*.
 
-Seconds are those of the machine and of what else it does. So each page is told as a multiple, too, of a page of
-Streamlit with nothing but a title, which is switched to in the same browser, in turn with the rounds.
+Seconds depend on the machine and its load. So each page also has a multiple of an empty page of Streamlit with only a
+title, which is opened in the same browser, alternately with the rounds.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ async (index) => {
 
 
 def measure() -> list[Result]:
-    """Compile once, then go round all pages; the first round, in which caches fill, is told apart."""
+    """Compile once, then visit all pages in rounds; the first round, which fills caches, is reported separately."""
     with temporary_home() as home:
         run = stored_run(home)
         tell("the transformer of 12 layers is compiled")
@@ -107,7 +107,7 @@ def measure() -> list[Result]:
 
 
 def results(first: Round, later: list[Round], empty: list[float]) -> list[Result]:
-    """A line a page, then the medians, in milliseconds and in multiples of the empty page."""
+    """Return one result per page, then the medians, in milliseconds and in multiples of the empty page."""
     base = statistics.median(empty)
     title, settled = ([statistics.median(item[name][part] for item in later) for name in first] for part in (0, 1))
     return [
@@ -131,7 +131,7 @@ def _of_page(name: str, first_ms: float, later_ms: list[float], base_ms: float) 
 
 
 def _first_visits(multiples: dict[str, float]) -> Result:
-    """The median is held to the aim; the longest is told by its name."""
+    """Return the results of first visits: the median has an aim; the longest is named."""
     name, longest = max(multiples.items(), key=lambda item: item[1])
     middle = statistics.median(multiples.values())
     figure = f"{middle:.1f} × (longest {longest:.1f} ×, {name})"
@@ -139,7 +139,7 @@ def _first_visits(multiples: dict[str, float]) -> Result:
 
 
 def stored_run(home: Path, code: str = MODEL, training: bool | None = None) -> Run:
-    """A finished run of a model in a home."""
+    """Return a finished run of a model in a home."""
     store = Store(home)
     engine = LocalEngine(store.cache_dir)
     try:
@@ -154,7 +154,7 @@ def stored_run(home: Path, code: str = MODEL, training: bool | None = None) -> R
 
 
 def one_round(page: Page) -> Round:
-    """A visit to each page of the menu."""
+    """Visit each page of the menu once."""
     found = {}
     for index in range(page.locator(LINKS).count()):
         found[page.locator(LINKS).nth(index).inner_text().splitlines()[-1]] = tuple(page.evaluate(SWITCH, index))

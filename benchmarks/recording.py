@@ -1,7 +1,7 @@
-"""What recording costs: the first compiled call with all recording on, over bare `torch.compile`.
+"""The cost of recording: the first compiled call with all recording on, over bare `torch.compile`.
 
-Both run in turn, in fresh children of one process that has imported what the fork server imports.
-In both, compiled C++ objects are in the cache and the FX graph and AOTAutograd caches are off.
+Both run alternately, in fresh children of one process that has imported what the fork server imports. In both, compiled
+C++ objects are in the cache, and the FX graph and AOTAutograd caches are off.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def pair(name: str, index: int) -> tuple[float, float]:
-    """Seconds bare and recorded; which goes first changes from pair to pair."""
+    """Return the seconds without and with recording; the order alternates from pair to pair."""
     seconds = {}
     for recorded in (False, True) if index % 2 else (True, False):
         seconds[recorded] = in_child(partial(first_call_s, name, recorded))
@@ -66,7 +66,7 @@ def pair(name: str, index: int) -> tuple[float, float]:
 
 
 def in_child(task: Callable[[], float]) -> float:
-    """The number that a task returns in a fork of this process."""
+    """Return the number that a task returns in a fork of this process."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -84,7 +84,7 @@ def in_child(task: Callable[[], float]) -> float:
 
 
 def first_call_s(name: str, recorded: bool) -> float:
-    """Seconds of the first compiled call of a sample, as a run makes it: loaded, called eagerly once, then compiled."""
+    """Return the seconds of a sample's first compiled call, as in a run: loaded, called eagerly once, then compiled."""
     import torch
 
     from core import CompileJob, Model, sample
@@ -103,7 +103,7 @@ def first_call_s(name: str, recorded: bool) -> float:
 
 @contextmanager
 def recording_or_not(recorded: bool, traces: Path) -> Iterator[None]:
-    """All that a run switches on, or only the caches off that it switches off."""
+    """Record as a run does, or only switch off the caches that a run switches off."""
     import torch._functorch.config
     import torch._inductor.config
 

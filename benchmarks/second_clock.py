@@ -1,10 +1,10 @@
-"""A second clock: eager over compiled as the worker measures it, and by torch's or Triton's own benchmark.
+"""Second clock: eager over compiled as the worker measures it, and by torch's or Triton's own benchmark.
 
     python -m benchmarks.second_clock [--device cuda] [--batch N] [--markdown] [SAMPLE…]
 
-On a CPU the second is `torch.utils.benchmark.Timer` with as many threads as torch has, on a GPU
-`triton.testing.do_bench`. Both time the very same calls, in one process for each sample. They agree where the interval
-of the one and the quartiles of the other overlap.
+On a CPU the second clock is `torch.utils.benchmark.Timer` with as many threads as torch has, on a GPU
+`triton.testing.do_bench`. Both time the very same calls, in one process for each sample. They agree if the interval of
+ours overlaps the quartiles of the second.
 """
 
 from __future__ import annotations
@@ -29,7 +29,11 @@ SECOND_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One sample: the ratio with its interval, by the second clock with what its quartiles allow, and its seconds."""
+    """A sample timed by both clocks.
+
+    `ours` is the ratio with its interval, `theirs` the second clock's ratio with the bounds that its quartiles allow;
+    then the sample's seconds.
+    """
 
     name: str
     ours: tuple[float, float, float]
@@ -40,17 +44,17 @@ class Compared:
 
     @property
     def agree(self) -> bool:
-        """Whether both overlap."""
+        """True if both intervals overlap."""
         return self.ours[0] <= self.theirs[2] and self.theirs[0] <= self.ours[2]
 
 
 def measure() -> list[Result]:
-    """The CPU, all samples."""
+    """Measure all samples on the CPU."""
     return [told(found) for found in compared(SAMPLES, "cpu", 0)]
 
 
 def told(found: Compared) -> Result:
-    """A line of the table."""
+    """Return a row of the table."""
     figure = f"{_ratio(found.ours)} here, {_ratio(found.theirs)} there{found.disturbed and f'; {found.disturbed}'}"
     return Result(found.name, figure, "overlap", found.agree)
 
@@ -60,7 +64,7 @@ def _ratio(found: tuple[float, float, float]) -> str:
 
 
 def compared(names: tuple[str, ...], device: str, batch: int) -> list[Compared]:
-    """Each sample in a process of its own."""
+    """Compare each sample in its own process."""
     found = []
     for name in names:
         command = [sys.executable, "-m", "benchmarks.second_clock", "--child", name, "--device", device]
@@ -111,7 +115,7 @@ def both(name: str, device: str, batch: int) -> dict[str, Any]:
 
 
 def second(call: Callable[[], Any], ready: Callable[[], Any], device: str) -> tuple[float, float, float]:
-    """Quartiles of the seconds of a call, by torch's benchmark or Triton's."""
+    """Return the quartiles of a call's seconds, by torch's benchmark or Triton's."""
     import torch
 
     with ready():
@@ -129,7 +133,7 @@ def second(call: Callable[[], Any], ready: Callable[[], Any], device: str) -> tu
 
 
 def rows(found: list[Compared], there: str) -> str:
-    """The table as Markdown."""
+    """Return the table as Markdown."""
     head = f"| sample | eager | compiled | here | {there} | overlap |\n|---|---|---|---|---|---|\n"
     return head + "\n".join(
         f"| {item.name} | {fmt.duration_s(item.eager_s)} | {fmt.duration_s(item.compiled_s)} | {_ratio(item.ours)} | "

@@ -1,4 +1,4 @@
-"""The dashboard's server for benchmarks, and a browser to look at it."""
+"""Server of the dashboard for benchmarks, and a browser for it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Server:
 
 @contextmanager
 def dashboard(home: Path, script: str = "dashboard.py", **variables: str) -> Iterator[Server]:
-    """Start `streamlit run` on a free port with environment variables; ended with all that it started."""
+    """Start `streamlit run` on a free port with environment variables; at the end, stop it with all its children."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -60,7 +60,7 @@ def dashboard(home: Path, script: str = "dashboard.py", **variables: str) -> Ite
 
 @contextmanager
 def browser_page(width: int = 1600, height: int = 1000) -> Iterator[Page]:
-    """A page of a Chromium that nobody has used before."""
+    """Return a page of a fresh Chromium."""
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as profile:
         context = playwright.chromium.launch_persistent_context(
             profile,
@@ -74,7 +74,7 @@ def browser_page(width: int = 1600, height: int = 1000) -> Iterator[Page]:
 
 
 def wait_until_idle(server: Server) -> None:
-    """Until nothing that the server started computes any more."""
+    """Wait until no process of the server computes any more."""
     deadline = time.monotonic() + START_LIMIT_S
     used = -math.inf
     while (now := _cpu_s(server)) - used > IDLE_S * IDLE_SHARE:
@@ -85,7 +85,7 @@ def wait_until_idle(server: Server) -> None:
 
 
 def _cpu_s(server: Server) -> float:
-    """CPU seconds of the server and all that it has started, ended processes included."""
+    """Return CPU seconds of the server and its children, ended processes included."""
     total = 0.0
     own = psutil.Process(server.pid)
     for process in [own, *own.children(recursive=True)]:

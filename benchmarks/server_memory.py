@@ -1,6 +1,6 @@
-"""The server's memory with no run: resident, after the first page and after every page was opened, without torch.
+"""Memory of the server without a run: resident, after the first page and after every page was opened, without torch.
 
-The fork server beside it, which has imported torch and waits for a run, is told but held to no aim.
+The fork server beside it, which has imported torch and waits for a run, is reported without an aim.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SETTLE_MS, PAGE_MS = 15_000, 800
 
 
 def measure() -> list[Result]:
-    """Open the first page, let the fork server get ready, then open the others, and look at the processes."""
+    """Open the first page, wait for the fork server, open the other pages, and measure the processes."""
     with temporary_home() as home, dashboard(home) as server, browser_page() as page:
         page.goto(server.url)
         page.wait_for_selector(SETTLED)

@@ -1,4 +1,4 @@
-"""What `benchmarks.accelerator` compares: one kernel or a few, over sizes at which each kind of model is."""
+"""The kernels that `benchmarks.accelerator` compares: one or a few, over sizes that cover each kind of model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MILLION = 1 << 20
 
 
 def shapes() -> Iterator[Shape]:
-    """A name, a function of torch, and its inputs."""
+    """Yield a name, a function of torch, and its inputs."""
     yield from _products()
     yield from _elements()
     yield from _rows()

@@ -1,8 +1,8 @@
-"""python -m benchmarks.soak [--minutes 60]: visitors who compile, open, cancel, reload and leave, at random, for long.
+"""python -m benchmarks.soak [--minutes 60]: visitors who compile, open, cancel, reload and leave at random for a long
+time.
 
-Each is a guest of a public server of its own, over Streamlit's WebSocket. Now and then the server's owner deletes old
-runs. The exit code is 1 if a page failed, a run ended badly, or memory, descriptors or threads were not flat after the
-warm-up.
+Each is a guest of a public server, over Streamlit's WebSocket. Now and then the server's owner deletes old runs. The
+exit code is 1 if a page failed, a run failed, or memory, descriptors or threads were not flat after the warm-up.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ GOOD = ("done", "cancelled")
 
 @dataclass(slots=True)
 class Diary:
-    """What all visitors have seen since the start."""
+    """The events of all visitors since the start."""
 
     start_s: float = field(default_factory=time.monotonic)
     pages_s: list[float] = field(default_factory=list)
@@ -50,12 +50,12 @@ class Diary:
     done: dict[str, int] = field(default_factory=dict)
 
     def count(self, what: str) -> None:
-        """One more of something that a visitor did."""
+        """Count an action of a visitor."""
         self.done[what] = self.done.get(what, 0) + 1
 
 
 class Visitor:
-    """A guest with a cookie of their own, who remembers the runs that they have seen."""
+    """A guest with a cookie, who remembers the runs that they have seen."""
 
     def __init__(self, server: Server, diary: Diary, runs: list[str], seed: int) -> None:
         self._server, self._diary = server, diary
@@ -79,7 +79,7 @@ class Visitor:
             await asyncio.sleep(self._chance.expovariate(1 / READS_S))
 
     async def _act(self, tab: Session) -> None:
-        """One thing that a visitor does, and a while of reading, in which the page polls."""
+        """Do one random action of a visitor, then read for a while; the page polls meanwhile."""
         what = self._chance.choices((self._open, self._compile, self._reload), (6, 1, 2))[0]
         await what(tab)
         await tab.poll(self._chance.expovariate(1 / READS_S))
@@ -88,7 +88,7 @@ class Visitor:
         self._note("opened", (await tab.visit(self._chance.choice(PAGES), run=self._chance.choice(self._runs))).seconds)
 
     async def _reload(self, tab: Session) -> None:
-        """The same page in a tab that knows nothing yet."""
+        """Open the same page in a new tab."""
         async with session(self._server.url, self._headers) as fresh:
             query = {name: values[0] for name, values in parse_qs(tab.query).items()}
             self._note("reloaded", (await fresh.visit(tab.page, **query)).seconds)
@@ -108,7 +108,7 @@ class Visitor:
 
 
 async def watch(server: Server, home: Path, diary: Diary, until_s: float) -> None:
-    """Look at the server every few seconds, and delete what is old."""
+    """Sample the server every few seconds, and delete old runs."""
     store, seen = Store(home), 0
     while time.monotonic() < until_s:
         await asyncio.sleep(EVERY_S)
@@ -120,7 +120,7 @@ async def watch(server: Server, home: Path, diary: Diary, until_s: float) -> Non
 
 
 def delete_old(store: Store, diary: Diary) -> None:
-    """As the server's owner: what visitors have made, but the newest; a run that has ended badly is an error."""
+    """Delete the visitors' runs except the newest, as the server's owner; a failed run is recorded as an error."""
     ended = [(run, status) for run, status in store.list() if status.by and not status.live]
     for run, status in ended[KEPT_RUNS:]:
         with suppress(StoreError):
@@ -129,14 +129,14 @@ def delete_old(store: Store, diary: Diary) -> None:
 
 
 def judge(state: str, words: str, diary: Diary) -> None:
-    """A run ends as done or cancelled."""
+    """Record an error unless a run ended as done or cancelled."""
     diary.count(state)
     if state not in GOOD:
         diary.errors.append(f"run {state}: {words}")
 
 
 async def soak(server: Server, home: Path, visitors: int, seconds: float) -> Diary:
-    """All visitors and the one who watches, together."""
+    """Run all visitors and the sampling together."""
     runs, diary = scenarios(home), Diary()
     until_s = diary.start_s + seconds
     guests = [Visitor(server, diary, runs, seed).stay(until_s) for seed in range(visitors)]
@@ -154,12 +154,12 @@ async def soak(server: Server, home: Path, visitors: int, seconds: float) -> Dia
 
 
 def _live(store: Store) -> int:
-    """How many runs wait or go."""
+    """Count the runs that are queued or running."""
     return sum(status.live for _, status in store.list())
 
 
 def results(diary: Diary, warm_up_s: float) -> list[Result]:
-    """The table at the end."""
+    """Return the results of the table at the end."""
     did = ", ".join(f"{count} {what}" for what, count in sorted(diary.done.items()))
     first = f" {diary.errors[:3]}" if diary.errors else ""
     return [
@@ -171,13 +171,13 @@ def results(diary: Diary, warm_up_s: float) -> list[Result]:
 
 @contextmanager
 def public_server() -> Iterator[tuple[Server, Path]]:
-    """A dashboard of its own that anybody may visit."""
+    """Start a dashboard that anybody may visit."""
     with temporary_home() as home, dashboard(home, **PUBLIC) as server:
         yield server, home
 
 
 def main() -> int:
-    """Run for the time that is asked, print a table and write a chart."""
+    """Run for the requested time, print a table and write a chart."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--visitors", type=int, default=20)

@@ -1,4 +1,4 @@
-"""What the soak looks at every few seconds, whether it stays flat, and a chart of it."""
+"""The soak's samples of a server every few seconds, the check that they stay flat, and a chart of them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ WIDE, HIGH, GAP = 900, 110, 46
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One look at a server: seconds since the start, and what was seen then; `page_s` since the look before, None
-    without a page.
+    """A sample of a server: seconds since the start, and its figures at that time.
+
+    `page_s` is the median page time since the sample before, None if no page was opened.
     """
 
     at_s: float
@@ -32,7 +33,7 @@ class Look:
 
 
 def look(pid: int, start_s: float, page_s: Sequence[float], errors: int) -> Look:
-    """Look at the server, at its fork servers, and at all below them; raises RuntimeError if it has ended."""
+    """Sample the server, its fork servers, and all their children; raises RuntimeError if it has ended."""
     server = psutil.Process(pid)
     if server.status() == psutil.STATUS_ZOMBIE:
         raise RuntimeError(f"the server has ended after {time.monotonic() - start_s:.0f} s")
@@ -58,9 +59,7 @@ def _resident_mb(process: psutil.Process) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """One thing that is looked at, and by how much of its mean it may grow from the warm-up to the end; None for no
-    bound.
-    """
+    """A sampled figure, and its allowed growth from the warm-up to the end as a part of its mean; None for no bound."""
 
     title: str
     value: Callable[[Look], float | None]
@@ -79,20 +78,20 @@ CURVES = (
 
 
 def growth(points: Sequence[tuple[float, float]]) -> float:
-    """By how much of their mean a straight line through the points rises from the first to the last."""
+    """Return the rise of a regression line from the first point to the last, as a part of the points' mean."""
     times, values = [at for at, _ in points], [value for _, value in points]
     slope = statistics.linear_regression(times, values).slope
     return slope * (times[-1] - times[0]) / (statistics.fmean(values) or 1.0)
 
 
 def flatness(looks: Sequence[Look], warm_up_s: float) -> list[Result]:
-    """One line a curve: its range after the warm-up, and whether it is flat."""
+    """Return one result per curve: its range after the warm-up, and whether it is flat."""
     later = [item for item in looks if item.at_s >= warm_up_s]
     return [_flat(curve, points(curve, later)) for curve in CURVES]
 
 
 def points(curve: Curve, looks: Sequence[Look]) -> list[tuple[float, float]]:
-    """Where there is something to see."""
+    """Return the points of a curve as (seconds, value), without missing values."""
     return [(item.at_s, value) for item in looks if (value := curve.value(item)) is not None]
 
 
@@ -108,7 +107,7 @@ def _flat(curve: Curve, seen: Sequence[tuple[float, float]]) -> Result:
 
 
 def chart(looks: Sequence[Look], warm_up_s: float) -> str:
-    """All curves below each other as SVG; what is before the dashed line is the warm-up."""
+    """Return all curves below each other as SVG; the warm-up is left of the dashed line."""
     end_s = max((item.at_s for item in looks), default=1.0)
     panels = [_panel(curve, points(curve, looks), end_s, index) for index, curve in enumerate(CURVES)]
     high = len(CURVES) * (HIGH + GAP) + 10

@@ -1,8 +1,8 @@
-"""A sweep of 200 real cells: its server is killed, a worker is killed, it is cancelled and resumed; its page meanwhile.
+"""Sweep of 200 real cells: its server is killed, a worker is killed, it is cancelled and resumed; its page meanwhile.
 
-The cells compile a function of two ops with the backend `eager`, unmeasured, so that each takes under a second. The
-command that begins the sweep is killed at a quarter of it. A dashboard takes it up at its start, loses a worker, shows
-the page of the sweep beside another one, and is told to cancel; a command goes on to the end.
+The cells compile a function of two ops with the backend `eager`, unmeasured, so that each takes less than a second. The
+command that starts the sweep is killed after a quarter of it. A dashboard resumes it at its start, loses a worker,
+shows the page of the sweep beside another one, and cancels it; a command resumes it until it is done.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ async () => {
 
 
 def measure() -> list[Result]:
-    """Go through it with all that may befall it, and count how often each cell was measured."""
+    """Run the sweep with all these failures, and count how often each cell was measured."""
     with temporary_home() as home:
         model = home / "two_ops.py"
         model.write_text(CODE)
@@ -70,7 +70,7 @@ def measure() -> list[Result]:
 
 
 def results(home: Path, sweep_id: str, visits_ms: list[float]) -> list[Result]:
-    """How often each cell was done, and how soon the page was there."""
+    """Return how many cells were done exactly once, how many runs were interrupted, and how soon the page was there."""
     store = Store(home)
     jobs = [run.job() for run, status in store.list() if status.state == "done"]
     times = Counter(job.seed for job in jobs if job is not None and job.sweep == sweep_id)
@@ -84,7 +84,7 @@ def results(home: Path, sweep_id: str, visits_ms: list[float]) -> list[Result]:
 
 
 def command(home: Path, *words: str) -> subprocess.Popen[bytes]:
-    """One of our commands over a home."""
+    """Start one of our commands with another home."""
     return subprocess.Popen(
         [sys.executable, "-m", "core", *words],
         cwd=PROJECT,
@@ -95,12 +95,12 @@ def command(home: Path, *words: str) -> subprocess.Popen[bytes]:
 
 
 def done(home: Path) -> int:
-    """How many runs are done."""
+    """Count the runs that are done."""
     return sum(status.state == "done" for _, status in Store(home).list())
 
 
 def kill_a_worker(home: Path) -> str:
-    """Kill the process that compiles; returns the id of its run."""
+    """Kill the process that compiles; return the id of its run."""
     while True:
         for run, status in Store(home).list():
             keeper = supervisor_of(status)
@@ -112,7 +112,7 @@ def kill_a_worker(home: Path) -> str:
 
 
 def visits(page: Page, url: str, sweep_id: str) -> list[float]:
-    """Milliseconds from a way back to the sweep's page until its title stands there; the first visit is left out."""
+    """Return milliseconds from a step back to the sweep's page until its title shows; without the first visit."""
     found = []
     page.goto(f"{url}/sweep?sweep={sweep_id}")
     page.wait_for_selector(SETTLED)
@@ -126,7 +126,7 @@ def visits(page: Page, url: str, sweep_id: str) -> list[float]:
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    """Until something holds."""
+    """Wait until a condition holds."""
     deadline = time.monotonic() + PATIENCE_S
     while not condition():
         if time.monotonic() > deadline:

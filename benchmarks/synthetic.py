@@ -1,6 +1,6 @@
 """Large graphs: from FX nodes like those of a transformer to their model, digest and levels.
 
-Layers that are alike are laid out once, so that all levels of 50,000 nodes cost little more than those of 1,000.
+Similar layers are laid out once, so that all levels of 50,000 nodes cost little more than those of 1,000.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ STEPS: dict[str, Callable[[GraphModel], object]] = {
 
 
 def measure() -> list[Result]:
-    """Each step for each size, each time of a new model; the first layout of all starts dot, and is not counted."""
+    """Measure each step for each size, each time with a new model.
+
+    The very first layout starts dot, and is not counted.
+    """
     level(fx_model(synthetic_nodes(100)))
     return [result for count in SIZES for result in _measured(count)]
 
@@ -50,7 +53,7 @@ def _measured(count: int) -> list[Result]:
 
 
 def synthetic_nodes(count: int, modules: bool = True) -> tuple[FxNode, ...]:
-    """About `count` nodes: layers of attention and MLP, one after the other; without modules if so asked."""
+    """Return about `count` nodes: layers of attention and MLP, one after the other; on request without modules."""
     graph = _Graph(modules)
     x = graph.add("x", "placeholder", "x", (), WIDE)
     layer = 0

@@ -1,4 +1,4 @@
-"""One line of a benchmark's result, and the table that `make bench` prints."""
+"""Results of benchmarks, and the table that `make bench` prints."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One figure: what was measured, the figure in words, the aim it is held to, and whether it keeps it."""
+    """A result: what was measured, the figure as text, the aim, and whether the figure meets it; None
+    without an aim.
+    """
 
     what: str
     figure: str
@@ -19,18 +21,18 @@ class Result:
 
 
 def spread(values: Sequence[float], digits: int = 2, unit: str = "") -> str:
-    """A median with the range that the measurements took."""
+    """Return a median with the range of the measurements."""
     middle, low, high = statistics.median(values), min(values), max(values)
     return f"{middle:.{digits}f}{unit} ({low:.{digits}f} to {high:.{digits}f}, {len(values)} times)"
 
 
 def at_most(what: str, values: Sequence[float], aim: float, digits: int = 2, unit: str = "") -> Result:
-    """A result that keeps its aim if the median is not above it."""
+    """Return a result that meets its aim if the median is not above it."""
     return Result(what, spread(values, digits, unit), f"≤ {aim:g}{unit}", statistics.median(values) <= aim)
 
 
 def print_table(title: str, results: Sequence[Result]) -> None:
-    """The results below their title, aligned."""
+    """Print the results below their title, aligned."""
     print(f"\n{title}")
     wide = max(len(item.what) for item in results), max(len(item.figure) for item in results)
     for item in results:
@@ -40,5 +42,5 @@ def print_table(title: str, results: Sequence[Result]) -> None:
 
 
 def tell(message: str) -> None:
-    """Say on standard error what is going on."""
+    """Print progress on standard error."""
     print(f"  … {message}", file=sys.stderr, flush=True)

@@ -1,9 +1,8 @@
-"""python -m benchmarks.truth [--measure] [SAMPLE | FILE …]: every number of a run beside what a process with torch
-alone counts.
+"""python -m benchmarks.truth [--measure] [SAMPLE | FILE …]: a run's numbers compared with the counts of torch alone.
 
-Each model is compiled twice: by Compileboard, whose report gives the numbers that the pages show, and by
+Each model is compiled twice: by Compileboard, whose report has the numbers that the pages show, and by
 `benchmarks.witness`, which knows nothing of Compileboard. A row is the same in both, or a bound that the witness's
-exact count stays within.
+exact count does not exceed.
 """
 
 from __future__ import annotations
@@ -30,8 +29,9 @@ Found = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One number both ways; `bound` says that ours may be larger than what was counted, and `why` what else may
-    differ.
+    """A number from both sources.
+
+    `bound` is True if ours may be larger than the counted one; `why` names other reasons for a difference.
     """
 
     what: str
@@ -42,7 +42,7 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """same, a bound with its slack, or different."""
+        """The text `same`, a bound with its slack, or `different`."""
         if self.ours is None or self.counted is None:
             return "not recorded"
         if self.ours == self.counted:
@@ -57,7 +57,7 @@ class Row:
 
 
 def main() -> int:
-    """Print the table; the exit code says whether anything differs."""
+    """Print the table; the exit code is 1 if anything differs."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.truth")
     parser.add_argument("models", nargs="*")
     parser.add_argument("--measure", action="store_true")
@@ -78,7 +78,7 @@ def main() -> int:
 
 
 def rows(runner: Runner, name: str, training: bool, measure: bool) -> Iterator[Row]:
-    """All numbers of one model."""
+    """Return all numbers of one model."""
     path = Path(name).resolve() if name.endswith(".py") else sample(name).path
     model = Model("file", str(path)) if name.endswith(".py") else Model("sample", name)
     run = runner.wait(runner.submit(CompileJob(model, measure=measure, training=training or None)))
@@ -96,7 +96,7 @@ def rows(runner: Runner, name: str, training: bool, measure: bool) -> Iterator[R
 
 
 def witness(path: Path, training: bool, measure: bool) -> Found:
-    """What torch alone says of the model."""
+    """Return the figures of torch alone for the model."""
     options = [*(["--training"] if training else []), *(["--speed"] if measure else [])]
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.witness", str(path), *options],
@@ -120,7 +120,7 @@ def counts(report: Report, found: Found) -> Iterator[Row]:
 
 
 def work_rows(report: Report, found: Found) -> Iterator[Row]:
-    """Ops and kernels of the newest compilation of each frame."""
+    """Return ops and kernels of the newest compilation of each frame."""
     shown = verdict(report).work
     newest = set({frame(item["compile_id"]): item["compile_id"] for item in found["lowered"]}.values())
     lowered = [item for item in found["lowered"] if item["compile_id"] in newest]
@@ -147,7 +147,7 @@ def generated(report: Report, newest: set[str]) -> int:
 
 
 def guard_rows(report: Report, found: Found) -> Iterator[Row]:
-    """Guards of all compilations that were kept; torch makes the check once more for a compilation that restarts."""
+    """Return the guards of all kept compilations; torch makes the check once more for a compilation that restarts."""
     last = dict(found["guards"])
     shown = {compilation.id: len(compilation.guards) for compilation in report.compilations if compilation.guards}
     yield Row("guards", sum(shown.values()), sum(last.values()))
@@ -155,7 +155,7 @@ def guard_rows(report: Report, found: Found) -> Iterator[Row]:
 
 
 def traffic_rows(report: Report, found: Found) -> Iterator[Row]:
-    """Bytes of each graph before and after fusion, node by node."""
+    """Return the bytes of each graph before and after fusion, node by node."""
     ours = [schedule for compilation in report.compilations for schedule in compilation.schedules]
     by_id = sorted(found["schedules"], key=lambda item: [int(part) for part in re.findall(r"\d+", item["compile_id"])])
     for side in ("before", "after"):
@@ -173,7 +173,7 @@ def library_flops(report: Report) -> int:
 
 
 def union_s(run: Run) -> float:
-    """Seconds in which a phase was open, from the raw log: spans by name, overlapping ones once."""
+    """Return the seconds in which a phase was open, from the raw log: spans by name, overlapping ones once."""
     log = run.log_path()
     assert log is not None
     events = [json.loads(text.replace("\t", "")) for text in EVENT.findall(log.read_text(errors="replace"))]
@@ -189,7 +189,7 @@ def union_s(run: Run) -> float:
 
 
 def speed_row(report: Report, found: Found) -> Row:
-    """The ratio of medians by `torch.utils.benchmark`: within our interval it counts as the same."""
+    """Return the ratio of medians by `torch.utils.benchmark`: within our interval it counts as the same."""
     shown = verdict(report).speed
     pairs = zip(found["speed"]["eager"], found["speed"]["compiled"], strict=True)
     ratio = statistics.median(eager / compiled for eager, compiled in pairs)

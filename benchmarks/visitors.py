@@ -1,7 +1,7 @@
-"""Fifty visitors at once: how long a page takes each of them, and the server's memory while they are there and after.
+"""Fifty visitors at once: each one's time per page, and the server's memory during their visit and after.
 
 Each opens a tab and goes from page to page of one of the recorded runs without a pause for reading, so that all of them
-always wait for a page: more than fifty people ask of a server. The server does not run visitors' code.
+always wait for a page: more than fifty real people would request. The server does not run visitors' code.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PAGES = ("", *MENU[1:])
 
 
 def measure() -> list[Result]:
-    """Look at every page once, then send the visitors in rounds, and wait until what they left is given back."""
+    """Open every page once, then send the visitors in rounds, and wait until their memory is freed."""
     with temporary_home() as home, dashboard(home, COMPILEBOARD_ALLOW_CODE="0") as server:
         runs = scenarios(home)
         asyncio.run(one_look(server, runs))
@@ -48,12 +48,12 @@ def measure() -> list[Result]:
 
 
 def scenarios(home: Path) -> list[str]:
-    """The recorded runs, stored."""
+    """Return the recorded runs, stored."""
     return [add_scenario(home, path.name) for path in sorted(TRACES.iterdir()) if (path / "report.json").exists()]
 
 
 async def one_look(server: Server, runs: Sequence[str]) -> None:
-    """Every page of every run, one after the other: what is made once is made."""
+    """Open every page of every run, one after the other, to fill the caches."""
     async with session(server.url) as tab:
         for run in runs:
             for page in PAGES:
@@ -61,13 +61,13 @@ async def one_look(server: Server, runs: Sequence[str]) -> None:
 
 
 async def crowd(server: Server, runs: Sequence[str], seed: int) -> list[Visit | str]:
-    """All visitors at once; gives what each page took, or what went wrong."""
+    """Run all visitors at once; return the time of each page, or its error."""
     found = await asyncio.gather(*(visitor(server, runs, seed * VISITORS + index) for index in range(VISITORS)))
     return [item for one in found for item in one]
 
 
 async def visitor(server: Server, runs: Sequence[str], seed: int) -> list[Visit | str]:
-    """One visitor, who looks at a few pages and leaves."""
+    """Visit a few pages as one visitor, and leave; return the visits and the errors."""
     chance = random.Random(seed)
     found: list[Visit | str] = []
     try:
@@ -80,7 +80,7 @@ async def visitor(server: Server, runs: Sequence[str], seed: int) -> list[Visit 
 
 
 def pages(rounds: Sequence[Sequence[Visit | str]]) -> list[Result]:
-    """How long a page took, and what went wrong."""
+    """Return the page times, and the number of failed pages."""
     took = [sorted(item.seconds for item in one if isinstance(item, Visit)) for one in rounds]
     errors = [item for one in rounds for item in one if isinstance(item, str)]
     middle = [statistics.median(one) for one in took]
@@ -94,11 +94,11 @@ def pages(rounds: Sequence[Sequence[Visit | str]]) -> list[Result]:
 
 
 def memory(before_mb: float, during_mb: float, after_mb: float) -> list[Result]:
-    """What the server holds, before, at the end of the last round, and when all are forgotten."""
+    """Return the server's memory before, at the end of the last round, and after all sessions are forgotten."""
     figure = f"{before_mb:.0f} → {during_mb:.0f} → {after_mb:.0f} MB"
     return [Result("server before, with, after", figure, f"≤ +{MORE_MB:.0f} MB", after_mb - before_mb <= MORE_MB)]
 
 
 def resident_mb(server: Server) -> float:
-    """Resident memory of the server's own process."""
+    """Return the resident memory of the server's own process."""
     return float(psutil.Process(server.pid).memory_info().rss) / 1e6

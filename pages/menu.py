@@ -16,7 +16,7 @@ class Page:
 
     @property
     def script(self) -> str:
-        """The script's path below `pages/`, as Streamlit names pages: a section is a folder."""
+        """The script's path below `pages/`, which Streamlit uses as name: a section is a folder."""
         return f"{self.section.lower()}/{self.name}.py"
 
 
@@ -60,5 +60,5 @@ PAGES = {
 
 
 def of_script(script: str | None) -> Page | None:
-    """The page of a script; None for no script and for one that no page has."""
+    """Return the page of a script; None for no script and for a script without a page."""
     return next((page for page in PAGES.values() if page.script == script), None)

@@ -1,1 +1,1 @@
-"""Code for accelerators that are not here: what comes of every sample, and whether it is what a device would run."""
+"""Code for accelerators that are not here: the outcome of every sample, compared with the code of a real device."""

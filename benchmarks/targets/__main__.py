@@ -1,8 +1,8 @@
-"""python -m benchmarks.targets [TARGET|FILE.py…]: generate code for every sample, or for the files that are named, and
-every target, and print what came of every kernel.
+"""python -m benchmarks.targets [TARGET|FILE.py…]: generate code for every sample, or for named files, and every target,
+and print the outcome of every kernel.
 
-The table has a line for each sample and target: kernels, configs that Triton compiled to the last rung, those that it
-could not with its words, and seconds. The exit code is 1 if any run failed or any kernel has no config that compiled.
+The table has one row for each sample and target: kernels, configs that Triton compiled to the last rung, failed configs
+with Triton's message, and seconds. The exit code is 1 if any run failed or any kernel has no compiled config.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DEFAULT = ("a100", "h100", "mi300x")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One sample generated for one target."""
+    """A sample generated for a target."""
 
     sample: str
     target: str
@@ -31,7 +31,7 @@ class Row:
 
     @property
     def failed(self) -> list[str]:
-        """Kernels without any config that compiled."""
+        """Return the kernels without any compiled config."""
         return [name for name, item in self.binaries if not any(not config.error for config in item.configs)]
 
     @property
@@ -54,12 +54,12 @@ class Row:
 
 
 def model_of(name: str) -> Model:
-    """A sample, or a file by its path."""
+    """Return a sample, or a file by its path."""
     return Model("file", str(Path(name).resolve())) if name.endswith(".py") else Model("sample", name)
 
 
 def generate(runner: Runner, name: str, target: str) -> tuple[Report, Row]:
-    """One run for a target, with its row; Dynamo enters recurrent layers."""
+    """Run a sample for a target; return its report and its row. Dynamo may trace recurrent layers."""
     start = time.perf_counter()
     conditions = Conditions(dynamo={"allow_rnn": True})
     run = runner.wait(runner.submit(CompileJob(model_of(name), target=target, conditions=conditions)))

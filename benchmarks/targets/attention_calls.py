@@ -1,6 +1,6 @@
-"""Calls of `scaled_dot_product_attention` as models make them, for the comparison: each is a small file of its own.
+"""Calls of `scaled_dot_product_attention` as models make them, for the comparison: each is a small file.
 
-Between the operations around it, every call has what its kernel needs done to masks, heads and layouts.
+Between the surrounding operations, every call has the masks, heads and layouts that its kernel needs.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ ALIGNED, UNALIGNED, CROSS, DYNAMIC = ((64, 64),), ((61, 61),), ((17, 61),), ((64
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One way to call attention; `lengths` are those of queries and keys, one pair for each call."""
+    """An attention call to compare; `lengths` are those of queries and keys, one pair for each call."""
 
     mask: str = NO_MASK
     lengths: tuple[tuple[int, int], ...] = ALIGNED
@@ -74,7 +74,7 @@ class Call:
 
     @property
     def name(self) -> str:
-        """The call in words; the same for no two calls."""
+        """The call as text, unique among the calls."""
         default = Call()
         lengths = ", ".join(f"{q}x{k}" for q, k in self.lengths)
         words = {
@@ -107,7 +107,7 @@ class Call:
 
 
 def attention_calls() -> tuple[Call, ...]:
-    """Masks of every kind with lengths that are aligned, unaligned and unknown; heads, dropout, head dimensions,
+    """Return calls with masks of every kind and aligned, unaligned and unknown lengths; heads, dropout, head dims,
     layouts.
     """
     masks = (NO_MASK, *GIVEN, *MADE)

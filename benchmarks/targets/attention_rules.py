@@ -1,6 +1,6 @@
-"""python -m benchmarks.targets.attention_rules: on a GPU, are the rules for attention torch's choices?
+"""python -m benchmarks.targets.attention_rules: on a GPU, compare the rules for attention with torch's choices.
 
-Asks torch's chooser and `core.worker.absent.attention` about every combination below, and prints those on which they
+Runs torch's chooser and `core.worker.absent.attention` on every combination below, and prints those on which they
 differ.
 """
 
@@ -25,7 +25,7 @@ EXTRAS = ((0.0, False), (0.0, True), (0.1, False), (0.125, True))
 
 
 def calls() -> Any:
-    """Every combination: calls of attention, on the GPU."""
+    """Yield every combination: calls of attention, on the GPU."""
     for dtype, heads, head_dim, lengths, mask, (dropout, training) in itertools.product(
         DTYPES, HEADS, HEAD_DIMS, LENGTHS, MASKS, EXTRAS
     ):
@@ -44,7 +44,7 @@ def _mask(kind: str, lengths: tuple[int, int], dtype: torch.dtype) -> torch.Tens
 
 
 def theirs(call: Attention) -> str:
-    """What torch chooses."""
+    """Return torch's choice of the attention kernel."""
     return NAMES[
         torch._fused_sdp_choice(
             call.query,
@@ -60,7 +60,7 @@ def theirs(call: Attention) -> str:
 
 
 def ours(call: Attention, target: Target) -> str:
-    """What the rules choose."""
+    """Return the choice of our rules."""
     try:
         return choose(call, target)[0]
     except RuntimeError:
@@ -68,7 +68,7 @@ def ours(call: Attention, target: Target) -> str:
 
 
 def main() -> int:
-    """Count, and print what differs."""
+    """Print the number of calls, and the differences."""
     name = torch.cuda.get_device_name()
     target = next(target for target in TARGETS.values() if target.title.split()[-1] in name)
     differ: list[str] = []

@@ -1,17 +1,16 @@
-"""python -m benchmarks.targets.comparison [SAMPLE|FILE.py…]: is the code generated without the GPU the code generated
-with it?
+"""python -m benchmarks.targets.comparison [SAMPLE|FILE.py…]: compare code generated without the GPU with the GPU's own.
 
 On a machine with a GPU that is one of the targets, each model is compiled twice with the same torch: for the target,
 with the GPU hidden, and on the GPU. The output codes are compared kernel by kernel and wrapper by wrapper; AOT IDs,
-numbers of debug handles, paths and hashes of paths are the only text that is replaced. Where they differ and the device
+numbers of debug handles, paths and hashes of paths are the only text that is replaced. If they differ and the device
 times paddings, both are compiled again without padding: if that code is the same, timed padding alone made the
-difference. `--attention` takes the calls of `benchmarks.targets.attention_calls`, and without a name all samples are
-taken. `--dynamo allow_rnn=true` sets names of `torch._dynamo.config` on both sides.
+difference. `--attention` adds the calls of `benchmarks.targets.attention_calls`; without a name all samples are
+compared. `--dynamo allow_rnn=true` sets names of `torch._dynamo.config` on both sides.
 
-Every result is appended to `--results FILE` as it comes, and what is there is not done again: with `--limit-s` a
-comparison is done in parts, by the same command, until it says that nothing is left. `--only` takes those whose name
-has it in it. `--table FILE…` prints results as Markdown, on any machine. `--driver` compares registers, local and
-shared memory with what the driver says of the same kernels, too.
+Every result is appended to `--results FILE` at once, and stored results are not made again: with `--limit-s` a
+comparison is done in parts, by the same command, until it reports that nothing is left. `--only` selects models by a
+part of their name. `--table FILE…` prints results as Markdown, on any machine. `--driver` also compares registers,
+local and shared memory with the driver's figures for the same kernels.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ NO_PADDING = CompileOptions(options={"shape_padding": False})
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One model in one variant, to be compiled both ways."""
+    """A model in one variant, to be compiled both for the target and on the device."""
 
     name: str
     variant: str
@@ -59,14 +58,14 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Where both sides are compiled."""
+    """The setup that compiles both sides of a pair."""
 
     runner: Runner
     target: str
     on: str
 
     def row(self, pair: Pair) -> tuple[Row, list[Code]]:
-        """Compile a pair both ways; the row, and the codes of the GPU."""
+        """Compile a pair both ways; return the row, and the GPU's code."""
         start = time.perf_counter()
         hidden, failed, timed = self._compiled(pair.job(target=self.target))
         used, failed_there, _ = self._compiled(pair.job(device="cuda"))
@@ -84,7 +83,7 @@ class Bench:
         return bool(used) and not compare(hidden, used).differences
 
     def _compiled(self, job: CompileJob) -> tuple[list[Code], str, tuple[str, ...]]:
-        """The codes of a run, how it failed if it did, and what it would have timed."""
+        """Return the code of a run, its failure if any, and the choices that the device would have timed."""
         run = self.runner.wait(self.runner.submit(job))
         if run.log_path() is None:
             return [], run.status().reason, ()
@@ -102,7 +101,7 @@ def _timed(report: Report) -> tuple[str, ...]:
 
 
 def pairs(names: list[str], attention: bool, variants: list[str], dynamo: str = "") -> list[Pair]:
-    """What is to be compared: the calls of attention, files, samples; all samples if nothing is named."""
+    """Return the pairs to compare: attention calls, files and samples; all samples if none is named."""
     models = [(call.name, Model("code", call.file)) for call in attention_calls()] if attention else []
     for name in names or ([] if attention else [sample.name for sample in samples()]):
         is_file = name.endswith(".py")
@@ -113,7 +112,7 @@ def pairs(names: list[str], attention: bool, variants: list[str], dynamo: str = 
 
 
 def matching_target(name: str) -> str:
-    """The target that a device's name says it is."""
+    """Return the target that matches a device's name."""
     named = [key for key, target in TARGETS.items() if target.title.split()[-1] in name]
     if not named:
         sys.exit(f"{name or 'no GPU'}: this command needs a GPU that is one of {', '.join(TARGETS)}")
@@ -121,7 +120,7 @@ def matching_target(name: str) -> str:
 
 
 def driver_rows(found: dict[str, str]) -> list[dict[str, object]]:
-    """What the driver says of kernels that it loads, and what the tools say without it."""
+    """Return the driver's figures of kernels that it loads, and the tools' figures without it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kernels.json"
         path.write_text(json.dumps(found))
@@ -136,7 +135,10 @@ def driver_rows(found: dict[str, str]) -> list[dict[str, object]]:
 
 
 def compare_all(left: list[Pair], results: Path, at_once: int, limit_s: float) -> tuple[int, dict[str, str]]:
-    """Compare pairs, several at once, and append each row; returns how many are left and the kernels of the GPU."""
+    """Compare pairs, several at once, and append each row.
+
+    Returns how many are left, and the kernels of the GPU.
+    """
     deadline = time.monotonic() + limit_s
     kernels: dict[str, str] = {}
     with temporary_home() as home, results.open("a") as file:
@@ -171,7 +173,7 @@ def _named_kernels(pair: Pair, used: list[Code]) -> dict[str, str]:
 
 
 def arguments() -> argparse.Namespace:
-    """The command line."""
+    """Return the arguments of the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.targets.comparison")
     parser.add_argument("names", nargs="*", default=[], metavar="SAMPLE|FILE.py")
     parser.add_argument("--attention", action="store_true")
@@ -187,7 +189,7 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> int:
-    """Compare what is not yet done, print, and say by the exit code whether all is the same."""
+    """Compare the pairs that are not yet done, and print; the exit code is 0 if all are the same."""
     given = arguments()
     if not given.table:
         found = pairs(given.names, given.attention, given.variants.split(","), given.dynamo)

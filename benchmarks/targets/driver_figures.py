@@ -1,4 +1,4 @@
-"""python -m benchmarks.targets.driver_figures KERNELS.json: load kernels on the GPU; what its driver says they use.
+"""python -m benchmarks.targets.driver_figures KERNELS.json: load kernels on the GPU, and print the driver's figures.
 
 The file maps names to the sources of Triton kernels as Inductor writes them. For each config that loads: registers,
 local memory and shared bytes, by the driver and by the tools that a run for a target uses; JSON on standard output.
@@ -14,7 +14,7 @@ from typing import Any
 
 
 def main() -> int:
-    """Read, load, print."""
+    """Read, load, and print."""
     kept = os.dup(1)
     os.dup2(2, 1)
     os.environ["TORCHINDUCTOR_USE_STATIC_CUDA_LAUNCHER"] = "0"
@@ -27,7 +27,7 @@ def main() -> int:
 
 
 def figures(name: str, text: str) -> list[dict[str, Any]]:
-    """Every config of one kernel."""
+    """Return the figures of every config of one kernel."""
     from torch._inductor.codecache import PyCodeCache
 
     from core.worker.absent.resources import resources

@@ -1,4 +1,4 @@
-"""Generated code of two runs side by side: taken apart into kernels and wrappers, normalised, and compared character by
+"""Generated code of two runs side by side: split into kernels and wrappers, normalised, and compared character by
 character.
 """
 
@@ -34,7 +34,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """How much of the code of two runs is the same, and what is not."""
+    """The comparison of two runs' code: how much is the same, and the differences."""
 
     graphs: int
     kernels: int
@@ -44,7 +44,7 @@ class Compared:
 
 
 def codes(run: Run, report: Report) -> list[Code]:
-    """The output codes of a run in the order in which they were generated, normalised."""
+    """Return the output codes of a run in the order of generation, normalised."""
     log = run.log_path()
     assert log is not None
     found: dict[tuple[int, str], Code] = {}
@@ -57,7 +57,7 @@ def codes(run: Run, report: Report) -> list[Code]:
 
 
 def code(graph: str, text: str) -> Code:
-    """One output code, taken apart."""
+    """Split an output code into its kernels and its wrapper, without unstable parts."""
     for pattern, stable in UNSTABLE:
         text = pattern.sub(stable, text)
     generated = [kernel for kernel in find_kernels(text) if kernel.language == "triton"]
@@ -68,7 +68,7 @@ def code(graph: str, text: str) -> Code:
 
 
 def compare(hidden: list[Code], used: list[Code]) -> Compared:
-    """Two runs, graph by graph; code that only one of them has counts as different."""
+    """Compare two runs, graph by graph; code that only one of them has counts as different."""
     kernels = same_kernels = same_wrappers = 0
     differences = []
     pairs = paired(hidden, used)
@@ -87,8 +87,9 @@ def compare(hidden: list[Code], used: list[Code]) -> Compared:
 
 
 def paired(hidden: list[Code], used: list[Code]) -> list[tuple[str, Code, Code]]:
-    """The codes of the same graph: a backward is compiled with its forward for a target, and at its first call on the
-    GPU.
+    """Pair the codes of the same graph.
+
+    A backward is compiled with its forward for a target, but at its first call on the GPU.
     """
     sides: list[dict[tuple[str, int], Code]] = []
     for found in (hidden, used):

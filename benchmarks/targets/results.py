@@ -1,4 +1,4 @@
-"""Results of the comparison of code for a target with the device's: kept line by line, and printed as Markdown."""
+"""Results of the comparison of code for a target with the device's: stored line by line, and printed as Markdown."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ TIMED_PADDING = "timed padding alone"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What came of a pair: how much of the code is the same, what is not, the choices that the device would time, and
-    whether they alone are the `cause` of the differences.
+    """The result of a pair.
+
+    How much of the code is the same, the differences, and the choices that the device would time. `cause` names a
+    choice that alone explains the differences, else it is empty.
     """
 
     name: str
@@ -39,19 +41,19 @@ class Row:
 
     @property
     def same(self) -> bool:
-        """Whether there is code, and all of it is the same."""
+        """True if there is code, and all of it is the same."""
         return self.graphs > 0 and (self.same_kernels, self.same_wrappers) == (self.kernels, self.graphs)
 
     @property
     def words(self) -> str:
-        """The kernels and wrappers that are the same, in a cell."""
+        """The kernels and wrappers that are the same, as a cell's text."""
         if not self.graphs:
             return "no code in either"
         return f"{self.same_kernels} of {self.kernels}, {self.same_wrappers} of {self.graphs}"
 
 
 def read_rows(path: Path) -> list[Row]:
-    """The results of a file, none if there is none; a line that was cut off counts as not done."""
+    """Return the results of a file, none if it is missing; an incomplete line counts as not done."""
     rows = []
     for line in path.read_text().splitlines() if path.exists() else []:
         try:
@@ -63,7 +65,7 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def table(rows: Iterable[Row]) -> str:
-    """Rows as Markdown: a line for each model, a column for each variant, and all of them together."""
+    """Return rows as Markdown: a line for each model, a column for each variant, and the total."""
     found = {(row.name, row.variant): row for row in rows}
     variants = [variant for variant in JOBS if any(key[1] == variant for key in found)]
     lines = [["", *variants], ["---"] * (len(variants) + 1)]
@@ -82,7 +84,7 @@ def _together(rows: list[Row]) -> str:
 
 
 def verdict(rows: Iterable[Row]) -> str:
-    """How many pairs are the same, and how many of the others differ by timed padding alone."""
+    """Summarize how many pairs are the same, and how many of the others differ by timed padding alone."""
     found = [row for row in rows if row.graphs]
     causes = Counter("same" if row.same else row.cause or "otherwise" for row in found)
     parts = [f"{causes['same']} of {len(found)} pairs the same"]
@@ -91,7 +93,7 @@ def verdict(rows: Iterable[Row]) -> str:
 
 
 def differences(rows: Iterable[Row]) -> str:
-    """What is not the same, each with the choices that are timed on the device and how a side failed."""
+    """Describe the pairs that differ, each with the choices that the device would time and the failure of a side."""
     parts = []
     for row in rows:
         if row.same and not row.note:

@@ -1,1 +1,1 @@
-"""A run's numbers by a second way: a process that knows torch alone, nothing of Compileboard."""
+"""Second source of a run's numbers: a process with torch alone, without Compileboard."""

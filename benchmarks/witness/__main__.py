@@ -1,8 +1,8 @@
 """python -m benchmarks.witness FILE [--training] [--speed]: compile a file's model with torch alone and print its
 numbers as JSON.
 
-The file follows Compileboard's convention (`model`, `inputs` or `calls`, `training`). Everything is counted by hooks of
-its own around torch: nothing of Compileboard is imported, its log is not read.
+The file follows Compileboard's convention (`model`, `inputs` or `calls`, `training`). Separate hooks around torch count
+everything: nothing of Compileboard is imported, and its log is not read.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ BREAK = re.compile(r"Graph [Bb]reak.*? at (\S+?):(\d+)", re.DOTALL)
 
 
 def main() -> None:
-    """Make the file's calls under the hooks, and print what was found."""
+    """Make the file's calls under the hooks, and print the results."""
     options = argparse.ArgumentParser()
     options.add_argument("file", type=Path)
     options.add_argument("--training", action="store_true")
@@ -76,7 +76,10 @@ def calls(module: Any) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
 
 
 def called(function: Callable[..., Any], module: Any, call: tuple[Any, Any], training: bool) -> None:
-    """One call; with its backward if training, and without gradients if a model with parameters is not."""
+    """Call the function once.
+
+    Runs its backward if training; without training, gradients are off if the module has parameters.
+    """
     parameters = [
         p for value in vars(module).values() if isinstance(value, torch.nn.Module) for p in value.parameters()
     ]
@@ -94,7 +97,7 @@ def called(function: Callable[..., Any], module: Any, call: tuple[Any, Any], tra
 
 
 def counted(module: Any, training: bool) -> Found:
-    """Everything that can be counted while the calls are made compiled."""
+    """Return all counts while the calls run compiled."""
     found: Found = {"graphs": 0, "guards": [], "breaks": set(), "recompiles": 0, "lowered": [], "schedules": []}
     function = torch.compile(module.model, **getattr(module, "torch_compile", {}))
     saved: list[int] = []
@@ -117,7 +120,9 @@ def counted(module: Any, training: bool) -> Found:
 
 @contextmanager
 def quiet_caches(found: Found) -> Iterator[None]:
-    """No cache of graphs, so that everything is compiled; the scheduler tells before and after fusion."""
+    """Switch off graph caches, so that everything is compiled, and make the scheduler report before and
+    after fusion.
+    """
     settings = {
         "fx_graph_cache": False,
         "_pre_fusion_custom_pass": lambda nodes: note_schedule(found, "before", nodes),
@@ -138,7 +143,7 @@ def note_schedule(found: Found, when: str, nodes: list[Any]) -> list[Any]:
 
 
 def library_flops(nodes: list[Any]) -> int:
-    """FLOPs of the FX nodes that became calls of a library: Inductor makes loops of small products."""
+    """Return FLOPs of the FX nodes that became library calls: Inductor makes loops of small products."""
     calls = (part.node for node in nodes for part in node.get_nodes() if part.is_extern())
     return sum(map(flops, {origin for call in calls for origin in call.get_origins()}))
 
@@ -149,13 +154,13 @@ def compile_id() -> str:
 
 @contextmanager
 def watching(found: Found) -> Iterator[None]:
-    """Count guards, lowered graphs and output code where torch makes them; breaks and recompiles from torch's log."""
+    """Count guards, lowered graphs and output code in torch's own functions; breaks and recompiles from torch's log."""
     with watching_log(found), watching_guards(found), watching_lowering(found):
         yield
 
 
 class Listener(logging.Handler):
-    """Collects places of graph breaks and counts recompiles."""
+    """Log handler that collects places of graph breaks and counts recompiles."""
 
     def __init__(self, found: Found) -> None:
         super().__init__(logging.DEBUG)
@@ -196,7 +201,7 @@ def watching_guards(found: Found) -> Iterator[None]:
 
 
 def leaves(manager: Any) -> int:
-    """Leaf guards of the C++ tree below a manager; one that relates several values counts at each of them."""
+    """Count leaf guards of the C++ tree below a manager; a guard that relates several values counts at each of them."""
     children = list(manager.get_child_managers())
     if hasattr(manager, "get_key_value_managers"):
         children += [child for pair in manager.get_key_value_managers().values() for child in pair if child is not None]
@@ -234,7 +239,7 @@ def note_code(found: Found, code: str) -> None:
 
 
 def speed(eager: Any, compiled: Any, training: bool) -> Found:
-    """Medians of `torch.utils.benchmark` in blocks, eager and compiled in turn, of the last call."""
+    """Return medians of `torch.utils.benchmark` in blocks, eager and compiled alternately, of the last call."""
     from torch.utils.benchmark import Timer
 
     function = torch.compile(compiled.model, **getattr(compiled, "torch_compile", {}))

@@ -1,4 +1,4 @@
-"""FX nodes and output code, counted: views by torch's schemas, kernels by reading the code as Python, FLOPs by torch's
+"""Counts of FX nodes and output code: views by torch's schemas, kernels by reading the code as Python, FLOPs by torch's
 formulas.
 """
 
@@ -15,8 +15,9 @@ from torch.utils.flop_counter import flop_registry
 
 
 def computing(module: Any) -> list[Any]:
-    """The nodes of a graph that compute, with those of the graphs that flex attention is given, which become part of
-    its kernel.
+    """Return the nodes of a graph that compute.
+
+    Includes those of flex attention's subgraphs, which become part of its kernel.
     """
     nodes = [node for node in module.graph.nodes if node.op.startswith("call_")]
     for node in module.graph.nodes:
@@ -27,14 +28,16 @@ def computing(module: Any) -> list[Any]:
 
 
 def is_view(node: Any) -> bool:
-    """Whether torch's own schema says that the result is a view of the argument; taking one of several results counts
-    as one.
+    """Return True if torch's schema says that the result is a view of the argument, or if the node picks one of several
+    results.
     """
     return node.target is operator.getitem or bool(getattr(node.target, "is_view", False))
 
 
 def generated_calls(code: str) -> dict[str, int]:
-    """Kernels that an output code defines or calls → how many call sites its functions hold, read as Python."""
+    """Return the kernels that an output code defines or calls, each with its number of call sites; reads
+    it as Python.
+    """
     tree = ast.parse(code)
     defined = {
         target.id
@@ -54,7 +57,9 @@ def generated_calls(code: str) -> dict[str, int]:
 
 
 def moves_nothing(name: str) -> bool:
-    """Whether a call in an output code only looks at memory otherwise, by torch's schema of it, or asks for a size."""
+    """Return True if a call in an output code moves no data: a view by torch's schema, a
+    reinterpretation, or a size.
+    """
     found: Any = torch
     for part in ["ops", *name.removeprefix("torch.ops.").split(".")]:
         found = getattr(found, part, None)
@@ -66,7 +71,7 @@ def moves_nothing(name: str) -> bool:
 
 
 def flops(node: Any) -> int:
-    """FLOPs of a product, a convolution or attention, 0 of anything else."""
+    """Return FLOPs of a product, a convolution or attention, 0 for other nodes."""
     packet = getattr(node.target, "overloadpacket", None)
     formula = ATTENTION.get(packet) or flop_registry.get(packet)
     if formula is None:
@@ -78,20 +83,22 @@ def flops(node: Any) -> int:
 
 
 def without_symbols(tensor: torch.Tensor) -> torch.Tensor:
-    """A tensor of the shape that this call has: a formula that compares symbolic sizes would fix them for good."""
+    """Return a tensor of this call's shape: a formula that compares symbolic sizes would specialize them."""
     return torch.empty(
         [size.node.hint if isinstance(size, torch.SymInt) else size for size in tensor.shape], device="meta"
     )
 
 
 def attention_flops(query: Any, key: Any, value: Any, *_: Any, **__: Any) -> int:
-    """Two matrix products for each head of the queries: torch has no formula for attention on a CPU."""
+    """Return the FLOPs of two matrix products per query head: torch has no formula for attention on a CPU."""
     batch, heads, length, width = query.shape
     return int(2 * batch * heads * length * key.shape[-2] * (width + value.shape[-1]))
 
 
 def attention_backward_flops(_grad: Any, query: Any, key: Any, value: Any, *_: Any, **__: Any) -> int:
-    """Five matrix products: the scores again, and the gradients of the weights, values, queries and keys."""
+    """Return the FLOPs of five matrix products: the scores again, and the gradients of weights, values, queries and
+    keys.
+    """
     batch, heads, length, width = query.shape
     return int(2 * batch * heads * length * key.shape[-2] * (3 * width + 2 * value.shape[-1]))
 

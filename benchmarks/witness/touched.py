@@ -1,7 +1,7 @@
-"""Which elements of which buffers a scheduler node touches, by evaluating its index expressions over their ranges.
+"""Elements of buffers that a scheduler node touches, by evaluating its index expressions over their ranges.
 
-A buffer's elements are exact where every index is arithmetic on loop variables. A read at an index that comes from data
-(embedding, gather) may touch as many elements as it has iterations, and no more than the buffer has: then the count is
+A buffer's elements are exact if every index is arithmetic on loop variables. A read at an index that comes from data
+(embedding, gather) may touch as many elements as it has iterations, but no more than the buffer has: then the count is
 a bound.
 """
 
@@ -33,7 +33,7 @@ FUNCTIONS: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """Bytes of one node by buffer, reads and writes apart; `bounded` names the buffers whose bytes are a bound."""
+    """Bytes of one node by buffer, reads and writes separately; `bounded` names the buffers whose bytes are a bound."""
 
     reads: dict[str, int]
     writes: dict[str, int]
@@ -41,12 +41,12 @@ class Touched:
 
     @property
     def bytes(self) -> int:
-        """All that it reads and writes."""
+        """All bytes that it reads and writes."""
         return sum(self.reads.values()) + sum(self.writes.values())
 
 
 def touched(node: Any) -> Touched:
-    """What a fused or unfused node touches outside of itself."""
+    """Return the bytes that a fused or unfused node touches outside of itself."""
     parts = [part for part in node.get_nodes() if not _moves_nothing(part)]
     made = {name for part in node.get_nodes() for name in map(str, part.get_buffer_names())}
     reads = [
@@ -58,7 +58,7 @@ def touched(node: Any) -> Touched:
 
 
 def _moves_nothing(part: Any) -> bool:
-    """What takes results apart, and calls of graphs, which have schedules of their own."""
+    """Return True for nodes that only unpack results, and for calls of graphs, which have schedules of their own."""
     kinds = {type(part).__name__, type(part.node).__name__}
     return bool(
         kinds & {"NopKernelSchedulerNode", "MultiOutput", "Conditional", "Switch", "WhileLoop", "InvokeSubgraph"}
@@ -66,7 +66,9 @@ def _moves_nothing(part: Any) -> bool:
 
 
 def _overwritten(part: Any, dep: Any) -> set[str]:
-    """What a part changes in place, and does not read for that: it depends on all of it, but for an order."""
+    """Return the buffers that a part changes in place without reading them: it depends on all of them only for the
+    order.
+    """
     if part.is_extern() or not isinstance(dep, StarDep) or dep.mode == "atomic_add":
         return set()
     changed = {name for buffer in part.get_outputs() for name in map(str, buffer.get_mutations())}
@@ -74,7 +76,7 @@ def _overwritten(part: Any, dep: Any) -> set[str]:
 
 
 def _leaves(name: str, node: Any) -> bool:
-    """Whether somebody outside of the node reads the buffer."""
+    """Return True if a user outside of the node reads the buffer."""
     inside = {part.get_name() for part in node.get_nodes()}
     buffer = node.scheduler.name_to_buf.get(name)
     return buffer is None or any(user.node.get_name() not in inside for user in buffer.users if not user.is_weak)
@@ -111,7 +113,7 @@ def _of_buffer(name: str, deps: list[Any], parts: list[Any], bounded: set[str]) 
 
 
 def _adds(dep: Any) -> bool:
-    """Whether a node adds into a buffer at places that its data name."""
+    """Return True if a node adds into a buffer at positions that come from data."""
     return isinstance(dep, StarDep) and dep.mode == "atomic_add"
 
 
@@ -127,12 +129,12 @@ def _layout(name: str) -> Any:
 
 
 def _elements(sizes: Any) -> int:
-    """Elements of a shape, with the values of the call for its symbols."""
+    """Return the number of elements of a shape, with the call's values for its symbols."""
     return math.prod(int(V.graph.sizevars.optimization_hint(size, fallback=0)) for size in sizes)
 
 
 def _results_bytes(name: str) -> int:
-    """Bytes of what a call with several results returns: each is taken apart into a buffer of its own."""
+    """Return the result bytes of a call with several results, each unpacked into its own buffer."""
     parts = (buffer for buffer in V.graph.buffers if isinstance(buffer, ir.MultiOutput))
     return sum(
         _elements(part.get_size()) * int(part.get_dtype().itemsize)
@@ -142,7 +144,7 @@ def _results_bytes(name: str) -> int:
 
 
 def _given(name: str, parts: list[Any], elements: int) -> int:
-    """Elements of the views of a buffer that extern kernels are given, at most all of it."""
+    """Return the elements of a buffer's views that extern kernels take, at most all of it."""
     views = [
         _elements(value.get_size())
         for part in parts
@@ -164,7 +166,7 @@ def _indirect(dep: MemoryDep) -> bool:
 
 
 def _with_hints(index: sympy.Expr) -> sympy.Expr:
-    """The index with symbolic sizes replaced by their values."""
+    """Return the index with symbolic sizes replaced by their values."""
     hints = {
         symbol: V.graph.sizevars.optimization_hint(symbol, fallback=0)
         for symbol in index.free_symbols
@@ -191,7 +193,9 @@ def _distinct(deps: list[MemoryDep], storage: int) -> int:
 
 
 def _affine(dep: MemoryDep) -> int | None:
-    """Elements of an index that meets no address twice: each stride is larger than all that the smaller ones reach."""
+    """Return the elements of an index that visits no address twice: each stride exceeds the reach of all
+    smaller ones.
+    """
     index = sympy.expand(_with_hints(dep.index))
     sizes = dict(zip(dep.var_names, _sizes(dep), strict=True))
     strides = {symbol: index.coeff(symbol) for symbol in sizes}

@@ -1,4 +1,4 @@
-"""Questions over a Report. Pure functions."""
+"""Analyses of a Report: pure functions."""
 
 from core.analysis.aoti import (
     AotiStory,

@@ -1,4 +1,4 @@
-"""What AOTInductor made of a run's model, and how its package stands beside eager and compiled, in words."""
+"""AOTInductor export, package, results and times of a run, in words."""
 
 from __future__ import annotations
 
@@ -41,8 +41,9 @@ MOST_LINES = 12
 
 @dataclass(frozen=True, slots=True)
 class SideTime:
-    """One side's seconds per call: median and quartiles; `faster` is how many times as fast as eager it is, with its
-    bounds, None for eager itself and where too few samples were taken.
+    """Seconds per call of one side: median and quartiles.
+
+    `faster` is the speedup over eager with its bounds; None for eager itself and with too few samples.
     """
 
     side: str
@@ -54,7 +55,7 @@ class SideTime:
 
 @dataclass(frozen=True, slots=True)
 class AotiStory:
-    """What the log of a run tells of AOTInductor, each None where it does not."""
+    """AOTInductor records of a run; each field is None if the log has no such record."""
 
     export: Export | None = None
     package: Package | None = None
@@ -65,7 +66,7 @@ class AotiStory:
 
     @property
     def problem(self) -> str:
-        """The first thing that went wrong, by its stage: `export`, `compile`, `load`, `call` or `build`; else empty."""
+        """Stage of the first failure: `export`, `compile`, `load`, `call` or `build`; empty without a failure."""
         if self.export is not None and self.export.problem:
             return "export"
         if self.package is not None and self.package.problem and not self.package.files:
@@ -74,7 +75,7 @@ class AotiStory:
 
 
 def aoti_story(report: Report) -> AotiStory | None:
-    """What a run tells of AOTInductor; None where it was not asked for."""
+    """Return the AOTInductor records of a run; None if AOTInductor was not requested."""
     if not report.exports:
         return None
     runs = {run.user: run for run in report.package_runs}
@@ -89,14 +90,14 @@ def aoti_story(report: Report) -> AotiStory | None:
 
 
 def side_times(times: PackageTimes) -> tuple[SideTime, ...]:
-    """All sides that were timed, in the order of `SIDES`."""
+    """Return the times of all timed sides, in the order of `SIDES`."""
     kept = {side: times.sides[side][times.warm_up :] for side in SIDES if times.sides.get(side)}
     eager = kept.get("eager", ())
     return tuple(_side_time(side, samples, eager) for side, samples in kept.items() if samples)
 
 
 def times_disturbed(times: PackageTimes) -> str:
-    """Why the samples are not those of a quiet machine; empty if they are, or if that was not recorded."""
+    """Return why the samples were disturbed by other processes; empty if they were not or the load is unknown."""
     return f"{BUSY} while it was measured" if busy(times.load) else ""
 
 
@@ -107,7 +108,7 @@ def _side_time(side: str, samples: tuple[float, ...], eager: tuple[float, ...]) 
 
 
 def same_as_eager(run: PackageRun | None) -> bool | None:
-    """Whether a run of the package returned what eager did; None where it returned nothing, or it cannot be told."""
+    """Return True if the package's outputs equal eager's; None without outputs, or if that is undecided."""
     if run is None or run.problem or not run.differences:
         return None
     told = [item.same for item in run.differences]
@@ -115,7 +116,7 @@ def same_as_eager(run: PackageRun | None) -> bool | None:
 
 
 def aoti_sentence(report: Report) -> str:
-    """What became of the model, in a sentence; empty where AOTInductor was not asked for."""
+    """Return the AOTInductor result in one sentence; empty if AOTInductor was not requested."""
     story = aoti_story(report)
     if story is None:
         return ""
@@ -140,7 +141,7 @@ def _ran(story: AotiStory) -> str:
 
 
 def aoti_lines(report: Report) -> Iterator[str]:
-    """Everything that was recorded of it, a line each."""
+    """Yield all AOTInductor records of the run, one per line."""
     story = aoti_story(report)
     if story is None:
         return
@@ -170,7 +171,7 @@ def _export_lines(found: Export) -> Iterator[str]:
 
 
 def trial_words(trial: RangeTrial) -> str:
-    """What became of a call with another size."""
+    """Return the outcome of a call with another size, in words."""
     what = f"{trial.dim} = {number(trial.size)}, {'within' if trial.inside else 'outside of'} its range"
     if trial.skipped and not trial.inputs:
         return f"{what}: {trial.skipped}"
@@ -182,7 +183,7 @@ def trial_words(trial: RangeTrial) -> str:
 
 
 def narrower_ranges(trials: Sequence[RangeTrial]) -> Iterator[str]:
-    """Where the package's own check refuses a size that the export's range has, and what to write instead."""
+    """Yield a narrower range for each size that the export allows and the package's own check rejects."""
     for trial in trials:
         least = CHECKED_FROM.search(trial.checked or "") if trial.inside else None
         if least is None or int(least[1]) <= trial.size:
@@ -222,7 +223,7 @@ def _run_lines(run: PackageRun) -> Iterator[str]:
 
 
 def results_of_run(run: PackageRun) -> str:
-    """How what it returned stands to eager, and that of C++ to Python."""
+    """Return how a package's outputs compare with eager, and the C++ outputs with the Python outputs."""
     wrong = [item for item in run.differences if item.same is not True]
     outputs = count(len(run.differences), "output")
     told = (
@@ -246,7 +247,7 @@ def _time_lines(times: PackageTimes) -> Iterator[str]:
 
 
 def _beside_eager(faster: Interval | None) -> str:
-    """How many times as fast as eager; the bounds alone where no difference is seen."""
+    """Return the speedup over eager in words; only the bounds if no difference is measurable."""
     if faster is None:
         return ""
     if faster.wide:
@@ -257,5 +258,5 @@ def _beside_eager(faster: Interval | None) -> str:
 
 
 def first_said(text: str) -> str:
-    """The first line that says something."""
+    """Return the first line that has text."""
     return next((line.strip() for line in text.splitlines() if line.strip()), "")

@@ -1,4 +1,4 @@
-"""What became of a run's compiled calls, where it is not that all ran compiled code."""
+"""Outcome of compiled calls that did not run compiled code."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ MIXED = "ran in part eagerly, with no compiled code that was good for that part"
 
 
 def became_words(report: Report) -> str:
-    """In words without an end; empty where all calls ran compiled code, or nobody listened."""
+    """Return the calls that raised or ran eagerly, in words without a full stop.
+
+    Empty if all calls ran compiled code, or nothing was recorded.
+    """
     told = (_share(report, how, words) for how, words in (("raised", RAISED), ("eager", EAGER), ("mixed", MIXED)))
     return ", ".join(filter(None, told))
 
 
 def refused_calls(report: Report) -> tuple[Call, ...]:
-    """The calls that a stance refused, each with torch's words."""
+    """Return the calls that a stance refused, each with torch's message."""
     return tuple(call for call in report.calls if call.raised)
 
 

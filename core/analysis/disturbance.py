@@ -1,4 +1,4 @@
-"""Whether something was measured while other processes had the machine."""
+"""Detection of measurements disturbed by other processes on the machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FEW = "too few samples to say"
 
 
 def busy(load: Load | None) -> bool:
-    """Whether other processes had too much of the machine; not where that was not recorded."""
+    """Return True if other processes used too much of the machine; False if the load was not recorded."""
     if load is None:
         return False
     had = (load.others, MOST_OTHERS), (load.stolen, MOST_STOLEN), (load.waited, MOST_WAITED)

@@ -1,4 +1,4 @@
-"""What of a run was measured and is no evidence, so that the run is worth measuring again."""
+"""Reasons why measurements of a run are not reliable and worth repeating."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a run ended, where that was not well, in one line."""
+"""Error that ended a run, in one line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ MAX_REASON_CHARS = 200
 
 
 def failed_words(report: Report) -> str:
-    """`Failed while call 0: compiled (IndexError: list index out of range)`; empty if no error ended the run."""
+    """Return `Failed while call 0: compiled (IndexError: list index out of range)`; empty if no error ended the run."""
     error = report.error
     if error is None:
         return ""
@@ -18,9 +18,9 @@ def failed_words(report: Report) -> str:
 
 
 def ending_words(state: str, reason: str, report: Report | None) -> str:
-    """`Timed out while call 0: compiled: the run took longer than 600 s`; empty for a run that goes on or is done.
+    """Return `Timed out while call 0: compiled: the run took longer than 600 s`; empty for a running or finished run.
 
-    `state` is that of the run, and `reason` why it ended so.
+    `state` is the run's state, and `reason` why it ended in that state.
     """
     if report is not None and report.error is not None:
         return failed_words(report)

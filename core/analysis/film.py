@@ -1,4 +1,4 @@
-"""The passes as a film: how a graph became another, frame by frame, and in which frames each node and edge is there."""
+"""Film of the passes: how a graph was transformed frame by frame, and the frames of each node and edge."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Intervals = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class FilmNode:
-    """A name and what it stands for: (first frame, node) whenever that changes; `frames` are half-open intervals."""
+    """A node name with its versions: (first frame, node) at each change; `frames` are half-open intervals."""
 
     name: str
     states: tuple[tuple[int, FxNode], ...]
@@ -21,11 +21,11 @@ class FilmNode:
 
     @property
     def node(self) -> FxNode:
-        """The node as it was last."""
+        """The node in its last version."""
         return self.states[-1][1]
 
     def at(self, frame: int) -> FxNode | None:
-        """The node as it is in a frame, None if it is not there."""
+        """Return the node's version in a frame; None if the frame does not have the node."""
         if not any(first <= frame < end for first, end in self.frames):
             return None
         return next(node for first, node in reversed(self.states) if first <= frame)
@@ -33,7 +33,7 @@ class FilmNode:
 
 @dataclass(frozen=True, slots=True)
 class FilmEdge:
-    """`target` reads `source`, in these frames."""
+    """An edge: `target` reads `source` in these frames."""
 
     source: str
     target: str
@@ -42,11 +42,10 @@ class FilmEdge:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A run of frames in which a node's name means the same node: `chapter` is dynamo, joint, forward, backward or
-    inference.
+    """Consecutive frames in which a node name means the same node.
 
-    `nodes` are all that are there in any frame, in the order of the last one; earlier ones stand behind their
-    predecessor.
+    `chapter` is dynamo, joint, forward, backward or inference. `nodes` are the nodes of all frames, in the order of the
+    last frame; removed nodes follow their predecessor.
     """
 
     id: str
@@ -57,9 +56,9 @@ class Segment:
 
 
 def film(compilation: Compilation, nodes_of: NodesOf) -> tuple[Segment, ...]:
-    """Every segment of a compilation in the order of the log; `nodes_of` reads a logged graph.
+    """Return the segments of a compilation in log order; `nodes_of` reads a logged graph.
 
-    The last frame of a segment equals torch's own graph: what the recorded passes do not explain is a frame of its own.
+    The last frame of a segment equals torch's own graph; changes without a recorded pass get a separate frame.
     """
     found: list[Segment] = []
     counts: dict[str, int] = {}
@@ -73,7 +72,7 @@ def film(compilation: Compilation, nodes_of: NodesOf) -> tuple[Segment, ...]:
 
 
 def graph_at(segment: Segment, frame: int) -> tuple[FxNode, ...]:
-    """The nodes of one frame, in the order of the segment's union."""
+    """Return the nodes of one frame, in the order of the segment's union."""
     return tuple(found for node in segment.nodes if (found := node.at(frame)) is not None)
 
 
@@ -88,7 +87,7 @@ def _nodes(states: list[State]) -> tuple[FilmNode, ...]:
 
 
 def _keep(versions: list[tuple[int, FxNode]], index: int, node: FxNode) -> None:
-    """A further version of a node, or the same one as a later graph prints it; recorded passes know no line."""
+    """Add a new version of a node, or replace an equal one; recorded passes have no line numbers."""
     if not versions or (meaning(versions[-1][1]), versions[-1][1].meta) != (meaning(node), node.meta):
         versions.append((index, node))
     elif node.line:
@@ -106,7 +105,7 @@ def _edges(states: list[State]) -> tuple[FilmEdge, ...]:
 
 
 def intervals(indices: Iterable[int]) -> Intervals:
-    """Rising numbers as half-open intervals: 0, 1, 4 are (0, 2) and (4, 5)."""
+    """Return increasing numbers as half-open intervals: 0, 1, 4 are (0, 2) and (4, 5)."""
     found: list[tuple[int, int]] = []
     for index in indices:
         if found and found[-1][1] == index:
@@ -117,7 +116,7 @@ def intervals(indices: Iterable[int]) -> Intervals:
 
 
 def _merged(states: list[State]) -> list[str]:
-    """The last frame's order; going back, each name that is new stands behind the one before it."""
+    """Return the order of the last frame; a removed name follows the name before it."""
     names = list(states[-1])
     for state in reversed(states[:-1]):
         known = set(names)

@@ -1,4 +1,4 @@
-"""The scheduler's fusion, replayed: the groups after each step."""
+"""Replay of the scheduler's fusion: the groups after each step."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.report import FxNode, Kernel, Schedule
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One fusion: in which round (from 1), and the names of the two nodes that became one."""
+    """A fusion: its round (from 1), and the names of the two fused nodes."""
 
     round: int
     first: str
@@ -19,7 +19,7 @@ class Step:
 
 
 def steps(schedule: Schedule) -> tuple[Step, ...]:
-    """Every fusion in the order in which the scheduler made them."""
+    """Return every fusion in the scheduler's order."""
     return tuple(
         Step(number, first, second)
         for number, fusion_round in enumerate(schedule.rounds, 1)
@@ -28,7 +28,7 @@ def steps(schedule: Schedule) -> tuple[Step, ...]:
 
 
 def groups_after(schedule: Schedule, count: int) -> tuple[tuple[str, ...], ...]:
-    """The groups of unfused nodes after the first `count` fusions, each in the scheduler's order."""
+    """Return the groups of unfused nodes after the first `count` fusions, each in the scheduler's order."""
     order = {node.name: index for index, node in enumerate(schedule.before)}
     group_of: dict[str, tuple[str, ...]] = {name: (name,) for name in order}
     for step in steps(schedule)[:count]:
@@ -41,10 +41,10 @@ def groups_after(schedule: Schedule, count: int) -> tuple[tuple[str, ...], ...]:
 
 
 def launch_groups(schedule: Schedule, kernels: Mapping[str, Kernel]) -> tuple[tuple[str, ...], ...]:
-    """The groups after the last fusion, those of one launch of a kernel together; `kernels` are by id.
+    """Return the groups after the last fusion, merged per kernel launch; `kernels` are by id.
 
-    C++ takes several fused nodes into one kernel. Equal code is generated once and launched again, as in each layer of
-    a model: all launches run the same code, so each has as many groups, in the order of the schedule.
+    A C++ kernel may contain several fused nodes. Equal code is generated once and launched again, for example for each
+    layer of a model: all launches run the same code, so each has the same number of groups, in schedule order.
     """
     groups = groups_after(schedule, len(steps(schedule)))
     kernel_of = {node.name: node.kernel for node in schedule.before}
@@ -67,14 +67,15 @@ def launch_groups(schedule: Schedule, kernels: Mapping[str, Kernel]) -> tuple[tu
 
 
 def _groups_a_launch(kernel: Kernel | None, groups: int) -> int:
-    """All of them where the lines that launch the kernel are not known."""
+    """Return the number of groups per launch; all groups if the launch lines are unknown."""
     launches = len(kernel.calls) if kernel is not None else 0
     return groups // launches if launches and groups % launches == 0 else groups
 
 
 def _within(schedule: Schedule, launch_of: Mapping[str, int]) -> dict[str, int]:
-    """Nodes without code of their own, such as a concatenation whose parts were written in place, that a launch both
-    writes for and reads again: by name, with that launch.
+    """Return nodes without code, such as a concatenation written in place, by name → their launch.
+
+    The launch writes what the node reads, and reads what the node writes.
     """
     writer = {name: launch_of[node.name] for node in schedule.before for name, _ in node.writes}
     readers: dict[str, set[int]] = {}
@@ -92,14 +93,14 @@ def _within(schedule: Schedule, launch_of: Mapping[str, int]) -> dict[str, int]:
 
 
 def leaves(name: str, known: dict[str, int]) -> tuple[str, ...]:
-    """The unfused nodes in a fused node's name: Inductor joins them with underscores, `op0_op1`."""
+    """Return the unfused nodes in a fused node's name: Inductor joins them with underscores, `op0_op1`."""
     if name in known:
         return (name,)
     return tuple(part for part in name.split("_") if part in known)
 
 
 def rejections(schedule: Schedule) -> dict[str, int]:
-    """How often each reason was given, without the numbers in it, most frequent first."""
+    """Return how often each rejection reason occurred, without its numbers, most frequent first."""
     counts: dict[str, int] = {}
     for fusion_round in schedule.rounds:
         for _, _, reason in fusion_round.rejected:
@@ -109,9 +110,9 @@ def rejections(schedule: Schedule) -> dict[str, int]:
 
 
 def working_ops(schedule: Schedule, nodes: Mapping[str, FxNode]) -> dict[str, tuple[str, ...]]:
-    """The user's ops of each scheduler node, each once; views are left out where there is anything else.
+    """Return the distinct user ops of each scheduler node; views are left out unless there is nothing else.
 
-    `nodes` are those of the graph that was lowered, by name.
+    `nodes` are the nodes of the lowered graph, by name.
     """
     found = {}
     for node in schedule.before:

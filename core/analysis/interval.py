@@ -1,9 +1,7 @@
-"""How many times one thing takes as long as another, from pairs of samples: a median with an interval, whatever the
-noise.
+"""Ratio of two times from pairs of samples: a median with an interval, robust to noise.
 
 The interval is the sign test's: between two order statistics of the ratios (Conover, "Practical Nonparametric
-Statistics",
-3.2). Neighbouring pairs are joined to blocks first, since noise that lasts makes neighbours alike.
+Statistics", 3.2). Neighbouring pairs are first joined to blocks, since long-lasting noise makes neighbours similar.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ DECADE = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A ratio, and the bounds between which it lies with 99 % confidence."""
+    """A ratio and its 99 % confidence bounds."""
 
     low: float
     middle: float
@@ -34,41 +32,41 @@ class Interval:
 
     @property
     def wide(self) -> bool:
-        """Whether the bounds are a decade apart or more: noise, and not a ratio."""
+        """True if the bounds are at least a factor of 10 apart: noise rather than a ratio."""
         return self.high >= DECADE * self.low
 
     @property
     def half_width(self) -> float:
-        """How far the bounds are from the middle, relative to it."""
+        """Distance of the bounds from the middle, relative to the middle."""
         return math.sqrt(self.high / self.low) - 1
 
     @property
     def distance(self) -> float:
-        """How far the middle is from one, the same for twice and for half."""
+        """Distance of the middle from 1 on a log scale: equal for twice and half."""
         return abs(math.log(self.middle))
 
     @property
     def above(self) -> bool:
-        """Whether all of it lies above one, and further from it than is relevant."""
+        """True if the whole interval is above 1 by more than the relevance threshold."""
         return self.low > RELEVANT
 
     @property
     def below(self) -> bool:
-        """Whether all of it lies below one, and further from it than is relevant."""
+        """True if the whole interval is below 1 by more than the relevance threshold."""
         return self.high < 1 / RELEVANT
 
     @property
     def apart(self) -> bool:
-        """Whether a difference is claimed."""
+        """True if a difference is claimed."""
         return self.above or self.below
 
     def inverse(self) -> Interval:
-        """The same with the two sides exchanged."""
+        """Return the interval of the inverse ratio."""
         return Interval(1 / self.high, 1 / self.middle, 1 / self.low)
 
 
 def median_ratio(above: Sequence[float], below: Sequence[float]) -> Interval | None:
-    """The median of above / below, pair by pair; None with too few pairs to say."""
+    """Return the median of above / below over all pairs; None with too few pairs."""
     if len(above) < LEAST_PAIRS or len(above) != len(below) or min(*above, *below) <= 0:
         return None
     logs = [math.log(one / other) for one, other in zip(above, below, strict=True)]
@@ -79,14 +77,17 @@ def median_ratio(above: Sequence[float], below: Sequence[float]) -> Interval | N
 
 
 def in_blocks(values: Sequence[float]) -> list[Sequence[float]]:
-    """Neighbours joined to `BLOCKS` blocks of the same size or one more; fewer than two for each stay single."""
+    """Join neighbours to `BLOCKS` blocks of equal size or one more.
+
+    Values stay single with fewer than two per block.
+    """
     count = BLOCKS if len(values) >= 2 * BLOCKS else len(values)
     edges = [round(index * len(values) / count) for index in range(count + 1)]
     return [values[start:end] for start, end in itertools.pairwise(edges)]
 
 
 def _rank(count: int) -> int:
-    """The largest rank for which so many fair coins show fewer heads in at most half of `ERROR` of all throws."""
+    """Return the largest rank at which fair coins show fewer heads in at most half of `ERROR` of all throws."""
     tail, rank = 0.0, 0
     while tail + math.comb(count, rank) / 2**count <= ERROR / 2:
         tail += math.comb(count, rank) / 2**count

@@ -1,4 +1,4 @@
-"""Memory: what eager and compiled take at their peaks, where, and Inductor's plan for the generated code."""
+"""Memory: peaks of eager and compiled, their places, and Inductor's memory plan for the generated code."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SIDE_NAMES: tuple[MemorySide, MemorySide] = ("eager", "compiled")
 
 @dataclass(frozen=True, slots=True)
 class AliveRow:
-    """What of one place was alive at the peak of a side: what people call the place, and the kernel behind it."""
+    """Memory alive at the peak of a side, for one place: its display name, and its kernel."""
 
     side: MemorySide
     what: str
@@ -45,8 +45,9 @@ class AliveRow:
 
 @dataclass(frozen=True, slots=True)
 class GraphPlan:
-    """Inductor's plan for one generated code of a compilation: `kernels` and `names`, what people call them, by the
-    line that calls them.
+    """Inductor's memory plan for one generated code of a compilation.
+
+    `kernels` and `names`, their display names, are by the line that calls them.
     """
 
     direction: Direction
@@ -57,17 +58,17 @@ class GraphPlan:
 
     @property
     def title(self) -> str:
-        """`backward`, or the graph's id where the code does not say."""
+        """`backward`, or the graph's id if the code has no direction."""
         return self.direction or self.graph
 
 
 def memory_of(report: Report, side: MemorySide) -> MemoryUse | None:
-    """What one side took; None where it was not asked for, or could not be measured."""
+    """Return the memory use of a side; None if it was not requested or not measurable."""
     return next((use for use in report.memory if use.side == side and not use.reason), None)
 
 
 def memory_ratio(report: Report) -> float | None:
-    """Eager's peak over compiled's; None where one was not measured, or is nothing."""
+    """Return eager's peak over compiled's peak; None if one was not measured or is 0."""
     eager, compiled = (memory_of(report, side) for side in SIDE_NAMES)
     if eager is None or compiled is None or not eager.peak_bytes or not compiled.peak_bytes:
         return None
@@ -75,7 +76,7 @@ def memory_ratio(report: Report) -> float | None:
 
 
 def memory_sentence(report: Report) -> str:
-    """The answer in words; empty where memory was not asked for."""
+    """Return the memory result in words; empty if memory was not requested."""
     if not report.memory:
         return ""
     eager, compiled = (memory_of(report, side) for side in SIDE_NAMES)
@@ -97,12 +98,12 @@ def memory_sentence(report: Report) -> str:
 
 
 def memory_unmeasured(report: Report) -> tuple[str, ...]:
-    """Why a side that was asked for could not be measured, a line each."""
+    """Return why requested sides could not be measured, one line each."""
     return tuple(f"{use.side}: {use.reason}" for use in report.memory if use.reason)
 
 
 def place_of_peak(use: MemoryUse) -> MemoryPlace | None:
-    """Where the allocation was that made the peak, None where nothing was allocated."""
+    """Return the place of the allocation that reached the peak; None without allocations."""
     curve = use.curve
     found = (place for live, place in zip(curve.live_bytes, curve.places, strict=True) if live == use.peak_bytes)
     index = next(found, -1)
@@ -110,7 +111,7 @@ def place_of_peak(use: MemoryUse) -> MemoryPlace | None:
 
 
 def kernel_at(report: Report, use: MemoryUse, place: MemoryPlace) -> tuple[Compilation, Kernel] | None:
-    """The kernel that a line of generated code calls, with its compilation."""
+    """Return the kernel called by a line of generated code, with its compilation."""
     offset = use.codes[place.code] if place.code is not None else None
     if offset is None:
         return None
@@ -126,7 +127,7 @@ def kernel_at(report: Report, use: MemoryUse, place: MemoryPlace) -> tuple[Compi
 
 
 def alive_rows(report: Report) -> tuple[AliveRow, ...]:
-    """What was alive at the peak of both sides, the largest first."""
+    """Return the memory alive at the peak of both sides, largest first."""
     uses = (use for side in SIDE_NAMES if (use := memory_of(report, side)))
     return tuple(_row(report, use, alive) for use in uses for alive in use.alive)
 
@@ -139,7 +140,7 @@ def _row(report: Report, use: MemoryUse, alive: AliveMemory) -> AliveRow:
 
 
 def place_name(report: Report, use: MemoryUse, place: MemoryPlace) -> str:
-    """What people call a place: `layers.0.mlp · aten::linear`, a kernel as it is called in that line."""
+    """Return the display name of a place: `layers.0.mlp · aten::linear`, or the kernel called in that line."""
     found = kernel_at(report, use, place)
     if found is None:
         return place_words(place)
@@ -148,12 +149,12 @@ def place_name(report: Report, use: MemoryUse, place: MemoryPlace) -> str:
 
 
 def place_words(place: MemoryPlace) -> str:
-    """`layers.0.mlp · aten::linear`: the module, and the op."""
+    """Return the module and the op of a place: `layers.0.mlp · aten::linear`."""
     return " · ".join(filter(None, [place.module, place.op])) or "outside of any op"
 
 
 def graph_plans(compilation: Compilation, read: Read) -> tuple[GraphPlan, ...]:
-    """The plan of each generated code of a compilation, in the order of the log."""
+    """Return the memory plan of each generated code of a compilation, in log order."""
     codes: dict[int, list[Kernel]] = {}
     for kernel in compilation.kernels:
         codes.setdefault(kernel.output_code.offset, []).append(kernel)
@@ -175,26 +176,26 @@ def _graph_plan(compilation: Compilation, kernels: list[Kernel], names: KernelNa
 
 
 def _named_calls(kernels: list[Kernel], schedule: Schedule | None, names: KernelNames) -> Iterator[tuple[int, str]]:
-    """What each call computes, by its line: layers may share a kernel."""
+    """Yield each call line of shared kernels with the name of what that call computes."""
     for kernel in kernels:
         for line, origins in zip(kernel.call_lines, call_origins(kernel, schedule), strict=False):
             yield line, names.named(kernel, origins, schedule)
 
 
 def _saved(compilation: Compilation) -> dict[str, int | None]:
-    """What the forward keeps for the backward and holds no one else, by the name that the backward has for it."""
+    """Return the activations that the forward saves for the backward, by the backward's name, in bytes."""
     values = (value for partition in compilation.partitions for value in partition.kept or ())
     return {value.name: value.bytes for value in values if value.kind == "activation"}
 
 
 def _symbol_sizes(compilation: Compilation) -> dict[str, int]:
-    """The values of the symbols that it was compiled for."""
+    """Return the values of the symbols for which it was compiled."""
     known = (symbol for symbol in compilation.symbols if symbol.value.isdecimal() and len(symbol.value) <= MOST_DIGITS)
     return {symbol.name: int(symbol.value) for symbol in known}
 
 
 def plan_sentence(found: GraphPlan) -> str:
-    """What a plan makes, and what it spares by handing memory on."""
+    """Return a plan in words: allocations, and buffers that reuse memory."""
     plan = found.plan
     made = plan.made("allocated", "library")
     parts = [f"{bytes_(sum(memory.bytes or 0 for memory in made))} in {count(len(made), 'piece')}"]

@@ -1,4 +1,4 @@
-"""A package that AOTInductor made, as it is looked at: the way to it, what is in it, and what its calls cost."""
+"""AOTInductor package for display: its build steps, its files, and the cost of its calls."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LONGEST_SAID = 240
 
 @dataclass(frozen=True, slots=True)
 class PackagingStep:
-    """One step of the way: what is called, how long it took (None where it did not), and what came of it."""
+    """A build step: call, seconds (None if it did not run), and outcome."""
 
     id: StepId
     title: str
@@ -37,7 +37,7 @@ class PackagingStep:
 
 @dataclass(frozen=True, slots=True)
 class TreeRow:
-    """A line of a package's tree: a file, or a folder (`file` is None) with all that is in it."""
+    """A row of a package's tree: a file, or a folder (`file` is None) with the bytes of its files."""
 
     name: str
     depth: int
@@ -46,14 +46,15 @@ class TreeRow:
 
     @property
     def kind(self) -> str:
-        """What a file is, in words; empty for a folder."""
+        """Kind of the file in words; empty for a folder."""
         return KINDS[self.file.kind] if self.file else ""
 
 
 @dataclass(frozen=True, slots=True)
 class CallCost:
-    """A call of the same library from Python beside one from C++: seconds more by the medians, and how many times as
-    long it takes, with its bounds.
+    """A call of the library from Python compared with C++.
+
+    `more_s` are the additional seconds of the medians, `ratio` the time ratio with its bounds.
     """
 
     more_s: float
@@ -61,18 +62,18 @@ class CallCost:
 
     @property
     def seen(self) -> bool:
-        """Whether there is a difference to claim."""
+        """True if a difference is claimed."""
         return self.ratio.apart
 
 
 def packaging_steps(story: AotiStory) -> tuple[tuple[PackagingStep, ...], ...]:
-    """The way, column by column: the export, the package, and those who run it."""
+    """Return the steps by column: export, package, and its users."""
     last = _run_step("python", story.python, story), _run_step("c++", story.cpp, story)
     return (_export_step(story.export),), (_package_step(story.package),), last
 
 
 def step_with_problem(story: AotiStory) -> StepId | None:
-    """The first step that failed; None where all went well."""
+    """Return the first failed step; None without failures."""
     steps = (step for column in packaging_steps(story) for step in column)
     return next((step.id for step in steps if step.state == "failed"), None)
 
@@ -109,13 +110,13 @@ def _run_step(user: PackageUser, run: PackageRun | None, story: AotiStory) -> Pa
 
 
 def first_line(text: str) -> str:
-    """The first line that says something, cut where it is long."""
+    """Return the first line with text, cut if it is long."""
     line = first_said(text)
     return line[:LONGEST_SAID] + ("…" if len(line) > LONGEST_SAID else "")
 
 
 def call_cost(times: PackageTimes | None) -> CallCost | None:
-    """What a call from Python costs beyond one from C++; None where they were not timed in the same rounds."""
+    """Return the additional cost of a call from Python over C++; None if not timed in the same rounds."""
     if times is None:
         return None
     python, cpp = (times.sides.get(side, ())[times.warm_up :] for side in ("python", "c++"))
@@ -126,17 +127,16 @@ def call_cost(times: PackageTimes | None) -> CallCost | None:
 
 
 def ran_outside(trials: Sequence[RangeTrial]) -> tuple[RangeTrial, ...]:
-    """The calls with sizes outside of their range that the package took as it is loaded by default, and refuses where
-    it checks its inputs.
-    """
+    """Return the calls with out-of-range sizes that the package accepts by default, and rejects with input checks."""
     return tuple(
         trial for trial in trials if not (trial.inside or trial.package or trial.skipped) and bool(trial.checked)
     )
 
 
 def package_tree(files: Sequence[PackagedFile]) -> tuple[TreeRow, ...]:
-    """The files of a package below their folders, each folder with the bytes of all that is in it; folders that hold
-    one folder alone are one line.
+    """Return the files of a package below their folders; folders with only one subfolder are merged into one row.
+
+    Each folder has the bytes of all its files.
     """
     return tuple(_branch([(tuple(filter(None, file.name.split("/", MOST_DEEP))), file) for file in files], 0))
 

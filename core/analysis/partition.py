@@ -1,6 +1,4 @@
-"""Forward and backward: where each node of the joint graph went, and what the forward keeps in memory for the
-backward.
-"""
+"""Forward and backward: the graph of each joint node, and the values saved for the backward."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ HALVES: tuple[Stage, Stage] = ("aot_forward_graph", "aot_backward_graph")
 
 
 def partitions(compilation: Compilation, nodes_of: NodesOf) -> tuple[Partition, ...]:
-    """How each joint graph was divided: as recorded, or else derived from the joint, forward and backward graph."""
+    """Return the partition of each joint graph: recorded, or derived from the joint, forward and backward graphs."""
     recorded = tuple(partition for partition in compilation.partitions if not partition.subgraph)
     if recorded:
         return recorded
@@ -29,7 +27,7 @@ def partitions(compilation: Compilation, nodes_of: NodesOf) -> tuple[Partition, 
 
 
 def _first(graphs: tuple[FxGraph, ...], stage: Stage) -> FxGraph | None:
-    """The next graph of a stage, before another joint graph begins."""
+    """Return the next graph of a stage before another joint graph begins."""
     for graph in graphs:
         if graph.stage == "aot_joint_graph":
             return None
@@ -41,7 +39,7 @@ def _first(graphs: tuple[FxGraph, ...], stage: Stage) -> FxGraph | None:
 def derived(
     graph: str, joint: tuple[FxNode, ...], forward: tuple[FxNode, ...], backward: tuple[FxNode, ...]
 ) -> Partition:
-    """The partition that the three graphs show; nodes that passes renamed on the way count as dropped and new.
+    """Return the partition that the three graphs show; nodes renamed by passes count as dropped and new.
 
     A node of both graphs is saved if it is an input of the backward, and recomputed otherwise.
     """
@@ -68,15 +66,15 @@ def _saved(node: FxNode) -> SavedValue:
 
 
 def tensor_bytes(node: FxNode) -> int | None:
-    """Bytes of a node's value: elements times item size; None for symbolic sizes and for what is no tensor."""
+    """Return the bytes of a node's value: elements times item size; None for symbolic sizes and non-tensors."""
     return tensor_size(node.meta.dtype, node.meta.shape) if node.meta else None
 
 
 def saved_values(partition: Partition) -> tuple[SavedValue, ...]:
-    """What the forward keeps, largest first; unknown sizes last."""
+    """Return the values saved for the backward, largest first; unknown sizes last."""
     return tuple(sorted(partition.saved, key=lambda value: (value.bytes is None, -(value.bytes or 0), value.name)))
 
 
 def saved_bytes(values: Iterable[SavedValue | KeptValue], kind: str) -> int:
-    """Bytes of all values of one kind (`activation`, `input`) whose size is known."""
+    """Return the bytes of all values of one kind (`activation`, `input`) with a known size."""
     return sum(value.bytes or 0 for value in values if value.kind == kind)

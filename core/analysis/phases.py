@@ -1,4 +1,4 @@
-"""Where compile time went: torch's phases in the classes that have a colour, and each instant given to one of them."""
+"""Compile time by phase: torch's phases in colored classes, each instant counted for one phase."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ COMPILE_TIME = (
 
 @dataclass(frozen=True, slots=True)
 class PhaseTotal:
-    """All spans of one name: how many, and seconds.
+    """All spans of one phase name: count and seconds.
 
-    `total_s` is the time in which at least one was open, `self_s` the time that was theirs alone. Where threads work at
-    once, `threads` is the most that did, and `threads_s` all their seconds added up; otherwise 1, and the same as
+    `total_s` is the time in which at least one span was open, `self_s` the time of this phase alone. With parallel
+    threads, `threads` is their maximum number and `threads_s` the sum of their seconds; otherwise 1, and equal to
     `total_s`.
     """
 
@@ -44,12 +44,12 @@ class PhaseTotal:
 
 
 def phase_class(name: str) -> str:
-    """dynamo, aot_autograd, inductor, codegen, compile, or other."""
+    """Return the class of a phase: dynamo, aot_autograd, inductor, codegen, compile, or other."""
     return next((kind for kind, prefixes in CLASSES if name.startswith(prefixes)), "other")
 
 
 def phase_totals(phases: Sequence[Phase], compilation: str = "") -> tuple[PhaseTotal, ...]:
-    """Sums by name, of one compilation or all, the most time of its own first; spans that never ended are left out."""
+    """Return sums by phase name, of one compilation or all, longest self time first; unfinished spans are left out."""
     own = self_seconds(phases)
     members: dict[str, list[int]] = {}
     for index, phase in enumerate(phases):
@@ -72,7 +72,7 @@ def _total(name: str, spans: list[Phase], self_s: float) -> PhaseTotal:
 
 
 def compile_seconds(phases: Sequence[Phase]) -> dict[str, float]:
-    """Compile time by compilation: COMPILE_TIME, which no page and no finding works out in another way."""
+    """Return compile time by compilation, defined by COMPILE_TIME for all pages and findings."""
     found: dict[str, float] = {}
     for phase, seconds in zip(phases, self_seconds(phases), strict=True):
         found[phase.compilation] = found.get(phase.compilation, 0.0) + seconds
@@ -80,19 +80,17 @@ def compile_seconds(phases: Sequence[Phase]) -> dict[str, float]:
 
 
 def compile_time_s(phases: Sequence[Phase]) -> float:
-    """Compile time of all compilations together."""
+    """Return the compile time of all compilations together."""
     return sum(compile_seconds(phases).values())
 
 
 def parallel_totals(totals: Sequence[PhaseTotal]) -> tuple[PhaseTotal, ...]:
-    """What several threads did at once, most seconds of theirs first."""
+    """Return the phases that ran in parallel threads, most thread seconds first."""
     return tuple(sorted((one for one in totals if one.threads > 1), key=lambda total: -total.threads_s))
 
 
 def self_seconds(phases: Sequence[Phase]) -> list[float]:
-    """Seconds of each span that are its own: while threads work, of what they began last; else of the innermost
-    span.
-    """
+    """Return the self time of each span: of the latest span while threads work, otherwise of the innermost span."""
     own = [0.0] * len(phases)
     for seconds, at_once in _stretches(phases):
         own[next((index for index in reversed(at_once) if phases[index].thread), at_once[-1])] += seconds
@@ -100,9 +98,7 @@ def self_seconds(phases: Sequence[Phase]) -> list[float]:
 
 
 def _stretches(phases: Sequence[Phase]) -> Iterator[tuple[float, tuple[int, ...]]]:
-    """Time between any two ends or beginnings: seconds, and the indices of the spans that are open, in the order they
-    began.
-    """
+    """Yield the seconds between neighbouring span starts and ends, with the open spans' indices in start order."""
     edges: list[tuple[float, bool, int]] = []
     for index, phase in enumerate(phases):
         if phase.end_us is not None and phase.end_us > phase.start_us:

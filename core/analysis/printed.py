@@ -1,4 +1,4 @@
-"""What a run's code and its libraries printed: each line once, and what kind of line it is."""
+"""Printed output of a run's code and libraries: distinct lines with their kind."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ LONGEST_LINE = 600
 
 @dataclass(frozen=True, slots=True)
 class PrintedLine:
-    """A line that was printed, without what a logger puts before it, and how often; `place` is the file and line that
-    it names as its own, empty where it names none.
+    """A printed line without a logger's prefix, and its count.
+
+    `place` is the file and line that it names as its origin, empty without one.
     """
 
     text: str
@@ -39,7 +40,7 @@ class PrintedLine:
 
 
 def printed_lines(output: str) -> tuple[PrintedLine, ...]:
-    """The lines of an output in their order, each once; the first 2,000 different ones."""
+    """Return the distinct lines of an output in order, at most 2,000."""
     counts: dict[tuple[str, str, PrintedKind], int] = {}
     for key in _lines(output):
         if key in counts or len(counts) < MOST_LINES:

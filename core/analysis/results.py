@@ -1,4 +1,4 @@
-"""Whether compiled returned and did what eager returned and did, in words."""
+"""Comparison of compiled results and side effects with eager's, in words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Outcome = Literal["same", "differs", "other strides", "not comparable"]
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What differs from eager, what could not be told, and how many things of each kind a call compared."""
+    """Differences from eager, undecided comparisons, and the number of compared values per kind."""
 
     differing: tuple[Difference, ...]
     untold: tuple[Difference, ...]
@@ -22,7 +22,7 @@ class Results:
 
     @property
     def outcome(self) -> Outcome:
-        """One difference makes the run differ; where elements lie in memory counts where nothing else is to be said."""
+        """Outcome of the comparison: a single difference decides; strides count only without other differences."""
         if len(self.restrided) < len(self.differing):
             return "differs"
         if self.untold:
@@ -31,24 +31,24 @@ class Results:
 
     @property
     def restrided(self) -> tuple[Difference, ...]:
-        """Tensors whose elements lie elsewhere in memory than eager's."""
+        """Tensors whose strides differ from eager's."""
         return tuple(item for item in self.differing if item.kind == "strides")
 
     @property
     def told(self) -> tuple[Difference, ...]:
-        """What its outcome is about, strides last."""
+        """Differences behind the outcome, strides last."""
         if self.outcome == "not comparable":
             return self.untold
         return tuple(sorted(self.differing, key=lambda item: item.kind == "strides"))
 
 
 def results(report: Report) -> Results | None:
-    """The comparison of a run, None if nothing was compared."""
+    """Return the comparison of a run; None if nothing was compared."""
     return results_of(report.calls)
 
 
 def results_of(calls: Sequence[Call]) -> Results | None:
-    """The comparison of some calls, None if nothing was compared."""
+    """Return the comparison of some calls; None if nothing was compared."""
     found = [item for call in calls for item in call.differences]
     if not found:
         return None
@@ -60,7 +60,7 @@ def results_of(calls: Sequence[Call]) -> Results | None:
 
 
 def difference_words(found: Difference) -> str:
-    """One difference, or why there is none to tell, in a short sentence without its end."""
+    """Return a difference, or why it is undecided, in a short sentence without a full stop."""
     if found.same is None:
         return f"{found.what}: {found.reason}"
     if found.kind == "mutation":
@@ -73,7 +73,7 @@ def difference_words(found: Difference) -> str:
 
 
 def results_words(found: Results) -> str:
-    """What differs first, or why nothing can be told; empty if all is the same."""
+    """Return the first difference, or why the comparison is undecided; empty if all results are equal."""
     told = found.told
     if not told:
         return ""
@@ -81,5 +81,5 @@ def results_words(found: Results) -> str:
 
 
 def compared_words(compared: dict[str, int]) -> str:
-    """`1 output, 14 gradients, 2 inputs`; empty if the log does not say."""
+    """Return `1 output, 14 gradients, 2 inputs`; empty if the log does not have the counts."""
     return ", ".join(count(times, kind) for kind, times in compared.items())

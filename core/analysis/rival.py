@@ -1,4 +1,4 @@
-"""Two calls of torch.compile that were timed in turn in one process: which is faster, if any is seen to be."""
+"""Comparison of two torch.compile configurations, timed alternately in one process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ DEFAULTS = {"fullgraph": False, "dynamic": None, "backend": "inductor", "mode": 
 
 
 def rival_speed(rival: Rival) -> Speed | None:
-    """The run's own compiled call in the place of eager, and the rival's in that of compiled; None if not timed."""
+    """Return the speed of the alternative over the run's own compiled call; None if not timed.
+
+    In the result, the run's own call takes the place of eager, and the alternative that of compiled.
+    """
     timing = Timing(
         eager_s=rival.compiled_s,
         compiled_s=rival.rival_s,
@@ -31,12 +34,12 @@ def rival_speed(rival: Rival) -> Speed | None:
 
 
 def rival_results(rival: Rival) -> Results | None:
-    """What the rival's results are against eager."""
+    """Return the comparison of the alternative's results with eager."""
     return results_of(rival.calls)
 
 
 def rival_sentence(report: Report) -> str:
-    """The verdict in words; empty where the job named no rival."""
+    """Return the verdict in words; empty if the job has no alternative."""
     rival = report.rival
     if rival is None:
         return ""
@@ -71,7 +74,7 @@ def _wrong(rival: Rival, other: str) -> list[str]:
 
 
 def call_words(options: Mapping[str, Any]) -> str:
-    """The call as one would write it, from the parameters of a job in a log, with what differs from the defaults."""
+    """Return the call as handwritten code, from a logged job's parameters that differ from the defaults."""
     texts = {
         name: repr(options[name]) for name, value in DEFAULTS.items() if name in options and options[name] != value
     }

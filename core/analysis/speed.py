@@ -1,4 +1,4 @@
-"""Eager against compiled, from samples that were taken in turn."""
+"""Speed of compiled over eager, from interleaved samples."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ BY_THE_WALL = "by the wall clock, launches included,"
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """Steady state: medians and quartiles in seconds per call, and in which interval the ratio eager / compiled lies.
+    """Steady state: medians and quartiles in seconds per call, and the interval of the ratio eager / compiled.
 
-    `interval` is None with too few samples to say, and where they are so far apart that it would be a decade wide or
-    more, which `wide` says; `samples` counts what was kept after the warm-up. `disturbed` says
-    in words why the samples are not those of a quiet machine, empty if they are; `beside` what the wall clock says of
-    calls back to back, where the device's own clock says something else.
+    `interval` is None with too few samples, and if its bounds would be a factor of 10 apart or more, when `wide` is
+    True. `samples` counts the samples after the warm-up. `disturbed` is the reason if the machine was not quiet,
+    otherwise empty; `beside` is the wall clock's result for back-to-back calls if it differs from the device clock's.
     """
 
     eager_s: float
@@ -41,29 +40,29 @@ class Speed:
 
     @property
     def unknown(self) -> str:
-        """Why no ratio is reported, in words; empty if one is."""
+        """Reason why no ratio is reported, in words; empty if there is one."""
         if self.interval is not None:
             return ""
         return f"{NOT_MEASURABLE}: {self.disturbed or SCATTERED}" if self.wide else FEW
 
     @property
     def clear(self) -> bool:
-        """Whether the whole interval lies on one side of one, and further from it than is relevant."""
+        """True if the whole interval is on one side of 1 by more than the relevance threshold."""
         return self.faster or self.slower
 
     @property
     def faster(self) -> bool:
-        """Whether compiled is clearly faster than eager."""
+        """True if compiled is clearly faster than eager."""
         return self.interval is not None and self.interval.above
 
     @property
     def slower(self) -> bool:
-        """Whether compiled is clearly slower than eager."""
+        """True if compiled is clearly slower than eager."""
         return self.interval is not None and self.interval.below
 
 
 def speed(timing: Timing | None) -> Speed | None:
-    """The steady state of a run; None if it was not measured."""
+    """Return the steady state of a run; None if not measured."""
     if timing is None:
         return None
     eager, compiled = timing.eager_s[timing.warm_up :], timing.compiled_s[timing.warm_up :]
@@ -90,7 +89,7 @@ def speed(timing: Timing | None) -> Speed | None:
 
 
 def wall_speed(timing: Timing | None) -> Speed | None:
-    """The steady state by the wall clock, of calls back to back; None where no other clock stands beside it."""
+    """Return the steady state by the wall clock for back-to-back calls; None if there is only one clock."""
     if timing is None or not timing.eager_wall_s:
         return None
     eager_s, compiled_s = timing.eager_wall_s, timing.compiled_wall_s
@@ -98,7 +97,7 @@ def wall_speed(timing: Timing | None) -> Speed | None:
 
 
 def _beside(own: Interval | None, wall: Speed | None) -> str:
-    """What the wall clock says, where it is not the same but for a tenth."""
+    """Return the wall clock's result in words if it differs from the device clock's by more than a tenth."""
     if own is None or wall is None or wall.interval is None:
         return ""
     contrary = (own.above and wall.slower) or (own.below and wall.faster)
@@ -112,7 +111,7 @@ def _beside(own: Interval | None, wall: Speed | None) -> str:
 
 
 def quartiles(samples: tuple[float, ...]) -> tuple[float, float, float]:
-    """The lower quartile, the median and the upper quartile of some samples, at least one."""
+    """Return the lower quartile, median and upper quartile of at least one sample."""
     low, middle, high = statistics.quantiles(samples, n=4, method="inclusive") if len(samples) > 1 else samples * 3
     return low, middle, high
 
@@ -124,15 +123,15 @@ def _disturbed(timing: Timing, scatter: float) -> str:
 
 
 def paying_speed(timing: Timing | None) -> Speed | None:
-    """The steady state in seconds that somebody waits: by the wall clock, where another stands before it."""
+    """Return the steady state in waiting time: by the wall clock if it was recorded next to another clock."""
     return wall_speed(timing) or speed(timing)
 
 
 def break_even_calls(report: Report) -> tuple[int, int] | None:
-    """Between which calls compiling has paid, by the interval: what the calls cost beyond their steady state, over what
-    each saves.
+    """Return the interval of calls after which compiling has paid off.
 
-    None if it never pays, was not measured, not on a quiet machine, or where the bounds are a decade apart or more.
+    It is the cost of the calls beyond their steady state, divided by the savings per call. None if compiling never pays
+    off, was not measured or not on a quiet machine, or if the bounds are a factor of 10 apart or more.
     """
     found = paying_speed(report.timing)
     if found is None or found.interval is None or not report.calls or not found.faster or found.disturbed:
@@ -142,8 +141,9 @@ def break_even_calls(report: Report) -> tuple[int, int] | None:
 
 
 def calls_to_pay(cost_s: float, eager_s: float, ratio: Interval) -> tuple[int, int]:
-    """How many calls make up for a cost, at least and at most, where each takes `eager_s` without it and a `ratio`
-    above one less with it.
+    """Return the minimum and maximum number of calls that make up for a cost.
+
+    A call takes `eager_s` without the cost, and `eager_s` divided by `ratio`, which is above 1, with it.
     """
     savings_s = (eager_s * (1 - 1 / times) for times in (ratio.high, ratio.low))
     soonest, latest = (max(1, math.ceil(cost_s / saving_s)) for saving_s in savings_s)
@@ -151,7 +151,7 @@ def calls_to_pay(cost_s: float, eager_s: float, ratio: Interval) -> tuple[int, i
 
 
 def compile_cost_s(report: Report) -> float:
-    """Seconds that the calls took beyond the compiled steady state: all of them, since each may have compiled."""
+    """Return the seconds of the calls beyond the compiled steady state; all calls count, since each may compile."""
     found = paying_speed(report.timing)
     steady = found.compiled_s if found else 0.0
     return sum(max(0.0, (call.compiled_s or 0.0) - steady) for call in report.calls)

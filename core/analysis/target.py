@@ -1,4 +1,4 @@
-"""What a run for a target is, in words for every screen and export."""
+"""Description of a run for a target, in words for every page and export."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from core.report import Kernel, Report
 
 
 def target_of(report: Report) -> Target | None:
-    """The accelerator that code was generated for, None if the run's code ran where it was compiled."""
+    """Return the accelerator for which code was generated; None if the code ran where it was compiled."""
     return TARGETS.get(report.setting.target)
 
 
 def target_words(report: Report) -> str:
-    """`generated for NVIDIA H100 on a machine without it; not run`, empty for any other run."""
+    """Return `generated for NVIDIA H100 on a machine without it; not run`; empty for other runs."""
     target = target_of(report)
     return f"generated for {target.title} on a machine without it; not run" if target else ""
 
 
 def side_words(report: Report) -> str:
-    """What a run is: generated for a device that is not here, run on one, or a log from elsewhere."""
+    """Return the kind of run: generated for an absent device, run on a device, or an imported log."""
     device = report.setting.device
     return target_words(report) or (f"run on {device}" if device else "a log from elsewhere")
 
 
 def ended_words(report: Report) -> str:
-    """Which calls the CPU could not make to their end, and why; empty if it made all."""
+    """Return the calls that the CPU could not complete, and why; empty if it completed all."""
     ended = [call for call in report.calls if call.ended]
     if not ended:
         return ""
@@ -41,7 +41,7 @@ def ended_words(report: Report) -> str:
 
 
 def target_lines(report: Report) -> Iterator[str]:
-    """What the generated kernels take on the target, a line each; none of a run for no target."""
+    """Yield the target resources of each generated kernel, one per line; nothing for a run without a target."""
     target = target_of(report)
     if target is None:
         return

@@ -1,4 +1,4 @@
-"""The verdict of a run: a few numbers, and the sentence that says them."""
+"""Verdict of a run: a few numbers, and a sentence with them."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ EXPORTS = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The numbers that every page's header shows. None means that the log does not say.
+    """Numbers in every page's header; None if the log does not have a number.
 
-    `ended` says in words which error ended the run, `failures` what was not compiled, `became` which calls ran no
-    compiled code; `graphs` are the graphs that Dynamo gave to the backend, `breaks` the places where it stopped and
-    `breaks_met` how often it did; `work` says what Inductor made of their ops. `outside` says what a log is of in which
-    Dynamo compiled nothing.
+    `ended` is the error that ended the run, `failures` the code that was not compiled, `became` the calls that ran no
+    compiled code, all in words. `graphs` counts the graphs passed to the backend, `breaks` the graph breaks and
+    `breaks_met` their hits; `work` is Inductor's work on the ops. `outside` describes a log in which Dynamo compiled
+    nothing.
     """
 
     graphs: int
@@ -49,7 +49,7 @@ class Verdict:
 
 
 def verdict(report: Report) -> Verdict:
-    """Sum a report up."""
+    """Return the verdict of a report."""
     compilations = report.compilations
     dynamo = [
         graph for compilation in compilations for graph in compilation.graphs if graph.stage == "dynamo_output_graph"
@@ -72,7 +72,7 @@ def verdict(report: Report) -> Verdict:
 
 
 def _outside(report: Report) -> str:
-    """What a log from elsewhere is of, where Dynamo compiled nothing in it; empty where it did."""
+    """Return the kind of an imported log without Dynamo compilations; empty if Dynamo compiled something."""
     if report.setting.job is not None or any(DYNAMOS.match(item.id) for item in report.compilations):
         return ""
     if any(phase.name == AHEAD_OF_TIME for phase in report.phases):
@@ -83,7 +83,7 @@ def _outside(report: Report) -> str:
 
 
 def sentence(found: Verdict) -> str:
-    """The verdict in words, shortest where there is least to say."""
+    """Return the verdict in words, short if there is little to report."""
     parts = [found.failures] if found.failures else []
     parts += [found.outside] if found.outside else [count(found.graphs, "graph"), count(found.breaks, "graph break")]
     if found.recompiles:
@@ -133,7 +133,7 @@ def _strides_words(found: Results | None) -> str:
 
 
 def pays_words(break_even: tuple[int, int]) -> str:
-    """From which call on compiling has paid: "from between the 510th and the 530th call on"."""
+    """Return the break-even interval in words: "from between the 510th and the 530th call on"."""
     soonest, latest = map(ordinal, break_even)
     return (
         f"from about the {soonest} call on"

@@ -1,4 +1,4 @@
-"""Why two scheduler nodes were not fused: from what they are, else from the reasons that the scheduler recorded."""
+"""Reasons why two scheduler nodes were not fused: from their kinds, otherwise from the scheduler's log."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ TAKES_APART = "MultiOutput"
 
 @dataclass(frozen=True, slots=True)
 class WhyApart:
-    """`because` follows from what the two are, empty where it does not; `recorded` are torch's own reasons, each with
-    the first round that gave it; `shared` are the bytes of the buffers that both touch: what fusing could save at
-    most.
+    """Reasons for an unfused pair.
+
+    `because` follows from the kinds of both nodes, empty if it does not; `recorded` are torch's reasons, each with its
+    first round; `shared` are the bytes of the buffers that both touch: the most that fusing could save.
     """
 
     because: str
@@ -24,7 +25,7 @@ class WhyApart:
 
 
 def why_apart(schedule: Schedule, one: SchedulerNode, other: SchedulerNode) -> WhyApart:
-    """Why two nodes after fusion are two."""
+    """Return why two nodes after fusion were not fused."""
     shared = shared_buffers(one, other)
     recorded = reasons_between(schedule, one, other)
     because = _by_kind(one, other) or next(filter(None, map(_by_own_kind, (one, other))), "")
@@ -63,7 +64,7 @@ def _by_template(node: SchedulerNode) -> str:
 
 
 def reasons_between(schedule: Schedule, first: SchedulerNode, second: SchedulerNode) -> tuple[tuple[int, str], ...]:
-    """Why the scheduler did not fuse two nodes: (round, torch's reason), each once, for any of their parts."""
+    """Return (round, torch's reason) for a pair that was not fused, each reason once, for any of its parts."""
     one, other = set(first.nodes), set(second.nodes)
     found: dict[str, int] = {}
     for number, left, right, reason in _refusals(schedule):
@@ -73,13 +74,16 @@ def reasons_between(schedule: Schedule, first: SchedulerNode, second: SchedulerN
 
 
 def refused_pair(schedule: Schedule) -> tuple[str, str] | None:
-    """Of the pairs that torch refused for a reason of its own, the one that shares most; None where it refused none."""
+    """Return the pair that shares most bytes among the pairs of `refused_pairs`; None if there is none."""
     pairs = refused_pairs(schedule)
     return max(pairs, key=lambda names: pairs[names], default=None)
 
 
 def refused_pairs(schedule: Schedule) -> dict[tuple[str, str], int]:
-    """The pairs of nodes after fusion that torch refused for a reason of its own, each with the bytes it shares."""
+    """Return the pairs after fusion that torch refused, with their shared bytes.
+
+    Refusals that follow from the nodes' kinds do not count.
+    """
     owner = {part: node for node in schedule.after for part in node.nodes}
     pairs = {}
     for _, left, right, _ in _refusals(schedule):
@@ -96,13 +100,13 @@ def refused_pairs(schedule: Schedule) -> dict[tuple[str, str], int]:
 
 
 def shared_buffers(first: SchedulerNode, second: SchedulerNode) -> dict[str, int]:
-    """The buffers that two nodes both touch, with the bytes of the one that touches less."""
+    """Return the buffers that both nodes touch, with the bytes of the node that touches less."""
     touched = dict((*first.reads, *first.writes))
     return {name: min(size, touched[name]) for name, size in (*second.reads, *second.writes) if name in touched}
 
 
 def _refusals(schedule: Schedule) -> Iterator[tuple[int, set[str], set[str], str]]:
-    """Round, the unfused nodes on both sides, and reason of each refusal."""
+    """Yield round, unfused nodes on both sides, and reason of each refusal."""
     known = {node.name: index for index, node in enumerate(schedule.before)}
     for number, fusion_round in enumerate(schedule.rounds, 1):
         for left, right, reason in fusion_round.rejected:

@@ -1,8 +1,8 @@
-"""What Inductor made of the ops: how many became how many kernels, and what fusion did to the memory traffic.
+"""Inductor's work on the ops: op and kernel counts, and memory traffic saved by fusion.
 
-A frame that was compiled again is counted once, by its newest compilation: only one of them runs in a call. Forward and
-backward of one compilation are summed. Branches and loop bodies have ops and kernels like any graph; their traffic is
-left out, since which of them run, and how often, only the run decides.
+A recompiled frame counts once, by its newest compilation: only one of them runs in a call. Forward and backward of a
+compilation are summed. Branches and loop bodies have ops and kernels like any graph; their traffic is left out, since
+only the run decides which of them run, and how often.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ UNEVEN = "Traffic before and after fusion is not comparable in this log: torch c
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """Bytes that all nodes would move alone, and that they move fused; both are bounds if `at_most`.
+    """Bytes that all nodes would move separately, and that they move fused; both are bounds if `at_most`.
 
-    `subgraphs` is how many branches, loop bodies and other graphs within graphs are left out.
+    `subgraphs` counts the left-out branches, loop bodies and other nested graphs.
     """
 
     before: int
@@ -31,24 +31,23 @@ class Traffic:
 
     @property
     def saved(self) -> float:
-        """The part that fusion saved: 0.25 for a quarter less, negative where it moves more."""
+        """Part saved by fusion: 0.25 for a quarter less, negative if fused nodes move more."""
         return 1 - self.after / self.before if self.before else 0.0
 
     @property
     def changed(self) -> bool:
-        """Whether fusion changed it by more than rounds to nothing."""
+        """True if fusion changed the traffic by more than a rounding error."""
         return abs(self.saved) >= 0.0005
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The numbers of the newest compilation of each frame; `earlier` is how many compilations before those are left
-    out.
+    """Numbers of the newest compilation of each frame; `earlier` counts the older compilations left out.
 
-    `ops` compute and `views` only look at memory otherwise, None without a graph; `kernels` are distinct kernels and
-    `calls` the places where the generated wrappers call them, library calls included. Scheduler nodes are those before
-    and after fusion. `traffic` is None where it was not recorded, or with `uneven` not by one rule before and after
-    fusion.
+    `ops` compute and `views` only reinterpret memory; `ops` is None without a graph. `kernels` are distinct kernels,
+    `calls` the kernel calls in the generated wrappers, library calls included. `nodes_before` and `nodes_after` are
+    scheduler nodes before and after fusion. `traffic` is None if not recorded, or, with `uneven`, counted by different
+    rules before and after fusion.
     """
 
     ops: int | None
@@ -64,7 +63,7 @@ class Work:
 
 
 def work(report: Report) -> Work:
-    """What Inductor made of the run's ops."""
+    """Return Inductor's work on the run's ops."""
     compiled = [compilation for compilation in report.compilations if compilation.kernels or compilation.lowered_graphs]
     newest = list({frame_of(compilation): compilation for compilation in compiled}.values())
     graphs = [graph for compilation in newest for graph in compilation.lowered_graphs]
@@ -86,24 +85,26 @@ def work(report: Report) -> Work:
 
 
 def computing_ops(graph: FxGraph) -> int:
-    """The ops of a graph that compute; the others are views, which only look at memory otherwise."""
+    """Return the number of computing ops of a graph; the others are views, which only reinterpret memory."""
     return sum(graph.targets.values()) - views_of(graph)
 
 
 def views_of(graph: FxGraph) -> int:
-    """The ops of a graph that are views."""
+    """Return the number of views of a graph."""
     return sum(times for target, times in graph.targets.items() if op_class(target) == "view")
 
 
 def lowered_ops(compilation: Compilation) -> int | None:
-    """The ops that Inductor lowers, views left out; None where no graph came to it."""
+    """Return the number of ops that Inductor lowers, without views; None without a lowered graph."""
     graphs = compilation.lowered_graphs
     return sum(map(computing_ops, graphs)) if graphs else None
 
 
 def captured_ops(compilation: Compilation) -> int:
-    """The ops that Dynamo captured: torch's own count where it is recorded, else those of Dynamo's last graph; without
-    one, as in an export, those of the first graph that there is.
+    """Return the number of ops that Dynamo captured.
+
+    It is torch's own count if recorded, otherwise that of Dynamo's last graph; without one, as in an export, that of
+    the first graph.
     """
     if compilation.graph_op_count is not None:
         return compilation.graph_op_count
@@ -113,22 +114,22 @@ def captured_ops(compilation: Compilation) -> int:
 
 
 def heaviest(report: Report) -> Compilation | None:
-    """The compilation with the most ops, of those the one with the most graphs; None where nothing was compiled."""
+    """Return the compilation with the most ops, ties by graphs; None if nothing was compiled."""
     return max(report.compilations, key=lambda found: (captured_ops(found), len(found.graphs)), default=None)
 
 
 def frame_of(compilation: Compilation) -> str:
-    """The frame of a compilation: `0` of `0/1`."""
+    """Return the frame of a compilation: `0` of `0/1`."""
     return compilation.id.rpartition("/")[0] or compilation.id
 
 
 def distinct_kernels(kernels: Iterable[Kernel]) -> int:
-    """Generated kernels, and library functions by name."""
+    """Return the number of distinct kernels: generated kernels, and library functions by name."""
     return len({kernel.name if kernel.extern else kernel.id for kernel in kernels})
 
 
 def traffic_of(schedules: Sequence[Schedule]) -> Traffic | None:
-    """The traffic of some graphs together; None where it was not recorded, or not by one rule before and after."""
+    """Return the traffic of several graphs; None if not recorded, or counted by different rules before and after."""
     outer = [traffic_within(schedule) for schedule in schedules if not schedule.subgraph]
     counted = [found for found in outer if found is not None]
     if not counted or len(counted) < len(outer):
@@ -142,13 +143,13 @@ def traffic_of(schedules: Sequence[Schedule]) -> Traffic | None:
 
 
 def traffic_within(schedule: Schedule) -> Traffic | None:
-    """The traffic of one graph, which may be within another."""
+    """Return the traffic of a graph, which may be nested in another."""
     before, after = schedule.bytes_before, schedule.bytes_after
     return None if before is None or after is None else Traffic(before, after, schedule.at_most)
 
 
 def work_words(found: Work) -> list[str]:
-    """What became of ops and traffic, as parts of a sentence."""
+    """Return ops, kernels and traffic as parts of a sentence."""
     if found.kernels is None:
         return []
     if found.ops is None:
@@ -161,30 +162,30 @@ def work_words(found: Work) -> list[str]:
 
 
 def kernel_words(found: Work) -> str:
-    """How many kernels, in how many calls."""
+    """Return the number of kernels and of their calls, in words."""
     return f"{count(found.kernels, 'kernel')} in {count(found.calls, 'call')}"
 
 
 def saved_words(found: Traffic | None) -> str:
-    """By how much fusion changed the traffic; empty where it did not, or that is not known."""
+    """Return the traffic saved by fusion in words; empty if unchanged or unknown."""
     change = change_words(found)
     return f"{change} memory traffic{outside_words(found)}" if change else ""
 
 
 def change_words(found: Traffic | None) -> str:
-    """12.3 % less, 4.00 % more, or empty for what rounds to no change."""
+    """Return the change: 12.3 % less, 4.00 % more, or empty if it rounds to nothing."""
     if found is None or not found.changed:
         return ""
     return f"{percent(abs(found.saved))} {'less' if found.saved > 0 else 'more'}"
 
 
 def outside_words(found: Traffic | None) -> str:
-    """What the sum leaves out."""
+    """Return the left-out parts of the sum, in words."""
     return " outside of branches and loops" if found is not None and found.subgraphs else ""
 
 
 def traffic_words(found: Traffic) -> str:
-    """Both sides of fusion: at most 66.3 MB of traffic became at most 64.7 MB, 2.41 % less."""
+    """Return traffic before and after fusion: at most 66.3 MB of traffic became at most 64.7 MB, 2.41 % less."""
     bound = "at most " if found.at_most else ""
     change = change_words(found)
     return f"{bound}{bytes_(found.before)} of traffic became {bound}{bytes_(found.after)}" + (
@@ -193,7 +194,7 @@ def traffic_words(found: Traffic) -> str:
 
 
 def counted_words(found: Traffic) -> str:
-    """By which rule traffic was counted."""
+    """Return the counting rule of traffic, in words."""
     rule = "Bytes that the scheduler's nodes read and write, counted alike before and after fusion"
     bound = "; reads through an index that depends on data count as the most that they can be" if found.at_most else ""
     left = (

@@ -29,8 +29,12 @@ COMMENT = re.compile(r"\s*(?:#.*)?")
 _lock = Lock()
 
 
+class TooDenseError(ValueError):
+    """A text that is too long, or has too many marks, for Python's parser."""
+
+
 def module(text: str, name: str = "<unknown>") -> ast.Module:
-    """Return the tree of a file; raises what `ast.parse` raises, ValueError if it is too long."""
+    """Return the tree of a file; raises what `ast.parse` raises, TooDenseError if it is too long."""
     _check(text, MAX_MARKS)
     if len(text) <= PIECE_CHARS:
         _check(text, MAX_STATEMENT_MARKS)
@@ -47,9 +51,9 @@ def expression(text: str) -> ast.expr:
 
 def _check(text: str, most_marks: int) -> None:
     if len(text) > MAX_CHARS:
-        raise ValueError(f"it has more than {MAX_CHARS} characters")
+        raise TooDenseError(f"it has more than {MAX_CHARS} characters")
     if len(text) > most_marks and sum(map(text.count, MARKS)) > most_marks:
-        raise ValueError(f"it has more than {most_marks} brackets, operators and other marks")
+        raise TooDenseError(f"it has more than {most_marks} brackets, operators and other marks")
 
 
 def _parsed(text: str, name: str) -> ast.Module:

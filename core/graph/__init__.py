@@ -1,4 +1,4 @@
-"""A compiler's graph as it is looked at: nodes in nested groups, laid out level by level, searched and exported."""
+"""Compiler graphs for display: nodes in nested groups, laid out level by level, searched and exported."""
 
 from core.graph.assemble import SMALL
 from core.graph.export import as_dot, as_json, digest

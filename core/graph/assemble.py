@@ -1,4 +1,4 @@
-"""From nodes, edges and where each node comes from to a graph in groups."""
+"""Assembly of a grouped graph from nodes, edges, and the origins of the nodes."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """A graph in its own order, by node: origins, kinds (what makes two nodes alike), traits and FX names.
+    """Input of a graph, by node in the graph's own order: origins, kinds (equal for equal nodes), traits and FX names.
 
-    `parameters` are elements by name; `source` the user's own file; `ops` how many the nodes hold, where one may hold
-    several; `similar` says that layers are folded that are not quite alike.
+    `parameters` are element counts by name; `source` is the user's own file; `ops` the number of ops in the nodes,
+    since a node may have several; `similar` is True if layers that are only similar are folded, too.
     """
 
     origins: Sequence[Origin]
@@ -55,7 +55,7 @@ class Material:
 
 
 def assemble(material: Material, make: MakeNode) -> GraphModel:
-    """Group, order, and paint; `make` gives the node of a number and a group."""
+    """Group, order and paint the nodes; `make` returns the node of a number and a group."""
     root = grow(material.origins, material.source)
     stack(root, material.kinds, _reads(len(material.origins), material.edges), similar=material.similar)
     if max(len(material.origins), material.ops) > SMALL:

@@ -1,4 +1,4 @@
-"""A graph for other tools: Graphviz's language, JSON, and a digest of its content."""
+"""Export of a graph: DOT, JSON, and a digest of its content."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ CONTROL = {code: " " for code in range(32) if code != 10} | {127: " "}
 
 
 def as_json(model: GraphModel) -> bytes:
-    """The graph as JSON."""
+    """Return the graph as JSON."""
     return msgspec.json.encode(model)
 
 
 def digest(model: GraphModel, *more: object) -> str:
-    """A short text that changes exactly when the graph does, or what else is told of it."""
+    """Return a short text that changes exactly when the graph or the additional values change."""
     return blake2b(msgspec.json.encode((model, more)), digest_size=DIGEST_BYTES).hexdigest()
 
 
 def as_dot(model: GraphModel) -> str:
-    """The graph in Graphviz's language, groups as clusters; all text from outside stands in quotes."""
+    """Return the graph in DOT, groups as clusters; all external text is quoted."""
     lines = ["digraph {", "node [shape=box]", *_inside(model, TOP, "")]
     lines += [f"n{edge.source} -> n{edge.target}{_attributes(label=edge.label)}" for edge in model.edges]
     return "\n".join([*lines, "}", ""])
@@ -55,8 +55,6 @@ def _attributes(**texts: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """A text as a plain string of Graphviz's: neither markup, nor entities, nor its escapes for a node's or graph's
-    name.
-    """
+    """Return a text as a plain DOT string, without markup, entities, and escapes for node or graph names."""
     plain = text.translate(CONTROL).replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{plain}"'

@@ -1,4 +1,4 @@
-"""What there is to know of a group: parameters, shapes that go in and out, its share of bytes and time."""
+"""Facts of a group: parameters, input and output shapes, its share of bytes and time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ def groups_with_facts(
     traits: Sequence[Trait],
     parameters: Mapping[str, int | None],
 ) -> tuple[Group, ...]:
-    """The groups of an arrangement; `parameters` are elements by name, None where a size is symbolic."""
+    """Return the groups of an arrangement with their facts.
+
+    `parameters` are element counts by name, None if a size is symbolic.
+    """
     if not found.branches:
         return ()
     read, written = _borders(found, edges)
@@ -49,20 +52,21 @@ def groups_with_facts(
 
 
 def _known(traits: Sequence[Trait]) -> bool:
-    """Whether the bytes of most ops are known: a share of those alone that have no symbolic shape would be untrue. Some
-    calls, such as those that set a mode, have no value and so no size.
+    """Return True if the bytes of most ops are known, since a share of the static shapes alone would be wrong.
+
+    Some calls, such as those that set a mode, have no value and so no size.
     """
     ops = [trait.cost.bytes for trait in traits if trait.op]
     return ops.count(None) <= MOST_UNKNOWN * len(ops)
 
 
 def _sums(values: Iterable[float | None]) -> list[float]:
-    """Running sums from 0, so that a range's sum is a difference; what was not recorded counts nothing."""
+    """Return running sums from 0, so that a range's sum is a difference; missing values count as 0."""
     return list(accumulate((value or 0 for value in values), initial=0))
 
 
 def _borders(found: Arrangement, edges: Sequence[Edge]) -> tuple[list[dict[int, None]], list[dict[int, None]]]:
-    """By group: the nodes outside that it reads, and its own nodes that others read."""
+    """Return two lists by group: outside nodes that it reads, and own nodes that others read."""
     read: list[dict[int, None]] = [{} for _ in found.branches]
     written: list[dict[int, None]] = [{} for _ in found.branches]
     group_of, parents, branches = found.group_of, found.parents, found.branches

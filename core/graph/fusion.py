@@ -1,4 +1,4 @@
-"""Fusion as a film: frame 0 is the graph unfused, frame k what it is after k fusions."""
+"""Film of the fusion: frame 0 is the unfused graph, frame k the graph after k fusions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Joins = dict[str, tuple[tuple[int, str], ...]]
 
 @dataclass(frozen=True, slots=True)
 class FusionStep:
-    """A frame's words; `round` is the scheduler's, 0 where it made nothing."""
+    """Text of a frame; `round` is the scheduler's round, 0 for frames without a fusion."""
 
     title: str
     detail: str
@@ -26,14 +26,14 @@ class FusionStep:
 
 @dataclass(slots=True)
 class _Replay:
-    """The scheduler's fusions again: each group as a list whose order keeps every earlier group together."""
+    """Replay of the scheduler's fusions: each group is a list whose order keeps earlier groups together."""
 
     order: dict[str, int]
     group_of: dict[str, list[str]]
     joins: dict[str, list[tuple[int, str]]]
 
     def merge(self, names: list[str], frame: int) -> None:
-        """Put the groups of these nodes together, the one that begins first, first."""
+        """Join the groups of these nodes; the group that begins first comes first."""
         parts = {id(group): group for name in names for group in (self.group_of[name],)}
         if len(parts) < 2:
             return
@@ -47,7 +47,7 @@ class _Replay:
 
 
 def fusion_frames(schedule: Schedule, kernels: Kernels) -> tuple[FusionStep, ...]:
-    """The frames: unfused, each fusion, and, where kernels took in several fused nodes, the code generation."""
+    """Return the frames: unfused, each fusion, and code generation if kernels contain several fused nodes."""
     made = steps(schedule)
     frames = [FusionStep("Before the first fusion", count(len(schedule.before), "scheduler node"), 0)]
     for index, step in enumerate(made, 1):
@@ -59,14 +59,14 @@ def fusion_frames(schedule: Schedule, kernels: Kernels) -> tuple[FusionStep, ...
 
 
 def joins(schedule: Schedule, kernels: Kernels) -> Joins:
-    """For each node, from which frame on it belongs to which group."""
+    """Return node → (frame, group) pairs: the node belongs to the group from that frame on."""
     replay = _replay(schedule)
     _generate(schedule, kernels, replay)
     return {name: tuple(found) for name, found in replay.joins.items()}
 
 
 def member_order(schedule: Schedule, kernels: Kernels) -> dict[str, int]:
-    """The place of each node in an order in which every group that ever existed stands together."""
+    """Return the position of each node in an order that keeps every group that ever existed together."""
     replay = _replay(schedule)
     _generate(schedule, kernels, replay)
     place: dict[str, int] = {}
@@ -79,9 +79,9 @@ def member_order(schedule: Schedule, kernels: Kernels) -> dict[str, int]:
 def launch_seconds(
     boxes: Sequence[Sequence[SchedulerNode]], kernels: Kernels, seconds: Mapping[str, float]
 ) -> dict[str, float]:
-    """Measured seconds of boxes, launches of kernels in their order, by the name of a box's first node.
+    """Return the measured seconds of boxes by the name of the box's first node; boxes are kernel launches in order.
 
-    `seconds` are those of all launches of a kernel, by its id: a launch has its own where each was timed, else an equal
+    `seconds` are for all launches of a kernel, by id: a launch gets its own time if each was timed, otherwise an equal
     share.
     """
     launches: dict[str, list[str]] = {}
@@ -96,7 +96,7 @@ def launch_seconds(
 
 
 def _shares(kernel: Kernel | None, launches: int) -> list[float]:
-    """Of the time of all launches, that of each."""
+    """Return each launch's share of the time of all launches."""
     timed = [(call.time.calls, time_s(call.time)) for call in kernel.calls if call.time] if kernel is not None else []
     own = [calls * seconds for calls, seconds in timed if seconds is not None]
     if len(own) != launches or not sum(own):
@@ -117,7 +117,7 @@ def _replay(schedule: Schedule) -> _Replay:
 
 
 def _generated(schedule: Schedule, kernels: Kernels, replay: _Replay) -> list[list[str]]:
-    """The launches that took in more than one group."""
+    """Return the launches that contain more than one group."""
     found = [list(group) for group in launch_groups(schedule, kernels)]
     return [group for group in found if len({id(replay.group_of[name]) for name in group}) > 1]
 

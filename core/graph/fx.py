@@ -1,4 +1,4 @@
-"""An FX graph, or the union of an FX graph's versions along a film of passes, as a graph to be looked at."""
+"""Display graph of an FX graph, or of the union of its versions along a film of passes."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def fx_model(
     standings: Mapping[str, str] | None = None,
     segments: Mapping[str, str] | None = None,
 ) -> GraphModel:
-    """The graph of FX nodes; parameters become chips on the nodes that read them, as does everything beyond a few
-    inputs.
+    """Return the graph of FX nodes.
 
-    By a node's name: the `kernels` that it became, its direction in a joint graph, the partitioner's decision, its
-    error against eager, where it stands by float64, against which the error is then, and its segment of the
-    accelerator's; `seconds` are measured times by a kernel's id. `source` is the path of the user's own file.
+    Parameters become chips on the nodes that read them, and so do inputs if there are many. By node name: `kernels` of
+    the node, its direction in a joint graph, the partitioner's decision, its error against eager (against float64 if
+    `standings` are passed), its accuracy class, and its accelerator segment. `seconds` are measured times by kernel id.
+    `source` is the path of the user's own file.
     """
     drawing = _Drawing(nodes, kernels or {}, directions or {}, seconds or {}, source)
     edges = [
@@ -68,9 +68,9 @@ def film_model(
     directions: Mapping[str, str] | None = None,
     states: Mapping[str, States] | None = None,
 ) -> GraphModel:
-    """The union of a graph's versions: each node and edge (by names) with the frames in which it exists, none for all.
+    """Return the union of a graph's versions: nodes and edges (by names) with the frames that have them.
 
-    `states` are nodes that change, by name: each with the frame from which on it is that.
+    No frames means all frames. `states` are changing nodes by name: each version with its first frame.
     """
     drawing = _Drawing([node for node, _ in nodes], kernels or {}, directions or {}, {}, source)
     drawing.frames = {node.name: frames for node, frames in nodes}
@@ -81,7 +81,7 @@ def film_model(
 
 
 class _Drawing:
-    """Which nodes of a graph are drawn, and as what."""
+    """Selection of drawn nodes, and their display form."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class _Drawing:
         standings: Mapping[str, str] | None = None,
         segments: Mapping[str, str] | None = None,
     ) -> GraphModel:
-        """The graph of what is drawn."""
+        """Return the graph of the drawn nodes."""
         drawn = [self.by_name[name] for name in self.drawn]
         texts = [_text(node.meta) for node in drawn]
         material = Material(
@@ -134,7 +134,7 @@ class _Drawing:
         return assemble(material, lambda number, group: self._node(drawn[number], texts[number], group))
 
     def link(self, read: str, name: str, frames: Frames) -> Link:
-        """The value of one node, read by another."""
+        """Return the link for a node's value read by another node."""
         value = self._values.get(read)
         if value is None:
             value = self.number[read], _text(self.by_name[read].meta), self._costs.size(read) or 0
@@ -182,7 +182,7 @@ def _version(frame: int, node: FxNode) -> Version:
 
 @lru_cache(maxsize=MOST_REMEMBERED)
 def _called(target: str) -> tuple[str, str]:
-    """A target's short name and its class."""
+    """Return a target's short name and its class."""
     return aten_name(target), op_class(target)
 
 
@@ -194,12 +194,12 @@ _tensor_text = lru_cache(maxsize=MOST_REMEMBERED)(tensor_text)
 
 
 def is_parameter(node: FxNode) -> bool:
-    """Whether a node stands for a parameter or buffer, as its name says: AOTAutograd's `primals_1` says nothing."""
+    """Return True if a node's name is that of a parameter or buffer; AOTAutograd's `primals_1` is ambiguous."""
     return node.op == "get_attr" or (node.op == "placeholder" and PARAMETER.search(node.name) is not None)
 
 
 def _drawn(by_name: Mapping[str, FxNode]) -> list[str]:
-    """All that computes, with the graph's inputs and its output if those are few: many make a layout explode."""
+    """Return the computing nodes, plus inputs and outputs if there are few: many would make the layout explode."""
     inputs = {name for name, node in by_name.items() if node.op == "placeholder" and not is_parameter(node)}
     ends = (*inputs, *(name for name, node in by_name.items() if node.op == "output"))
     shown = set(ends) if len(inputs) <= MOST_INPUTS else set()
@@ -209,9 +209,7 @@ def _drawn(by_name: Mapping[str, FxNode]) -> list[str]:
 def _split(
     kernels: Kernels, seconds: Mapping[str, float], costs: FxCosts, by_name: Mapping[str, FxNode]
 ) -> dict[str, float]:
-    """Measured seconds of the kernels by FX node, in proportion to what each of a kernel's nodes is estimated to
-    take.
-    """
+    """Return measured kernel seconds by FX node, split in proportion to the nodes' estimated costs."""
     if not seconds:
         return {}
     members: dict[str, list[str]] = defaultdict(list)
@@ -233,7 +231,7 @@ def _elements(node: FxNode) -> int | None:
 
 
 def _chips(hidden: Sequence[str]) -> tuple[str, ...]:
-    """The inputs that are not drawn, the first few by name."""
+    """Return chips for the inputs that are not drawn, the first few by name."""
     if not hidden:
         return ()
     more = (f"+{number(len(hidden) - MOST_CHIPS)}",) if len(hidden) > MOST_CHIPS else ()
@@ -247,6 +245,6 @@ def _chip(name: str) -> str:
 
 
 def _tooltip(node: FxNode) -> str:
-    """The call, and on a second line the module."""
+    """Return the call, and on a second line the module."""
     call = f"{node.name} = {node.target}({node.args})"[:LONGEST_TOOLTIP]
     return f"{call}\n{node.module[:LONGEST_TOOLTIP]} {node.module_class}".rstrip() if node.module else call

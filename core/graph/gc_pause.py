@@ -1,4 +1,4 @@
-"""Python's search for garbage, put off while many objects are made that all live on."""
+"""Pause of Python's garbage collection while many long-lived objects are created."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _pausing = 0
 
 @contextmanager
 def collection_paused() -> Iterator[None]:
-    """No search for cyclic garbage meanwhile, which would find none and take half of the time; threads may overlap."""
+    """Pause cyclic garbage collection, which would find nothing and take half of the time; threads may overlap."""
     global _pausing
     with _lock:
         enabled = gc.isenabled()

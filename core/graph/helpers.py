@@ -1,6 +1,4 @@
-"""Ops that a module calls itself, between its submodules: masks, positions, a loss. They are folded where they would
-hide the model's own parts.
-"""
+"""Folding of ops between a module's submodules, such as masks, positions, a loss, that would hide its own parts."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ NOWHERE = Origin()
 
 
 def fold_helpers(root: Branch, origins: Sequence[Origin]) -> None:
-    """Put runs of ops that stand between submodules into groups."""
+    """Put runs of ops between submodules into groups."""
     if any(branch.kind != "line" for branch in root.branches):
         _fold(root, origins)
 
@@ -48,7 +46,7 @@ def _folded(parent: Branch, run: list[int], origins: Sequence[Origin]) -> list[i
 
 
 def _functions(run: Sequence[int], origins: Sequence[Origin]) -> str:
-    """The functions that made most of a run."""
+    """Return the functions that created most of a run."""
     places = (origins[member].source for member in run)
     counts = Counter(place.name for place in places if place is not None and place.name)
     return ", ".join(name for name, _ in counts.most_common(MOST_NAMES))

@@ -1,4 +1,4 @@
-"""What is asked of a graph again and again, worked out once for each and forgotten with it."""
+"""Cached lookups of a graph, computed once and released with the graph."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ class Index:
         self._counts: dict[int, list[int]] = {}
 
     def _model(self) -> GraphModel:
-        """The graph, which whoever asks holds on to: if its lookups did, it would never be forgotten."""
+        """Return the graph, referenced by the caller only; a reference from its lookups would keep it alive forever."""
         model = self._weak()
         assert model is not None
         return model
 
     @cached_property
     def parents(self) -> list[int]:
-        """The parent of each group."""
+        """Parent of each group."""
         return [group.parent for group in self._model().groups]
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """The item behind each id: nodes, then groups, rows (their node), and what nodes are linked to (the first)."""
+        """Item of each id: nodes, groups, rows (their node), and linked objects (the first linked node)."""
         model = self._model()
         found = {node.id: index for index, node in enumerate(model.nodes)}
         for number, group in enumerate(model.groups):
@@ -53,7 +53,7 @@ class Index:
 
     @cached_property
     def texts(self) -> list[str]:
-        """What a search looks into, for each node."""
+        """Searchable text of each node."""
         model = self._model()
         paths: list[str] = []
         for group in model.groups:
@@ -63,7 +63,7 @@ class Index:
 
     @cached_property
     def edges_by_end(self) -> tuple[list[list[int]], list[list[int]]]:
-        """For each node the edges that reach it, and those that leave it."""
+        """Incoming and outgoing edges of each node."""
         model = self._model()
         reaching: list[list[int]] = [[] for _ in model.nodes]
         leaving: list[list[int]] = [[] for _ in model.nodes]
@@ -74,7 +74,7 @@ class Index:
 
     @cached_property
     def neighbours(self) -> tuple[list[list[int]], list[list[int]]]:
-        """For each node those that it reads, and those that read it."""
+        """Nodes that each node reads, and nodes that read it."""
         edges = self._model().edges
         reaching, leaving = self.edges_by_end
         return (
@@ -83,11 +83,11 @@ class Index:
         )
 
     def painted(self, group: int) -> list[int | float | None]:
-        """A folded group's value of each overlay."""
+        """Return a folded group's value for each overlay."""
         return [self._value(number, overlay, group) for number, overlay in enumerate(self._model().overlays)]
 
     def frames(self, group: int) -> Frames:
-        """The frames in which any of a group's nodes exists."""
+        """Return the frames in which any of a group's nodes exists."""
         model = self._model()
         found = model.groups[group]
         return union(node.frames for node in model.nodes[found.first : found.last])
@@ -111,7 +111,7 @@ _known: WeakKeyDictionary[GraphModel, Index] = WeakKeyDictionary()
 
 
 def index_of(model: GraphModel) -> Index:
-    """The lookups of a graph."""
+    """Return the lookups of a graph."""
     found = _known.get(model)
     if found is None:
         found = _known[model] = Index(model)
@@ -119,7 +119,7 @@ def index_of(model: GraphModel) -> Index:
 
 
 def union(frames: Iterable[Frames]) -> Frames:
-    """Intervals that cover all of these; none means always, and so does the union with it."""
+    """Return intervals that cover all arguments; no interval means always, and the union with it is always."""
     merged: list[tuple[int, int]] = []
     distinct = set(frames)
     if () in distinct:
@@ -133,15 +133,16 @@ def union(frames: Iterable[Frames]) -> Frames:
 
 
 def _searched(node: Node, path: str) -> str:
-    """A node's words in small letters; of the tooltip what follows its first line, the call with others' names in
-    it.
+    """Return a node's text in lower case, without the tooltip's first line.
+
+    That line is the call, which has other nodes' names.
     """
     rows = " ".join(f"{row.id} {row.label}" for row in node.rows)
     return f"{node.id} {node.label} {node.detail} {rows} {node.tooltip.partition(chr(10))[2]} {path}".lower()
 
 
 def _children(model: GraphModel) -> list[list[int]]:
-    """The items of each level, the top's last; nodes and groups in the order of the graph."""
+    """Return the items of each level, the top level last; nodes and groups in graph order."""
     children: list[list[int]] = [[] for _ in range(len(model.groups) + 1)]
     waiting = 0
     for index, node in enumerate(model.nodes):
@@ -153,7 +154,7 @@ def _children(model: GraphModel) -> list[list[int]]:
 
 
 def _lifted(model: GraphModel) -> list[list[Lifted]]:
-    """By level (the top's last) its edges between items, as (item, item, edge): each edge stands in one level."""
+    """Return the edges between items of each level (top last), as (item, item, edge); each edge is in one level."""
     edges: list[list[Lifted]] = [[] for _ in range(len(model.groups) + 1)]
     groups = model.groups
     group_of = [node.group for node in model.nodes]

@@ -1,4 +1,4 @@
-"""One level of a graph, laid out: what stands directly in a group, with its subgroups folded."""
+"""Layout of one level of a graph: the direct members of a group, with folded subgroups."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ SAME_ROW_PX = 1.5
 
 
 def level(model: GraphModel, group: int = TOP, budget_s: float = LEVEL_BUDGET_S) -> Level:
-    """The level of a group (-1: the top), laid out within about `budget_s` and then remembered; IndexError if there is
-    none.
+    """Return the cached level of a group (-1: the top), laid out within about `budget_s`.
 
-    Its weakly connected parts are laid out one by one. An edge of the graph stands in one level: that of the innermost
-    group that holds both its ends, between the two items there that hold them.
+    Its weakly connected parts are laid out separately. An edge of the graph is in one level: that of the innermost
+    group that contains both ends, between the two items that contain them. Raises IndexError if there is no such group.
     """
     if not TOP <= group < len(model.groups):
         raise IndexError(f"the graph has no group {group}")
@@ -34,14 +33,14 @@ def level(model: GraphModel, group: int = TOP, budget_s: float = LEVEL_BUDGET_S)
 
 
 def levels_below(model: GraphModel, group: int = TOP, budget_s: float = ALL_BUDGET_S) -> Iterator[Level]:
-    """The level of a group and of each group in it; when the budget is spent the simpler layout does for the rest."""
+    """Yield the level of a group and of each group in it; after the budget, the simpler layout is used."""
     end = monotonic() + budget_s
     for number in (group, *range_below(model, group)):
         yield level(model, number, min(LEVEL_BUDGET_S, max(0.0, end - monotonic())))
 
 
 def range_below(model: GraphModel, group: int) -> range:
-    """The groups in a group: since parents come first, those that follow it."""
+    """Return the groups in a group: since parents come first, they follow it."""
     if group == TOP:
         return range(len(model.groups))
     last = group + 1
@@ -51,7 +50,7 @@ def range_below(model: GraphModel, group: int) -> range:
 
 
 class _Placing:
-    """A level while it is laid out; boxes and links are numbered as the items are."""
+    """A level during its layout; boxes and links have the numbers of the items."""
 
     def __init__(self, model: GraphModel, index: Index, group: int) -> None:
         self._model, self._group = model, group
@@ -66,7 +65,7 @@ class _Placing:
         return node_size(self._model.nodes[item]) if item >= 0 else group_size(self._model.groups[~item])
 
     def placed(self, budget_s: float) -> Level:
-        """Lay out part by part; the parts share the time."""
+        """Lay out each part; the parts share the time."""
         members = parts(len(self._items), list(self._bundles))
         part_of = {place: part for part, found in enumerate(members) for place in found}
         pairs: list[list[tuple[int, int]]] = [[] for _ in members]
@@ -89,14 +88,14 @@ class _Placing:
         return Level(self._group, tuple(sizes), kept, bundled, next(filter(None, notes), ""))
 
     def _laid_out(self, members: Sequence[int], pairs: Sequence[tuple[int, int]], budget_s: float) -> Layout:
-        """Boxes are named by their place, so that levels that are alike are laid out once."""
+        """Lay out members under names by position, so that similar levels are laid out once."""
         local = {place: str(index) for index, place in enumerate(members)}
         boxes = [Box(local[place], *self._sizes[place]) for place in members]
         links = [Link(local[one], local[other]) for one, other in pairs]
         return lay_out(boxes, links, budget_s, MOST_FOR_DOT)
 
     def _rows(self, members: Sequence[int], layout: Layout, part: int) -> Iterator[Item]:
-        """Items whose centres differ by rounding alone get the same one."""
+        """Yield the items; centres that differ only by rounding become equal."""
         centres = [at.y + self._sizes[place][1] / 2 for place, at in zip(members, layout.boxes, strict=True)]
         row_of: dict[float, float] = {}
         row = float("-inf")
@@ -123,12 +122,12 @@ class _Placing:
 
 
 def _bytes_once(edges: Sequence[Edge]) -> int:
-    """A value that several nodes of a group read flows into it once."""
+    """Return the bytes of a group's inputs; a value read by several nodes of the group counts once."""
     return sum({(edge.source, edge.label): edge.bytes for edge in edges}.values())
 
 
 def parts(count: int, pairs: Sequence[tuple[int, int]]) -> list[list[int]]:
-    """The weakly connected parts, in the order of their first members."""
+    """Return the weakly connected parts, in the order of their first members."""
     near: list[list[int]] = [[] for _ in range(count)]
     for one, other in pairs:
         near[one].append(other)

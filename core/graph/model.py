@@ -1,4 +1,4 @@
-"""A graph as it is looked at: nodes in nested groups, edges, and what can be painted onto them."""
+"""Display graph: nodes in nested groups, edges, and overlays for painting them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ TOP = -1
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An op inside a node, such as one of those fused into a kernel; it can be selected by itself.
+    """An op inside a node, such as one of those fused into a kernel; can be selected separately.
 
-    `joins` holds (frame, key): from that frame on the row belongs to the fused group `key`.
+    `joins` has (frame, key): from that frame on the row belongs to the fused group `key`.
     """
 
     id: str
@@ -26,7 +26,7 @@ class Row:
 
 
 class Version(NamedTuple):
-    """What a node is from a frame of the film on, where that is not the same in all of them."""
+    """A version of a node that changes during the film, valid from `frame` on."""
 
     frame: int
     label: str
@@ -38,8 +38,8 @@ class Version(NamedTuple):
 class Node:
     """A box with text. `group` is the index of its innermost group, `thin` marks views and no-ops.
 
-    `kernel` is a kernel's id; `chips` are the parameters that it reads; `frames` are the half-open intervals of the
-    film's frames in which it exists, none meaning always; `versions` says what it is in which of them, if it changes.
+    `kernel` is a kernel's id; `chips` are the parameters that it reads; `frames` are half-open intervals of the film's
+    frames in which it exists, empty for always; `versions` are its versions if it changes.
     """
 
     id: str
@@ -59,7 +59,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A value that flows from one node to another, by their indexes; without `bytes` its size is unknown."""
+    """A value flowing from one node to another, by index; `bytes` is 0 if its size is unknown."""
 
     source: int
     target: int
@@ -69,7 +69,7 @@ class Edge:
 
 
 class Fact(NamedTuple):
-    """Something to know of a group; `unit` says how a number is written: "count", "share", "s", or "" for text."""
+    """A fact of a group; `unit` is the number's format: "count", "share", "s", or "" for text."""
 
     name: str
     value: str | int | float
@@ -78,7 +78,7 @@ class Fact(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Nodes `first` to `last` (excluded) with everything below them; `parent` is -1 at the top, `count` counts ops."""
+    """Nodes `first` to `last` (excluded) with all nested groups; `parent` is -1 at the top, `count` counts ops."""
 
     id: str
     label: str
@@ -93,10 +93,9 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """A value for each node: a number, or the index of a category; None was not recorded, and `note` says why.
+    """A value for each node: a number, or the index of a category; None if not recorded, and `note` has the reason.
 
-    A folded group is painted with the sum or the largest of its nodes' numbers, or with the commonest of their
-    categories.
+    A folded group is painted with the sum or maximum of its nodes' numbers, or with their most common category.
     """
 
     name: str
@@ -111,7 +110,7 @@ class Overlay:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class GraphModel:
-    """A graph. Groups come parents first, and nodes depth first by group: every group is a range of them."""
+    """A graph with parents before subgroups, and nodes depth first by group: every group is a range of nodes."""
 
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
@@ -121,7 +120,7 @@ class GraphModel:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A box of a level, in pixels within its part: a node, or a folded group; the other index is -1."""
+    """A box of a level, in pixels within its part: a node or a folded group; the other index is -1."""
 
     node: int
     group: int
@@ -151,7 +150,7 @@ class LevelEdge:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """What stands directly in a group (-1: in none), laid out; `parts` are the sizes of its connected parts."""
+    """Layout of the direct members of a group (-1: the top); `parts` are the sizes of its connected parts."""
 
     group: int
     parts: tuple[tuple[float, float], ...]

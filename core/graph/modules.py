@@ -1,4 +1,4 @@
-"""Groups from what torch recorded of each node: its direction, its nn.Module, or else its source line."""
+"""Groups from recorded node origins: direction, nn.Module, or source line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONGEST_LABEL = 120
 
 
 class Origin(NamedTuple):
-    """Where a node comes from, as far as recorded; inputs and outputs come from nowhere."""
+    """Recorded origin of a node; empty for inputs and outputs."""
 
     module: str = ""
     module_class: str = ""
@@ -23,19 +23,19 @@ class Origin(NamedTuple):
 
 
 def module_at(path: ModulePath, classes: Mapping[ModulePath, str]) -> Module:
-    """The module of a path, with its class where `classes` knows it."""
+    """Return the module of a path, with its class if `classes` has it."""
     if not path:
         return Module("", "")
     return Module(f"L['{path[0]}']" + "".join(f"['{name}']" for name in path[1:]), classes.get(path, ""))
 
 
 def classes_of(modules: Iterable[Module]) -> dict[ModulePath, str]:
-    """The class of each module by its path."""
+    """Return the class of each module by its path."""
     return {module_path(module.path): module.kind for module in modules if module.path and module.kind}
 
 
 def grow(origins: Sequence[Origin], source: str = "") -> Branch:
-    """The tree of modules, or of source lines where no module was recorded; `source` is the user's own file."""
+    """Return the tree of modules, or of source lines if no module was recorded; `source` is the user's own file."""
     if any(origin.module for origin in origins):
         return _module_tree(origins)
     return _line_tree(origins, source)
@@ -50,7 +50,7 @@ def _module_tree(origins: Sequence[Origin]) -> Branch:
 
 
 class _Tree:
-    """Branches by direction and path, grown as nodes ask for them."""
+    """Branches by direction and path, created on request."""
 
     def __init__(self, skip: int) -> None:
         self.root = Branch("m:")
@@ -59,7 +59,7 @@ class _Tree:
         self._asked: dict[tuple[str, str], Branch] = {}
 
     def branch(self, direction: str, module: str, module_class: str) -> Branch:
-        """The branch of a module in a direction."""
+        """Return the branch of a module in a direction."""
         found = self._asked.get((direction, module))
         if found is None:
             found = self._at(direction, module_path(module)[self._skip :] if module else ())
@@ -112,7 +112,10 @@ def _line_of(origin: Origin) -> tuple[str, str, int]:
 
 
 def _line(place: Place, code: str, source: str, seen: dict[str, int], numbers: list[int]) -> Branch:
-    """A run of nodes of one line; the line's own id goes to its first run, since a loop has many."""
+    """Return the branch for a run of nodes of one line.
+
+    The line's own id goes to its first run, since a loop has several.
+    """
     base = f"l:{place.line}" if place.file == source else f"l:{place.file}:{place.line}"
     seen[base] = seen.get(base, 0) + 1
     group_id = base if seen[base] == 1 else f"{base}#{seen[base]}"

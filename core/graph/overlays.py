@@ -1,4 +1,4 @@
-"""What can be painted onto a graph; a value that was not recorded is None, and the overlay's note says why."""
+"""Overlays of a graph; a missing value is None, and the overlay's note has the reason."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ COMPARED = "Compiled held against eager and float64, with the values among the g
 
 
 def category(name: str, title: str, texts: Sequence[str], note: str) -> Overlay:
-    """An overlay of categories, numbered as they first appear; an empty text was not recorded."""
+    """Return an overlay of categories, numbered by first occurrence; an empty text counts as not recorded."""
     numbers: dict[str, int] = {}
     values = tuple(numbers.setdefault(text, len(numbers)) if text else None for text in texts)
     return Overlay(name, title, "category", "", values, "commonest", tuple(numbers), note)
 
 
 def ranked(name: str, title: str, texts: Sequence[str], ranks: Sequence[str], note: str) -> Overlay:
-    """An overlay of categories from the least to the greatest, which is how a folded group is painted."""
+    """Return an overlay of ordered categories; a folded group is painted with the greatest."""
     values = tuple(ranks.index(text) if text in ranks else None for text in texts)
     return Overlay(name, title, "category", "", values, "largest", tuple(ranks), note)
 
 
 def number(name: str, title: str, unit: str, values: Sequence[float | None], note: str) -> Overlay:
-    """An overlay of numbers."""
+    """Return an overlay of numbers."""
     return Overlay(name, title, "number", unit, tuple(values), "sum", note=note)
 
 
 def weights(traits: Sequence[Trait]) -> tuple[list[float | None], bool]:
-    """Seconds where any were measured, else each node's estimated percentage of the whole; and whether measured."""
+    """Return seconds if any were measured, otherwise estimated percentages; and True if measured."""
     if any(trait.seconds for trait in traits):
         return [trait.seconds for trait in traits], True
     found = [trait.cost.weight for trait in traits]
@@ -49,7 +49,7 @@ def weights(traits: Sequence[Trait]) -> tuple[list[float | None], bool]:
 
 
 def standard_overlays(nodes: Sequence[Node], traits: Sequence[Trait], costs_note: str = ONE_BY_ONE) -> list[Overlay]:
-    """The overlays that every graph has."""
+    """Return the overlays that every graph has."""
     seconds, measured = weights(traits)
     time = (
         number("time", "time (measured)", "s", seconds, "Measured per kernel, split over its ops by their estimates.")
@@ -84,8 +84,9 @@ def named_overlays(
     standings: Mapping[str, str] | None = None,
     segments: Mapping[str, str] | None = None,
 ) -> list[Overlay]:
-    """Overlays of what is recorded by FX node: AOTAutograd's partition decisions, numerical errors, where each node
-    stands by float64, and in which segment of the accelerator's it runs.
+    """Return overlays of values by FX node.
+
+    They are AOTAutograd's partition decisions, numerical errors, accuracy classes by float64, and accelerator segments.
     """
     found = []
     if partition is not None:

@@ -1,7 +1,7 @@
-"""The module in which a scheduler node or a kernel stands: its ops may come from several.
+"""Module of a scheduler node or a kernel, whose ops may come from several modules.
 
-The common module of all its ops is where it stands, unless that would tear a layer apart: an op of the model that
-Inductor computes within a layer, or the end of one layer in one kernel with the start of the next.
+It is the common module of all its ops, unless that would split a layer: an op of the model that Inductor computes
+within a layer, or the end of one layer in one kernel with the start of the next.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from core.report import ModulePath
 
 
 def common_path(paths: Sequence[ModulePath]) -> ModulePath:
-    """The deepest module that holds all of them."""
+    """Return the deepest module that contains all paths."""
     if not paths:
         return ()
     shortest = min(map(len, paths))
@@ -21,7 +21,7 @@ def common_path(paths: Sequence[ModulePath]) -> ModulePath:
 
 
 def placed_paths(own: Sequence[Sequence[ModulePath]], reads: Sequence[Sequence[int]]) -> list[ModulePath]:
-    """The module of each box, from those of its ops and from the boxes that it reads, by their numbers."""
+    """Return the module of each box, from the modules of its ops and from the boxes that it reads, by number."""
     paths = [common_path(found) for found in own]
     order = _in_order(reads)
     readers: list[list[int]] = [[] for _ in reads]
@@ -39,12 +39,12 @@ def placed_paths(own: Sequence[Sequence[ModulePath]], reads: Sequence[Sequence[i
 
 
 def _may_move(path: ModulePath, own: Sequence[ModulePath], depth: int) -> bool:
-    """Whether a box stands at this depth, with ops from further below or from nowhere."""
+    """Return True if a box is at this depth and its ops come from deeper modules or none."""
     return len(path) == depth and (not own or any(len(found) > depth for found in own))
 
 
 class _Level:
-    """The children of a module, and the boxes that stand in the module itself."""
+    """Children of a module, and the boxes in the module itself."""
 
     def __init__(self, parent: ModulePath, paths: list[ModulePath], own: Sequence[Sequence[ModulePath]]) -> None:
         self._depth, self._parent, self._paths, self._own = len(parent), parent, paths, own
@@ -74,8 +74,10 @@ class _Level:
         return self._place.get(path[self._depth]) if below else None
 
     def _belongs(self, box: int, read: set[int], after: int | None, before: int | None) -> int | None:
-        """The child that a box belongs to: `after` is the last that it reads, `before` the first that reads it, also
-        through other boxes of the module itself.
+        """Return the child that a box belongs to.
+
+        `after` is the last child that it reads, `before` the first child that reads it, also through other boxes of the
+        module itself.
         """
         mine = sorted({found for path in self._own[box] if (found := self._child_of(path)) is not None})
         direct = self._parent in self._own[box]
@@ -95,7 +97,7 @@ def _reached(
     near: Sequence[Sequence[int]],
     choose: Callable[[list[int]], int],
 ) -> dict[int, int]:
-    """By box: the child that is reached, through other boxes of the same module too."""
+    """Return box → child that it reaches, also through other boxes of the module."""
     found: dict[int, int] = {}
     for box in here:
         direct = [place for other in near[box] if (place := child[other]) is not None]
@@ -106,7 +108,7 @@ def _reached(
 
 
 def _in_order(reads: Sequence[Sequence[int]]) -> list[int]:
-    """Every box after those that it reads; where they go round in a circle, as a damaged log may say, after most."""
+    """Return boxes after the boxes that they read; after most of them for cycles, which damaged logs may have."""
     order: list[int] = []
     state = bytearray(len(reads))
     for start in range(len(reads)):

@@ -1,4 +1,4 @@
-"""Questions to a graph: where something stands, what a text finds, what is near, what lies between."""
+"""Graph queries: position of an item, text search, neighbourhood, paths between nodes."""
 
 from __future__ import annotations
 
@@ -16,18 +16,14 @@ LONGEST_QUERY = 200
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """Something in a graph: the groups that hold it, outermost first, and its node; -1 if it is a group, the path's
-    last.
-    """
+    """A search hit: its groups, outermost first, and its node; -1 for a group, the last one of the path."""
 
     path: tuple[int, ...]
     node: int
 
 
 def find(model: GraphModel, item: str) -> Hit | None:
-    """Where the id of a node, a row or a group stands; else the first node that is linked to it, as to a kernel or a
-    line.
-    """
+    """Return the node, row or group of an id; otherwise the first node linked to it, as to a kernel or a line."""
     place = index_of(model).places.get(item)
     if place is None:
         return None
@@ -35,7 +31,7 @@ def find(model: GraphModel, item: str) -> Hit | None:
 
 
 def found_at(model: GraphModel, node: int) -> Hit:
-    """Where a node stands, by its index."""
+    """Return the hit of a node, by its index."""
     return Hit(_path(model, model.nodes[node].group), node)
 
 
@@ -44,7 +40,7 @@ def _path(model: GraphModel, group: int) -> tuple[int, ...]:
 
 
 def search(model: GraphModel, text: str) -> tuple[int, list[Hit]]:
-    """How many nodes a text finds, and the best of them (at most 200): names and ops first, then shapes and modules.
+    """Return the number of matching nodes, and the best matches (at most 200): names and ops, then shapes and modules.
 
     All words must occur, in any case, in a node's id, label, detail, rows or module.
     """
@@ -68,7 +64,7 @@ def _rank(node: Node, words: Sequence[str]) -> int:
 
 
 def neighbourhood(model: GraphModel, item: str, hops: int) -> GraphModel | None:
-    """What is at most `hops` edges away from a node, in either direction, as a graph without groups: the nearest 400.
+    """Return the nodes at most `hops` edges from a node, in both directions, without groups: the nearest 400.
 
     None if there is no such node.
     """
@@ -86,7 +82,7 @@ def neighbourhood(model: GraphModel, item: str, hops: int) -> GraphModel | None:
 
 
 def between(model: GraphModel, one: str, other: str) -> GraphModel | None:
-    """All nodes on the shortest paths from one node to another, or else back, as a graph without groups.
+    """Return all nodes on the shortest paths from one node to another, or else back, without groups.
 
     None if there is no path, or no such node.
     """
@@ -99,7 +95,7 @@ def between(model: GraphModel, one: str, other: str) -> GraphModel | None:
 
 
 def _shortest(start: int, goal: int, before: Sequence[Sequence[int]], after: Sequence[Sequence[int]]) -> list[int]:
-    """The nodes on any shortest path, from the goal back; empty if it cannot be reached."""
+    """Return the nodes on any shortest path, from the goal back; empty if the goal is unreachable."""
     distance = {start: 0}
     front = [start]
     while front and goal not in distance:
@@ -117,7 +113,7 @@ def _shortest(start: int, goal: int, before: Sequence[Sequence[int]], after: Seq
 
 
 def part(model: GraphModel, nodes: Iterable[int]) -> GraphModel:
-    """Some nodes of a graph with the edges between them, without groups."""
+    """Return the graph of some nodes with the edges between them, without groups."""
     kept = sorted(nodes)
     place = {node: index for index, node in enumerate(kept)}
     _, outgoing = index_of(model).edges_by_end

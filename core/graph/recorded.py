@@ -1,6 +1,4 @@
-"""A report's FX graph as it is looked at: with its kernels, their measured times, the partitioner's decisions and the
-accelerator's segments.
-"""
+"""Display graph of a report's FX graph, with kernels, times, partitioner decisions and accelerator segments."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ NodesOf = Callable[[FxGraph], tuple[FxNode, ...]]
 
 
 def recorded_model(report: Report, compilation: Compilation, graph: FxGraph, nodes_of: NodesOf) -> GraphModel:
-    """An FX graph with all that the report knows of its nodes; `nodes_of` reads a graph's nodes."""
+    """Return an FX graph with all recorded data of its nodes; `nodes_of` reads a graph's nodes."""
     nodes = nodes_of(graph)
     decisions = _decisions(compilation, graph, nodes, nodes_of)
     compared = _compared(report, compilation, graph)
@@ -42,13 +40,13 @@ def recorded_model(report: Report, compilation: Compilation, graph: FxGraph, nod
 
 
 def divided_graph(compilation: Compilation, found: Pipeline) -> FxGraph | None:
-    """The graph that the accelerator divided into a pipeline's segments; None where the log does not hold it."""
+    """Return the graph that the accelerator divided into a pipeline's segments; None if the log does not have it."""
     stage = f"aot_{found.direction}_graph"
     return next((graph for graph in reversed(compilation.graphs) if graph.stage == stage), None)
 
 
 def _segments(compilation: Compilation, graph: FxGraph, nodes: Iterable[FxNode]) -> dict[str, str] | None:
-    """Where the accelerator has each node run, on a graph that it divided."""
+    """Return node → accelerator segment for a divided graph; None for other graphs."""
     found = next((found for found in compilation.pipelines if divided_graph(compilation, found) == graph), None)
     if found is None:
         return None
@@ -57,20 +55,20 @@ def _segments(compilation: Compilation, graph: FxGraph, nodes: Iterable[FxNode])
 
 
 def _compared(report: Report, compilation: Compilation, graph: FxGraph) -> GraphNumerics | None:
-    """The graph's nodes against float64, which were compared as Dynamo captured them."""
+    """Return the node accuracies of the graph, for Dynamo's graph only."""
     found = numerics_of(report, compilation.id) if graph.stage == "dynamo_output_graph" else None
     return found if found is not None and node_errors(found) else None
 
 
 def source_path(report: Report) -> str:
-    """The file that the run compiled, as its stack frames name it; for a log from elsewhere the first frame's file."""
+    """Return the compiled file as named by the run's stack frames; for an imported log the first frame's file."""
     if report.sources:
         return report.sources[0].path
     return next((compilation.frame.file for compilation in report.compilations if compilation.frame.file), "")
 
 
 def kernels_of(compilation: Compilation, graph: FxGraph) -> dict[str, list[Kernel]]:
-    """FX node → the kernels that it became, for the graph that Inductor lowered."""
+    """Return FX node → its kernels, for the graph that Inductor lowered."""
     found: dict[str, list[Kernel]] = {}
     for kernel in compilation.kernels:
         if kernel.graph == graph.id:
@@ -80,7 +78,7 @@ def kernels_of(compilation: Compilation, graph: FxGraph) -> dict[str, list[Kerne
 
 
 def _decisions(compilation: Compilation, graph: FxGraph, nodes: Iterable[FxNode], nodes_of: NodesOf) -> dict[str, str]:
-    """What the partitioner decided on each node of a joint graph; nothing for any other graph."""
+    """Return node → partitioner decision for a joint graph; empty for other graphs."""
     if graph.direction != "joint":
         return {}
     found = next((found for found in partitions(compilation, nodes_of) if found.graph == graph.id), None)
@@ -91,7 +89,7 @@ def _decisions(compilation: Compilation, graph: FxGraph, nodes: Iterable[FxNode]
 
 
 def _errors(report: Report, graph: FxGraph, nodes: Sequence[FxNode]) -> dict[str, float]:
-    """The largest difference from eager, by node: known for the one output of a model that became one graph."""
+    """Return the largest difference from eager by node: known for a model with one output and one graph."""
     whole = (
         len(report.compilations) == 1 and not report.graph_breaks and graph.direction in ("", "forward", "inference")
     )
@@ -108,7 +106,7 @@ def _errors(report: Report, graph: FxGraph, nodes: Sequence[FxNode]) -> dict[str
 
 
 def _directions(nodes: Iterable[FxNode], decisions: Mapping[str, str]) -> dict[str, str]:
-    """The side of each node of a joint graph; one that was dropped stands where what it reads stands."""
+    """Return the side of each node of a joint graph; a dropped node gets the side of its inputs."""
     sides: dict[str, str] = {}
     for node in nodes:
         decision = decisions.get(node.name, GONE)

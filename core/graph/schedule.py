@@ -1,4 +1,4 @@
-"""Inductor's scheduler as a graph: its nodes before fusion, and the kernels after it with their ops inside."""
+"""Display graphs of Inductor's scheduler: nodes before fusion, and kernels after it with their ops."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ FxNodes = Mapping[str, FxNode]
 def before_model(
     schedule: Schedule, nodes: FxNodes, *, source: str = "", seconds: Mapping[str, float] | None = None
 ) -> GraphModel:
-    """The scheduler's nodes before fusion, one box a node, buffers as edges.
+    """Return the scheduler's nodes before fusion, one box per node, with buffers as edges.
 
-    `nodes` are the FX nodes of the graph that was lowered, by name; `seconds` measured times by a kernel's id, which
-    are split over its nodes by their estimates.
+    `nodes` are the FX nodes of the lowered graph by name; `seconds` are measured times by kernel id, split over a
+    kernel's nodes by their estimates.
     """
     drawing = _Drawing(schedule, nodes, source)
     boxes = [(member,) for member in schedule.before]
@@ -55,10 +55,10 @@ def after_model(
     source: str = "",
     seconds: Mapping[str, float] | None = None,
 ) -> GraphModel:
-    """Groups of the scheduler's nodes as boxes, their ops as rows: launches of kernels, unless `groups` says otherwise.
+    """Return groups of scheduler nodes as boxes, with ops as rows: kernel launches, unless `groups` is passed.
 
-    Rows stand in the order of a dendrogram, so that whatever was ever fused stands together, and know from which fusion
-    on (frame k: after k of them) they belong to which group.
+    Rows are in dendrogram order, so that all rows ever fused are adjacent; each row has the frames (frame k: after k
+    fusions) from which it belongs to each group.
     """
     drawing = _Drawing(schedule, nodes, source)
     order = member_order(schedule, kernels)
@@ -97,7 +97,7 @@ class _Drawing:
         seconds: Mapping[str, float | None],
         make: MakeBox,
     ) -> GraphModel:
-        """The graph of boxes; `seconds` are by the name of a box's first node."""
+        """Return the graph of boxes; `seconds` are by the name of a box's first node."""
         edges = self._edges(boxes)
         reads: list[list[int]] = [[] for _ in boxes]
         for edge in edges:
@@ -121,7 +121,7 @@ class _Drawing:
         return assemble(material, lambda number, group: make(boxes[number], group))
 
     def split(self, seconds: Mapping[str, float]) -> dict[str, float | None]:
-        """Measured seconds of kernels by node, in proportion to what each node is estimated to take."""
+        """Return measured kernel seconds by node, in proportion to the nodes' estimated times."""
         weight = {node.name: Cost(node.bytes_accessed, node.flops).weight or 0.0 for node in self._schedule.before}
         total: dict[str, float] = {}
         for node in self._schedule.before:
@@ -133,7 +133,7 @@ class _Drawing:
         }
 
     def before_node(self, box: Box, group: int) -> Node:
-        """One node of the scheduler."""
+        """Return the box of a single scheduler node."""
         node = box[0]
         kind = self._class(node)
         return Node(
@@ -156,7 +156,7 @@ class _Drawing:
         label: str,
         joined: Mapping[str, tuple[tuple[int, str], ...]],
     ) -> Node:
-        """A group of nodes, as the kernel that it became if there is one."""
+        """Return the box of a group of nodes, with its kernel if there is one."""
         rows = tuple(
             Row(f"s:{node.name}", self._words(node), self._class(node), (), self._written(node), joined[node.name])
             for node in box
@@ -175,7 +175,7 @@ class _Drawing:
         )
 
     def kernel_words(self, kernel: Kernel | None, box: Box, names: KernelNames) -> str:
-        """What people call a kernel; its ops alone where that would be cut, since the box stands in its module."""
+        """Return a kernel's display name; only its ops if the name would be cut, since the box is in its module."""
         if kernel is None:
             return self._words(box[0])
         origins = tuple(dict.fromkeys(name for node in box for name in node.origins))
@@ -183,7 +183,7 @@ class _Drawing:
         return whole if len(whole) <= LONGEST_KERNEL else whole.rpartition(" · ")[2]
 
     def _paths(self, box: Box) -> list[ModulePath]:
-        """The modules that its ops come from, as far as recorded; those of views where there is nothing else."""
+        """Return the recorded modules of its ops; those of views if it has nothing else."""
         names = dict.fromkeys(name for node in box for name in node.origins)
         working = [name for name in names if name in self._nodes and op_class(self._nodes[name].target) != "view"]
         names = dict.fromkeys(working or names)
@@ -196,8 +196,10 @@ class _Drawing:
         return Origin(module.path, module.kind, "", first.source if first else None, first.code if first else "")
 
     def _kind(self, box: Box) -> tuple[tuple[str, ...], ...]:
-        """The first of several alike layers may compute what the others share, so that its ops stand in another
-        order.
+        """Return a key for equal boxes.
+
+        The order of ops does not count, since the first of several equal layers may compute values that the others
+        share.
         """
         return tuple((*sorted(self._ops[node.name]), self._written(node)) for node in box)
 
@@ -213,7 +215,7 @@ class _Drawing:
         )
 
     def _cost(self, box: Box) -> Cost:
-        """What was recorded of the fused nodes that it holds whole, else of its parts."""
+        """Return the recorded cost of the fused nodes that are entirely in a box, plus that of its other parts."""
         names = {node.name for node in box}
         fused = {found.name: found for name in names if (found := self._fused.get(name)) is not None}
         whole = [found for found in fused.values() if names.issuperset(found.nodes)]
@@ -224,8 +226,9 @@ class _Drawing:
         return Cost(moved, sum(flops) if flops else None)
 
     def _edges(self, boxes: Sequence[Box]) -> list[Link]:
-        """A buffer from the box that writes it to each that reads it, in the order of the boxes: sorted by name, buf10
-        comes before buf9, and similar layers would seem to differ.
+        """Return buffer edges from the writing box to each reading box, in box order.
+
+        Sorted by name, buf10 would come before buf9, and equal layers would seem to differ.
         """
         box_of = {node.name: index for index, box in enumerate(boxes) for node in box}
         writer = {name: box_of[node.name] for node in self._schedule.before for name, _ in node.writes}
@@ -253,7 +256,7 @@ class _Drawing:
         return [self._nodes[name].target for name in node.origins if name in self._nodes]
 
     def _words(self, node: SchedulerNode) -> str:
-        """A scheduler node in the user's ops."""
+        """Return a scheduler node's user ops."""
         return " · ".join(self._ops[node.name]) or node.name
 
     def _class(self, node: SchedulerNode) -> str:

@@ -1,4 +1,4 @@
-"""How large a box must be for its text, in pixels."""
+"""Size of a box for its text, in pixels."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ METRICS: Mapping[str, float] = {
 
 
 def node_size(node: Node) -> tuple[float, float]:
-    """Width and height of a node's box; text that is too long for the widest box is cut when it is drawn."""
+    """Return the width and height of a node's box; text longer than the widest box is cut by the drawing."""
     widest = max(len(node.label) * LABEL_PX_PER_CHAR, len(node.detail) * SMALL_PX_PER_CHAR)
     height = 2 * PADDING_Y + LABEL_HEIGHT + DETAIL_HEIGHT * bool(node.detail)
     if node.chips:
@@ -52,7 +52,7 @@ def node_size(node: Node) -> tuple[float, float]:
 
 
 def group_size(group: Group) -> tuple[float, float]:
-    """Width and height of a folded group: its label and the sign that unfolds it, its detail and count, a few facts."""
+    """Return the width and height of a folded group: label, unfold sign, detail, count, and a few facts."""
     below = f"{group.detail} · {count(group.count, 'op')}"
     facts = [fact for fact in group.facts if fact.unit][:MOST_FACTS]
     widest = max(len(group.label) * LABEL_PX_PER_CHAR + FOLD_SIGN, len(below) * SMALL_PX_PER_CHAR)

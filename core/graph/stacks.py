@@ -1,4 +1,4 @@
-"""Layers that are alike, one beside the other, as one group: "TransformerBlock × 12"."""
+"""Folding of equal neighbouring layers into one group: "TransformerBlock × 12"."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ SIMILAR = 0.6
 
 
 def stack(root: Branch, kinds: Sequence[Hashable], reads: Sequence[Sequence[int]], *, similar: bool = False) -> None:
-    """Put runs of alike, consecutively numbered sibling modules into groups of their own.
+    """Put runs of equal, consecutively numbered sibling modules into groups.
 
-    By node, in the graph's order: `kinds` says what it does (target and shape), `reads` the numbers of the nodes that
-    it reads. Modules are alike if their class, nodes, subgroups and inner edges are. With `similar`, most of their
-    nodes are enough, and the group says so: Inductor computes in the first layer what the others share, and fuses the
-    last one with what follows it.
+    By node, in graph order: `kinds` is its operation (target and shape), `reads` the numbers of its input nodes.
+    Modules are equal if their class, nodes, subgroups and inner edges are. With `similar`, most of their nodes are
+    enough, and the group's label notes it: Inductor computes shared values in the first layer, and fuses the last one
+    with the following code.
     """
     _Stacker(arrange(root), kinds, reads, similar).visit(root)
 
@@ -52,7 +52,7 @@ class _Stacker:
         branch.members = [*members, *self._stacked(branch, run)]
 
     def _continues(self, run: Sequence[Branch], member: Branch) -> bool:
-        """Backward graphs go through the layers from the last to the first."""
+        """Return True if a branch continues a run; backward graphs have the layers in reverse order."""
         if not run or not member.segment.isdecimal():
             return False
         return abs(int(member.segment) - int(run[-1].segment)) == 1 and (
@@ -60,7 +60,7 @@ class _Stacker:
         )
 
     def _resembles(self, one: Branch, other: Branch) -> bool:
-        """Whether most of their nodes are the same, wherever they stand."""
+        """Return True if most of the nodes of two branches are equal, in any order."""
         if one.detail and other.detail and one.detail != other.detail:
             return False
         ours, theirs = (Counter(self._kinds[found.first : found.last]) for found in (one, other))

@@ -1,4 +1,4 @@
-"""What a backend told of the nodes of a graph, as overlays: a table's column after `node`."""
+"""Overlays from tables that a backend reported: the column after `node`."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ Told = str | int | float | None
 
 
 def told_overlays(report: Report, compilation: str, nodes: Sequence[Node], names: Iterable[str]) -> Iterator[Overlay]:
-    """An overlay for each table that was told of a graph of these nodes."""
+    """Yield an overlay for each table reported for a graph with these nodes."""
     for number, told in enumerate(told_of(report, compilation, set(names))[:MOST_TOLD_OVERLAYS]):
         yield _overlay(told_name(number), told, nodes)
 
 
 def told_name(number: int) -> str:
-    """What the overlay of a graph's told table of this number is called."""
+    """Return the overlay name of a graph's reported table."""
     return f"told-{number}"
 
 
 def told_of(report: Report, compilation: str, known: Collection[str]) -> tuple[NodeValues, ...]:
-    """What was told of a graph of these nodes: of some of them, and of no other."""
+    """Return the reported values for a graph: tables whose nodes are all in the graph."""
     found = node_values(report, compilation)
     return tuple(told for told in found if told.values and set(told.values).issubset(known))
 

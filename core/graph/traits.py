@@ -1,4 +1,4 @@
-"""What is known of each node beside its text: the material of overlays and of the facts of groups."""
+"""Node data besides text, used for overlays and group facts."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ STATIC = "static"
 
 
 class Trait(NamedTuple):
-    """One node's own. `op` says whether it computes; `dtype` and `shapes` are empty and `seconds` None if not recorded.
+    """Data of one node. `op` is True if it computes; `dtype` and `shapes` are empty and `seconds` None if not recorded.
 
-    `shapes` is "static" or "dynamic: s33"; `parameters` are the names of those that it reads.
+    `shapes` is "static" or "dynamic: s33"; `parameters` are the names of the parameters that it reads.
     """
 
     op: bool = True
@@ -30,6 +30,6 @@ class Trait(NamedTuple):
 
 @lru_cache(maxsize=MOST_REMEMBERED)
 def shape_words(sizes: tuple[str, ...]) -> str:
-    """Whether any of the sizes is a symbol, and which."""
+    """Return "dynamic" with the symbols in the sizes, or "static"."""
     found = {name for size in sizes if not size.isdecimal() for name in SYMBOL.findall(size)}
     return f"dynamic: {', '.join(sorted(found))}" if found else STATIC

@@ -1,4 +1,4 @@
-"""The tree of groups while it is built, and the order of nodes that it gives."""
+"""Tree of groups under construction, and its order of nodes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CHUNK = 200
 
 @dataclass(slots=True, eq=False)
 class Branch:
-    """A group to be: `members` are its direct nodes (by number) and branches, in the graph's order."""
+    """A future group: `members` are its direct nodes (by number) and branches, in graph order."""
 
     id: str
     label: str = ""
@@ -29,13 +29,13 @@ class Branch:
 
     @property
     def branches(self) -> Iterator[Branch]:
-        """The branches directly in it."""
+        """Direct subbranches."""
         return (member for member in self.members if isinstance(member, Branch))
 
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """Nodes in their final order (by number), the group of each, and the groups, parents first, with their parents."""
+    """Nodes in final order (by number), the group of each, and the groups, parents first, with their parents."""
 
     order: list[int]
     group_of: list[int]
@@ -44,7 +44,7 @@ class Arrangement:
 
 
 def arrange(root: Branch) -> Arrangement:
-    """Number everything depth first; each branch then knows its range of nodes (`first`, `last`) and groups."""
+    """Number everything depth first; sets each branch's range of nodes (`first`, `last`) and groups."""
     found = Arrangement([], [], [], [])
     _number(root, TOP, found)
     return found
@@ -64,7 +64,7 @@ def _number(branch: Branch, index: int, found: Arrangement) -> None:
 
 
 def simplify(branch: Branch) -> None:
-    """Drop groups that say nothing: those around one node, and lists around one group, which takes their name."""
+    """Drop groups without information: around a single node, and lists around a single group, which get its name."""
     for child in branch.branches:
         simplify(child)
     branch.members = [_needed(member) for member in branch.members]
@@ -81,7 +81,7 @@ def _needed(member: int | Branch) -> int | Branch:
 
 
 def chunk(branch: Branch) -> None:
-    """Where more stands in a group than can be seen at once, runs of it become groups of their own."""
+    """Split large groups into subgroups of consecutive members."""
     for child in branch.branches:
         chunk(child)
     count = len(branch.members)
@@ -101,7 +101,7 @@ def _chunk(branch: Branch, start: int, members: Sequence[int | Branch]) -> Branc
 
 
 def ancestors(group: int, parents: Sequence[int]) -> Iterator[int]:
-    """A group and all that it stands in, innermost first."""
+    """Yield a group and its ancestors, innermost first."""
     while group != TOP:
         yield group
         group = parents[group]

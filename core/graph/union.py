@@ -1,4 +1,4 @@
-"""Two graphs as one drawing: every node of either at one place, painted by what became of it."""
+"""Display graph of two graphs: every node of either once, painted by its change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOTE = "From the left run's graph to the right one's; a folded group is `changed
 
 
 def union_model(union: GraphUnion, source: str = "") -> GraphModel:
-    """The union as a film of three frames: the left graph, both at once, and the right graph."""
+    """Return the union as a film of three frames: the left graph, both, and the right graph."""
     model = film_model(
         [(_drawn(node), node.frames) for node in union.nodes],
         union.edges,
@@ -30,12 +30,12 @@ def union_model(union: GraphUnion, source: str = "") -> GraphModel:
 
 
 def _drawn(node: UnionNode) -> FxNode:
-    """The node as the left graph has it, under its name in the union."""
+    """Return the node of the left graph, otherwise of the right one, under its name in the union."""
     found = node.left or node.right
     assert found is not None
     return replace(found, name=node.name, inputs=node.inputs)
 
 
 def _states(node: UnionNode) -> list[tuple[int, FxNode]]:
-    """What a node that changed is, from which frame on."""
+    """Return the versions of a changed node, each with its first frame."""
     return [(frame, found) for frame, found in ((0, node.left), (2, node.right)) if found is not None]

@@ -23,17 +23,6 @@ LITERALS = frozenset({"group", "training", "torch_compile", "twin"})
 OF_A_JOB = ("training", "torch_compile")
 NO_LITERAL = object()
 
-GROUPS = (
-    "First steps",
-    "Fusion",
-    "Attention",
-    "Language models",
-    "Vision",
-    "Recommendation and experts",
-    "Training",
-    "Dynamo",
-    "Advanced",
-)
 ORDER = (
     "sin_cos",
     "matmul_relu_softmax",

@@ -1,0 +1,1 @@
+"""Runs on disk and in the queue: the store, the runner, limits, permission, progress and stored reports."""

@@ -242,10 +242,8 @@ class Runner:
 
     def _taken_back(self, run: Run) -> bool:
         """Give up a run that was not started yet, whose place is then free; false if it was, or is none of ours."""
-        for lane in self._lanes:
-            if (waiting := lane.waiting(run)) is not None:
-                lane.queue.remove(waiting)
-                return True
+        if any(lane.remove(run) for lane in self._lanes):
+            return True
         if self._starting(run) is None:
             return False
         self._unwanted.add(run.id)

@@ -1,4 +1,4 @@
-"""Many runs, one question: a job that is changed along axes, gone through cell by cell, and read as one table."""
+"""Sweep: a job varied along axes, one run per cell, read as one table."""
 
 from core.sweep.axes import changed, parse_axes, parse_axis
 from core.sweep.fields import applied

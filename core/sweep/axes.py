@@ -1,7 +1,7 @@
-"""An axis as it is typed: `backend=eager,inductor`, `inputs.0.0=1,2,4,…,512`, `calls=f32[8] | f32[16]; f32[8]`.
+"""Axes as typed: `backend=eager,inductor`, `inputs.0.0=1,2,4,…,512`, `calls=f32[8] | f32[16]; f32[8]`.
 
-Values are separated by commas, or by `|` where there is one or where they hold commas themselves (`calls`); the calls
-or marks of one value by `;`. An ellipsis goes on from the numbers before it, as they were added to or multiplied.
+Values are separated by commas, or by `|` if the text has one or if values contain commas (`calls`); the calls or marks
+of one value by `;`. An ellipsis continues the numbers before it, by the same difference or ratio.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ MAX_AXIS_CHARS = 20_000
 
 
 def parse_axes(lines: Sequence[str]) -> tuple[Axis, ...]:
-    """Read axes as they are typed, one a line; raises JobError that names the axis at fault."""
+    """Return the axes of typed lines, one per line; raises JobError that names the faulty axis."""
     if len(lines) > MAX_AXES:
         raise JobError("axes", f"{number(len(lines))} lines are more than the {number(MAX_AXES)} axes of a sweep")
     return tuple(map(parse_axis, lines))
 
 
 def parse_axis(text: str) -> Axis:
-    """Read an axis as it is typed; raises JobError that names it."""
+    """Return the axis of a typed line; raises JobError that names it."""
     field, separator, listed = short(text, MAX_AXIS_CHARS, "axis").partition("=")
     field = field.strip()
     if not separator or not is_field(field) or field == "variant":
@@ -47,9 +47,9 @@ def parse_axis(text: str) -> Axis:
 
 
 def changed(job: CompileJob, lines: Sequence[str]) -> CompileJob:
-    """The job with the field of each line set to its one value; raises JobError that names the axis.
+    """Return the job with the field of each line set to its single value; raises JobError that names the axis.
 
-    Options of Inductor's take the place of the job's mode, and a mode that of its options: torch takes one of them.
+    Inductor options replace the job's mode, and a mode replaces its options: torch accepts only one of them.
     """
     axes = parse_axes(lines)
     check_axes(axes)
@@ -75,7 +75,7 @@ def _split(field: str, listed: str) -> list[str]:
 
 
 def _reader(field: str) -> Reader:
-    """What makes a value of the field from its text; it raises ValueError."""
+    """Return the function that converts a text to a value of the field; the function raises ValueError."""
     if field == BATCH or field.startswith(INPUTS):
         return whole
     if field.startswith((OPTIONS, DYNAMO)):
@@ -84,7 +84,7 @@ def _reader(field: str) -> Reader:
 
 
 def _option(word: str) -> OptionValue:
-    """As `options_from_text` reads it, and Python's None."""
+    """Return an option value: as `options_from_text` reads it, or None for "None"."""
     if word == "None":
         return None
     found = list((options_from_text(f"value={word}") or {}).values())
@@ -94,7 +94,7 @@ def _option(word: str) -> OptionValue:
 
 
 def _bounded(words: Iterator[str]) -> list[str]:
-    """All values, made one by one: a few letters with ellipses could stand for millions."""
+    """Return all values, one at a time: a short text with ellipses could expand to millions."""
     found = list(itertools.islice(words, MAX_VALUES + 1))
     if len(found) > MAX_VALUES:
         raise ValueError(f"more than {number(MAX_VALUES)} values")
@@ -102,7 +102,7 @@ def _bounded(words: Iterator[str]) -> list[str]:
 
 
 def _continued(words: list[str]) -> Iterator[str]:
-    """The values with those for which an ellipsis stands."""
+    """Yield the values with ellipses expanded."""
     for place, word in enumerate(words):
         if word in ELLIPSIS:
             yield from map(str, _between(words, place))
@@ -111,7 +111,7 @@ def _continued(words: list[str]) -> Iterator[str]:
 
 
 def _between(words: list[str], place: int) -> list[int]:
-    """The numbers between those before an ellipsis and the one after it."""
+    """Return the numbers between those before an ellipsis and the one after it."""
     before, after = words[max(0, place - 3) : place], words[place + 1 : place + 2]
     if not after or len(before) < 2:
         raise ValueError("an ellipsis goes on from two numbers or more before it to one after it")
@@ -123,7 +123,7 @@ def _between(words: list[str], place: int) -> list[int]:
 
 
 def _steps(known: list[int], last: int) -> list[int] | None:
-    """By the same difference, or else by the same ratio; None where neither leads to the last one."""
+    """Return the numbers with equal differences, otherwise with equal ratios; None if neither reaches the last one."""
     gaps = {later - earlier for earlier, later in itertools.pairwise(known)}
     ratios = {Fraction(later, earlier) for earlier, later in itertools.pairwise(known) if earlier}
     if len(gaps) == 1:
@@ -134,7 +134,7 @@ def _steps(known: list[int], last: int) -> list[int] | None:
 
 
 def _reached(value: int, last: int, step: Callable[[Fraction], Fraction]) -> list[int] | None:
-    """All values between one and the last, which a step at a time must lead to."""
+    """Return all values between one and the last, which the steps must reach exactly."""
     found: list[int] = []
     here = step(Fraction(value))
     upwards = here > value

@@ -1,4 +1,4 @@
-"""The generated code of a cell: how many kernels it has, whether they are those of another cell, and its times."""
+"""Generated code of a cell: number of kernels, digests to compare cells, and times."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.report import Compilation
 
 
 def directions_s(found: Sequence[Compilation]) -> dict[str, float]:
-    """Seconds of a call in the wrappers of each direction, of the newest compilation of each frame."""
+    """Return the wrapper seconds of a call by direction, for the newest compilation of each frame."""
     newest = {frame_of(one): one for one in found if one.wrapper_times}
     seconds: dict[str, float] = {}
     for wrapper in (wrapper for one in newest.values() for wrapper in one.wrapper_times):
@@ -22,7 +22,7 @@ def directions_s(found: Sequence[Compilation]) -> dict[str, float]:
 
 
 def made(found: Sequence[Compilation]) -> tuple[str, str]:
-    """Digests of all kernels, their names, lengths and the bytes they move, and of the lines that call them."""
+    """Return digests of all kernels (names, lengths, bytes moved) and of the lines that call them."""
     kernels = [kernel for compilation in found for kernel in compilation.kernels]
     sources = [
         (kernel.name, not kernel.extern and kernel.lines[1] - kernel.lines[0], kernel.bytes_read, kernel.bytes_written)
@@ -33,7 +33,7 @@ def made(found: Sequence[Compilation]) -> tuple[str, str]:
 
 
 def generated(found: Sequence[Compilation]) -> int:
-    """Kernels that Inductor generated, of all compilations; a library's are not."""
+    """Return the number of kernels that Inductor generated in all compilations, without library calls."""
     return len({(one.id, kernel.id) for one in found for kernel in one.kernels if not kernel.extern})
 
 

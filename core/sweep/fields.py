@@ -1,8 +1,8 @@
-"""The fields of a job that an axis may change: how each is written, and how it is applied.
+"""Fields of a job that an axis may change: their syntax, their values, and how they are applied.
 
 They are the options whose rows in `core/job/options/` say `axis`, and:
 
-| field | what it changes |
+| field | changed value |
 |---|---|
 | `options.NAME`, `dynamo.NAME` | an Inductor option, a name of `torch._dynamo.config` |
 | `inputs.A.D`, `batch` | the size of a dimension, of the batch |
@@ -31,7 +31,7 @@ OPTIONS, DYNAMO, INPUTS, CODE, VARIANT = "options.", "dynamo.", "inputs.", "code
 
 
 def applied(job: CompileJob, field: str, value: Any) -> CompileJob:
-    """The job with another value in a field; raises JobError that names the axis."""
+    """Return the job with a changed field; raises JobError that names the axis."""
     try:
         changed = _changer(field)(job, field, value)
         return converted(msgspec.to_builtins(changed), CompileJob)
@@ -40,14 +40,14 @@ def applied(job: CompileJob, field: str, value: Any) -> CompileJob:
 
 
 def is_field(field: str) -> bool:
-    """Whether there is such a field."""
+    """Return True if the field exists."""
     return field in (*AXES, BATCH, CODE, VARIANT) or any(
         field.startswith(prefix) and field != prefix for prefix in (OPTIONS, DYNAMO, INPUTS)
     )
 
 
 def label_of(field: str, value: Any) -> str:
-    """What a value of a field is called where nothing else was said."""
+    """Return the default label of a field's value."""
     if field == "dynamic":
         return next((name for name, known in DYNAMIC.items() if known is value), str(value))
     if isinstance(value, Mapping):
@@ -60,13 +60,13 @@ def label_of(field: str, value: Any) -> str:
 
 
 def _code_label(value: str) -> str:
-    """A sample's name, a file's with the callable's, or the first line of code."""
+    """Return a sample's name, a file's name with the callable, or the first line of code."""
     first = value.strip().splitlines()[0] if value.strip() else "none"
     return first[:60] if "\n" in value else first.rsplit("/", 1)[-1][:60]
 
 
 def model_of(value: str) -> Model:
-    """The model that a value of `code` stands for: several lines are code, a path is a file, and a word a sample."""
+    """Return the model of a `code` value: several lines are code, a path is a file, and a word is a sample."""
     if "\n" in value:
         return Model("code", value)
     path, _, name = value.rpartition(":") if ".py:" in value else (value, "", "model")
@@ -89,7 +89,7 @@ def _value(job: CompileJob, field: str, value: Any) -> CompileJob:
 
 
 def _backend(job: CompileJob, field: str, value: Any) -> CompileJob:
-    """A name, or a file that defines one; of a name, the file stays that the job has."""
+    """Return the job with a backend name, or a file that defines one; a name keeps the job's file."""
     name, code = backend_of(value) if isinstance(value, str) else (value, "")
     return job.with_settings(backend=name, backend_code=code or job.compile.backend_code)
 
@@ -99,7 +99,7 @@ def _inductor(job: CompileJob, field: str, value: Any) -> CompileJob:
 
 
 def _training(job: CompileJob, _: str, value: Any) -> CompileJob:
-    """On, off, or as the file says."""
+    """Return the job with training on, off, or as in the file."""
     chosen = job.with_settings(training=value)
     return chosen if value is not None else chosen.leaving_to_file("training", *chosen.as_file_says())
 

@@ -1,4 +1,4 @@
-"""A sweep: one job, and the axes along which it is changed. Each combination is a cell, which is an ordinary run."""
+"""Sweep: one job, and the axes along which it is varied. Each combination is a cell, which is an ordinary run."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ AxisValue = FieldValue | dict[str, FieldValue]
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A field of the job, and what it holds in turn, with what each value is called, where that is not its own text.
+    """A field of the job and its values, with their labels if those differ from the text.
 
-    `field` is written as `core.sweep.fields` has it: `backend`, `inputs.0.0`, `options.max_autotune`. In a `variant`
-    each value sets several fields at once.
+    `field` has the syntax of `core.sweep.fields`: `backend`, `inputs.0.0`, `options.max_autotune`. In a `variant` each
+    value sets several fields at once.
     """
 
     field: str
@@ -35,17 +35,17 @@ class Axis:
     labels: tuple[str, ...] = ()
 
     def named(self) -> tuple[str, ...]:
-        """What each value is called."""
+        """Return the label of each value."""
         return self.labels or tuple(label_of(self.field, value) for value in self.values)
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """A question that takes many runs: `preset` names the question where it is one of ours.
+    """A question answered by many runs; `preset` is the name of a predefined question.
 
-    `runs` holds the ids of the cells' runs in the order of `cells`, empty for those that have none yet. `code` is a
-    digest of the code that is measured, and `torch` the version with which. `handle` is the server that executes the
-    cells, nothing if none does, and `reason` why it stopped before their end.
+    `runs` has the ids of the cells' runs in the order of `cells`, empty for cells without a run. `code` is a digest of
+    the measured code, `torch` its version. `handle` is the server that executes the cells, empty if none does, and
+    `reason` why it stopped early.
     """
 
     id: str
@@ -64,7 +64,7 @@ class Sweep:
 
 @dataclass(frozen=True, slots=True)
 class SweepCell:
-    """One combination: the label and the value of each axis, and the job that they make."""
+    """A combination: the label and value of each axis, and the resulting job."""
 
     index: int
     at: tuple[str, ...]
@@ -73,18 +73,18 @@ class SweepCell:
 
     @property
     def title(self) -> str:
-        """Where it is, in words."""
+        """Labels of the cell, in words."""
         return ", ".join(self.at)
 
 
 def cells(sweep: Sweep) -> tuple[SweepCell, ...]:
-    """All combinations, the last axis the fastest; raises JobError that names the axis, or the cell, at fault."""
+    """Return all combinations, the last axis fastest; raises JobError that names the faulty axis or cell."""
     check_axes(sweep.axes)
     return tuple(_cells(sweep))
 
 
 def check_axes(axes: tuple[Axis, ...]) -> None:
-    """Raise JobError where axes are missing, empty, too many, or the same."""
+    """Raise JobError if axes are missing, empty, too many, or equal."""
     if not 1 <= len(axes) <= MAX_AXES:
         raise JobError("axes", f"a sweep has from 1 to {number(MAX_AXES)} axes, and this one has {number(len(axes))}")
     total = 1
@@ -98,7 +98,7 @@ def check_axes(axes: tuple[Axis, ...]) -> None:
 
 
 def check_backends(base: CompileJob, axes: tuple[Axis, ...], known: tuple[str, ...]) -> None:
-    """Raise JobError where an axis names a backend that is not `known`, in no file, and not in the model's code."""
+    """Raise JobError if an axis names a backend that is not `known`, in no file, and not in the model's code."""
     named = [value for axis in axes if axis.field == BACKEND for value in axis.values if isinstance(value, str)]
     unknown = [name for name in named if name not in known and ".py" not in name]
     if not unknown or not known:
@@ -124,7 +124,7 @@ def _check_axis(axis: Axis) -> None:
 
 
 def labels(sweep: Sweep) -> tuple[tuple[str, ...], ...]:
-    """Where each cell is, in the order of the cells."""
+    """Return the labels of each cell, in cell order."""
     return tuple(itertools.product(*(axis.named() for axis in sweep.axes)))
 
 

@@ -1,4 +1,4 @@
-"""Going through the cells of a sweep, one run at a time on each device, from wherever it stood."""
+"""Execution of a sweep's cells, one run at a time per device, from wherever the sweep stopped."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ TRIES = 3
 
 
 class Passage:
-    """One process's way through a sweep that it has claimed.
+    """Executor of a sweep that its process has claimed.
 
-    A cell whose run has ended by itself stays as it is, a failed one too unless it is wanted `again`; one that was cut
-    short is made anew. A row is read before the next run begins, so that nothing of ours disturbs what is measured.
+    A cell whose run ended by itself is kept, also a failed one unless it is to run `again`; an interrupted run is
+    repeated. A row is read before the next run begins, so that our own work does not disturb the measurement.
     """
 
     def __init__(self, runner: Runner, store: SweepStore, sweep: Sweep, again: bool = False, poll_s: float = POLL_S):
@@ -55,7 +55,7 @@ class Passage:
         self._waiting = [cell.index for cell in self._cells if self._is_to_do(cell.index, again)]
 
     def go(self) -> None:
-        """Go through what is left, until the end or until somebody wants it to stop; raises nothing of ours."""
+        """Execute the remaining cells until the end or a stop request; raises no error of ours."""
         reason = ""
         self._store.write(self._sweep)
         try:
@@ -68,7 +68,7 @@ class Passage:
             self._end(reason)
 
     def _is_to_do(self, index: int, again: bool) -> bool:
-        """Whether a cell waits for a run; one that goes is watched."""
+        """Return True if a cell needs a run; a cell with a live run is watched instead."""
         run = self._run(index)
         if run is None:
             return True
@@ -90,7 +90,7 @@ class Passage:
         time.sleep(self._poll_s)
 
     def _submit(self) -> None:
-        """The next cell of each device that none of ours goes on."""
+        """Submit the next cell for each device that none of our runs uses."""
         busy = {self._device(index) for index in self._live}
         for index in list(self._waiting):
             if (device := self._device(index)) in busy:
@@ -104,7 +104,7 @@ class Passage:
         return device_of(self._cells[index].job)
 
     def _collect(self) -> None:
-        """Read the rows of those that have ended; one that was interrupted waits again, but not for ever."""
+        """Read the rows of finished runs; an interrupted cell is queued again, a limited number of times."""
         for index, run in list(self._live.items()):
             status = run.standing()
             if status.live:
@@ -118,9 +118,9 @@ class Passage:
             self._check_sizes(index, found)
 
     def _check_sizes(self, index: int, found: SweepRow) -> None:
-        """Raise JobError once it is seen that the model does not take inputs of other sizes, eagerly either.
+        """Raise JobError once it is clear that the model rejects inputs of other sizes, in eager, too.
 
-        Where the cells differ in their sizes, the first may be too small: then two that fail tell it.
+        If the cells differ in size, the first may be too small: then two failures are needed.
         """
         job = self._cells[index].job
         if not self._sweep.preset or not (job.sizes or any(OWN_SIZES.match(call) for call in job.calls)):
@@ -133,7 +133,10 @@ class Passage:
             raise JobError("calls", CANNOT_BE_RESIZED.format(self._unfit[-1].splitlines()[0][:200]))
 
     def _submitted(self, cell: SweepCell) -> bool:
-        """Whether there is room for a cell's run now; raises AccessError where there will be none."""
+        """Return True if a cell's run was submitted, False without room now.
+
+        Raises AccessError if there will be none.
+        """
 
         def created(run: Run) -> None:
             self._check_code(run, cell)
@@ -151,13 +154,13 @@ class Passage:
         return True
 
     def _check_code(self, run: Run, cell: SweepCell) -> None:
-        """Raise JobError if a file has changed since the sweep was taken up."""
+        """Raise JobError if a file has changed since the sweep started."""
         path = run.original_path if cell.job.repairs else run.model_path
         if path.read_bytes() != self._codes[cell.job.model].encode():
             raise JobError("model", "the code was changed while the sweep went on; start another one")
 
     def _what_is_left(self) -> str:
-        """What was cut short by others, once the end is reached."""
+        """Return how many runs were interrupted by others, after the last cell."""
         if self._waiting or self._live:
             return ""
         runs = [self._run(index) for index in range(len(self._cells))]
@@ -165,7 +168,7 @@ class Passage:
         return f"{count(cut, 'cell')} {agree(cut, 'was', 'were')} cut short; resume to make them anew" if cut else ""
 
     def _end(self, reason: str) -> None:
-        """End what still goes, and leave the sweep as it is."""
+        """End the live runs, and leave the sweep as it is."""
         for run in self._live.values():
             with contextlib.suppress(CompileboardError):
                 self._runner.cancel(run)
@@ -177,5 +180,5 @@ class Passage:
 
 
 def _is_settled(status: Status) -> bool:
-    """Whether a run has ended by itself."""
+    """Return True if a run has ended by itself."""
     return status.state in SETTLED and not was_killed(status)

@@ -1,4 +1,4 @@
-"""What a report says of a cell: a pure function of it, and of where its run stands."""
+"""Row of a cell: a pure function of its report and its run's status."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_NAMES = 500
 
 
 def row_of(at: tuple[str, ...], run: str, status: Status, report: Report | None = None) -> SweepRow:
-    """The row of a cell whose run stands so; without a report it says that alone."""
+    """Return the row of a cell; without a report it has only the run's status."""
     said = "" if status.state == "done" else status.reason[:MAX_ERROR_CHARS]
     row = SweepRow(at, run, status.state, said, killed=was_killed(status), took_s=status.took_s)
     if report is None or status.live:
@@ -134,13 +134,13 @@ def _with_compilations(row: SweepRow, report: Report) -> SweepRow:
 
 
 def _kernel_names(found: Sequence[Compilation]) -> tuple[str, ...]:
-    """What people call the kernels, each name once."""
+    """Return the kernels' display names, each once."""
     names = dict.fromkeys(name for compilation in found for name in kernel_names(compilation).values())
     return tuple(names)[:MOST_NAMES]
 
 
 def _passes(found: Sequence[Compilation]) -> tuple[str, ...]:
-    """Those that changed a graph, by their names; what was done between two of them has none."""
+    """Return the names of passes that changed a graph; unnamed changes between passes are left out."""
     names = dict.fromkeys(change.name for compilation in found for change in compilation.passes if change.name)
     return tuple(names)[:MOST_NAMES]
 
@@ -155,13 +155,16 @@ def _chosen(report: Report) -> dict[str, str]:
 
 
 def _guards_us(report: Report) -> float | None:
-    """Those of the newest compilation of each frame, as one call checks them."""
+    """Return the guard time of one call for the newest compilation of each frame, in microseconds.
+
+    None if not recorded.
+    """
     newest = {frame_of(found): found.guard_warm_us for found in report.compilations if found.guard_warm_us is not None}
     return sum(newest.values()) if newest else None
 
 
 def _phases_s(report: Report) -> dict[str, float]:
-    """Compile time by class of phase, each instant in one of them."""
+    """Return the compile time by phase class, each instant counted once."""
     found: dict[str, float] = {}
     for phase, seconds in zip(report.phases, self_seconds(report.phases), strict=True):
         kind = phase_class(phase.name)

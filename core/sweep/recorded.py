@@ -1,4 +1,4 @@
-"""Sweeps whose cells are recorded runs: those of the gallery that differ in one field of their job."""
+"""Recorded sweeps: recordings of the gallery that differ in one field of their job."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PRESET_OF: dict[str, tuple[str, Callable[[str], int]]] = {"mode": ("modes", MODE
 
 @dataclass(frozen=True, slots=True)
 class RecordedSweep:
-    """The recordings of one model along an axis, in its order."""
+    """Recordings of one model along an axis, in its order."""
 
     title: str
     preset: str
@@ -24,7 +24,7 @@ class RecordedSweep:
 
 
 def recorded_sweeps() -> tuple[RecordedSweep, ...]:
-    """All that the gallery holds."""
+    """Return all recorded sweeps of the gallery."""
     groups: dict[tuple[str, str], dict[str, Recording]] = {}
     for one in recordings():
         field, _, value = one.kind.partition(" ")

@@ -1,4 +1,4 @@
-"""A row of a sweep's table: one cell, and what the report of its run says."""
+"""A row of a sweep's table: a cell, and the results in its run's report."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ KILLED = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP")
 
 @dataclass(frozen=True, slots=True)
 class SweepCall:
-    """One call of a cell's run: seconds it took eagerly and compiled, the first time that it was made, how many
-    compilations it met, None where that was not recorded, how it was made, and what torch said where it raised.
+    """A call of a cell's run.
+
+    `eager_s` and `compiled_s` are the seconds of its first execution. `compilations` is None if not recorded. `how` is
+    the kind of execution, and `ended` torch's message if the call raised.
     """
 
     inputs: str
@@ -35,20 +37,20 @@ class SweepCall:
 
 @dataclass(frozen=True, slots=True)
 class SweepRow:
-    """One cell, and what its report says; None and empty for what was not recorded.
+    """A cell and the results in its report; None and empty for values that were not recorded.
 
-    `at` are the labels of the axes. `state` is `waiting` before there is a run. `error` is why it ended otherwise than
-    done, in torch's words where it has some. `ratio` is eager / compiled in the steady state, and `claim` what may be
-    said of it; `disturbed` is why the samples are not those of a quiet machine.
+    `at` are the labels of the axes. `state` is `waiting` before there is a run. `error` is the reason for any end
+    except done, in torch's words if it has some. `ratio` is eager / compiled in the steady state, and `claim` the
+    conclusion it supports; `disturbed` is the reason if the machine was not quiet.
 
-    `phases_s` are compile times by class of phase. `kernels` and `kernel_calls` are those of the newest compilation of
-    each frame, which is what a call runs, `kernels_made` those of all compilations. `stages` are those of which the log
-    holds a graph, `passes` those that changed one, and `chosen` what autotuning took, by what it was taken for.
-    `parts_s` says what a compiled call consists of, `guards_us` how long the guards of the newest compilations take,
-    `directions_s` what forward and backward take. `made` are digests of the kernels and of the lines that call them,
-    `generated` counts those that are no library's, `skips` how many graphs did not become CUDA graphs, and `skipped`
-    why, where torch says so. `numerics_words` is what was found against float64. `killed`
-    says that its worker was ended from outside, and `took_s` how long the run took as a whole, or has taken so far.
+    `phases_s` are compile times by phase class. `kernels` and `kernel_calls` are those of the newest compilation of
+    each frame, which a call runs, `kernels_made` those of all compilations. `stages` are the stages with a graph in the
+    log, `passes` the passes that changed a graph, and `chosen` the autotuning choices by their subject. `parts_s` are
+    the parts of a compiled call, `guards_us` the microseconds of the newest compilations' guards, `directions_s` the
+    seconds of forward and backward. `made` are digests of the kernels and of the lines that call them, `generated`
+    counts kernels without library calls, `skips` counts graphs that did not become CUDA graphs, and `skipped` is
+    torch's reason. `numerics_words` is the result of the comparison with float64. `killed` is True if its worker was
+    ended from outside, and `took_s` is the run's total time, so far if it is still running.
     """
 
     at: tuple[str, ...]
@@ -108,22 +110,22 @@ class SweepRow:
 
     @property
     def clear(self) -> bool:
-        """Whether there is a difference in speed at all."""
+        """True if a difference in speed is claimed."""
         return self.claim in ("faster", "slower")
 
     @property
     def outcome(self) -> str:
-        """How the results compare with eager's: `same`, or `same in 1 of 3 calls` where torch refused the others."""
+        """Comparison with eager: `same`, or `same in 1 of 3 calls` if torch refused the others."""
         compared = sum(call.how != "raised" for call in self.calls)
         partial = self.results and compared < len(self.calls)
         return f"{self.results} in {compared} of {count(len(self.calls), 'call')}" if partial else self.results
 
     @property
     def settled(self) -> bool:
-        """Whether its run has ended by itself, so that it is not made again."""
+        """True if its run has ended by itself, so that it is not repeated."""
         return self.state in SETTLED and not self.killed
 
 
 def was_killed(status: Status) -> bool:
-    """Whether the worker of a run was ended from outside."""
+    """Return True if a run's worker was ended from outside."""
     return status.state == "crashed" and status.signal in KILLED

@@ -1,4 +1,4 @@
-"""The rows of a sweep as its runs stand: that of a run that has ended is kept, so that 200 of them are read at once."""
+"""Rows of a sweep by the status of its runs; rows of finished runs are cached, so that 200 can be read at once."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ MOST_ROWS = 4_000
 
 
 def rows(store: SweepStore, sweep: Sweep) -> tuple[SweepRow, ...]:
-    """The table as it is now; a cell whose run was deleted waits again. Raises StoreError where the sweep is gone."""
+    """Return the current table; a cell whose run was deleted waits again. Raises StoreError if the sweep is gone."""
     kept = store.path(sweep.id) / ROWS
     return tuple(row(store, kept, at, run) for at, run in zip(labels(sweep), runs_of(sweep), strict=True))
 
 
 def row(store: SweepStore, kept: Path, at: tuple[str, ...], run_id: str) -> SweepRow:
-    """The row of one cell."""
+    """Return the row of a cell."""
     try:
         run = store.runs.open(run_id) if run_id else None
     except StoreError:
@@ -51,12 +51,12 @@ def row(store: SweepStore, kept: Path, at: tuple[str, ...], run_id: str) -> Swee
 
 @lru_cache(maxsize=MOST_ROWS)
 def _held(stored: Path, mtime_ns: int) -> SweepRow:
-    """A stored row, as long as its file is the same."""
+    """Return a cached row; the cache key has the file's modification time."""
     return decoded_as(read(stored, MAX_ROW_BYTES), SweepRow)
 
 
 def _made(run: Run, at: tuple[str, ...], stored: Path) -> SweepRow:
-    """As the run's status and report have it; stored once it has ended."""
+    """Return the row from the run's status and report; stores it once the run has ended."""
     status = run.standing()
     if status.live:
         elapsed_s = time.time() - status.started_s if status.started_s else None
@@ -70,7 +70,7 @@ def _made(run: Run, at: tuple[str, ...], stored: Path) -> SweepRow:
 
 
 def _report(run: Run, status: Status) -> Report | None:
-    """None where the run has recorded nothing that can be read."""
+    """Return the run's report; None if the run has recorded nothing readable."""
     if status.state == "damaged":
         return None
     with contextlib.suppress(CompileboardError):

@@ -1,4 +1,4 @@
-"""SweepRunner: start, watch, cancel and resume sweeps, each gone through by a thread of its own."""
+"""SweepRunner: start, watch, cancel and resume sweeps, each executed by a thread."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from core.sweep.store import SweepStore
 
 
 def new_sweep(base: CompileJob, axes: tuple[Axis, ...], preset: str = "", title: str = "") -> Sweep:
-    """A sweep that has not begun; raises JobError that names the axis at fault."""
+    """Return a new sweep that has not started; raises JobError that names the faulty axis."""
     asked = f": {preset}" if preset else f" by {', '.join(axis.field for axis in axes)}"
     named = title or base.title() + asked
     sweep = Sweep(fresh_id(named), named[:MOST_NAME_CHARS], replace(base, sweep=""), axes, preset, time.time())
@@ -39,9 +39,8 @@ def new_sweep(base: CompileJob, axes: tuple[Axis, ...], preset: str = "", title:
 class SweepRunner:
     """Sweeps over a runner. Safe to use from several threads.
 
-    A sweep is let through when it is started, by whoever asks; its cells are run long after that, by a thread that is
-    nobody's. One that a server has left is taken up again by another only while `trusted` says that code of the owner's
-    may be run here.
+    A sweep is admitted when a visitor starts it; its cells run much later, in a thread without a visitor. Another
+    server resumes an abandoned sweep only while `trusted` allows the owner's code to run here.
     """
 
     def __init__(self, runner: Runner, trusted: Callable[[], bool] = lambda: True, poll_s: float = POLL_S) -> None:
@@ -54,7 +53,7 @@ class SweepRunner:
         self._going: set[str] = set()
 
     def start(self, sweep: Sweep, by: str = "") -> Sweep:
-        """Store a sweep of a visitor's and go through it; raises JobError, AccessError, StoreError."""
+        """Store a visitor's sweep and execute it; raises JobError, AccessError, StoreError."""
         found = cells(sweep)
         code = self._code_of(found, self.runner.permitted)
         with self._lock:
@@ -64,7 +63,7 @@ class SweepRunner:
         return stored
 
     def add_recorded(self, recorded: RecordedSweep, by: str = "") -> Sweep:
-        """A recorded sweep as a visitor's, all of whose cells are done; raises AccessError, StoreError."""
+        """Add a recorded sweep to a visitor's sweeps, all cells done; raises AccessError, StoreError."""
         fresh = new_sweep(recorded.cells[0].job, (recorded.axis,), recorded.preset, recorded.title)
         with self._lock:
             self._check_room(len(recorded.cells), by)
@@ -72,14 +71,14 @@ class SweepRunner:
             return self.store.create(replace(fresh, by=by, runs=runs))
 
     def resume(self, sweep_id: str, again: bool = False) -> Sweep:
-        """Go on with a sweep, with its failed cells anew if they are wanted `again`.
+        """Resume a sweep; failed cells run again if `again` is True.
 
-        Raises WorkerError where it is gone through already, JobError where its code or torch is another by now.
+        Raises WorkerError if a process executes it already, JobError if its code or torch has changed.
         """
         return self._resume(sweep_id, again, self.runner.permitted)
 
     def resume_interrupted(self) -> tuple[str, ...]:
-        """Go on with the sweeps that were left by a process that has ended; returns their ids."""
+        """Resume the sweeps whose process has ended; returns their ids."""
         found = []
         for sweep in self.store.list():
             if not sweep.handle or self.is_gone_through(sweep) or self.store.is_to_stop(sweep.id):
@@ -91,25 +90,25 @@ class SweepRunner:
         return tuple(found)
 
     def cancel(self, sweep_id: str) -> None:
-        """Stop going through a sweep, wherever that is done; what is measured just now is ended. It can be resumed."""
+        """Stop a sweep, whichever process executes it, and end its current run. It can be resumed."""
         self.store.ask_to_stop(sweep_id)
 
     def wait(self, sweep_id: str, seconds: float | None = None) -> None:
-        """Block until this process goes through a sweep no longer, or so long."""
+        """Block until this process no longer executes a sweep, at most for `seconds`."""
         with self._over:
             self._over.wait_for(lambda: sweep_id not in self._going, seconds)
 
     def rows(self, sweep: Sweep) -> tuple[SweepRow, ...]:
-        """The table as it is now; raises StoreError where the sweep is gone."""
+        """Return the current table; raises StoreError if the sweep is gone."""
         return rows(self.store, sweep)
 
     def standing(self, sweep: Sweep, found: tuple[SweepRow, ...] | None = None) -> SweepStanding:
-        """Where a sweep stands, by the rows of its table."""
+        """Return a sweep's state and progress, from the rows of its table."""
         table = self.rows(sweep) if found is None else found
         return standing_of(table, self.is_gone_through(sweep), self.store.is_to_stop(sweep.id), sweep.reason)
 
     def close(self) -> None:
-        """Cancel what this process goes through, and wait for the end of it."""
+        """Cancel the sweeps of this process, and wait for their end."""
         for sweep_id in list(self._going):
             with contextlib.suppress(CompileboardError):
                 self.cancel(sweep_id)
@@ -130,9 +129,7 @@ class SweepRunner:
         return sweep
 
     def _code_of(self, found: tuple[SweepCell, ...], permitted: Callable[[CompileJob], CompileJob]) -> str:
-        """A digest of all code that the cells run, each of which is let through; raises JobError that names the one at
-        fault.
-        """
+        """Return a digest of the cells' code after admitting each; raises JobError that names the faulty cell."""
         codes: dict[str, None] = {}
         for cell in found:
             try:
@@ -159,7 +156,10 @@ class SweepRunner:
             raise AccessError(f"{count(more, 'cell')} are more than the {number(max(0, left))} runs that you may add")
 
     def _begin(self, sweep: Sweep, again: bool) -> None:
-        """Claim it, and go through it in a thread that lets go of it; raises WorkerError where another has it."""
+        """Claim the sweep, and execute it in a thread that releases it.
+
+        Raises WorkerError if another process has it.
+        """
         claim = contextlib.ExitStack()
         claim.enter_context(self.store.claimed(sweep.id))
         self._going.add(sweep.id)
@@ -175,7 +175,7 @@ class SweepRunner:
                 self._over.notify_all()
 
     def is_gone_through(self, sweep: Sweep) -> bool:
-        """Whether a server goes through a sweep, this one or another."""
+        """Return True if a server executes the sweep, this one or another."""
         if sweep.id in self._going:
             return True
         engine = self.runner.engine

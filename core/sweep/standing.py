@@ -1,4 +1,4 @@
-"""Where a sweep stands, by the rows of its table."""
+"""State and progress of a sweep, from the rows of its table."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ SweepState = Literal["going", "stopping", "done", "cancelled", "interrupted", "s
 
 @dataclass(frozen=True, slots=True)
 class SweepStanding:
-    """How far a sweep is: cells that are done, that failed, and all.
+    """Progress of a sweep: numbers of done, failed and all cells.
 
-    It is `cancelled` by a visitor, `interrupted` with the process that went through it, `stopped` for a `reason`; each
-    can be resumed. `now` are the cells that are run, and `left_s` is an estimate of the time that is left, by the
-    medians of the cells so far for each value of the axis that changes their time most; None before there is one. It is
-    a lower bound as long as no cell with the value `untried` is settled.
+    It is `cancelled` by a visitor, `interrupted` with its process, `stopped` for a `reason`; each can be resumed. `now`
+    are the running cells. `left_s` is an estimate of the remaining seconds, by the medians of the finished cells for
+    each value of the axis with the largest effect on time; None without an estimate. It is a lower bound as long as no
+    cell with the value `untried` has finished.
     """
 
     state: SweepState
@@ -33,12 +33,12 @@ class SweepStanding:
 
     @property
     def live(self) -> bool:
-        """Whether a process goes through it."""
+        """True if a process executes it."""
         return self.state in ("going", "stopping")
 
 
 def standing_of(rows: Sequence[SweepRow], alive: bool, to_stop: bool, reason: str = "") -> SweepStanding:
-    """Where it stands, with a process that goes through it or without."""
+    """Return the state and progress; `alive` is True if a process executes the sweep."""
     settled = [row for row in rows if row.settled]
     done = sum(row.state == "done" for row in rows)
     going = [row for row in rows if row.state == "running"]
@@ -61,9 +61,9 @@ def standing_of(rows: Sequence[SweepRow], alive: bool, to_stop: bool, reason: st
 
 
 def _left(rows: Sequence[SweepRow], settled: Sequence[SweepRow], going: Sequence[SweepRow]) -> tuple[float | None, str]:
-    """Seconds of the cells that are left, less what those that go have taken already; and a value without any time.
+    """Return the seconds of the remaining cells, less the elapsed time of running cells; and a value without times.
 
-    A cell of such a value counts as the slowest value that has one.
+    A cell of such a value counts as the slowest value that has times.
     """
     timed = [row for row in settled if row.took_s is not None]
     if not timed:
@@ -78,7 +78,7 @@ def _left(rows: Sequence[SweepRow], settled: Sequence[SweepRow], going: Sequence
 
 
 def _slowest_axis(timed: Sequence[SweepRow]) -> tuple[int, dict[str, float]]:
-    """The axis whose values differ most in time, and the median seconds of each of its values."""
+    """Return the axis whose values differ most in time, and the median seconds of each of its values."""
     by_axis = [_medians(timed, axis) for axis in range(len(timed[0].at))]
     return max(enumerate(by_axis), key=lambda item: max(item[1].values()) - min(item[1].values()))
 

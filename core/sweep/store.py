@@ -1,10 +1,10 @@
-"""Sweeps below a home, each a directory with the question and the ids of its cells' runs.
+"""Sweeps in a home, each a directory with the question and the ids of its cells' runs.
 
-<home>/sweeps/<sweep id>/sweep.json       the axes and the ids of the runs; written by the process that goes through it
-                        /name.txt         what its owner calls it, where that is not its title
-                        /stop             is there once somebody wants it to stop
-                        /lock             held by the process that goes through its cells
-                        /rows/<run>.json  the row of a run that has ended, made again where it is missing
+<home>/sweeps/<sweep id>/sweep.json       axes and run ids; written by the process that executes the sweep
+                        /name.txt         its owner's name for it, if that is not its title
+                        /stop             exists once somebody requests a stop
+                        /lock             locked by the process that executes its cells
+                        /rows/<run>.json  the row of a finished run, recreated if missing
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ NAME, STOP, LOCK, ROWS = "name.txt", "stop", "lock", "rows"
 
 
 class SweepStore:
-    """All sweeps of a store's home."""
+    """All sweeps in a store's home."""
 
     def __init__(self, store: Store) -> None:
         self.runs = store
@@ -54,7 +54,7 @@ class SweepStore:
         tidy_sweeps(self.sweeps_dir)
 
     def path(self, sweep_id: str) -> Path:
-        """The directory of a sweep that is there; raises StoreError."""
+        """Return the directory of an existing sweep; raises StoreError."""
         path = self.sweeps_dir / sweep_id
         if not RUN_ID.fullmatch(sweep_id) or not path.is_dir():
             raise StoreError(f"there is no sweep `{sweep_id[:80]}` here; it may have been deleted")
@@ -75,7 +75,7 @@ class SweepStore:
         return sweep
 
     def open(self, sweep_id: str) -> Sweep:
-        """A stored sweep; raises StoreError where it is missing, or not what it should be."""
+        """Return a stored sweep; raises StoreError if it is missing or invalid."""
         path = self.path(sweep_id)
         try:
             data = read(path / "sweep.json", MAX_SWEEP_BYTES)
@@ -89,19 +89,22 @@ class SweepStore:
         return found
 
     def write(self, sweep: Sweep) -> None:
-        """Store what has changed of a sweep; raises StoreError."""
+        """Store a changed sweep; raises StoreError."""
         path = self.path(sweep.id)
         with in_words(path):
             write_atomically(path / "sweep.json", msgspec.json.encode(sweep))
 
     def changed_ns(self, sweep_id: str) -> int:
-        """When a cell of it began or ended last: what a page or a command waits for; raises StoreError."""
+        """Return the time in ns at which a cell last started or ended, for pages and commands that wait.
+
+        Raises StoreError.
+        """
         path = self.path(sweep_id)
         with in_words(path):
             return max(found.stat().st_mtime_ns for found in (path, path / ROWS))
 
     def list(self) -> list[Sweep]:
-        """Every sweep that can be read, newest first."""
+        """Return every readable sweep, newest first."""
         found = []
         for sweep_id in self._ids():
             with contextlib.suppress(StoreError):
@@ -109,7 +112,7 @@ class SweepStore:
         return sorted(found, key=lambda sweep: sweep.created_s, reverse=True)
 
     def damaged(self) -> dict[str, str]:
-        """The ids of those that cannot be read, and why."""
+        """Return the ids of unreadable sweeps, and why."""
         found = {}
         for sweep_id in self._ids():
             try:
@@ -123,38 +126,38 @@ class SweepStore:
         return tuple(name for name in names if RUN_ID.fullmatch(name))
 
     def rename(self, sweep_id: str, name: str) -> None:
-        """Call a sweep by another name, or by its title again; raises StoreError."""
+        """Rename a sweep, or restore its title; raises StoreError."""
         path = self.path(sweep_id)
         with in_words(path):
             write_atomically(path / NAME, one_line(name, MOST_NAME_CHARS).encode())
 
     def name(self, sweep_id: str) -> str:
-        """What its owner calls it; nothing where that was not said."""
+        """Return the owner's name for it; empty if there is none."""
         try:
             return read_line(self.path(sweep_id) / NAME, MOST_NAME_CHARS)
         except StoreError:
             return ""
 
     def ask_to_stop(self, sweep_id: str) -> None:
-        """Leave a mark for the process that goes through it; raises StoreError."""
+        """Request a stop from the process that executes the sweep; raises StoreError."""
         path = self.path(sweep_id)
         with in_words(path):
             (path / STOP).touch()
 
     def forget_stop(self, sweep_id: str) -> None:
-        """Take that mark away."""
+        """Remove the stop request."""
         path = self.path(sweep_id)
         with in_words(path):
             (path / STOP).unlink(missing_ok=True)
 
     def is_to_stop(self, sweep_id: str) -> bool:
-        """Whether somebody wants it to stop; also where it is gone."""
+        """Return True if a stop was requested or the sweep is gone."""
         path = self.sweeps_dir / sweep_id
         return (path / STOP).exists() or not path.is_dir()
 
     @contextlib.contextmanager
     def claimed(self, sweep_id: str) -> Iterator[None]:
-        """Be the one who goes through a sweep; raises WorkerError where another does."""
+        """Claim a sweep's execution; raises WorkerError if another process has it."""
         path = self.path(sweep_id) / LOCK
         with in_words(path):
             # Whatever else stands there was put there: no process of ours can hold it.
@@ -172,9 +175,7 @@ class SweepStore:
             lock.release()
 
     def delete(self, sweep_id: str, with_runs: bool = False) -> None:
-        """Remove a sweep for good, and the runs that it made if that is wanted; raises StoreError, WorkerError while it
-        is gone through.
-        """
+        """Delete a sweep, and its runs if `with_runs` is True; raises StoreError, WorkerError while it is executed."""
         path = self.path(sweep_id)
         with self.claimed(sweep_id):
             if with_runs:
@@ -185,7 +186,7 @@ class SweepStore:
                 remove(gone)
 
     def _delete_runs(self, sweep_id: str) -> None:
-        """Those of them that say that they are its cells."""
+        """Delete the runs whose job names this sweep."""
         for run_id in filter(None, self.open(sweep_id).runs):
             with contextlib.suppress(CompileboardError):
                 run = self.runs.open(run_id)

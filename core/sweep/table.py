@@ -1,4 +1,4 @@
-"""The table of a sweep, a pure function of what its cells recorded, and what is written of it."""
+"""Table of a sweep, a pure function of its cells' records, and its exports."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ PHASES = ("dynamo", "aot_autograd", "inductor", "codegen", "compile", "other")
 def table(
     sweep: Sweep, reports: Mapping[str, Report], statuses: Mapping[str, Status] | None = None
 ) -> tuple[SweepRow, ...]:
-    """A row for each cell, by the reports and the statuses of runs by their ids; one without either waits.
+    """Return a row for each cell, by the reports and statuses of runs by id; a cell without either waits.
 
-    A report without a status is that of a run that is done, or failed if its report says so.
+    A report without a status counts as a done run, or a failed one if the report has an error.
     """
     return tuple(
         _row(at, run, reports.get(run), (statuses or {}).get(run))
@@ -34,7 +34,7 @@ def table(
 
 
 def runs_of(sweep: Sweep) -> tuple[str, ...]:
-    """The ids of the runs of all cells, empty where there is none yet."""
+    """Return the run ids of all cells, empty if a cell has none."""
     total = math.prod(len(axis.values) for axis in sweep.axes)
     return (*sweep.runs, *[""] * (total - len(sweep.runs)))[:total]
 
@@ -47,9 +47,9 @@ def _row(at: tuple[str, ...], run: str, report: Report | None, status: Status | 
 
 
 def as_csv(axes: Sequence[Axis], rows: Sequence[SweepRow]) -> str:
-    """The table as text for a spreadsheet; a text that it would take for a formula begins with an apostrophe.
+    """Return the table as CSV; a text that a spreadsheet would take for a formula begins with an apostrophe.
 
-    Where no difference was seen there is no speedup, and the bounds of the interval say so.
+    Without a claimed difference there is no speedup; the bounds of the interval are given instead.
     """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -61,7 +61,7 @@ def as_csv(axes: Sequence[Axis], rows: Sequence[SweepRow]) -> str:
 
 
 def as_json(sweep: Sweep, rows: Sequence[SweepRow]) -> dict[str, Any]:
-    """The question and its table, as JSON has them."""
+    """Return the question and its table as JSON-compatible data."""
     question = {name: getattr(sweep, name) for name in ("id", "title", "preset", "torch", "base", "axes", "reason")}
     found: dict[str, Any] = msgspec.to_builtins({"sweep": question, "rows": list(rows)})
     return found

@@ -1,4 +1,4 @@
-"""A sweep in words and as a table of text."""
+"""Text of a sweep: its state in words, and its table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GAP = "  "
 
 
 def standing_words(found: SweepStanding) -> str:
-    """`going, 3 of 10 cells done, about 2 min 5 s left`."""
+    """Return `going, 3 of 10 cells done, about 2 min 5 s left`."""
     parts = [found.state, f"{number(found.done)} of {count(found.total, 'cell')} done"]
     if found.failed:
         parts.append(f"{number(found.failed)} failed")
@@ -22,7 +22,7 @@ def standing_words(found: SweepStanding) -> str:
 
 
 def left_words(found: SweepStanding) -> str:
-    """How much time may be left; empty where nothing is known of that."""
+    """Return the remaining time in words; empty if it is unknown."""
     if not found.left_s:
         return ""
     if found.untried:
@@ -31,7 +31,7 @@ def left_words(found: SweepStanding) -> str:
 
 
 def row_words(row: SweepRow) -> str:
-    """What became of a cell."""
+    """Return the outcome of a cell, in words."""
     if row.state not in ("done", "waiting"):
         return f"{row.state}: {reason(row)}" if row.error else row.state
     disturbed = f"; {row.disturbed}" if row.disturbed else ""
@@ -39,7 +39,7 @@ def row_words(row: SweepRow) -> str:
 
 
 def as_text(fields: Sequence[str], rows: Sequence[SweepRow], more: Mapping[str, Sequence[str]]) -> str:
-    """The table, with columns that a preset adds; those that say nothing of any row are left out."""
+    """Return the table with a preset's columns; empty columns are left out."""
     columns: dict[str, list[str]] = {field: [row.at[place] for row in rows] for place, field in enumerate(fields)}
     columns |= {title: [words(row) for row in rows] for title, words in COLUMNS.items()}
     columns |= {title: list(cells) for title, cells in more.items()}
@@ -54,7 +54,7 @@ def as_text(fields: Sequence[str], rows: Sequence[SweepRow], more: Mapping[str, 
 
 
 def _short(cell: str) -> str:
-    """In one line that can be printed."""
+    """Return a text in one printable line, cut if it is long."""
     said = " ".join("".join(letter if letter.isprintable() else " " for letter in cell).split())
     return said if len(said) <= LONGEST_CELL else f"{said[: LONGEST_CELL - 1]}…"
 

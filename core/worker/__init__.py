@@ -1,3 +1,3 @@
-"""The process that compiles: a fork server, a keeper for each run, and the run itself. The only place that imports
-torch.
+"""The process that compiles: a fork server, a keeper for each run, and the run itself. With
+`core.accelerator` and `core.samples` the only place that imports torch.
 """

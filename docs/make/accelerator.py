@@ -1,4 +1,4 @@
-"""The table of `docs/accelerator.md`: every sample, and files that are named, run with the backend `accelerator`.
+"""Table of `docs/accelerator.md`: every sample, and named files, run with the backend `accelerator`.
 
 `python -m docs.make.accelerator [FILE…]` compiles them one after another, and writes the table again; it takes minutes.
 """
@@ -29,7 +29,7 @@ MOST_REASONS = 3
 
 
 def main() -> None:
-    """Run them all, and write the page."""
+    """Run all models, and write the page."""
     models = [(item.name, Model("sample", item.name)) for item in samples()]
     models += [(f"{Path(path).stem} (transformers)", Model("file", str(Path(path).resolve()))) for path in sys.argv[1:]]
     with temporary_home() as home:
@@ -78,7 +78,7 @@ def _outcome(report: Report) -> str:
 
 
 def _reasons(report: Report) -> str:
-    """Reasons by how many bytes stay for them, then by how many ops."""
+    """Return reasons by the bytes that stay with torch, then by the number of ops."""
     size: Counter[str] = Counter()
     ops: Counter[str] = Counter()
     for _, pipeline in pipelines(report):

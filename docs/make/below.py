@@ -1,4 +1,4 @@
-"""A page of docs/ whose lower part is written by `make docs`."""
+"""Page of docs/ whose lower part is written by `make docs`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ MARK = "<!-- Below this line: `make docs`. -->\n"
 
 
 def write_below(page: Path, text: str) -> None:
-    """Replace what stands below the mark."""
+    """Replace the text below the mark."""
     head = page.read_text(encoding="utf-8").partition(MARK)[0]
     page.write_text(f"{head}{MARK}\n{text}", encoding="utf-8")
 
 
 def below(page: Path) -> str:
-    """What stands below the mark."""
+    """Return the text below the mark."""
     return page.read_text(encoding="utf-8").partition(MARK)[2]

@@ -1,4 +1,4 @@
-"""Every bound of the product: the table that docs/limits.md is written from."""
+"""Bounds of the product: the table that docs/limits.md is written from."""
 
 from __future__ import annotations
 

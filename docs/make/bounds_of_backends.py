@@ -1,4 +1,4 @@
-"""The bounds of backends, of the accelerator's programs and of packages: file → constant → what it bounds."""
+"""Bounds of backends, of the accelerator's programs and of packages: file → constant → the bounded thing."""
 
 from __future__ import annotations
 

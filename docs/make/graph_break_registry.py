@@ -1,7 +1,6 @@
-"""python -m docs.make.graph_break_registry: write what core ships of the installed torch's registry of graph breaks.
+"""python -m docs.make.graph_break_registry: write core's copy of the installed torch's registry of graph breaks.
 
-The server imports no torch, and a log may be of another version, so that the registry is a file of its own, with the
-licence under which it comes.
+The server imports no torch, and a log may be of another version, so the registry is a separate file, with its licence.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ LAST_WORDS = "POSSIBILITY OF SUCH DAMAGE."
 
 
 def text() -> str:
-    """The file: a head with where it comes from, then an entry a line, with one wording each."""
+    """Return the file's text: a head with its source, then an entry per line, with one wording each."""
     torch = distribution("torch")
     found: dict[str, Any] = decoded(Path(str(torch.locate_file(THEIRS))).read_text(encoding="utf-8"))
     head = {"version": torch.version, "file": THEIRS, "licence": _licence(torch.read_text("licenses/LICENSE") or "")}
@@ -30,7 +29,7 @@ def text() -> str:
 
 
 def _told(said: list[dict[str, Any]]) -> dict[str, Any]:
-    """The newest wording that is words: some are pieces of the code that makes them."""
+    """Return the newest wording that is plain text: some are pieces of the code that makes them."""
     words = [one for one in said if not one.get("Explanation", "").startswith(("_", '"')) and one.get("Hints")]
     return (words or said)[0]
 
@@ -45,7 +44,7 @@ def _entry(said: dict[str, Any]) -> dict[str, Any]:
 
 
 def _licence(whole: str) -> str:
-    """PyTorch's own; those of what it bundles come behind it."""
+    """Return PyTorch's own licence, without those of bundled code after it."""
     own, found, _ = whole.partition(LAST_WORDS)
     return own + found
 

@@ -17,7 +17,7 @@ BOUND = re.compile(r"(MAX|MOST|LONGEST|LARGEST)(_|$)")
 
 
 def constants(path: Path) -> dict[str, int | float]:
-    """The bounds that a file has at its top, read without importing it."""
+    """Return the constants at the top of a file, read without importing it."""
     assigned = [node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.Assign)]
     named = [(node.targets[0].id, node.value) for node in assigned if isinstance(node.targets[0], ast.Name)]
     return {
@@ -28,7 +28,7 @@ def constants(path: Path) -> dict[str, int | float]:
 
 
 def tables() -> str:
-    """Every bound, a section a table."""
+    """Return the tables of all bounds, one per section."""
     return "\n".join(f"## {title}\n\n{_section(files)}" for title, files in BOUNDS.items())
 
 

@@ -1,4 +1,4 @@
-"""Screenshots of what people bring: three models of a library, compiled, and their overview, graph and fusion.
+"""Screenshots of a model of Hugging Face's transformers: its graph and its fusion.
 
 `python -m docs.make.real_models` takes them again; it needs `transformers`, and minutes.
 """
@@ -10,35 +10,26 @@ from benchmarks.server import browser_page, dashboard
 from core import CompileJob, LocalEngine, Model, Runner, Store, open_report
 from docs.make.screenshots import shot
 
-MODELS = PROJECT / "benchmarks" / "real_models"
-PAGES = {"overview": "overview", "graph": "fx_graph", "fusion": "fusion"}
+MODEL = PROJECT / "benchmarks" / "real_models" / "llama.py"
+PAGES = {"real-llama-graph-light": "fx_graph", "real-llama-fusion-light": "fusion"}
 LIMIT_S = 900.0
 
 
 def main() -> None:
-    """Compile each, and take its three pictures, light and wide, dark and small."""
+    """Compile the model, and take its pictures."""
     with temporary_home() as home:
         store = Store(home)
         engine = LocalEngine(store.cache_dir)
+        job = CompileJob(Model("file", str(MODEL)), measure=False, time_limit_s=LIMIT_S)
         runner = Runner(store, engine)
-        jobs = {
-            path.stem: CompileJob(Model("file", str(path)), measure=False, time_limit_s=LIMIT_S)
-            for path in sorted(MODELS.glob("*.py"))
-        }
-        runs = {name: runner.wait(runner.submit(job)).id for name, job in jobs.items()}
+        run = runner.wait(runner.submit(job))
         engine.close()
-        for run in runs.values():
-            # A large log is read before its pages are looked at.
-            open_report(store.open(run))
+        # A large log is read before its pages are looked at.
+        open_report(run)
         with dashboard(home) as server, browser_page(1440, 900) as page:
-            for name, run in runs.items():
-                for title, path in PAGES.items():
-                    page.emulate_media(color_scheme="light")
-                    page.set_viewport_size({"width": 1440, "height": 900})
-                    shot(page, f"{server.url}/{path}?run={run}", f"real-{name}-{title}-light")
-                    page.emulate_media(color_scheme="dark")
-                    page.set_viewport_size({"width": 1280, "height": 720})
-                    shot(page, f"{server.url}/{path}?run={run}", f"real-{name}-{title}-dark")
+            page.emulate_media(color_scheme="light")
+            for name, path in PAGES.items():
+                shot(page, f"{server.url}/{path}?run={run.id}", name)
 
 
 if __name__ == "__main__":

@@ -17,14 +17,14 @@ NOT_STORED = ("FxNode", "TensorMeta")
 
 
 def types() -> list[type[Any]]:
-    """The dataclasses and named tuples of core.report: `Report` first, then by name."""
+    """Return the dataclasses and named tuples of core.report: `Report` first, then by name."""
     named: list[type[Any]] = [getattr(report, name) for name in report.__all__]
     found = [item for item in named if hasattr(item, "__dataclass_fields__") or hasattr(item, "_fields")]
     return sorted(found, key=lambda item: (item.__name__ != FIRST, item.__name__ in NOT_STORED, item.__name__))
 
 
 def tables() -> str:
-    """All types as Markdown: their docstring, then a row a field."""
+    """Return all types as Markdown: their docstring, then a row per field."""
     return "\n".join(_table(item) for item in types())
 
 

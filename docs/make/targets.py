@@ -1,4 +1,4 @@
-"""The tables of `docs/targets.md`, from `core.TARGETS`.
+"""Tables of `docs/targets.md`, from `core.TARGETS`.
 
 `python -m docs.make.targets` writes it again.
 """
@@ -25,7 +25,7 @@ TABLE = re.compile(r"^\| key \| target .*\n(?:\|.*\n)*\n(?:\| architecture \| .*
 
 
 def table() -> str:
-    """All targets, a row each, then all their architectures."""
+    """Return all targets, one row each, then all their architectures."""
     architectures = {target.words: target.architecture for target in TARGETS.values()}
     kinds = "".join(_architecture(name, kind) for name, kind in architectures.items())
     return HEAD + "".join(map(_row, TARGETS.values())) + "\n" + ARCHITECTURES + kinds

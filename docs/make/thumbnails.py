@@ -1,4 +1,4 @@
-"""The little pictures of the gallery: each sample's own Dynamo graph, drawn from a recorded run.
+"""Thumbnails of the gallery: each sample's own Dynamo graph, drawn from a recorded run.
 
 `python -m docs.make.thumbnails` compiles every sample with the backend `eager` and writes them again.
 """
@@ -19,8 +19,9 @@ MOST_NODES = 60
 
 
 def thumbnail(nodes: tuple[FxNode, ...]) -> str:
-    """An SVG of the ops of a graph, flowing to the right, coloured by class; colours that do on light and dark
-    paper.
+    """Return an SVG of the ops of a graph, flowing to the right, coloured by class.
+
+    The colours are legible on light and dark paper.
     """
     drawn = [node for node in nodes if node.op.startswith("call_")][:MOST_NODES]
     names = {node.name for node in drawn}
@@ -48,7 +49,7 @@ def _box(x: float, y: float, width: float, height: float, kind: str) -> str:
 
 
 def _curve(points: tuple[tuple[float, float], ...], scale: float, left: float, top: float) -> str:
-    """A curve of the layout, which flows down, turned to flow to the right."""
+    """Return a curve of the layout, which flows down, turned to flow to the right."""
     at = [f"{left + y * scale:.1f} {top + x * scale:.1f}" for x, y in points]
     return (
         f'<path d="M{at[0]}C{" ".join(at[1:])}" fill="none" stroke="#8A93A3" stroke-width="1" stroke-opacity=".7"/>'

@@ -15,7 +15,7 @@ PAGE = Path(__file__).parents[1] / "trace-records.md"
 
 
 def tables() -> str:
-    """All records as Markdown: their docstring, then a row a field, then the same of what their fields hold."""
+    """Return all records as Markdown: their docstring, a row per field, then the same for the types of their fields."""
     return "\n".join(_record(f"compileboard_{what}", kind) for what, kind in RECORDS.items())
 
 
@@ -43,14 +43,14 @@ def _body(kind: type) -> str:
 
 
 def _default(field: dataclasses.Field[Any]) -> str:
-    """What a parser is given where a log has no such field; nothing where it must be there."""
+    """Return the default of a field that a log lacks, as code; empty if the field is required."""
     made = field.default_factory
     value = field.default if made is dataclasses.MISSING else made()
     return "" if value is dataclasses.MISSING else f"`{value!r}`"
 
 
 def _values(hint: Any) -> list[type]:
-    """The dataclasses and named tuples in a type: `Load` of `Load | None`."""
+    """Return the dataclasses and named tuples in a type: `Load` of `Load | None`."""
     if isinstance(hint, type) and (dataclasses.is_dataclass(hint) or hasattr(hint, "_fields")):
         return [hint]
     return [item for part in get_args(hint) for item in _values(part)]

@@ -1,4 +1,6 @@
-"""python -m docs.make.wire_types: write the types of all messages to the browser again, from the structs of Python."""
+"""python -m docs.make.wire_types: write the TypeScript types of all messages to the browser, from the
+Python structs.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,7 @@ MESSAGES: tuple[type, ...] = (
 
 
 def types() -> str:
-    """All messages as TypeScript, with what they hold before them."""
+    """Return all messages as TypeScript, each after the types that it contains."""
     found: dict[type, None] = {}
     for message in MESSAGES:
         found |= dict.fromkeys(_held(message))
@@ -63,7 +65,7 @@ def types() -> str:
 
 
 def _held(kind: type) -> Iterator[type]:
-    """What a type is made of, and the type itself."""
+    """Yield the types that a type consists of, then the type itself."""
     for hint, _ in _fields(kind).values():
         for part in _parts(hint):
             yield from _held(part)
@@ -71,7 +73,7 @@ def _held(kind: type) -> Iterator[type]:
 
 
 def _parts(hint: Any) -> list[type]:
-    """The types with fields in a hint: `Row` of `tuple[Row, ...]`."""
+    """Yield the types with fields in a hint: `Row` of `tuple[Row, ...]`."""
     return [hint] if _has_fields(hint) else [item for part in get_args(hint) for item in _parts(part)]
 
 
@@ -86,7 +88,7 @@ def _is_named(hint: Any) -> bool:
 
 
 def _fields(kind: type) -> dict[str, tuple[Any, bool]]:
-    """Name as sent → its type, and whether it may be missing."""
+    """Return by sent name the type of each field, and True if it may be missing."""
     hints = get_type_hints(kind)
     if dataclasses.is_dataclass(kind):
         return {field.name: (hints[field.name], False) for field in dataclasses.fields(kind)}
@@ -112,13 +114,13 @@ def _declared(kind: type) -> str:
 
 
 def _sent(hint: Any, omitted: bool) -> Any:
-    """Of a field that may be missing, None is never sent."""
+    """Remove None from the type of a field that may be omitted, since None is never sent."""
     parts = tuple(part for part in get_args(hint) if part is not NoneType)
     return reduce(or_, parts) if omitted and get_origin(hint) in (Union, UnionType) else hint
 
 
 def _word(hint: Any) -> str:
-    """A type in TypeScript."""
+    """Return a type in TypeScript."""
     origin, parts = get_origin(hint), get_args(hint)
     if hint in WORDS:
         return WORDS[hint]

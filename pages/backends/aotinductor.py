@@ -1,4 +1,4 @@
-"""AOTInductor: the model exported, compiled ahead of time to a package, and that run from Python and from C++."""
+"""AOTInductor page: export the model, compile it ahead of time to a package, run it from Python and from C++."""
 
 import streamlit as st
 

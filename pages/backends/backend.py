@@ -1,4 +1,6 @@
-"""Backend: what torch.compile gave a backend, what that returned, when it ran, and what the backend told."""
+"""Backend page: the backend's input graphs, its compiled code, the executions of that code, and the
+backend's reports.
+"""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Pipeline: a graph on its way to the accelerator: segments, program, passes, memory, file, calls across the ABI."""
+"""Accelerator page: segments, program, passes, memory, file, and calls across the ABI of one graph."""
 
 import streamlit as st
 

@@ -1,1 +1,1 @@
-"""Interactive views, a folder each: data in, choice out. They know no run."""
+"""Interactive views, one folder each: they take data and return the visitor's choice. They know no run."""

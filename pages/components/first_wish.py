@@ -1,4 +1,4 @@
-"""What a caller wished when a view appeared: later the browser owns it, and what is sent stays the same."""
+"""The first values that a caller asks a view for; later the browser owns them, and the sent data stays the same."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import streamlit as st
 
 
 def first_wish(key: str, wish: str | None) -> str | None:
-    """The wish of the run in which the view of this key appeared; Streamlit forgets the state of one that has gone."""
+    """Return the caller's first value for the view of this key; Streamlit forgets it when the view disappears."""
     memory = f"{key}-initial"
     if key not in st.session_state or memory not in st.session_state:
         st.session_state[memory] = wish

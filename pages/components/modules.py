@@ -1,6 +1,7 @@
-"""Modules of JavaScript as one script: Streamlit runs a component from an address where no import finds anything.
+"""JavaScript modules joined to one script: Streamlit runs a component from an address where no import resolves.
 
-A file says `import { a, b } from "./other.js";` and `export` before what it gives; the entry may have a default export.
+A file has lines `import { a, b } from "./other.js";`, and `export` before its exports; the entry may have a default
+export.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ EXPORT = re.compile(r"^export (?!default\b)", re.MULTILINE)
 
 
 def joined(*entries: Path) -> str:
-    """The files and all that they import, each after what it imports; ValueError where modules would fail, and for a
-    name that two files declare.
+    """Return the files and all their imports as one script, each after its imports.
+
+    Raises ValueError where modules would fail, and for a name that two files declare.
     """
     texts: dict[Path, str] = {}
     waiting = [Path(os.path.normpath(entry)) for entry in entries]
@@ -48,7 +50,7 @@ def _read(file: Path) -> str:
 
 
 def _imported(file: Path, text: str) -> Iterator[tuple[Path, list[str]]]:
-    """The files that a file imports, and the names that it takes from each."""
+    """Yield the files that a file imports, and the imported names of each."""
     for names, other in IMPORT.findall(text):
         wanted = (name.strip() for name in names.split(","))
         yield Path(os.path.normpath(file.parent / other)), [name for name in wanted if name]

@@ -1,4 +1,4 @@
-"""Bytecode: what Dynamo made of a function, with its compiled graph and the functions that go on after breaks."""
+"""Bytecode page: a function before and after Dynamo, with its compiled graph and its resume functions."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Compilations: all of a run as a tree, which of them is the model and which are helpers."""
+"""Compilations page: all compilations of a run as a tree; marks which belong to the model and which are helpers."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Dynamic shapes: every symbol of a compilation, where it came from, and what torch asks of it."""
+"""Dynamic shapes page: every symbol of a compilation, its origin, and torch's constraints on it."""
 
 import streamlit as st
 

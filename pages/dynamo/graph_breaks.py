@@ -1,4 +1,4 @@
-"""Graph breaks: where Dynamo stopped, on the user's own lines, the dearest first, each with what mends it."""
+"""Graph breaks page: the breaks on the user's own lines, the most expensive first, each with its fix."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Guards: what must hold for the compiled code to be used again, in families, and what checking it takes."""
+"""Guards page: the guards of a compilation by family, and the cost of checking them."""
 
 import streamlit as st
 

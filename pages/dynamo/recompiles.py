@@ -1,4 +1,4 @@
-"""Recompiles: the tree of every frame that was compiled again, the guard that failed at each step, and what it cost."""
+"""Recompiles page: the tree of every recompiled frame, the failed guard of each recompile, and its cost."""
 
 import streamlit as st
 

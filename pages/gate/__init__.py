@@ -1,1 +1,1 @@
-"""Who may enter, and what they may do: every request is asked here before Streamlit sees it."""
+"""The gate: it decides who may enter and what they may do, before Streamlit sees a request."""

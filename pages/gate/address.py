@@ -1,4 +1,4 @@
-"""Hosts and origins as requests name them, compared exactly."""
+"""Hosts and origins of requests, compared exactly."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9_.-]+))(?::[0-9]{1,5})?")
 
 
 def name_of(host: str) -> str | None:
-    """The name in a Host header, in lower case and without its port; None if it is no such header."""
+    """Return the name in a Host header, in lower case and without its port; None if the header is invalid."""
     found = HOST.fullmatch(host.lower())
     return (found.group(1) or found.group(2)).removesuffix(".") if found else None
 
 
 def is_ours(name: str, allowed: Iterable[str]) -> bool:
-    """Whether a host is one of the allowed, in which `*.example.org` stands for all below it and `*` for any."""
+    """Return True if the host is allowed; `*.example.org` allows all hosts below it, and `*` allows any."""
     for pattern in (item.strip().lower().removesuffix(".") for item in allowed):
         if pattern in ("*", name) or (pattern.startswith("*.") and name.endswith(pattern[1:])):
             return True
@@ -24,10 +24,10 @@ def is_ours(name: str, allowed: Iterable[str]) -> bool:
 
 
 def same_origin(origin: str, scheme: str, host: str) -> bool:
-    """Whether a page of this origin is one of ours: the same scheme, host and port as were asked."""
+    """Return True if the origin has the scheme, host and port of the request."""
     return origin == f"{scheme}://{host.lower()}"
 
 
 def is_private(address: str | None, allowed: Iterable[str]) -> bool:
-    """Whether a server is there for its own machine alone: by where it listens, and by the hosts that it answers."""
+    """Return True if the server serves its own machine only, by its listening address and its allowed hosts."""
     return address in LOOPBACK and all(name in LOOPBACK for name in allowed)

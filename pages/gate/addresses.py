@@ -1,7 +1,7 @@
-"""Addresses as people type them: each leads to a page of the menu, or to the first one, which says that there is none.
+"""Typed addresses: each leads to a page of the menu, or to the first page, which reports that there is no such page.
 
-Streamlit answers every path that is no file with the same document, whose own message says neither what is missing nor
-where to go; below a second `/` that document does not find its scripts.
+Streamlit answers every path that is no file with the same document. Its message says neither what is missing nor where
+to go, and below a second `/` the document does not find its scripts.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ MISSING = "missing"
 
 
 def leads_to(path: str, query: str) -> str | None:
-    """The address to go on to, relative to a path below the server's; None where the path is right as it is.
+    """Return the address to redirect to, relative to a path below the server's; None if the path is right as it is.
 
-    The first page has no path of its own. Case, and what stands between words, are of no matter.
+    The first page has no path of its own. Case and the separators between words do not matter.
     """
     parts = path.split("/")
     asked = [part for part in parts if part]
@@ -39,14 +39,14 @@ def leads_to(path: str, query: str) -> str | None:
 
 
 class Addresses:
-    """Goes on to the right address in place of a document. Plain ASGI, since it must not buffer."""
+    """Middleware that redirects to the right address instead of a document. Plain ASGI, since it must not buffer."""
 
     def __init__(self, app: ASGIApp, base: str = "") -> None:
         self.app = app
         self._base = base.strip("/")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on; where a document comes back for a path that is no page's, name the one that is."""
+        """Pass a request on; redirect if the response is a document but the path is no page's."""
         target = self._target(scope) if scope["type"] == "http" else None
         if target is None:
             await self.app(scope, receive, send)

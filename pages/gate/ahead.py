@@ -1,5 +1,5 @@
-"""Libraries of the browser's that pages will want: it fetches them along with the first page, and the first chart does
-not wait for megabytes of script.
+"""Browser libraries of later pages: fetched along with the first page, so that the first chart does not wait for
+megabytes of script.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ LARGE = ("PlotlyChart", "StreamlitSyntaxHighlighter")
 
 
 def links() -> str:
-    """A `Link` header. Addresses are relative to the page, since a proxy may have put a path before it."""
+    """Return a `Link` header. Addresses are relative to the page, since a proxy may have put a path before it."""
     found = sorted(path.name for name in LARGE for path in SCRIPTS.glob(f"{name}.*.js"))
     return ", ".join(f"<static/js/{name}>; rel=modulepreload; fetchpriority=low" for name in found)
 
 
 class Ahead:
-    """Adds the header to pages. Plain ASGI, since it must not buffer."""
+    """Middleware that adds the header to pages. Plain ASGI, since it must not buffer."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
         self._links = links().encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and say with a page what comes after it."""
+        """Pass a request on, and add the header to a page."""
 
         async def send_ahead(message: Message) -> None:
             if message["type"] == "http.response.start" and is_page(message["headers"]):

@@ -1,6 +1,4 @@
-"""What the server prints at its start: where it is, and the secret for those whom the kernel cannot tell from
-others.
-"""
+"""The server's message at its start: its address, and the secret for users whom the kernel cannot tell apart."""
 
 from __future__ import annotations
 
@@ -23,8 +21,9 @@ ANYWHERE = ("", "0.0.0.0", "::")
 def greeting(
     rules: Rules, begin: Callable[[], object] = lambda: None
 ) -> Callable[[Any], AbstractAsyncContextManager[None]]:
-    """A lifespan of the app that prints the addresses once the port is known, has done what is to `begin` then, and
-    gives memory back as long as it runs.
+    """Return a lifespan of the app that prints the addresses once the port is known.
+
+    It also calls `begin` then, and returns memory to the system as long as the app runs.
     """
 
     @asynccontextmanager
@@ -39,7 +38,7 @@ def greeting(
 
 
 def words(rules: Rules, url: str, kernel_knows: bool = sys.platform == "linux") -> str:
-    """The addresses, with the secret where somebody may need it."""
+    """Return the addresses, with the secret if a user may need it."""
     secret = f"{url}/?{TOKEN}={rules.secret}"
     if not (rules.code or rules.private):
         return f"\n  Compileboard: {url}\n  As its owner, who may delete all runs: {secret}\n"

@@ -1,6 +1,4 @@
-"""python -m pages.gate.health: whether the server that this environment describes answers; for the container's health
-check.
-"""
+"""python -m pages.gate.health: exit 0 if the server of this environment answers; for the container's health check."""
 
 from __future__ import annotations
 
@@ -12,8 +10,9 @@ LIMIT_S = 4.0
 
 
 def healthy(port: int, base: str = "") -> bool:
-    """Whether the server says so on loopback, where the gate knows its host. A proxy in the environment is not
-    asked.
+    """Return True if the server reports on loopback, where the gate knows its host, that it is healthy.
+
+    A proxy in the environment is not used.
     """
     path = "/".join(["", *filter(None, [base.strip("/")]), "_stcore", "health"])
     connection = HTTPConnection("127.0.0.1", port, timeout=LIMIT_S)

@@ -1,4 +1,4 @@
-"""Memory that visitors leave behind is given back: collected now and then instead of after every page."""
+"""Return of memory that visitors leave behind: collected now and then instead of after every page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PERIOD_S = 30.0
 
 @asynccontextmanager
 async def housekeeping(period_s: float = PERIOD_S) -> AsyncIterator[None]:
-    """Collect as long as the server runs; what was there at its start is left out, since it stays."""
+    """Collect garbage as long as the server runs; objects from its start are frozen, since they stay."""
     gc.collect()
     gc.freeze()
     task = asyncio.create_task(_collecting(period_s))
@@ -34,7 +34,7 @@ async def _collecting(period_s: float) -> None:
 
 
 def give_back() -> None:
-    """Free what nobody refers to, and return to the system what the C library keeps of it."""
+    """Free unreferenced objects, and return the C library's free memory to the system."""
     gc.collect()
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):

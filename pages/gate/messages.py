@@ -1,6 +1,6 @@
-"""What a page may tell the server over its WebSocket; the rest of what Streamlit understands is for developers.
+"""The messages that a page may send to the server over its WebSocket; Streamlit's others are for developers.
 
-`clear_cache` would empty the caches of all visitors, with the engine in them: each time another would be started.
+`clear_cache` would empty the caches of all visitors, with the engine in them, and start another engine each time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WIDGET = re.compile(r"(\$\$STREAMLIT_INTERNAL_KEY_)?\$\$ID-[0-9a-f]{32}-[^\x00-\
 
 
 def heeded(receive: Receive, most_bytes: int = MOST_BYTES) -> Receive:
-    """A WebSocket's messages without those that no page of ours sends, and those of more bytes."""
+    """Return a WebSocket's receive function without messages that no page sends, and without too large ones."""
 
     async def listen() -> Message:
         while True:
@@ -39,8 +39,9 @@ def heeded(receive: Receive, most_bytes: int = MOST_BYTES) -> Receive:
 
 
 def is_heeded(frame: bytes | None, most_bytes: int = MOST_BYTES) -> bool:
-    """Whether a frame is for Streamlit to answer; text is none of its messages, and what is damaged it refuses
-    itself.
+    """Return True if Streamlit may answer the frame.
+
+    Text is no message of Streamlit's. A damaged frame passes, since Streamlit refuses it itself.
     """
     if frame is None or len(frame) > most_bytes:
         return False
@@ -55,13 +56,15 @@ def is_heeded(frame: bytes | None, most_bytes: int = MOST_BYTES) -> bool:
 
 
 def _is_drawn_data(asked: BackendOperationRequest) -> bool:
-    """Whether it may be a page's request for a file or for rows of a table, by the names that Streamlit gives."""
+    """Return True if the names match those that Streamlit makes for a page's request for a file or for table rows."""
     names = (asked.request_id, asked.deferred_file.file_id, asked.dataframe_chunk.source_id)
     return asked.WhichOneof("payload") in OPERATIONS and all(NAME.fullmatch(name) for name in names)
 
 
 def _is_drawn(state: ClientState) -> bool:
-    """Whether the state may be that of a page: widgets with the names that Streamlit gives, and an address."""
+    """Return True if a page may send this state: widgets with names that Streamlit makes, and an address,
+    both bounded.
+    """
     widgets = state.widget_states.widgets
     small = len(state.query_string) <= MOST_QUERY_CHARS and len(widgets) <= MOST_WIDGETS
     return small and all(WIDGET.fullmatch(widget.id) for widget in widgets)

@@ -1,6 +1,7 @@
-"""The gate as ASGI: refuses before Streamlit is asked, turns the secret into a cookie, and tells the pages who visits.
+"""The gate as ASGI: it refuses requests before Streamlit, turns the secret into a cookie, and names the visitor to
+pages.
 
-A guest is known again by a cookie, so that their runs are theirs; it opens no door that would be closed without it.
+A guest is recognised by a cookie, so that their runs are theirs; the cookie grants no other right.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Headers = Iterable[tuple[bytes, bytes]]
 
 
 class Gate:
-    """Lets a request pass if the rules do. Plain ASGI, since it must not buffer."""
+    """Middleware that lets a request pass if the rules allow it. Plain ASGI, since it must not buffer."""
 
     def __init__(self, app: ASGIApp, rules: Rules) -> None:
         self.app = app
@@ -38,7 +39,7 @@ class Gate:
         self._most_bytes = MOST_BYTES if rules.code else MOST_BYTES_WITHOUT_CODE
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request that may not pass, else pass it on with who it is."""
+        """Answer a request that may not pass, else pass it on with its visitor."""
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
@@ -54,18 +55,18 @@ class Gate:
             await self.app({**scope, "headers": self._told(asked, scope["headers"])}, heard, answer)
 
     def _is_new(self, asked: Asked) -> bool:
-        """Whether it is a guest who has no name yet."""
+        """Return True if the visitor is a guest without a name."""
         return asked.method == "GET" and not asked.name and self.rules.visitor(asked) is Visitor.GUEST
 
     def _told(self, asked: Asked, headers: Headers) -> list[tuple[bytes, bytes]]:
-        """The headers with who visits; what a visitor says of it is dropped."""
+        """Return the headers with the visitor; a visitor's own header of that name is dropped."""
         mark = VISITOR.encode()
         kept = [(name, value) for name, value in headers if name.lower() != mark]
         return [*kept, (mark, self.rules.mark(asked).encode())]
 
     def _exchange(self, asked: Asked, scope: Scope) -> Headers:
-        """The way on without the secret in the address, relative since a proxy may have taken a part of the path
-        away.
+        """Return the redirect to the address without the secret; relative, since a proxy may have removed a part of the
+        path.
         """
         rest = urlencode([pair for pair in _query(scope) if pair[0] != TOKEN])
         secure = "; Secure" if asked.scheme == "https" else ""
@@ -79,7 +80,7 @@ class Gate:
 
 
 def read(scope: Scope) -> Asked:
-    """What a request says of itself, and what the kernel says of its sender."""
+    """Return the request's own data (host, origin, cookies), and the user id of its sender as the kernel reports it."""
     headers = [(name.lower(), value) for name, value in scope["headers"]]
     client, server = scope.get("client"), scope.get("server")
     passed_on = _values(headers, b"x-forwarded-proto")
@@ -100,9 +101,9 @@ def read(scope: Scope) -> Asked:
 
 
 def _naming(scope: Scope, asked: Asked, send: Send) -> Send:
-    """Give a name along with a page; files are left alone, since proxies share them.
+    """Set a name cookie along with a page; not with files, since proxies share them.
 
-    Lax, since a browser that follows a link from elsewhere must not be given a second name.
+    The cookie is Lax, since a browser that follows a link from elsewhere must not get a second name.
     """
     secure = "; Secure" if asked.scheme == "https" else ""
     cookie = (
@@ -118,12 +119,12 @@ def _naming(scope: Scope, asked: Asked, send: Send) -> Send:
 
 
 def is_page(headers: Headers) -> bool:
-    """Whether a response is a page, and no file."""
+    """Return True if a response is an HTML page rather than a file."""
     return any(name.lower() == b"content-type" and value.startswith(b"text/html") for name, value in headers)
 
 
 def _name(cookie: str) -> str:
-    """A cookie that is none of ours names nobody."""
+    """Return the guest's name in a cookie; empty if the cookie is not ours."""
     return cookie if NAME.fullmatch(cookie) else ""
 
 
@@ -140,7 +141,9 @@ def _query(scope: Scope) -> list[tuple[str, str]]:
 
 
 def _cookie_name(scope: Scope) -> str:
-    """Cookies do not know ports: dashboards beside each other have one each."""
+    """Return the cookie's name, which contains the port: cookies ignore ports, so each dashboard of a host needs its
+    own.
+    """
     return f"compileboard-{(scope.get('server') or ('', 0))[1]}"
 
 
@@ -149,7 +152,7 @@ def _cookie(headers: tuple[str, ...], name: str) -> str:
 
 
 async def _refuse(refused: Refusal, scope: Scope, send: Send) -> None:
-    """A handshake that is closed before it is accepted is answered with 403."""
+    """Refuse a request; a handshake that is closed before it is accepted is answered with 403."""
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": POLICY_VIOLATION, "reason": ""})
     else:

@@ -1,7 +1,7 @@
-"""Whose process is at the other end of a connection: the kernel knows, if it is on this machine.
+"""The owner of the process at the other end of a connection, which the kernel knows if it is on this machine.
 
-Asked is the socket diagnosis of Linux (`sock_diag(7)`), which finds one connection at once, and where that is closed
-`/proc/net/tcp` and `tcp6` (`proc_pid_net(5)`), which list all of them.
+Linux's socket diagnosis (`sock_diag(7)`) finds one connection at once. If that is closed, `/proc/net/tcp` and `tcp6`
+(`proc_pid_net(5)`), which list all connections, are read.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 
 @dataclass(frozen=True, slots=True)
 class Socket:
-    """The other end of a connection: its state, the user whose process made it, and its inode, 0 once that let go of
+    """The other end of a connection: its state, the user id of its process, and its inode, 0 once the process closed
     it.
     """
 
@@ -43,15 +43,15 @@ class Socket:
 
     @property
     def held(self) -> bool:
-        """Whether a process holds it; of a socket that none holds the kernel says that it is root's."""
+        """True if a process holds the socket; the kernel reports root as the owner of a socket without a process."""
         return self.state == ESTABLISHED and self.inode != 0
 
 
 def uid_of(client: Address, server: Address) -> int | None:
-    """The user whose process is at the client's end; None where the kernel cannot say.
+    """Return the user id of the client's process; None if the kernel cannot tell.
 
-    A socket that is closed while the kernel is reading it would be read as root's. Closed sockets do not open again, so
-    one that is still held when it is asked a second time was held at the first.
+    A socket that is closed while the kernel reads it would be reported as root's. Closed sockets do not open again, so
+    a socket that is still open at a second query was open at the first.
     """
     first, second = _asked(client, server), _asked(client, server)
     if first is None or first != second or not first.held or first.uid == OVERFLOW_UID:
@@ -71,13 +71,13 @@ def _asked(client: Address, server: Address) -> Socket | None:
 
 
 def _plain(host: str) -> Ip:
-    """The address; an IPv4 address that an IPv6 socket sees is that IPv4 address."""
+    """Return the address; an IPv4 address that an IPv6 socket reports becomes plain IPv4."""
     address = ip_address(host.partition("%")[0])
     return getattr(address, "ipv4_mapped", None) or address
 
 
 def _by_diagnosis(client: tuple[Ip, int], server: tuple[Ip, int]) -> Socket | None:
-    """Ask for one connection; None if there is none on this machine, OSError where one cannot ask."""
+    """Query the socket diagnosis for one connection; None if it is not on this machine, OSError if the query fails."""
     if not hasattr(socket, "AF_NETLINK"):
         raise OSError("no netlink here")
     family = socket.AF_INET if client[0].version == 4 else socket.AF_INET6
@@ -94,7 +94,7 @@ def _by_diagnosis(client: tuple[Ip, int], server: tuple[Ip, int]) -> Socket | No
 
 
 def _read_diagnosis(answer: bytes) -> Socket | None:
-    """The kernel's answer; an error other than that there is no such connection is OSError."""
+    """Return the socket in the kernel's answer; None for "no such connection", OSError for other errors."""
     (kind,) = struct.unpack_from("=H", answer, 4)
     if kind == SOCK_DIAG_BY_FAMILY:
         return Socket(answer[STATE_AT], *struct.unpack_from("=II", answer, UID_AT))
@@ -105,7 +105,7 @@ def _read_diagnosis(answer: bytes) -> Socket | None:
 
 
 def _by_table(client: tuple[Ip, int], server: tuple[Ip, int], tables: tuple[str, ...] = TABLES) -> Socket | None:
-    """Look for one connection in the tables of all."""
+    """Search the tables of all connections for one."""
     wanted = _spellings(client, server)
     return next((found for *ends, found in _rows(tables) if tuple(ends) in wanted), None)
 
@@ -123,7 +123,7 @@ def _rows(tables: tuple[str, ...]) -> Iterator[tuple[str, str, Socket]]:
 
 
 def _spellings(client: tuple[Ip, int], server: tuple[Ip, int]) -> set[tuple[str, str]]:
-    """Both ends as the tables write them; IPv4 also as an IPv6 socket sees it."""
+    """Yield both ends as the tables write them; IPv4 also in the form of an IPv6 socket."""
     ends = {(_hex(*client), _hex(*server))}
     if client[0].version == server[0].version == 4:
         ends.add((_hex(_mapped(client[0]), client[1]), _hex(_mapped(server[0]), server[1])))
@@ -135,7 +135,7 @@ def _mapped(address: Ip) -> Ip:
 
 
 def _hex(address: Ip, port: int) -> str:
-    """As the kernel prints it: words of 32 bits in the machine's byte order."""
+    """Format an address like the kernel: words of 32 bits in the machine's byte order."""
     packed = address.packed
     words = (int.from_bytes(packed[at : at + 4], sys.byteorder) for at in range(0, len(packed), 4))
     return "".join(f"{word:08X}" for word in words) + f":{port:04X}"

@@ -1,4 +1,4 @@
-"""What this server allows, as its owner has set it up, and what follows for one request."""
+"""The rules of this server as its owner has set them up, and their result for one request."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ STRANGER = (
 
 
 def code_allowed() -> bool:
-    """Whether this server runs code that a visitor brings: on loopback, or when its owner says so."""
+    """Return True if this server runs a visitor's code: on loopback, or if its owner allows it."""
     said = os.environ.get("COMPILEBOARD_ALLOW_CODE")
     if said is not None:
         return said == "1"
@@ -48,14 +48,12 @@ def code_allowed() -> bool:
 
 
 def known_as(name: str) -> str:
-    """A guest's name in the store, from which the cookie cannot be told; a guest without a cookie shares one with the
-    others.
-    """
+    """Return a guest's name in the store, which does not reveal the cookie; guests without a cookie share one name."""
     return hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:16] if name else NAMELESS
 
 
 class Visitor(Enum):
-    """Who asks: the owner of the server, a visitor who may start runs, or one who may look."""
+    """A kind of visitor: the owner of the server, a guest who may start runs, or an onlooker who may only look."""
 
     OWNER = "owner"
     GUEST = "guest"
@@ -64,11 +62,11 @@ class Visitor(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request: what it says of itself, and what the kernel says of its sender.
+    """A request: its own data, and the kernel's data about its sender.
 
-    `method` is WEBSOCKET for a handshake; `scheme` that of the page which asks, http or https; `uid` None where the
-    kernel cannot say; `here` is the address that was connected to, `forwarded` whether a proxy passed the request on;
-    `name` is what a guest's browser was given to be known again by.
+    `method` is WEBSOCKET for a handshake; `scheme` is http or https, that of the requesting page; `uid` is None if the
+    kernel cannot tell it; `here` is the address that was connected to; `forwarded` is True if a proxy passed the
+    request on; `name` identifies a guest's browser.
     """
 
     method: str
@@ -86,7 +84,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request is not answered: the status of HTTP, and a sentence for whoever reads it."""
+    """The reason why a request is refused: the HTTP status, and a sentence for the reader."""
 
     status: int
     words: str
@@ -94,9 +92,12 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How a server is set up: the hosts that it answers, whether it runs visitors' code, and whether it is there for
-    its own machine alone; the user that it runs as, the path that it is below, and a secret that makes anybody its
-    owner."""
+    """The setup of a server.
+
+    `hosts` are the hosts that it answers, `code` is True if it runs visitors' code, and `private` is True if it serves
+    its own machine only. `owner` is the user that it runs as, `base` the path below which it serves, and `secret` makes
+    anybody its owner.
+    """
 
     hosts: tuple[str, ...]
     code: bool
@@ -106,7 +107,7 @@ class Rules:
     secret: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
 
     def refusal(self, asked: Asked) -> Refusal | None:
-        """Why a request is not even looked at; None if it comes from where it may."""
+        """Return the reason for refusing a request; None if it may pass."""
         names = [name_of(host) for host in asked.hosts]
         if len(names) != 1 or names[0] is None or not is_ours(names[0], self.hosts):
             return Refusal(400, HOST_UNKNOWN)
@@ -123,23 +124,28 @@ class Rules:
         return None
 
     def visitor(self, asked: Asked) -> Visitor:
-        """Who asks: the owner by the kernel's word or by the secret; anybody is a guest of a public server."""
+        """Return the kind of visitor: the owner by the kernel's report or the secret; on a public server, anybody is a
+        guest.
+        """
         if self._is_owners_process(asked) or self._knows_secret(asked):
             return Visitor.OWNER
         return Visitor.ONLOOKER if self.private else Visitor.GUEST
 
     def mark(self, asked: Asked) -> str:
-        """Who asks in one word for the pages: the kind of visitor, and which of the guests."""
+        """Return the visitor as text for the pages: the kind, and for a guest the name."""
         kind = self.visitor(asked)
         return f"{kind.value} {known_as(asked.name)}" if kind is Visitor.GUEST else kind.value
 
     def cookie_for(self, uid: int | None) -> str:
-        """What a browser shows instead of the secret. Cookies go to every port of a host, other users' servers among
-        them; one that was given to a user of this machine is good for that user alone."""
+        """Return the cookie that a browser sends instead of the secret.
+
+        A browser sends cookies to every port of a host, also to other users' servers, so a cookie made for a user of
+        this machine is valid for that user only.
+        """
         return hmac.new(self.secret.encode(), f"uid {uid}".encode(), hashlib.sha256).hexdigest()
 
     def is_secret(self, token: str) -> bool:
-        """Whether it is the secret, in a time that does not tell how much of it is right."""
+        """Return True if the token is the secret; the comparison takes constant time."""
         return secrets.compare_digest(token.encode("utf-8", "replace"), self.secret.encode())
 
     def _knows_secret(self, asked: Asked) -> bool:
@@ -147,8 +153,9 @@ class Rules:
         return self.is_secret(asked.token) or secrets.compare_digest(shown, wanted)
 
     def _is_owners_process(self, asked: Asked) -> bool:
-        """A proxy may be the owner's process, too: what it passes on, or is asked under another name, does not
-        count.
+        """Return True if the kernel reports the owner's process.
+
+        A proxy may be the owner's process too, so forwarded requests and requests for other host names do not count.
         """
         name = name_of(asked.hosts[0])
         direct = not asked.forwarded and (name in LOOPBACK or name == asked.here)
@@ -156,7 +163,7 @@ class Rules:
 
 
 def rules() -> Rules:
-    """The rules of this server, from Streamlit's options and the environment."""
+    """Return the rules of this server, from Streamlit's options and the environment."""
     hosts = tuple(st.get_option("server.allowedHosts") or ("*",))
     private = is_private(st.get_option("server.address"), hosts)
     base = (st.get_option("server.baseUrlPath") or "").strip("/")

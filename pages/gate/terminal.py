@@ -1,7 +1,7 @@
-"""What reaches the owner's terminal of what the server logs: each problem once, and no control characters.
+"""The filter of the server's log for the owner's terminal: each problem once, and no control characters.
 
-A visitor can make a page of their own session fail as often as they like, with text of theirs in the message; how long
-the log grows, and what a terminal does with it, is not theirs to choose.
+A visitor can make a page of their own session fail as often as they like, with their text in the message. They must
+control neither the length of the log nor what a terminal does with it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,7 @@ Place = tuple[str, int, str, str, int]
 
 
 class Once(logging.Filter):
-    """Passes a warning or an error the first time that it comes from a place in the code, and all else; as text that is
-    safe to print.
-    """
+    """Filter that passes a warning or an error once per place in the code, and all other records; as printable text."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -28,7 +26,7 @@ class Once(logging.Filter):
         self._lock = threading.Lock()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether the record is printed."""
+        """Return True if the record is to be printed; replaces its text by a printable one."""
         if record.levelno >= logging.WARNING and not self._is_new(place_of(record)):
             return False
         record.msg, record.args = printable(record.getMessage()), ()
@@ -45,7 +43,7 @@ class Once(logging.Filter):
 
 
 def place_of(record: logging.LogRecord) -> Place:
-    """Where a record was logged, and where the exception in it was raised: nothing that a visitor can make up."""
+    """Return the place of the log call and of the exception's origin, which a visitor cannot invent."""
     error = record.exc_info[1] if record.exc_info else None
     if error is None:
         return record.pathname, record.lineno, "", "", 0
@@ -61,18 +59,18 @@ def _last(found: TracebackType | None) -> TracebackType | None:
 
 
 def traceback_text(error: BaseException) -> str:
-    """The traceback, with the message of the exception as one line."""
+    """Return the traceback, with the exception's message as one line."""
     frames = "".join(traceback.format_tb(error.__traceback__))
     return f"Traceback (most recent call last):\n{frames}{type(error).__name__}: {printable(str(error))}"
 
 
 def printable(text: str) -> str:
-    """A text as one line, with escapes for what a terminal would not print as a letter, cut where it is long."""
+    """Return a text as one line, with escapes for unprintable characters, cut if it is long."""
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text[:MAX_CHARS])
 
 
 def print_once() -> None:
-    """Filter what the server's libraries log; asked once it runs, when their loggers are there."""
+    """Filter the log of the server's libraries; call it once the server runs, when their loggers exist."""
     only_once = Once()
     # Those of the libraries themselves are made when they first have something to say.
     for name in {*SERVERS, *logging.root.manager.loggerDict}:

@@ -1,4 +1,4 @@
-"""Who visits, as a page is told by the gate."""
+"""The current visitor, as the gate reports it to a page."""
 
 from __future__ import annotations
 
@@ -29,29 +29,31 @@ class Who:
     name: str = ""
 
     def require_change(self) -> None:
-        """Raise AccessError for one who may only look."""
+        """Raise AccessError for a visitor who may only look."""
         if self.kind is Visitor.ONLOOKER:
             raise AccessError(NOT_YOURS)
 
     def require_own(self, run: Run | Sweep) -> None:
-        """Raise AccessError for one who may not cancel and delete this run, or this sweep."""
+        """Raise AccessError for a visitor who may not cancel and delete this run, or this sweep."""
         self.require_change()
         if not self.owns(maker_of(run)):
             raise AccessError(ANOTHERS)
 
     def owns(self, by: str) -> bool:
-        """Whether a run that was made by this visitor, nothing for the server's owner, is theirs to change."""
+        """Return True if this visitor may change a run made by the visitor `by`; an empty `by` is the
+        server's owner.
+        """
         if self.kind is Visitor.GUEST:
             return by == self.name != NAMELESS
         return self.kind is Visitor.OWNER
 
     def sees(self, by: str) -> bool:
-        """Whether such a run is listed: a guest is shown their own, and what the server's owner has put there."""
+        """Return True if a run made by `by` is listed: a guest sees their own runs and those of the server's owner."""
         return self.kind is not Visitor.GUEST or by in ("", self.name)
 
 
 def told(marks: Sequence[str]) -> Who:
-    """Who visits by the gate's headers; an onlooker where it has not spoken, or more than one has."""
+    """Return the visitor in the gate's headers; an onlooker if there is no such header or more than one."""
     if len(marks) != 1:
         return Who(Visitor.ONLOOKER)
     kind, _, name = marks[0].partition(" ")
@@ -59,13 +61,16 @@ def told(marks: Sequence[str]) -> Who:
 
 
 def who() -> Who:
-    """Who visits this session; the owner where there is no server at all, and an onlooker where there is one that does
-    not say: one without a gate, or with a visitor who has hung up."""
+    """Return the visitor of this session.
+
+    The owner if there is no server. An onlooker if the server names no visitor: it has no gate, or the visitor has
+    disconnected.
+    """
     return told(_said()) if _is_served() else Who(Visitor.OWNER)
 
 
 def require_gate() -> None:
-    """End a page that a server shows without a gate before it, or to nobody."""
+    """Stop a page that a server shows without a gate before it, or to no visitor."""
     if _is_served() and not _said():
         st.error(NO_GATE, icon=":material/lock:")
         st.stop()
@@ -76,17 +81,17 @@ def _said() -> list[str]:
 
 
 def _is_served() -> bool:
-    """Whether a server runs the page; what stands in for one where a test runs a page by itself is no `Runtime`."""
+    """Return True if a server runs the page; a test's replacement for one is no `Runtime`."""
     return runtime.exists() and type(runtime.get_instance()) is runtime.Runtime
 
 
 def may_bring_code() -> bool:
-    """Whether this visitor may have code of their own run."""
+    """Return True if this visitor may run custom code."""
     return code_allowed() and who().kind is Visitor.OWNER
 
 
 def maker_of(run: Run | Sweep) -> str:
-    """Return the visitor who made a run or a sweep; a run that cannot be read is nobody's but the owner's."""
+    """Return the visitor who made a run or a sweep; an unreadable run belongs to the server's owner."""
     if isinstance(run, Sweep):
         return run.by
     try:

@@ -1,4 +1,4 @@
-"""Fusion: the scheduler's nodes before it beside the kernels after it, step by step."""
+"""Fusion page: the scheduler's nodes before fusion beside the kernels after it, step by step."""
 
 import streamlit as st
 

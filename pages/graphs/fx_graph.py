@@ -1,12 +1,11 @@
-"""FX graph: one graph of one compilation at one stage, in its drawer a node and the code that it comes from."""
+"""FX graph page: one graph of one compilation at one stage; its drawer shows a node and its source code."""
 
 import streamlit as st
 
 from core.base import words as fmt
 from pages.look.glossary import GLOSSARY
-from pages.look.sizes import TALL
 from pages.parts.drawer import drawer, open_button, stage, title_row
-from pages.parts.graphs.fx_graph import NODE, draw, fill_drawer, tabs
+from pages.parts.graphs.fx_graph import NODE, draw, fill_drawer, tabs, unparsed
 from pages.parts.graphs.stages import first_graph, stage_row, stage_words
 from pages.session import url
 from pages.session.downloads import downloads, json_twin, text_twin
@@ -33,14 +32,14 @@ with title_row() as title:
         text_twin(graph.id, view.text(graph.payload), key="fx")
         json_twin(graph.id, lambda: view.nodes(graph), key="fx")
 
+ops = fmt.count(graph.calls, "op") if graph.ops else "Not parsed"
 title.title(
-    f"{fmt.count(graph.calls, 'op')}: {stage_words(graph)}.",
+    f"{ops}: {stage_words(graph)}.",
     anchor=False,
     help=f"{GLOSSARY['graph']} With inputs and outputs this one has {fmt.count(sum(graph.ops.values()), 'node')}.",
 )
 if not graph.ops:
-    st.warning("The text of this graph is not Python, so it cannot be drawn; this is it as torch logged it.")
-    st.code(view.text(graph.payload), language="python", height=TALL)
+    unparsed(view, graph)
     st.stop()
 place = stage()
 with place.container(key="drawing"):

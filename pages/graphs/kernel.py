@@ -1,4 +1,4 @@
-"""Kernel: one kernel, from its source down to machine code, on this machine or for a target that is not there."""
+"""Kernel page: one kernel from its source down to machine code, on this machine or for a cross-compilation target."""
 
 import streamlit as st
 

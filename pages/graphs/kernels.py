@@ -1,4 +1,4 @@
-"""Kernels: the ledger. Each kernel call with its traffic, arithmetic and time, held against what the device allows."""
+"""Kernels page: each kernel call with its traffic, arithmetic and time, compared with the device's limits."""
 
 import streamlit as st
 

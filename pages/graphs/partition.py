@@ -1,4 +1,4 @@
-"""Forward and backward: how the joint graph was cut in two, and what the forward keeps in memory for the backward."""
+"""Forward and backward page: the partition of the joint graph, and the activations that the forward keeps."""
 
 import streamlit as st
 

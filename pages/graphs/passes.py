@@ -1,4 +1,4 @@
-"""Passes: how Inductor's passes changed a graph, one step after the other, each node at one place for all of them."""
+"""Passes page: the steps of Inductor's passes over a graph, with each node at the same place in all of them."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Targets: two runs of one model side by side, and what differs in fusion, tiling, configs and registers."""
+"""Targets page: two runs of a model side by side, and the differences in fusion, tiling, configs and registers."""
 
 import streamlit as st
 

@@ -25,12 +25,12 @@ PLOTLY_CONFIG: dict[str, Any] = {"displayModeBar": False, "displaylogo": False, 
 
 
 def plotly_layout(theme: Theme) -> dict[str, Any]:
-    """Give the look of a chart, for figure.update_layout(**plotly_layout(theme)); what the figure itself says wins."""
+    """Return the look of a chart, for figure.update_layout(**plotly_layout(theme)); the figure's own settings win."""
     return {"template": _template(theme)}
 
 
 def text_on(colour: str) -> str:
-    """Black or white, whichever stands out more from a colour: at least 4.5:1."""
+    """Return black or white, whichever has more contrast with a colour: at least 4.5:1."""
     red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
     linear = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in (red, green, blue))
     luminance = sum(part * weight for part, weight in zip(linear, (0.2126, 0.7152, 0.0722), strict=True))
@@ -38,15 +38,15 @@ def text_on(colour: str) -> str:
 
 
 def blended(colour: str, paper: str, part: float) -> str:
-    """A colour on a paper that shows through."""
+    """Return a transparent colour blended with its paper."""
     pairs = ((int(colour[at : at + 2], 16), int(paper[at : at + 2], 16)) for at in (1, 3, 5))
     return f"#{bytes(round(part * ink + (1 - part) * under) for ink, under in pairs).hex().upper()}"
 
 
 def decades(low: float, high: float, words: Callable[[float], str]) -> dict[str, Any]:
-    """Ticks of a logarithmic axis from one number to another, in words: for figure.update_xaxes(**decades(…)).
+    """Return labelled ticks of a logarithmic axis between two numbers, for figure.update_xaxes(**decades(…)).
 
-    They are the powers of ten around both, and finer where fewer than three lie between them.
+    They are the powers of ten around both, and finer ones if fewer than three lie between them.
     """
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     between = sum(low <= 10.0**power <= high for power in powers)
@@ -55,7 +55,9 @@ def decades(low: float, high: float, words: Callable[[float], str]) -> dict[str,
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """At least three ticks of a logarithmic axis between two numbers, at the coarsest steps that give so many."""
+    """Return at least three ticks of a logarithmic axis between two numbers, at the coarsest steps that
+    yield so many.
+    """
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     found: list[float] = []
     for steps in STEPS:
@@ -70,12 +72,14 @@ def log_ticks(low: float, high: float) -> list[float]:
 
 
 def in_unit(most_s: float) -> tuple[float, str]:
-    """What seconds are multiplied with on an axis that goes so far, and the unit that they are in then."""
+    """Return the factor and the unit of an axis of seconds whose largest value is `most_s`."""
     return next(((factor, unit) for factor, unit in UNITS if most_s * factor >= 1), UNITS[-1])
 
 
 def median_bars(rows: Sequence[tuple[str, float, tuple[float, float], int]], on: Theme, height: int) -> go.Figure:
-    """Median seconds per call, a bar a row, with quartiles as error bars; each row has the number of its colour."""
+    """Return a chart of median seconds per call, one bar per row, quartiles as error bars; each row has a colour
+    number.
+    """
     factor, unit = in_unit(max(median_s for _, median_s, _, _ in rows))
     figure = go.Figure()
     for name, median_s, (low_s, high_s), colour in rows:
@@ -104,7 +108,7 @@ def median_bars(rows: Sequence[tuple[str, float, tuple[float, float], int]], on:
 
 @cache
 def _template(theme: Theme) -> go.layout.Template:
-    """Made once: Plotly takes thirty times as long to check it in each figure anew."""
+    """Return the template, cached: Plotly takes thirty times as long to validate it anew in each figure."""
     bars = {"error_x": _error_bar(theme), "error_y": _error_bar(theme), "marker": {"line": {"width": 0}}}
     lines = {"error_x": _error_bar(theme), "error_y": _error_bar(theme), "line": {"width": 1.75}, "marker": {"size": 6}}
     return go.layout.Template(layout=_layout(theme), data={"bar": [bars], "scatter": [lines]})

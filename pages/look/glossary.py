@@ -1,4 +1,4 @@
-"""Torch's words, each in a sentence, for the help that opens beside a title."""
+"""Glossary of torch's terms, one sentence each, for the help that opens beside a title."""
 
 from core.analysis import COMPILE_TIME
 

@@ -12,7 +12,7 @@ TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 
 @cache
 def image(name: str) -> str | None:
-    """A file of `pages/static` as a data URL, None if there is no such picture."""
+    """Return a file of `pages/static` as a data URL; None if there is no such picture."""
     path = STATIC / name
     if not path.exists():
         return None

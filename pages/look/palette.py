@@ -14,14 +14,14 @@ ACCENT = {"light": "#4A56C9", "dark": "#8C96F2"}
 
 
 class Colour(NamedTuple):
-    """A colour on either paper, with what it stands for."""
+    """A colour on either paper, with its meaning."""
 
     light: str
     dark: str
     label: str
 
     def on(self, theme: Theme) -> str:
-        """Give the shade that is legible on this theme's paper."""
+        """The shade that is legible on this theme's paper."""
         return self.light if theme == "light" else self.dark
 
 
@@ -83,18 +83,16 @@ KERNEL_COLOURS = (
 
 
 def kernel_colour(index: int) -> str:
-    """Give the colour that stays with the index-th kernel of a run over all pages, on either theme."""
+    """Return the colour of a run's index-th kernel, the same on all pages, for either theme."""
     return KERNEL_COLOURS[index % len(KERNEL_COLOURS)]
 
 
 def segment_colour(name: str) -> str:
-    """Give the colour that stays with a segment of the accelerator's, by the number in its name; none for what is no
-    segment.
-    """
+    """Return the colour of an accelerator's segment by the number in its name; empty if it is no segment."""
     lead, _, number = name.rpartition("_")
     return kernel_colour(int(number)) if lead == "segment" and number.isdecimal() and len(number) < 6 else ""
 
 
 def phase_colour(phase: str, theme: Theme) -> str:
-    """Give the colour of a phase of compilation; an unknown phase counts as other."""
+    """Return the colour of a compilation phase; an unknown phase counts as other."""
     return PHASES.get(phase, PHASES["other"]).on(theme)

@@ -1,4 +1,4 @@
-"""How high what scrolls is, in pixels: one part of a page among several, or what the page is for."""
+"""Heights of scrolling parts in pixels: for a part among several, and for the main part of a page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MENU_PX = 208
 
 
 def code_height(text: str, most: int = SHORT) -> int | Literal["content"]:
-    """Of a text that Streamlit shows as code: its own, and no more than that."""
+    """Return the height of a code block: that of its text, but at most `most` pixels."""
     lines = text.count("\n") + 1
     return "content" if CODE_FRAME_PX + CODE_LINE_PX * lines <= most else most
 

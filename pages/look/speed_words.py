@@ -1,4 +1,4 @@
-"""Eager against compiled in sentences."""
+"""Sentences about eager compared with compiled."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ LEAST_STOLEN = 0.001
 
 
 def ratio_words(interval: Interval | None) -> str:
-    """The ratio with its bounds, or that there are too few samples for one, or too wide a scatter."""
+    """Return the ratio with its bounds, or that the samples are too few or scatter too much."""
     if interval is not None and interval.wide:
         return NOT_MEASURABLE
     return FEW if interval is None else fmt.ratio(interval.middle, (interval.low, interval.high))
 
 
 def seen_words(found: Speed) -> str:
-    """The ratio, where a difference is seen; else the bounds alone, between which it lies, or that it is not known."""
+    """Return the ratio if a difference is seen; else its bounds alone, or that it is unknown."""
     if found.wide:
         return NOT_MEASURABLE
     if found.clear or found.interval is None:
@@ -26,7 +26,7 @@ def seen_words(found: Speed) -> str:
 
 
 def speed_title(found: Speed, pays: tuple[int, int] | None) -> str:
-    """What the interval allows to say, and whether the machine was busy."""
+    """Return the claim that the interval allows, and a note if the machine was busy."""
     disturbed = "" if found.wide else found.disturbed
     return "; ".join(filter(None, [_claim(found, pays), found.beside, disturbed])) + "."
 
@@ -45,7 +45,7 @@ def _claim(found: Speed, pays: tuple[int, int] | None) -> str:
 
 
 def sampling_words(found: Speed, timing: Timing) -> str:
-    """How the samples were taken, and what ended that."""
+    """Describe the sampling and the reason for its end."""
     threads = f" on {fmt.count(timing.threads, 'thread')}" if timing.threads else ""
     parts = [
         f"{fmt.count(found.samples, 'pair')} of samples, {fmt.count(found.calls_per_sample, 'call')} each{threads}, "
@@ -58,7 +58,7 @@ def sampling_words(found: Speed, timing: Timing) -> str:
 
 
 def clock_words(timing: Timing) -> str:
-    """What timed the samples, where it was not the wall clock; and what the wall clock says of calls back to back."""
+    """Describe the clock if it was not the wall clock, and the wall-clock speedup of calls back to back; else empty."""
     wall = wall_speed(timing)
     if wall is None:
         return ""
@@ -72,7 +72,7 @@ def _wall_words(wall: Speed) -> str:
 
 
 def load_words(timing: Timing) -> str:
-    """What else the machine did meanwhile; empty where that was not recorded."""
+    """Describe the machine's other load while timing; empty if it was not recorded."""
     load = timing.load
     if load is None or load.others is None:
         return ""
@@ -83,7 +83,7 @@ def load_words(timing: Timing) -> str:
 
 
 def no_break_even(found: Speed) -> str:
-    """Why the page does not say from which call on compiling pays."""
+    """Return the reason why the page has no break-even."""
     if found.wide:
         return f"Not told: the speedup is {found.unknown}."
     if found.faster and not found.disturbed:
@@ -94,7 +94,7 @@ def no_break_even(found: Speed) -> str:
 
 
 def cost_words(report: Report, cost_s: float) -> str:
-    """What a break-even is made of."""
+    """Describe the parts of the break-even: the cost and the saving per call."""
     calls = len(report.calls)
     cost = fmt.agree(calls, "the first call", f"all {fmt.count(calls, 'call')}, whatever their inputs,")
     return (

@@ -1,4 +1,4 @@
-"""Text that is not ours, made safe for Streamlit's Markdown."""
+"""Text from elsewhere, made safe for Streamlit's Markdown."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ CONTROL = re.compile(
 
 
 def plain(text: str, limit: int = LONGEST_MESSAGE) -> str:
-    """Any text as one line of Markdown that shows exactly that text."""
+    """Return any text as one line of Markdown that shows exactly that text."""
     shown = CONTROL.sub("�", " ".join(text.split()))
     return _still(shown[:limit] + ("…" if len(shown) > limit else ""))
 
 
 def _still(text: str) -> str:
-    """The text with its marks escaped, and a word joiner, which shows nothing, where it would become more than text."""
+    """Escape the text's markup, and insert an invisible word joiner where text would become a link or an icon."""
     return SPECIAL.sub(r"\\\1", LIVELY.sub(WORD_JOINER, text))
 
 
 def code(text: str, limit: int = LONGEST_TEXT) -> str:
-    """Any text as inline code; backticks inside it need a longer fence."""
+    """Return any text as inline code; backticks inside it need a longer fence."""
     shown = CONTROL.sub("�", " ".join(text.split()))[:limit]
     if not shown:
         return ""
@@ -41,7 +41,7 @@ def code(text: str, limit: int = LONGEST_TEXT) -> str:
 
 
 def prose(text: str, limit: int = LONGEST_MESSAGE) -> str:
-    """A sentence of torch's as Markdown: what stands in backticks is code, the rest shows as it is."""
+    """Return a sentence of torch's as Markdown: text in backticks is code, the rest is shown literally."""
     parts = " ".join(text.split())[:limit].split("`")
     if len(parts) % 2 == 0:
         return plain(text, limit)
@@ -55,11 +55,11 @@ def _plain_part(part: str) -> str:
 
 
 def one_line(text: str, limit: int = LONGEST_TEXT) -> str:
-    """Any text as one line without control characters, for widgets that show it as it is."""
+    """Return any text as one line without control characters, for widgets that show it literally."""
     shown = CONTROL.sub("�", " ".join(text.split()))
     return shown[:limit] + ("…" if len(shown) > limit else "")
 
 
 def component_key(text: str) -> str:
-    """A key for a component from any id: Streamlit refuses two underscores in a row, which kernels' names have."""
+    """Return a component key for any id: Streamlit refuses two underscores in a row, which kernel names have."""
     return re.sub("_(?=_)", "_-", text)

@@ -1,6 +1,4 @@
-"""The user's code and the code that it became, with the colours and links of its kernels; and a difference of two
-codes.
-"""
+"""The user's code and the generated code, with kernels' colours and links; and diffs of two codes."""
 
 from __future__ import annotations
 
@@ -19,25 +17,25 @@ from pages.session.view import RunView, View
 
 
 def source_text(view: RunView, path: str = "") -> str:
-    """The text of a file, the user's own if none is named; empty where the log does not hold it."""
+    """Return the text of a file, the user's own by default; empty if the log does not hold it."""
     held = view.report.sources
     found = next((source for source in held if source.path == path), None) if path else next(iter(held), None)
     return str(view.json(found.payload).get("text", "")) if found else ""
 
 
 def recorded_files(view: RunView, nodes: Iterable[FxNode]) -> list[str]:
-    """The files that the log holds and that nodes come from, the one with the most of them first."""
+    """Return the logged files that nodes come from, the file with the most nodes first."""
     counts = Counter(places_of(node)[-1].file for node in nodes if places_of(node))
     return sorted((source.path for source in view.report.sources), key=lambda path: -counts[path])
 
 
 def places_of(node: FxNode) -> tuple[Place, ...]:
-    """The lines that a node comes from, the innermost last."""
+    """Return the lines that a node comes from, the innermost last."""
     return node.stack or ((node.source,) if node.source else ())
 
 
 def node_links(nodes: Iterable[FxNode], path: str) -> dict[int, tuple[str, ...]]:
-    """The nodes that each line of a file made, itself or by what it calls."""
+    """Return for each line of a file the nodes that it made, itself or through its calls."""
     found: dict[int, list[str]] = {}
     for node in nodes:
         for line in {place.line for place in places_of(node) if place.file == path}:
@@ -46,7 +44,7 @@ def node_links(nodes: Iterable[FxNode], path: str) -> dict[int, tuple[str, ...]]
 
 
 def line_prefix(view: RunView, path: str) -> str:
-    """What the ids of a file's lines begin with: `l` for the user's own, `l3` for the third of the others."""
+    """Return the prefix of the ids of a file's lines: `l` for the user's own file, `l3` for `sources[3]`."""
     paths = [source.path for source in view.report.sources]
     return f"l{paths.index(path) or ''}" if path in paths else "l"
 
@@ -60,8 +58,10 @@ def user_code(
     breaks: Iterable[GraphBreak] = (),
     error: RunError | None = None,
 ) -> CodePicture | None:
-    """A file, the user's own if none is named, with links into the graph, colours of kernels, graph breaks and the
-    error; None if the log does not hold it.
+    """Return a file, the user's own by default, with links into the graph, kernels' colours, graph breaks and the
+    error.
+
+    None if the log does not hold the file.
     """
     path = path or source_path(view.report)
     text = source_text(view, path)
@@ -82,7 +82,7 @@ def user_code(
 
 
 def _break_notes(breaks: Iterable[GraphBreak], path: str) -> dict[int, str]:
-    """What stopped Dynamo at each line of a file; the same words once, with how often."""
+    """Return the reasons of graph breaks by line of a file; equal texts once, with their count."""
     said: dict[int, Counter[str]] = {}
     for found in breaks:
         line = line_in(found, path)
@@ -96,18 +96,18 @@ def _break_notes(breaks: Iterable[GraphBreak], path: str) -> dict[int, str]:
 
 
 def line_in(found: GraphBreak, path: str) -> int | None:
-    """The innermost line of a graph break's stack that is in a file."""
+    """Return the innermost line of a graph break's stack that is in a file; None if there is none."""
     return next((frame.line for frame in reversed(found.stack) if frame.file == path), None)
 
 
 def kernel_colours(report: Report) -> dict[str, str]:
-    """The colour of every kernel of a run; it stays with the kernel over all pages."""
+    """Return the colours of all kernels of a run, the same on all pages."""
     ids = [kernel.id for compilation in report.compilations for kernel in compilation.kernels]
     return {kernel_id: kernel_colour(index) for index, kernel_id in enumerate(ids)}
 
 
 def output_code(view: View, kernel: Kernel, user_lines: Mapping[str, int]) -> CodePicture:
-    """The whole output code that holds a kernel: first lines and calls of all its kernels link to their FX nodes.
+    """Return the whole output code that contains a kernel; kernels' first lines and calls link to their FX nodes.
 
     `user_lines` are the user's lines by FX node, which are linked too.
     """
@@ -128,7 +128,7 @@ def output_code(view: View, kernel: Kernel, user_lines: Mapping[str, int]) -> Co
 
 
 def diff_view(title: str, diff: str, key: str, left_out: int = 0, height: int = TALL) -> None:
-    """A unified diff."""
+    """Draw a unified diff."""
     code_view(CodePicture(title, "diff", code_lines(diff, prefix="d")), key=key, height=height, channel="diff")
     if left_out:
         st.caption(f"{fmt.count(left_out, 'more line')} not shown.")

@@ -1,4 +1,4 @@
-"""A drawing that has the page, and the drawer at its right: a click on the drawing opens it."""
+"""A drawing that fills the page, and the drawer at its right: a click on the drawing opens it."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ TAB = "drawer-tab"
 
 @contextmanager
 def title_row() -> Iterator[DeltaGenerator]:
-    """One row for the page's sentence and what is chosen of it; the sentence goes into what this gives."""
+    """Open a row for the page's sentence and its selection; yield the container of the sentence."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="title-row"):
         yield st.container(gap=None, key="title")
 
 
 def stage() -> DeltaGenerator:
-    """Where a drawing stands, with its drawer beside it."""
+    """Return the container of a drawing, with its drawer beside it."""
     return st.container(horizontal=True, gap=None, key="stage")
 
 
 def open_button(tab: str, label: str, icon: str) -> None:
-    """A button that opens the drawer at a tab, or closes it there."""
+    """Draw a button that opens the drawer at a tab, or closes it there."""
     opened = url.asked(url.DRAWER) == tab
     st.button(label, icon=icon, key=f"open-{tab}", on_click=_turn, args=(None if opened else tab,), width="content")
 
 
 @contextmanager
 def drawer(beside: DeltaGenerator, tabs: Sequence[str], selected: str | None) -> Iterator[str | None]:
-    """The drawer of a stage, where one is open: gives the tab whose content to draw, None where it is closed.
+    """Open the drawer of a stage: yield the tab to draw, None if the drawer is closed.
 
-    A selection opens it at its first tab, Escape and its button close it, and so it stays until another is made.
+    A selection opens it at its first tab. Escape and its button close it, and it stays closed until another selection.
     """
     tab = _open_tab(tabs, selected)
     if tab is None:

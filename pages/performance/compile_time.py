@@ -1,4 +1,4 @@
-"""Compile time: torch's phases as a flame chart, by frame, and what the caches said."""
+"""Compile time page: torch's phases as a flame chart, the time by frame, and the results of the caches."""
 
 import pandas as pd
 import streamlit as st

@@ -1,4 +1,4 @@
-"""Memory: what eager and compiled take at their peaks, and Inductor's plan for the generated code."""
+"""Memory page: peak memory of eager and compiled, and Inductor's plan for the generated code."""
 
 import streamlit as st
 

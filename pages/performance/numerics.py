@@ -1,4 +1,4 @@
-"""Numerics: eager and compiled against float64, of all that the calls left and of every node."""
+"""Numerics page: eager and compiled compared with float64, for all results of the calls and for every node."""
 
 import streamlit as st
 

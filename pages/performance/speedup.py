@@ -1,4 +1,4 @@
-"""Speedup: eager against compiled, first call, steady state, break-even, and whether the results agree."""
+"""Speedup page: eager compared with compiled: first call, steady state, break-even, and agreement of the results."""
 
 import pandas as pd
 import streamlit as st

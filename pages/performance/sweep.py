@@ -1,4 +1,4 @@
-"""Sweep: many runs, one question, and its answer; a preset or axes of one's own."""
+"""Sweep page: many runs, one question, and its answer; a preset or custom axes."""
 
 import streamlit as st
 

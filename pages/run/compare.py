@@ -1,4 +1,4 @@
-"""Compare: any two runs, or logs, held against each other; what if one option were another."""
+"""Compare page: any two runs or logs compared, and what-if runs with one option changed."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""New run: pick a sample, bring your own code, or open a trace log."""
+"""New run page: pick a sample, bring custom code, or open a trace log."""
 
 import streamlit as st
 

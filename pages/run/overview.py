@@ -1,4 +1,4 @@
-"""Overview: what happened, in a sentence; while it happens, the phases as they come."""
+"""Overview page: the result in one sentence; for a live run, the phases as they come."""
 
 import streamlit as st
 

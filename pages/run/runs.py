@@ -1,4 +1,4 @@
-"""Runs: all that is stored, to open, download or delete."""
+"""Runs page: all stored runs, to open, download or delete."""
 
 import streamlit as st
 

@@ -1,1 +1,1 @@
-"""What this visitor looks at: the only readers of the session's state, of query parameters and of caches."""
+"""The visitor's session: the only readers of the session's state, of query parameters and of caches."""

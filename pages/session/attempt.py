@@ -1,4 +1,4 @@
-"""What a visitor sets off may fail; pages do not catch: it goes through here."""
+"""Actions of a visitor that may fail: pages do not catch exceptions, they run the action through here."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ Made = TypeVar("Made")
 
 
 def refused(words: str) -> None:
-    """Why not, on the page."""
+    """Show on the page why an action was refused."""
     st.error(prose(words, LONGEST_TEXT), icon=":material/error:")
 
 
 def passed_over(words: str) -> None:
-    """Nothing, where something else is shown instead."""
+    """Ignore a refusal, where the page shows something else instead."""
 
 
 def toasted(words: str) -> None:
-    """Why not, in a corner: in a callback there is no place on the page."""
+    """Show in a toast why an action was refused; a callback has no place on the page."""
     st.toast(plain(words, LONGEST_TEXT))
 
 
 def attempt(action: Callable[[], Made], say: Callable[[str], object] = refused) -> Made | None:
-    """What an action makes; None where it cannot, and `say` is told why."""
+    """Return the action's result; None if it raises CompileboardError, whose message goes to `say`."""
     try:
         return action()
     except CompileboardError as error:

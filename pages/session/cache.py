@@ -1,4 +1,4 @@
-"""What is made once for all sessions, and how much of it is kept."""
+"""Caches that all sessions share, and their bounds."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ MOST_KEPT = 32
 def cached(
     says: str | bool = False, *, seconds: float | None = None
 ) -> Callable[[Callable[Asked, Answer]], Callable[Asked, Answer]]:
-    """Keep the newest answers of a function, shared by all sessions: they must not be changed.
+    """Cache the newest results of a function for all sessions: they must not be changed.
 
-    An argument whose name begins with `_` does not count as a part of the question. `says` is shown while an answer is
-    made, and after `seconds` it is made anew. Of a run that is `going` nothing is kept: more will be recorded.
+    An argument whose name begins with `_` is no part of the key. `says` is shown while a result is made, and after
+    `seconds` it is made anew. Results of a run that is `going` are not cached, since more will be recorded.
     """
 
     def keep(function: Callable[Asked, Answer]) -> Callable[Asked, Answer]:

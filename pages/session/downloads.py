@@ -1,4 +1,4 @@
-"""Downloads: the log, the report, and the text twin of what a page shows."""
+"""Downloads: the log, the report, and the page's content as text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_DOWNLOADED_BYTES = 256 * 1024**2
 
 
 def log_download(run: Run) -> None:
-    """The TORCH_TRACE log, as tlparse reads it."""
+    """Draw the download of the TORCH_TRACE log, which tlparse reads."""
     log = run.log_path()
     if log is not None:
         st.download_button(
@@ -27,7 +27,7 @@ def log_download(run: Run) -> None:
 
 
 def report_download(run: Run) -> None:
-    """The whole report as JSON."""
+    """Draw the download of the whole report as JSON."""
     if run.log_path() is not None:
         st.download_button(
             "Report",
@@ -40,7 +40,7 @@ def report_download(run: Run) -> None:
 
 
 def package_download(run: Run) -> None:
-    """The package that a run keeps, for those who load it elsewhere."""
+    """Draw the download of a run's package, to load it elsewhere."""
     package = next((path for path in package_files(run) if path.suffix == PACKAGE), None)
     size = package.stat().st_size if package else 0
     if package is None or size > MOST_DOWNLOADED_BYTES:
@@ -57,12 +57,12 @@ def package_download(run: Run) -> None:
 
 
 def downloads() -> DeltaGenerator:
-    """A menu of downloads, for a page that needs its room."""
+    """Draw a menu of downloads, for a page with little room."""
     return st.popover("", icon=":material/download:", help="What this page shows, as a file")
 
 
 def json_twin(name: str, value: Any, *, key: str) -> None:
-    """What the page shows, as JSON; `value` may be a function that gives it once it is asked for."""
+    """Draw a button that downloads the page's content as JSON; `value` may be a function, called on the click."""
     st.download_button(
         "JSON",
         lambda: as_json(value() if callable(value) else value),
@@ -76,7 +76,7 @@ def json_twin(name: str, value: Any, *, key: str) -> None:
 
 
 def csv_twin(name: str, make: Callable[[], str], *, key: str) -> None:
-    """The table that the page shows, for a spreadsheet."""
+    """Draw a button that downloads the page's table as CSV for a spreadsheet."""
     st.download_button(
         "CSV",
         make,
@@ -90,18 +90,18 @@ def csv_twin(name: str, make: Callable[[], str], *, key: str) -> None:
 
 
 def frame_twin(name: str, frame: pd.DataFrame, *, key: str) -> None:
-    """The same of a table as pandas has it, whose texts may come out of a log."""
+    """Draw a button that downloads a pandas table as CSV; its texts may come from a log."""
     csv_twin(name, lambda: frame_as_csv(frame), key=key)
 
 
 def frame_as_csv(frame: pd.DataFrame) -> str:
-    """A table for a spreadsheet, which takes no text of it for a formula."""
+    """Return a table as CSV for a spreadsheet, with texts escaped that it would read as formulas."""
     plain = frame.map(fmt.spreadsheet_cell).rename(columns=fmt.spreadsheet_cell)
     return str(plain.to_csv(index=False))
 
 
 def text_twin(name: str, text: str, *, key: str) -> None:
-    """What the page shows, as text."""
+    """Draw a button that downloads the page's content as text."""
     st.download_button(
         "Text", text, f"{name}.txt", "text/plain", icon=":material/download:", on_click="ignore", key=f"text-{key}"
     )

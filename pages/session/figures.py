@@ -1,4 +1,4 @@
-"""Charts on a page: the paper that the visitor looks at, and each figure drawn once for all sessions."""
+"""Charts on a page: the visitor's theme, and figures cached for all sessions."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pages.session.cache import cached
 
 
 def theme() -> Theme:
-    """The theme that the visitor looks at."""
+    """Return the visitor's theme."""
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
 def kept(make: Callable[[], go.Figure], *what: str | int | None) -> go.Figure:
-    """The figure that `make` draws; for the same `what` it is drawn once for all sessions."""
+    """Return the figure that `make` draws, cached for all sessions by `what`."""
     return _kept(what, make)
 
 

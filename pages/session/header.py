@@ -1,4 +1,4 @@
-"""The header of every page: which run, which compilation, where it stands, and the verdict in chips."""
+"""The header of every page: the run, the compilation, the state, and the verdict as chips."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pages.session.verdict_chips import header_chips
 
 
 def header(page: str) -> None:
-    """Draw the pickers and the chips; the one place where run and compilation are switched.
+    """Draw the pickers and the chips; the only place to switch the run and the compilation.
 
     `page` is the name of the page below it.
     """
@@ -55,7 +55,7 @@ def header(page: str) -> None:
 
 
 def _turned(page: str, by: int) -> menu.Page | None:
-    """The page that so many places on in the menu; None beyond its ends."""
+    """Return the page so many places further in the menu; None beyond its ends."""
     names = list(menu.PAGES)
     place = names.index(page) + by
     return menu.PAGES[names[place]] if 0 <= place < len(names) else None
@@ -80,13 +80,13 @@ def _compilation_picker(report: Report) -> None:
 
 
 def _name(compilation: Compilation, name: str, weighed: bool) -> str:
-    """With its ops where there are others to tell it from."""
+    """Return a compilation's label; with its op count if `weighed`, to tell it from others."""
     ops = f"{fmt.count(captured_ops(compilation), 'op')} · " if weighed else ""
     return f"[{compilation.id}] {ops}{one_line(name, LONGEST_NAME)}"
 
 
 def _step(ids: list[str], pressed: str) -> None:
-    """`[` and `]`: the compilation before or after the chosen one."""
+    """Select the compilation before or after the chosen one, for the keys `[` and `]`."""
     by = {"[": -1, "]": 1}.get(pressed, 0)
     chosen = st.session_state.get(url.COMPILATION)
     if by and chosen in ids:

@@ -1,4 +1,4 @@
-"""What a session holds under a name: the value of a widget by its key, or what a page has to remember."""
+"""The session's state by name: the value of a widget by its key, or a value that a page stores."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from streamlit.elements.lib.mutable_tab_container import TabContainer
 
 
 def held(name: str, default: Any = None) -> Any:
-    """What is held under a name."""
+    """Return a value of the session state; `default` if there is none."""
     return st.session_state.get(name, default)
 
 
 def hold(name: str, value: Any) -> None:
-    """Hold a value under a name; a widget of this key takes it when it is drawn."""
+    """Store a value under a name; a widget with this key takes it when it is drawn."""
     st.session_state[name] = value
 
 
 def opened_once(tab: TabContainer, name: str) -> bool:
-    """Whether a tab is open, or was before in this session: what is typed into it stays."""
+    """Return True if a tab is open or was open before in this session, so that text typed there is not lost."""
     if tab.open:
         hold(f"opened-{name}", True)
     return bool(held(f"opened-{name}"))

@@ -1,4 +1,4 @@
-"""The way to a page: the only place that leaves the one that is drawn."""
+"""Navigation to a page: the only place that leaves the current page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAGE, WAY = "page", "way"
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """On a page from one URL to another."""
+    """A navigation within a page, from one URL to another."""
 
     page: str
     left: dict[str, str]
@@ -26,10 +26,10 @@ class _Way:
 
 
 def go_to(page: menu.Page, query: Mapping[str, str]) -> NoReturn:
-    """Open a page with these query parameters, also the page that is drawn.
+    """Open a page with these query parameters, also the current page.
 
-    That one keeps its path, so that a request which the browser sent before it heard of its new URL asks for the old
-    one of the same page.
+    The current page keeps its path, so that a request sent by the browser before it learned the new URL asks for the
+    old URL of the same page.
     """
     if page.name != held(PAGE):
         st.switch_page(page.script, query_params=dict(query))
@@ -38,8 +38,9 @@ def go_to(page: menu.Page, query: Mapping[str, str]) -> NoReturn:
 
 
 def arrive(page: str) -> None:
-    """Before anything of a page is drawn: the URL that was wanted of it, until the browser has asked for another one
-    than that which was left, or goes back to that.
+    """Apply the pending navigation before anything of a page is drawn.
+
+    The wanted URL stays until the browser requests another one than the URL that was left, or goes back to that.
     """
     way: _Way | None = held(WAY)
     context = get_script_run_ctx()

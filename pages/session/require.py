@@ -1,4 +1,4 @@
-"""What a page shows before there is a report: what would be here, why it is not, and how to get it."""
+"""The page without a report: its purpose, the reason why there is none, and how to get one."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ AT_THE_END = (menu.KERNEL.name, menu.TARGETS.name, menu.COMPARE.name)
 
 
 def empty(what: str) -> None:
-    """The state of a page before there is a run: what would be here, and how to get it."""
+    """Draw the page before there is a run: its purpose, and how to get a run."""
     st.header(what)
     st.write("Choose an earlier run above, or make one.")
     st.page_link(menu.NEW_RUN.script, label=menu.NEW_RUN.title, icon=menu.NEW_RUN.icon)
 
 
 def require_report(what: str) -> RunView:
-    """The shown run with its report; a page that cannot go on says why and stops."""
+    """Return the shown run with its report; a page that cannot go on says why and stops."""
     here = shown_run()
     if here is None:
         empty(what)
@@ -62,7 +62,7 @@ def require_report(what: str) -> RunView:
 
 
 def _is_ready(here: Shown, report: Report) -> bool:
-    """Whether the page that is drawn has something to show of a run that goes on."""
+    """Return True if the current page can already show something of a run that is still going."""
     page = held(PAGE, "")
     if not here.going:
         return True
@@ -73,7 +73,7 @@ def _is_ready(here: Shown, report: Report) -> bool:
 
 
 def follow(here: Shown, every_s: float = FOLLOW_S) -> None:
-    """While a run goes on: say what is done now, and draw the page anew when there is more to show."""
+    """Show the current step of a live run, and rerun the page when there is more to show."""
     drawn_s = time.monotonic()
 
     @st.fragment(run_every=every_s)
@@ -88,7 +88,7 @@ def follow(here: Shown, every_s: float = FOLLOW_S) -> None:
 
 
 def still_to_come(here: Shown) -> str:
-    """What a run that goes on does, in a line."""
+    """Describe in one line what a run that is still going does."""
     words = plain(here.progress.words) or "the run has not begun"
     sentence = f"{words[:1].upper()}{words[1:]}…"
     return (
@@ -99,7 +99,7 @@ def still_to_come(here: Shown) -> str:
 
 
 def require_view(what: str) -> View | None:
-    """The shown compilation; None if the run compiled nothing."""
+    """Return the shown compilation; None if the run compiled nothing."""
     view = require_report(what)
     compilation = shown_compilation(view.report)
     return view.of(compilation) if compilation is not None else None
@@ -120,7 +120,7 @@ def _without_report(here: Shown, what: str) -> None:
 
 @st.fragment(run_every=1.0)
 def wait_for_reading(run: Run) -> None:
-    """While another process reads a large log: say so, and go on once it has."""
+    """Show that another process reads a large log, and rerun the page when it is done."""
     here = open_shown(run.id)
     if here is None or not here.reading:
         st.rerun()

@@ -1,4 +1,4 @@
-"""The runs that this visitor is shown, and the way to one of them."""
+"""The runs that are listed for this visitor, and the navigation to a run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_JOBS = 2_000
 
 
 def last_took_s(job: CompileJob) -> float | None:
-    """Seconds that the newest finished run of the same model took; None where there is none."""
+    """Return the seconds of the newest finished run of the same model; None if there is none."""
     title = job.title()
     done = (status for _, status in listed_runs() if status.state == "done" and status.title == title)
     found = next((status for status in done if status.started_s and status.ended_s), None)
@@ -28,14 +28,15 @@ def last_took_s(job: CompileJob) -> float | None:
 
 
 def listed_runs() -> list[tuple[Run, Status]]:
-    """The runs that this visitor is shown, newest first, as they stand."""
+    """Return the runs that are listed for this visitor, newest first, with current states."""
     visitor = who()
     return [(run, status) for run, status in server.runner().store.list() if visitor.sees(status.by)]
 
 
 def named_runs() -> list[tuple[Run, Status]]:
-    """The same for a menu of names, whose states may be some seconds old; and the run that is looked at, whoever has
-    made it.
+    """Return the listed runs for a menu of names, with states that may be some seconds old.
+
+    Includes the shown run, whoever made it.
     """
     store, visitor = server.runner().store, who()
     known = _known(store.runs_dir.stat().st_mtime_ns, int(time.monotonic() / KNOWN_S))
@@ -55,25 +56,25 @@ def named_runs() -> list[tuple[Run, Status]]:
 
 
 def newest_of(fingerprint: str) -> tuple[Run, Status] | None:
-    """The newest run of a job that this visitor is shown, by what makes runs of it the same, as it stands."""
+    """Return the newest listed run with a job's fingerprint, with its current state; None if there is none."""
     run = next((run for run, status in named_runs() if status.fingerprint == fingerprint), None)
     return (run, run.standing()) if run is not None else None
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
 def _known(mtime_ns: int, moment: int) -> list[tuple[Run, Status]]:
-    """One look at the store for all sessions: its directory is newer once a run has come or gone."""
+    """Return all runs with their status, cached for all sessions: the store's directory is newer after a change."""
     return server.runner().store.list()
 
 
 def show_run(run_id: str, page: menu.Page = menu.OVERVIEW) -> None:
-    """Go to a run, at its overview unless another page is named."""
+    """Go to a run, by default to its overview."""
     st.session_state.pop(url.COMPILATION, None)
     go_to(page, {url.RUN: run_id})
 
 
 def run_label(run: Run, status: Status) -> str:
-    """One run in one line: what it is called, what it was made for, and when."""
+    """Return a run's label in one line: its name, its settings, and its time."""
     made = time.localtime(status.created_s)
     today = made[:3] == time.localtime()[:3]
     at = time.strftime("%H:%M:%S" if today else "%Y-%m-%d %H:%M:%S", made)
@@ -81,18 +82,18 @@ def run_label(run: Run, status: Status) -> str:
 
 
 def called(run: Run, status: Status) -> str:
-    """What a run's owner calls it, else its title."""
+    """Return the name that the run's owner gave it, else its title."""
     return run.name() or status.title or run.id
 
 
 def made_for(run: Run) -> tuple[str, ...]:
-    """What differs from a default job, and where a recorded run was recorded."""
+    """Return the settings that differ from a default job, and the device of a recorded run."""
     return _made_for(run.path)
 
 
 @lru_cache(maxsize=MOST_JOBS)
 def _made_for(path: Path) -> tuple[str, ...]:
-    """A job never changes."""
+    """Return a run's settings, cached by path since a job never changes."""
     try:
         run = Run(path.name, path)
         job, recorded = run.job(), run.written_status().recorded
@@ -102,7 +103,7 @@ def _made_for(path: Path) -> tuple[str, ...]:
 
 
 def is_cell(run: Run) -> bool:
-    """Whether a sweep has made it."""
+    """Return True if a sweep made the run."""
     return _is_cell(run.path)
 
 

@@ -1,4 +1,4 @@
-"""The one runner of this server, that of its sweeps, and what torch can do here."""
+"""The server's runner, its runner of sweeps, and the abilities of torch here."""
 
 from __future__ import annotations
 
@@ -14,42 +14,44 @@ from pages.gate.visitor import may_bring_code, require_gate
 
 
 def runner() -> Runner:
-    """The one runner of this server; a page that a server shows past the gate ends here."""
+    """Return the server's runner; a page that is served without the gate stops here."""
     require_gate()
     return the_runner()
 
 
 @st.cache_resource(show_spinner=False)
 def the_runner() -> Runner:
-    """The same, for threads that belong to no visitor."""
+    """Return the server's runner, for threads that belong to no visitor."""
     store = Store()
     limits = limits_of(os.environ, code_allowed())
     return Runner(store, open_engine(store), code_allowed=may_bring_code, limits=limits)
 
 
 def sweeps() -> SweepRunner:
-    """The one runner of this server's sweeps; a page that a server shows past the gate ends here."""
+    """Return the server's runner of sweeps; a page that is served without the gate stops here."""
     require_gate()
     return the_sweeps()
 
 
 @st.cache_resource(show_spinner=False)
 def the_sweeps() -> SweepRunner:
-    """The same, for threads that belong to no visitor; it takes up what a server before this one has left."""
+    """Return the server's runner of sweeps, for threads that belong to no visitor; resumes the previous server's
+    sweeps.
+    """
     found = SweepRunner(the_runner(), trusted=code_allowed)
     found.resume_interrupted()
     return found
 
 
 def take_up_sweeps() -> None:
-    """Go on with the sweeps that the server before this one has left, before anybody visits."""
+    """Resume the sweeps of the previous server, before the first visit."""
     with suppress(CompileboardError):
         the_sweeps()
 
 
 @st.cache_resource
 def _environment() -> Future[Environment]:
-    """Asks torch what it can do and has the precompiled header built, while the page is already there."""
+    """Ask torch for its abilities and have the precompiled header built, in a thread; return the future."""
 
     def ask() -> Environment:
         engine = the_runner().engine
@@ -62,7 +64,10 @@ def _environment() -> Future[Environment]:
 
 
 def environment() -> Environment | None:
-    """Versions, devices and backends of torch here; None while torch is still starting, `problem` if it cannot."""
+    """Return versions, devices and backends of torch here.
+
+    None while torch is still starting; `problem` is set if it cannot start.
+    """
     future = _environment()
     if not future.done():
         return None

@@ -1,4 +1,4 @@
-"""The run that is looked at and its report; what is read of it is kept for all sessions."""
+"""The shown run and its report; the parsed data is cached for all sessions."""
 
 from __future__ import annotations
 
@@ -36,10 +36,9 @@ MOST_GOING = 4
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The run that the page shows: its directory, where it stands, and its report, which of a run that goes on holds
-    what is recorded so far.
+    """The run that the page shows: its directory, its status, and its report.
 
-    `reading` says that a large log is being read by another process just now.
+    The report of a live run has the records so far. `reading` is True while another process reads a large log.
     """
 
     run: Run
@@ -59,37 +58,35 @@ class Shown:
 
     @property
     def going(self) -> bool:
-        """Whether more will be recorded."""
+        """True while more will be recorded."""
         return self.status.live
 
     @property
     def stands(self) -> bool:
-        """Whether the verdict stands: all is compiled and compared, and nothing but measured numbers is to come."""
+        """True if the verdict is final: everything is compiled and compared, and only measured numbers are missing."""
         return not self.going or (self.report is not None and is_compiled(self.report.steps))
 
     @property
     def progress(self) -> Progress:
-        """What was done, what is done now, and what comes."""
+        """The steps that are done, the current one, and those to come."""
         return progress(self.report or Report(Setting()), self.job)
 
     @property
     def moment(self) -> int:
-        """Changes with what a page of a run that goes on has to show: records, but for the phases' beginnings and
-        ends.
-        """
+        """A value that changes with the visible data of a live run: records, without the starts and ends of phases."""
         kinds = self.report.kinds if self.report is not None else {}
         return sum(kinds.values()) - kinds.get("chromium_event", 0)
 
     @property
     def is_no_trace(self) -> bool:
-        """Whether it is an opened file without a single record."""
+        """True if it is an opened file without any record."""
         return self.status.kind == "log" and self.report is not None and not self.report.kinds
 
 
 def shown_run() -> Shown | None:
     """Return the run that the URL names; None if it names none.
 
-    A run that has ended since the header was drawn has the page drawn anew: nothing would correct the header later.
+    If the run has ended since the header was drawn, rerun the page: nothing would correct the header later.
     """
     run_id = st.session_state.get(url.RUN) or st.query_params.get(url.RUN)
     here = open_shown(str(run_id)) if run_id else None
@@ -107,7 +104,7 @@ def header_run() -> Shown | None:
 
 
 def open_shown(run_id: str) -> Shown | None:
-    """A run by its id, with what there is of its report; None if there is no such run."""
+    """Return a run by its id, with its report so far; None if there is no such run."""
     try:
         run = server.runner().store.open(run_id)
     except StoreError:
@@ -134,7 +131,7 @@ def open_shown(run_id: str) -> Shown | None:
 
 
 def _standing(run: Run) -> Status:
-    """Where a run stands; its files are read again once they are newer, or while it goes."""
+    """Return a run's status; read its files again if they are newer, or while the run is live."""
     status = _read_status(run.id, _mtime_ns(run.path / "status.json"), _mtime_ns(run.path / "job.json"))
     return run.standing() if status.live else status
 
@@ -174,5 +171,5 @@ def _going(run_id: str, log: str) -> GrowingReport:
 
 
 def shown_compilation(report: Report) -> Compilation | None:
-    """The compilation that is picked, else the heaviest."""
+    """Return the picked compilation, else the heaviest."""
     return report.compilation(str(st.session_state.get(url.COMPILATION))) or heaviest(report)

@@ -1,4 +1,4 @@
-"""The sweeps that this visitor is shown, the one that the URL names, and what its rows say."""
+"""The sweeps that are listed for this visitor, the sweep of the URL, and its answer."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ MOST_LISTED = 100
 
 @dataclass(frozen=True, slots=True)
 class ShownSweep:
-    """A sweep with the rows of its table and where it stands, as both were when they were read, at `read_s` of the
-    monotonic clock; `changed_ns` is when a cell had begun or ended last.
+    """A sweep with its table's rows and its state, read at `read_s` of the monotonic clock.
+
+    `changed_ns` is the last time that a cell started or ended.
     """
 
     sweep: Sweep
@@ -30,39 +31,39 @@ class ShownSweep:
 
     @property
     def answer(self) -> Answer:
-        """What its rows say to its question."""
+        """The answer of its rows to its question."""
         return answer(Question(self.sweep, self.rows, server.environment()))
 
     @property
     def name(self) -> str:
-        """What its owner calls it, else its title."""
+        """The name that its owner gave it, else its title."""
         return server.sweeps().store.name(self.sweep.id) or self.sweep.title
 
     @property
     def left_s(self) -> float | None:
-        """The estimate of the time that is left, less what has passed since."""
+        """The estimated seconds left, less the time since the estimate; None without one."""
         left_s = self.standing.left_s
         return None if left_s is None else max(0.0, left_s - (time.monotonic() - self.read_s))
 
     @property
     def moment(self) -> str:
-        """Changes with what its pictures show."""
+        """A value that changes with the data of its pictures."""
         settled = [row.run for row in self.rows if row.settled]
         return " ".join([self.sweep.id, *settled])
 
     @property
     def own(self) -> bool:
-        """Whether this visitor may change it."""
+        """True if this visitor may change it."""
         return who().owns(self.sweep.by)
 
 
 def shown_sweep() -> str | None:
-    """The id of the sweep that the URL names; None where it names none."""
+    """Return the id of the sweep that the URL names; None if it names none."""
     return url.asked(url.SWEEP)
 
 
 def open_sweep(sweep_id: str) -> ShownSweep | None:
-    """A sweep by its id as it is now; None where there is none, or it cannot be read."""
+    """Return the current sweep by its id; None if there is none, or it cannot be read."""
     runner = server.sweeps()
     try:
         changed_ns = runner.store.changed_ns(sweep_id)
@@ -74,8 +75,9 @@ def open_sweep(sweep_id: str) -> ShownSweep | None:
 
 
 def is_as_shown(here: ShownSweep) -> bool:
-    """Whether nothing of a sweep has changed but the time. Rows are not read for it: 200 of them would take from what
-    is measured just now.
+    """Return True if nothing of a sweep has changed except the time.
+
+    Does not read its rows: reading 200 of them would disturb the running measurement.
     """
     runner = server.sweeps()
     try:
@@ -91,7 +93,7 @@ def is_as_shown(here: ShownSweep) -> bool:
 
 
 def _state(run_id: str) -> str:
-    """Where a run stands; nothing where it is gone."""
+    """Return the state of a run; empty if the run is gone."""
     try:
         return server.runner().store.open(run_id).standing().state
     except StoreError:
@@ -99,7 +101,7 @@ def _state(run_id: str) -> str:
 
 
 def listed_sweeps() -> list[Sweep]:
-    """The sweeps that this visitor is shown, newest first."""
+    """Return the sweeps that are listed for this visitor, newest first."""
     visitor = who()
     return [sweep for sweep in server.sweeps().store.list() if visitor.sees(sweep.by)][:MOST_LISTED]
 

@@ -1,4 +1,4 @@
-"""Tables and charts: their numbers in words, and what was picked in them."""
+"""Tables and charts: numbers as text, and the visitor's selection."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ LINE_PX, HEAD_PX = 31, 34
 
 
 def in_words(frame: pd.DataFrame, forms: Mapping[str, Callable[[Any], str]]) -> pd.DataFrame | Styler:
-    """A table whose columns sort as numbers and read as numbers do everywhere; what is not known is None.
+    """Return a table whose numeric columns sort as numbers and read as everywhere else; unknown values are None.
 
-    A column with a format of its own in `column_config` reads as that says. Streamlit styles so many cells and no more.
+    A column with its own format in `column_config` follows that. Streamlit styles only a limited number of cells.
     """
     if frame.size > pd.get_option("styler.render.max_elements"):
         return frame
@@ -28,7 +28,7 @@ def in_words(frame: pd.DataFrame, forms: Mapping[str, Callable[[Any], str]]) -> 
 
 
 def picked(table: Any, rows: Sequence[Row], key: str, **look: Any) -> Row | None:
-    """Show a table with a line for each of `rows`; the one that was clicked, anywhere in it, None without one."""
+    """Draw a table with one row for each of `rows`; return the row that was clicked in any cell, None without one."""
     event = st.dataframe(table, on_select="rerun", selection_mode="single-cell", key=key, **_look(rows, look))
     return next(iter(_those(rows, _clicked(event))), None)
 
@@ -36,8 +36,9 @@ def picked(table: Any, rows: Sequence[Row], key: str, **look: Any) -> Row | None
 def opened_or_ticked(
     table: Any, rows: Sequence[Row], key: str, button: str, column_config: Mapping[str, Any] | None = None, **look: Any
 ) -> tuple[Row | None, list[Row]]:
-    """Show a table with a line for each of `rows`, whose column `button` opens them: the one that was opened just now,
-    and those that are ticked. Keys that move through the table open none.
+    """Draw a table with one row for each of `rows` and a column `button` that opens them.
+
+    Return the row that was opened just now, and the ticked rows. Keys that move through the table open none.
     """
     opens = st.column_config.ButtonColumn(type="tertiary", alignment="left", pinned=True, width=230, key=f"{key}-open")
     columns = {**(column_config or {}), button: opens}
@@ -49,25 +50,28 @@ def opened_or_ticked(
 
 
 def newly_picked(table: Any, rows: Sequence[Row], key: str, **look: Any) -> Row | None:
-    """As `picked`, for what was clicked just now; a table goes on telling of an older choice in every run."""
+    """Return the row that was clicked just now, else None.
+
+    Unlike `picked`, it ignores an older selection, which a table reports in every run.
+    """
     chosen = picked(table, range(len(rows)), key, **look)
     place = _new(key, [] if chosen is None else [chosen])
     return None if place is None else rows[place]
 
 
 def shown(table: Any, rows: Sequence[object], **look: Any) -> None:
-    """Show a table with a line for each of `rows`."""
+    """Draw a table with one row for each of `rows`."""
     st.dataframe(table, **_look(rows, look))
 
 
 def picked_by_url(table: Any, ids: Sequence[str], key: str, **look: Any) -> None:
-    """Show a table with a line for each id; the one that is clicked goes into the URL, before the page is drawn."""
+    """Draw a table with one row per id; a click writes the id to the URL before the page is drawn."""
     chosen = partial(_into_url, key, ids)
     st.dataframe(table, on_select=chosen, selection_mode="single-cell", key=key, **_look(ids, look))
 
 
 def compilation_by_row(table: Any, ids: Sequence[str], key: str, **look: Any) -> None:
-    """Show a table with a line for each compilation; the one that is selected is shown, here and on every page."""
+    """Draw a table with one row per compilation; a click selects it on this and every other page."""
     chosen = partial(_into_header, key, ids)
     look = {"hide_index": True, "placeholder": "", **look}
     st.dataframe(table, on_select=chosen, selection_mode="single-row", key=key, **look)
@@ -84,14 +88,14 @@ def _into_url(key: str, ids: Sequence[str]) -> None:
 
 
 def _look(rows: Sequence[object], look: dict[str, Any]) -> dict[str, Any]:
-    """A table is as high as its lines, and no higher than it may be; what is not known is an empty cell."""
+    """Return a table's settings: as high as its rows up to the limit, with unknown values as empty cells."""
     most = look.get("height")
     short = isinstance(most, int) and HEAD_PX + LINE_PX * len(rows) <= most
     return {"hide_index": True, "placeholder": "", **look, **({"height": "content"} if short else {})}
 
 
 def _new(key: str, chosen: Sequence[int]) -> int | None:
-    """The line that was not chosen the last time."""
+    """Return the row that was not selected the last time."""
     now, before = next(iter(chosen), None), st.session_state.get(f"{key}-row")
     st.session_state[f"{key}-row"] = now
     return now if now != before else None
@@ -102,11 +106,11 @@ def _clicked(event: Any) -> list[int]:
 
 
 def _those(rows: Sequence[Row], picked: Sequence[int]) -> list[Row]:
-    """A table may tell of rows that it had before."""
+    """Return the rows that exist: a table may report rows that it had before."""
     return [rows[index] for index in picked if index < len(rows)]
 
 
 def picked_points(key: str) -> list[dict[str, Any]]:
-    """In the callback of a chart: the points that were picked, as Plotly tells of them."""
+    """Return the points picked in a chart, in Plotly's form; for use in the chart's callback."""
     points: list[dict[str, Any]] = st.session_state[key].selection.points
     return points

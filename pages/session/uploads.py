@@ -1,7 +1,6 @@
-"""Where a log from elsewhere is sent to: straight to disk, within the bounds of the server's owner, and nothing
-half-made stays.
+"""The upload of logs from elsewhere: straight to disk, within the bounds of the server's owner, without partial files.
 
-Streamlit's own upload holds the file in memory as long as the session is kept.
+Streamlit's own upload would hold the file in memory as long as the session is kept.
 """
 
 from __future__ import annotations
@@ -41,23 +40,23 @@ DISK_FULL = "The disk of this server is full; the log was not stored."
 
 
 def upload_routes(base: str = "") -> list[Route]:
-    """The route below `base`, the server's own path. Who comes from another page was refused by the gate."""
+    """Return the route below `base`, the server's own path; the gate refuses requests from other pages."""
     start = f"/{base.strip('/')}" if base.strip("/") else ""
     return [Route(f"{start}/upload", Uploads().take, methods=["POST"])]
 
 
 class TooSlow(Exception):
-    """A guest's upload that would keep its place for ever."""
+    """An upload of a guest that is so slow that it would occupy its slot for ever."""
 
 
 class Uploads:
-    """Those that come in at the moment, by the names of their visitors; the owner has none."""
+    """The current uploads, counted by their visitors' names; the owner's name is empty."""
 
     def __init__(self) -> None:
         self._going: Counter[str] = Counter()
 
     async def take(self, request: Request) -> Response:
-        """Answer with the id of the run that was made, or with what is wrong in words."""
+        """Answer with the id of the new run, or with an error message."""
         visitor = told(request.headers.getlist(VISITOR))
         stream = request.stream()
         answer = await self._answer(request, stream, visitor)
@@ -66,7 +65,7 @@ class Uploads:
         return answer
 
     async def _answer(self, request: Request, stream: AsyncGenerator[bytes, None], visitor: Who) -> Response:
-        """One who may bring nothing takes no place."""
+        """Answer a request; a visitor who may bring nothing takes no slot."""
         try:
             visitor.require_change()
         except AccessError as error:
@@ -110,7 +109,7 @@ async def _stored(request: Request, stream: AsyncGenerator[bytes, None], visitor
 
 
 async def _receive(stream: AsyncGenerator[bytes, None], file: BinaryIO, runner: Runner, visitor: Who) -> None:
-    """Write what comes, in pieces that are worth a thread's while."""
+    """Write the incoming chunks in pieces that are large enough for a thread's overhead."""
     size, waiting, began_s = 0, bytearray(), time.monotonic()
     async for chunk in _chunks(stream):
         size += len(chunk)
@@ -126,12 +125,12 @@ async def _receive(stream: AsyncGenerator[bytes, None], file: BinaryIO, runner: 
 
 
 def is_too_slow(size: int, passed_s: float) -> bool:
-    """Whether so many bytes in so many seconds are fewer than an honest guest sends."""
+    """Return True if so many bytes in so many seconds are fewer than an honest guest sends."""
     return passed_s > LONGEST_S or (passed_s > LENIENT_S and size < LEAST_BYTES_PER_S * passed_s)
 
 
 async def _chunks(stream: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
-    """What comes; raises TimeoutError if nothing does for a while."""
+    """Yield the chunks of a stream; raises TimeoutError if none arrives for a while."""
     while True:
         async with asyncio.timeout(SILENCE_S):
             chunk = await anext(stream, None)
@@ -141,7 +140,7 @@ async def _chunks(stream: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
 
 
 async def _let_pass(stream: AsyncGenerator[bytes, None], most_bytes: int) -> None:
-    """Take what is still sent, within bounds: a browser that cannot send reads no answer."""
+    """Read the rest of the upload within bounds: a browser that cannot finish sending reads no response."""
     with suppress(ClientDisconnect, TimeoutError):
         async with asyncio.timeout(REFUSED_S):
             async for chunk in _chunks(stream):

@@ -1,4 +1,4 @@
-"""What the URL holds, so that a reload or a colleague sees the same: each query parameter by its name."""
+"""The query parameters of the URL, by name, so that a reload or a colleague sees the same page."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ RUN, COMPILATION, SELECT, DRAWER, COLOUR = "run", "compilation", "select", "draw
 SAMPLE, FILTER, AGAIN = "sample", "filter", "again"
 GUARD, LISTING = "guard", "listing"
 GRAPH, CHAPTER, FRAME, JOINT = "graph", "chapter", "frame", "joint"
-# Of two runs: what of them is compared, and at which stage their graphs are.
-ASPECT, PAIR = "aspect", "pair"
+# The aspect in which two runs are compared.
+ASPECT = "aspect"
 SCHEDULE, FUSION = "schedule", "fusion"
 KERNEL, VIEW, TARGET, WHOLE, OTHER = "kernel", "view", "target", "whole", "other"
 SWEEP, MEASURE = "sweep", "measure"
@@ -26,10 +26,10 @@ STEP, FILE = "step", "file"
 
 
 def read(name: str, valid: Collection[str], default: str | None) -> None:
-    """Before a widget of this key is drawn: what the URL says counts if it is new, else what the session holds.
+    """Set the session's value of a widget before it is drawn: the URL's value if it is new, else the last one.
 
-    `bind="query-params"` would put the widget's labels into the URL; and since a widget forgets its value when the page
-    changes, the last value is remembered beside it.
+    `bind="query-params"` would write the widget's labels to the URL. A widget forgets its value when the page changes,
+    so the last value is stored beside it.
     """
     asked, remembered = st.query_params.get(name), st.session_state.get(f"url-{name}")
     if asked in valid and asked != remembered:
@@ -39,8 +39,9 @@ def read(name: str, valid: Collection[str], default: str | None) -> None:
 
 
 def write(*names: str) -> None:
-    """After the widgets: the URL says what they hold, also after the menu has emptied it, in one step of its
-    history.
+    """Write the widgets' values to the URL after they are drawn, in one step of its history.
+
+    Also after the menu has emptied the URL.
     """
     held = {name: st.session_state.get(name) for name in names}
     for name, value in held.items():
@@ -50,18 +51,18 @@ def write(*names: str) -> None:
 
 
 def asked(name: str) -> str | None:
-    """What the URL says."""
+    """Return a query parameter of the URL; None if it is missing."""
     return st.query_params.get(name)
 
 
 def number(name: str) -> int | None:
-    """What the URL says, where that is a number of at most five digits."""
+    """Return a query parameter as a number; None unless it is a number of at most five digits."""
     text = asked(name) or ""
     return int(text) if text.isdecimal() and len(text) < 6 else None
 
 
 def put(name: str, value: str | None) -> None:
-    """Have the URL say something, or nothing."""
+    """Set a query parameter of the URL, or remove it."""
     if value and st.query_params.get(name) != value:
         st.query_params[name] = value
     elif not value:
@@ -69,17 +70,17 @@ def put(name: str, value: str | None) -> None:
 
 
 def selected() -> str | None:
-    """What the URL says is selected."""
+    """Return the id of the selected item in the URL; None if there is none."""
     return asked(SELECT)
 
 
 def select(item: str | None) -> None:
-    """Put a selection into the URL, so that a reload or a colleague sees it."""
+    """Write a selection to the URL, so that a reload or a colleague sees it."""
     put(SELECT, item)
 
 
 def link(**more: str) -> dict[str, str]:
-    """Query parameters that keep the shown run on another page, with more of them."""
+    """Return query parameters that keep the shown run on another page, with additional ones."""
     kept = {name: str(st.query_params[name]) for name in (RUN, COMPILATION) if name in st.query_params}
     if st.session_state.get(RUN):
         kept[RUN] = str(st.session_state[RUN])

@@ -1,6 +1,4 @@
-"""The header's chips: where the run stands, and the verdict, each number with the page that shows where it comes
-from.
-"""
+"""The header's chips: the run's state and the verdict; each number links to the page with its evidence."""
 
 from __future__ import annotations
 
@@ -52,7 +50,7 @@ TOOLTIP = "Eager over compiled, steady state, median with its 99 % interval"
 
 
 def header_chips(here: Shown) -> list[Chip]:
-    """Where a run stands, how it was made, and the verdict."""
+    """Return the chips of the header: a run's state, its settings, and the verdict."""
     status = here.status
     items = [
         Chip(
@@ -73,7 +71,7 @@ def header_chips(here: Shown) -> list[Chip]:
 
 
 def failure_chips(found: Sequence[Failure]) -> list[Chip]:
-    """What was not compiled: an error is red, a frame that runs eagerly is a warning."""
+    """Return chips for code that was not compiled: an error is red, a frame that runs eagerly is a warning."""
     counts = failure_counts(found)
     reasons = {failure.kind: f"[{failure.compilation}] {failure.reason}" for failure in reversed(found)}
     return [
@@ -83,7 +81,7 @@ def failure_chips(found: Sequence[Failure]) -> list[Chip]:
 
 
 def memory_chips(report: Report) -> list[Chip]:
-    """By how much compiled's peak of memory is another than eager's, where that was measured."""
+    """Return a chip with the change of peak memory, compiled compared with eager; empty if it was not measured."""
     ratio = memory_ratio(report)
     if ratio is None:
         return []
@@ -94,7 +92,7 @@ def memory_chips(report: Report) -> list[Chip]:
 
 
 def backend_chips(report: Report) -> list[Chip]:
-    """The backends that are recorded to have been called, and whether all went well with them."""
+    """Return a chip with the backends that were called; red if one of them failed."""
     names = one_line(", ".join(backends_called(report)), LONGEST_NAME)
     tone: Tone = "bad" if backend_problems(report) else ""
     tooltip = one_line(backend_sentence(report).replace("`", ""), LONGEST_TEXT)
@@ -102,7 +100,10 @@ def backend_chips(report: Report) -> list[Chip]:
 
 
 def _standing(here: Shown) -> str:
-    """A run whose verdict stands goes on measuring; a log was not run here, but may tell that its run failed."""
+    """Return the text of a run's state.
+
+    A run with a final verdict may still be measuring; a log was not run here, but may record a failure.
+    """
     if here.is_no_trace:
         return "no trace"
     if here.status.state == "done" and here.report is not None and here.report.error is not None:
@@ -117,7 +118,7 @@ def _is_partly_compiled(here: Shown) -> bool:
 
 
 def _tone(here: Shown) -> Tone:
-    """The colour of how a run ended; what was not compiled in one that is done has red chips of its own."""
+    """Return the colour of a run's outcome; code that was not compiled in a finished run has red chips of its own."""
     standing = _standing(here)
     if standing in ("no trace", "failed"):
         return "bad"
@@ -132,8 +133,9 @@ def _setting(here: Shown) -> list[str]:
 
 
 def verdict_chips(found: Verdict) -> list[Chip]:
-    """The verdict, each number with the page that shows where it comes from: first what is asked first, since a narrow
-    window hides the last ones.
+    """Return chips of the verdict, each linked to the page with its evidence.
+
+    The most important come first, since a narrow window hides the last ones.
     """
     captured: Tone = "ok" if found.graphs else ""
     breaks = Chip(
@@ -161,7 +163,7 @@ def verdict_chips(found: Verdict) -> list[Chip]:
 
 
 def _speed_chip(found: Speed) -> Chip:
-    """The ratio in its tone: what was measured on a busy machine is neither good nor bad."""
+    """Return the speedup's chip; a measurement on a busy machine is neither good nor bad."""
     claimed: Tone = "warn" if found.slower or found.beside else "ok" if found.faster else ""
     text = seen_words(found)
     tooltip = "; ".join(filter(None, [TOOLTIP, found.beside]))
@@ -179,7 +181,7 @@ def _result_chip(found: Results) -> Chip:
 
 
 def _work_chips(found: Work) -> list[Chip]:
-    """How many ops became how many kernels, and by how much fusion changed the traffic."""
+    """Return chips with the numbers of ops and kernels, and the change of memory traffic by fusion."""
     items = []
     if found.ops is not None and found.kernels is not None:
         text = f"{fmt.number(found.ops)} → {fmt.number(found.kernels)}"

@@ -1,4 +1,4 @@
-"""The verdicts of many runs, for a list of them: read once for all sessions, and made a few at a time."""
+"""Verdicts of many runs, for a list: cached for all sessions, and made a few at a time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LARGEST_LOG_BYTES = 4_000_000
 
 
 def verdicts(runs: Iterable[tuple[Run, Status]]) -> tuple[dict[str, Verdict], bool]:
-    """The verdict of each run that has one, by its id; and whether some are still to be made."""
+    """Return the known verdicts by run id, and True if some are still missing."""
     known, waiting = _known(), False
     found: dict[str, Verdict] = {}
     end_s = time.monotonic() + MADE_WITHIN_S
@@ -40,7 +40,7 @@ def verdicts(runs: Iterable[tuple[Run, Status]]) -> tuple[dict[str, Verdict], bo
 
 
 def _opened(run: Run, stored_alone: bool) -> Verdict | None:
-    """A run whose log cannot be read, or that is deleted just now, has none."""
+    """Return a run's verdict; None if its log cannot be read, or the run was just deleted."""
     try:
         return open_verdict(run, stored_alone)
     except (CompileboardError, OSError):
@@ -49,5 +49,5 @@ def _opened(run: Run, stored_alone: bool) -> Verdict | None:
 
 @st.cache_resource
 def _known() -> dict[tuple[str, int], Verdict]:
-    """By a run's id and when its log was written last."""
+    """Return the cache of verdicts, by a run's id and the time when its log was last written."""
     return {}

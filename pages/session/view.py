@@ -1,4 +1,4 @@
-"""What a page looks at: a run with its report, and one compilation of it; what they point to is read here."""
+"""The current view of a page: a run with its report, and one compilation; the referenced texts are read here."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ class RunView:
 
     @property
     def job(self) -> CompileJob | None:
-        """The run's job, None for a log from elsewhere."""
+        """The run's job; None for a log from elsewhere."""
         return self.shown.job
 
     @property
     def going(self) -> bool:
-        """Whether more will be recorded, so that nothing that is made of it is kept."""
+        """True while more will be recorded, so that no result derived from it is cached."""
         return self.shown.going
 
     def of(self, compilation: Compilation) -> View:
-        """One of its compilations."""
+        """Return the view of one of the run's compilations."""
         return View(self.shown, self.report, compilation)
 
     def text(self, payload: Payload) -> str:
-        """A payload of the run's log."""
+        """Return a payload of the run's log as text."""
         return _text(self.run.id, payload.offset, payload.length)
 
     def json(self, payload: Payload) -> dict[str, Any]:
-        """A payload of the run's log that is a JSON object; empty if it is none."""
+        """Return a payload of the run's log that is a JSON object; empty if it is none."""
         try:
             found = decoded(self.text(payload))
         except DecodeError:
@@ -53,17 +53,17 @@ class RunView:
 
 @dataclass(frozen=True, slots=True)
 class View(RunView):
-    """One compilation of a run."""
+    """A compilation of a run."""
 
     compilation: Compilation
 
     def nodes(self, graph: FxGraph) -> tuple[FxNode, ...]:
-        """The nodes of one of its graphs."""
+        """Return the nodes of one of its graphs."""
         return _nodes(self.run.id, self.compilation.id, graph.id, self, graph)
 
 
 def open_view(run_id: str) -> RunView | None:
-    """A run by its id; None if there is none, or it has no report."""
+    """Return a run by its id; None if there is none, or it has no report."""
     shown = open_shown(run_id)
     return RunView(shown, shown.report) if shown is not None and shown.report is not None else None
 

@@ -1,4 +1,4 @@
-"""Attack a dashboard of our own in every way of the review, and print what was seen: `python -m tests.attack`."""
+"""Attack a dashboard of our own with each threat of `ROWS`, and print what was seen: `python -m tests.attack`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The table of `python -m tests.attack`: what was tried against each row of the review, and what was seen."""
+"""The table of `python -m tests.attack`: what was tried against each threat of `ROWS`, and what was seen."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def words_of(report: pytest.TestReport) -> str:
 
 
 def text(attacks: list[Attack]) -> str:
-    """The table in Markdown, in the order of the review, with its rows that no test holds."""
+    """The table in Markdown, in the order of `ROWS`, with the rows that no test holds."""
     by_row: Mapping[str, list[Attack]] = defaultdict(list)
     for attack in attacks:
         by_row[attack.rows[0] if attack.rows else ""].append(attack)

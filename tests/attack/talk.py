@@ -13,6 +13,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
+from websockets import Origin
 from websockets.sync.client import ClientConnection, connect
 
 from tests.support.browser import Server
@@ -41,7 +42,9 @@ class Visitor:
 
     def told(self, limit_s: float = LIMIT_S) -> ForwardMsg:
         """The next message of the server's; raises TimeoutError."""
-        return ForwardMsg.FromString(self.connection.recv(timeout=limit_s))
+        message = ForwardMsg()
+        message.ParseFromString(self.connection.recv(timeout=limit_s))
+        return message
 
     def until(self, condition: Callable[[ForwardMsg], bool], limit_s: float = LIMIT_S) -> list[ForwardMsg]:
         """All messages up to the first that is waited for; raises TimeoutError."""
@@ -68,7 +71,8 @@ class Visitor:
 def talking(server: Server, **headers: str) -> Iterator[Visitor]:
     """A session of a page of ours, with more headers."""
     url = server.url.replace("http", "ws", 1) + "/_stcore/stream"
-    with connect(url, origin=server.url, additional_headers=headers, max_size=None, proxy=None) as connection:  # type: ignore[arg-type]
+    origin = Origin(server.url)
+    with connect(url, origin=origin, additional_headers=headers, max_size=None, proxy=None) as connection:
         yield Visitor(connection)
 
 

@@ -44,7 +44,7 @@ def runner(tmp_path: Path) -> Runner:
     return Runner(Store(tmp_path), code_allowed=lambda: False)
 
 
-@pytest.mark.attack("S1", "3.4", "options of samples that carry flags, paths, functions")
+@pytest.mark.attack("breach 1", "permission 4", "options of samples that carry flags, paths, functions")
 @pytest.mark.parametrize("name", EXPLOITS)
 def test_no_option_carries_flags_paths_or_functions(runner: Runner, name: str) -> None:
     value = EXPLOITS[name]
@@ -53,7 +53,7 @@ def test_no_option_carries_flags_paths_or_functions(runner: Runner, name: str) -
     assert list(runner.store.runs_dir.iterdir()) == []
 
 
-@pytest.mark.attack("S1", "3.4", "the same in a job as JSON")
+@pytest.mark.attack("breach 1", "permission 4", "the same in a job as JSON")
 @pytest.mark.parametrize("name", [name for name, value in EXPLOITS.items() if isinstance(value, (str, bool))])
 def test_no_job_as_json_brings_it_either(runner: Runner, name: str) -> None:
     job = job_from_json(job_to_json(replace(SAMPLE, compile=CompileOptions(options={name: EXPLOITS[name]}))))
@@ -62,7 +62,7 @@ def test_no_job_as_json_brings_it_either(runner: Runner, name: str) -> None:
     assert list(runner.store.runs_dir.iterdir()) == []
 
 
-@pytest.mark.attack("S1", "3.1", "`Generate for…` on a stored job with pasted code")
+@pytest.mark.attack("breach 1", "permission 1", "`Generate for…` on a stored job with pasted code")
 def test_a_stored_job_of_the_owners_gives_a_visitor_nothing(runner: Runner) -> None:
     """`Generate for…` takes the job of a stored run: what its owner might do, a visitor may not."""
     mine = Runner(Store(runner.store.home)).store.create(replace(SAMPLE, model=Model("code", "import os\nmodel = abs")))
@@ -72,7 +72,7 @@ def test_a_stored_job_of_the_owners_gives_a_visitor_nothing(runner: Runner) -> N
         runner.submit(replace(job, target="h100"))
 
 
-@pytest.mark.attack("2.10", "2.12", "the tools on an uploaded log")
+@pytest.mark.attack("request 10", "request 12", "the tools on an uploaded log")
 def test_the_tools_run_nothing_of_an_uploaded_log(runner: Runner) -> None:
     with (TRACES / "foreign" / "trace.log").open("rb") as file:
         run = runner.store.add_log("x.log", file)
@@ -82,7 +82,7 @@ def test_the_tools_run_nothing_of_an_uploaded_log(runner: Runner) -> None:
     assert not (run.path / "tools").exists()
 
 
-@pytest.mark.attack("3.1", "3.2", "states of widgets that are not drawn")
+@pytest.mark.attack("permission 1", "permission 2", "states of widgets that are not drawn")
 def test_forged_states_of_widgets_that_are_not_drawn_do_nothing(closed_pages: Path) -> None:
     run = add_scenario(closed_pages, "foreign")
     app = AppTest.from_file(APP, default_timeout=240)
@@ -98,7 +98,7 @@ def test_forged_states_of_widgets_that_are_not_drawn_do_nothing(closed_pages: Pa
     assert not (closed_pages / "runs" / run / "tools").exists()
 
 
-@pytest.mark.attack("S1", "3.4", "the exploit typed into the options, in a browser")
+@pytest.mark.attack("breach 1", "permission 4", "the exploit typed into the options, in a browser")
 @pytest.mark.browser
 def test_the_exploit_typed_into_the_options_starts_nothing(closed: Server, page: Page) -> None:
     before = set((closed.home / "runs").iterdir())

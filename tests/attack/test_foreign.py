@@ -37,7 +37,7 @@ def open_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
     server.the_runner.clear()
 
 
-@pytest.mark.attack("4.22", "a pipe, a device, a directory opened as a log by their path")
+@pytest.mark.attack("kill 22", "a pipe, a device, a directory opened as a log by their path")
 @pytest.mark.parametrize("name", ["/dev/zero", "/dev/stdin", "{here}/pipe", "{here}", "{here}/\0"])
 def test_what_is_no_file_is_no_log(open_pages: Path, name: str) -> None:
     os.mkfifo(open_pages / "pipe")
@@ -50,7 +50,7 @@ def test_what_is_no_file_is_no_log(open_pages: Path, name: str) -> None:
     assert list((open_pages / "home" / "runs").iterdir()) == []
 
 
-@pytest.mark.attack("2.6", "2.7", "ids of runs that lead out of the store; a run that is a link")
+@pytest.mark.attack("request 6", "request 7", "ids of runs that lead out of the store; a run that is a link")
 def test_the_store_opens_and_deletes_what_is_in_it(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -65,14 +65,14 @@ def test_the_store_opens_and_deletes_what_is_in_it(tmp_path: Path) -> None:
     assert (outside / "kept").exists()
 
 
-@pytest.mark.attack("S10", "6.1", "code in a log that is nested deeper than Python reads")
+@pytest.mark.attack("breach 10", "log 1", "code in a log that is nested deeper than Python reads")
 @pytest.mark.parametrize("text", DEEP)
 def test_code_that_python_cannot_read_is_no_call(text: str) -> None:
     assert call_arguments(text, 1) in ((), ("1+" * 3000 + "1",))
     assert definition_in(text) is None
 
 
-@pytest.mark.attack("1.5", "names of uploads: paths, control characters, 100 KB")
+@pytest.mark.attack("text 5", "names of uploads: paths, control characters, 100 KB")
 @pytest.mark.parametrize(
     "name", ["../../etc/passwd", "/etc/passwd", "a\0b", "\x1b]0;x\x07.log", "x" * 100_000, "..", ""]
 )
@@ -86,14 +86,14 @@ def test_the_name_of_an_upload_names_no_file(tmp_path: Path, name: str) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["home"]
 
 
-@pytest.mark.attack("3.3", "COMPILEBOARD_ALLOW_CODE with other words than 0 and 1")
+@pytest.mark.attack("permission 3", "COMPILEBOARD_ALLOW_CODE with other words than 0 and 1")
 @pytest.mark.parametrize("said", ["true", "yes", "", "01", " 1", "on", "TRUE"])
 def test_only_1_allows_code(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
     monkeypatch.setenv("COMPILEBOARD_ALLOW_CODE", said)
     assert not code_allowed()
 
 
-@pytest.mark.attack("4.19", "a run from the future")
+@pytest.mark.attack("kill 19", "a run from the future")
 def test_a_clock_that_was_set_back_is_no_error(open_pages: Path) -> None:
     add_run(open_pages / "home", "future", None, created_s=4e9, started_s=4e9, ended_s=1.0)
     app = AppTest.from_file(APP, default_timeout=240).run()
@@ -101,7 +101,7 @@ def test_a_clock_that_was_set_back_is_no_error(open_pages: Path) -> None:
     assert not app.exception
 
 
-@pytest.mark.attack("2.9", "functions that would run data: in all of core and pages")
+@pytest.mark.attack("request 9", "functions that would run data: in all of core and pages")
 def test_nothing_that_runs_data_is_called() -> None:
     assert offending(FILES, running_data) == {}
 

@@ -61,7 +61,7 @@ def visited(monkeypatch: pytest.MonkeyPatch) -> Callable[[Who], None]:
     return lambda visitor: monkeypatch.setattr(doors, "who", lambda: visitor)
 
 
-@pytest.mark.attack("8.1", "S1", "3.1", "code, files, flags and paths as axes of a sweep")
+@pytest.mark.attack("feature 1", "breach 1", "permission 1", "code, files, flags and paths as axes of a sweep")
 @pytest.mark.parametrize("name", AXES)
 def test_no_axis_brings_what_a_job_may_not(sweeps: SweepRunner, visited: Callable[[Who], None], name: str) -> None:
     visited(ANN)
@@ -70,7 +70,9 @@ def test_no_axis_brings_what_a_job_may_not(sweeps: SweepRunner, visited: Callabl
     assert (sweeps.store.list(), sweeps.runner.store.list()) == ([], [])
 
 
-@pytest.mark.attack("8.1", "2.6", "2.7", "ids of sweeps that lead out of the store; a sweep that is a link, or a pipe")
+@pytest.mark.attack(
+    "feature 1", "request 6", "request 7", "ids of sweeps that lead out of the store; a sweep that is a link, or a pipe"
+)
 @pytest.mark.parametrize("name", ["../../../etc", "", "x" * 9_000, IMAGE, "linked", "piped"], ids=NUMBERED)
 def test_a_sweep_is_opened_within_its_store_alone(closed_pages: Path, name: str) -> None:
     store = SweepStore(Store(closed_pages))
@@ -87,7 +89,7 @@ def test_a_sweep_is_opened_within_its_store_alone(closed_pages: Path, name: str)
     assert IMAGE not in words(app)
 
 
-@pytest.mark.attack("8.2", "another visitor names and notes a run; an onlooker names one")
+@pytest.mark.attack("feature 2", "another visitor names and notes a run; an onlooker names one")
 def test_a_run_is_named_and_noted_by_who_made_it(
     sweeps: SweepRunner, visited: Callable[[Who], None], tmp_path: Path
 ) -> None:
@@ -104,7 +106,11 @@ def test_a_run_is_named_and_noted_by_who_made_it(
 
 
 @pytest.mark.attack(
-    "8.2", "1.1", "1.3", "1.4", "names and notes of runs and sweeps that are markup, on every page that tells them"
+    "feature 2",
+    "text 1",
+    "text 3",
+    "text 4",
+    "names and notes of runs and sweeps that are markup, on every page that tells them",
 )
 @pytest.mark.parametrize("page", [menu.RUNS, menu.OVERVIEW, menu.COMPARE, menu.SWEEP])
 def test_a_name_and_a_note_are_text(closed_pages: Path, page: menu.Page) -> None:
@@ -120,7 +126,7 @@ def test_a_name_and_a_note_are_text(closed_pages: Path, page: menu.Page) -> None
     assert not any(lively in words(app) for lively in (IMAGE, "[click](", "**bold**", ":material/home:", "\x1b"))
 
 
-@pytest.mark.attack("8.3", "2.6", "recordings by names that are paths")
+@pytest.mark.attack("feature 3", "request 6", "recordings by names that are paths")
 @pytest.mark.parametrize("name", ["../../etc/passwd", "h200/mlp-inference", "", "*", "\0", "x" * 9_000], ids=NUMBERED)
 def test_a_recording_is_one_of_those_that_ship(sweeps: SweepRunner, visited: Callable[[Who], None], name: str) -> None:
     visited(ANN)
@@ -129,7 +135,7 @@ def test_a_recording_is_one_of_those_that_ship(sweeps: SweepRunner, visited: Cal
     assert sweeps.runner.store.list() == []
 
 
-@pytest.mark.attack("8.3", "S11", "an onlooker opens recordings; a guest opens more than may be stored")
+@pytest.mark.attack("feature 3", "breach 11", "an onlooker opens recordings; a guest opens more than may be stored")
 def test_recordings_count_like_any_run(sweeps: SweepRunner, visited: Callable[[Who], None]) -> None:
     recorded: RecordedSweep = max(recorded_sweeps(), key=lambda one: len(one.cells))
     assert len(recorded.cells) > 3
@@ -148,7 +154,9 @@ def test_recordings_count_like_any_run(sweeps: SweepRunner, visited: Callable[[W
     assert [status.by for _, status in sweeps.runner.store.list()] == ["ann"] * 3
 
 
-@pytest.mark.attack("8.4", "2.5", "2.7", "an uploaded log that says where its package is, and what is in it")
+@pytest.mark.attack(
+    "feature 4", "request 5", "request 7", "an uploaded log that says where its package is, and what is in it"
+)
 @pytest.mark.parametrize("name", ["../../job.json", "../aoti/model.pt2"])
 def test_a_log_brings_no_file_to_download(closed_pages: Path, name: str) -> None:
     files = tuple(replace(file, name=f"../../{name}") for file in PACKAGE.files)

@@ -43,7 +43,7 @@ def framed(*states: WidgetState, query: str = "") -> bytes:
     return BackMsg(rerun_script=state).SerializeToString()
 
 
-@pytest.mark.attack("R1", "another user presses Compile and hangs up while the page is being made")
+@pytest.mark.attack("abuse 1", "another user presses Compile and hangs up while the page is being made")
 def test_one_who_has_hung_up_is_not_taken_for_the_owner(tmp_path: Path) -> None:
     """Looking for an earlier run of the same job takes a while where there are many, between the button and the run."""
     for _ in range(MANY_RUNS):
@@ -61,7 +61,7 @@ def test_one_who_has_hung_up_is_not_taken_for_the_owner(tmp_path: Path) -> None:
         assert runs(server) == before
 
 
-@pytest.mark.attack("R2", "`clear_cache` over the WebSocket, which empties the caches of all visitors")
+@pytest.mark.attack("abuse 2", "`clear_cache` over the WebSocket, which empties the caches of all visitors")
 def test_no_visitor_empties_the_caches_of_all(closed: Server) -> None:
     with talking(closed) as visitor:
         visitor.page()
@@ -72,7 +72,7 @@ def test_no_visitor_empties_the_caches_of_all(closed: Server) -> None:
         assert engines(closed) == before
 
 
-@pytest.mark.attack("R3", "the pages served without the gate, visited with a forged word of who it is")
+@pytest.mark.attack("abuse 3", "the pages served without the gate, visited with a forged word of who it is")
 @pytest.mark.parametrize("script", ["pages/app.py", f"pages/{menu.RUNS.script}"])
 def test_without_the_gate_nothing_is_shown(tmp_path: Path, script: str) -> None:
     add_run(tmp_path, "secret_name", None)
@@ -82,7 +82,7 @@ def test_without_the_gate_nothing_is_shown(tmp_path: Path, script: str) -> None:
         assert "secret_name" not in str(drawn)
 
 
-@pytest.mark.attack("R2", "messages of Streamlit's for developers, text, giant frames")
+@pytest.mark.attack("abuse 2", "messages of Streamlit's for developers, text, giant frames")
 def test_only_what_a_page_sends_is_heeded() -> None:
     for_developers = (
         "clear_cache",
@@ -98,13 +98,15 @@ def test_only_what_a_page_sends_is_heeded() -> None:
     assert all(is_heeded(BackMsg(**{name: True}).SerializeToString()) for name in ("stop_script", "app_heartbeat"))
 
 
-@pytest.mark.attack("R4", "names of widgets that would be printed into the owner's terminal")
+@pytest.mark.attack("abuse 4", "names of widgets that would be printed into the owner's terminal")
 @pytest.mark.parametrize("name", ["runner", "", f"{DRAWN}{ESCAPE}", ESCAPE, "x" * 5_000_000, f"{DRAWN}{'x' * 9999}"])
 def test_a_widget_that_was_never_drawn_is_not_heeded(name: str) -> None:
     assert not is_heeded(framed(pressed(DRAWN), pressed(name)))
 
 
-@pytest.mark.attack("3.2", "R4", "forged states of widgets that are drawn: other types, other values, no JSON")
+@pytest.mark.attack(
+    "permission 2", "abuse 4", "forged states of widgets that are drawn: other types, other values, no JSON"
+)
 def test_forged_states_are_an_error_of_their_own_session_alone(closed: Server) -> None:
     before = runs(closed)
     with talking(closed) as visitor:
@@ -128,7 +130,7 @@ def test_forged_states_are_an_error_of_their_own_session_alone(closed: Server) -
     assert ESCAPE not in (closed.home / "server.log").read_text()
 
 
-@pytest.mark.attack("3.2", "R4", "forged pages, fragments and addresses")
+@pytest.mark.attack("permission 2", "abuse 4", "forged pages, fragments and addresses")
 def test_forged_pages_and_addresses_show_a_page_of_ours(closed: Server) -> None:
     with talking(closed) as visitor:
         for query, fields in (
@@ -141,7 +143,7 @@ def test_forged_pages_and_addresses_show_a_page_of_ours(closed: Server) -> None:
             assert "What does torch.compile make of it?" in words(visitor.page(query, **fields))
 
 
-@pytest.mark.attack("R4", "a frame that is no message")
+@pytest.mark.attack("abuse 4", "a frame that is no message")
 @pytest.mark.parametrize("frame", [b"\xff" * 100, b"\x5a\xff\xff\x03" + b"\x12" * 70_000])
 def test_a_frame_that_is_no_message_ends_its_own_connection(closed: Server, frame: bytes) -> None:
     with talking(closed) as visitor, talking(closed) as other:

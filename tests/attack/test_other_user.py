@@ -39,7 +39,7 @@ def asking(server: Server, code: str) -> str:
     return ASK.format(port=urlsplit(server.url).port) + code
 
 
-@pytest.mark.attack("S2", "a process of another user, with forged headers")
+@pytest.mark.attack("breach 2", "a process of another user, with forged headers")
 def test_where_code_is_allowed_another_user_does_not_enter(opened: Server, as_another_user: As) -> None:
     said = as_another_user(asking(opened, "print(status('/'), status('/_stcore/host-config'), status(STREAM, *SHAKE))"))
     assert said == "403 403 403"
@@ -48,7 +48,7 @@ def test_where_code_is_allowed_another_user_does_not_enter(opened: Server, as_an
     assert said == "403 403 403"
 
 
-@pytest.mark.attack("S2", "sockets that are closed while the kernel is asked")
+@pytest.mark.attack("breach 2", "sockets that are closed while the kernel is asked")
 def test_a_socket_that_its_user_has_let_go_of_is_not_taken_for_roots(as_another_user: As) -> None:
     """All is sent at once and the socket closed while the kernel is asked, which calls a closed socket root's."""
     hurry = """
@@ -74,7 +74,7 @@ for attempt in range(400):
     assert seen <= {ANOTHER_UID, None}
 
 
-@pytest.mark.attack("S2", "a cookie of another user's")
+@pytest.mark.attack("breach 2", "a cookie of another user's")
 def test_another_user_with_the_printed_secret_enters_and_its_cookie_is_nobody_elses(
     opened: Server, as_another_user: As
 ) -> None:
@@ -89,13 +89,13 @@ def test_another_user_with_the_printed_secret_enters_and_its_cookie_is_nobody_el
     assert ask(opened, headers=(("Via", "x"), ("Cookie", cookie.group(1)))) == 403
 
 
-@pytest.mark.attack("S2", "another user, where code is not allowed")
+@pytest.mark.attack("breach 2", "another user, where code is not allowed")
 def test_where_code_is_not_allowed_another_user_may_look(closed: Server, as_another_user: As) -> None:
     said = as_another_user(asking(closed, "print(status('/'), status('/_stcore/host-config'), status(STREAM, *SHAKE))"))
     assert said == "200 200 101"
 
 
-@pytest.mark.attack("S2", "another user's browser presses Compile")
+@pytest.mark.attack("breach 2", "another user's browser presses Compile")
 @pytest.mark.browser
 def test_another_users_browser_starts_nothing(closed: Server, other_users_door: Server, page: Page) -> None:
     before = set((closed.home / "runs").iterdir())
@@ -105,7 +105,7 @@ def test_another_users_browser_starts_nothing(closed: Server, other_users_door: 
     assert set((closed.home / "runs").iterdir()) == before
 
 
-@pytest.mark.attack("S3", "2.11", "another user reads the store")
+@pytest.mark.attack("breach 3", "request 11", "another user reads the store")
 def test_another_user_reads_nothing_of_the_store(closed: Server, as_another_user: As) -> None:
     Store(closed.home)
     paths = [str(closed.home / name) for name in ("runs", *(f"runs/{path}" for path in modes(closed.home / "runs")))]
@@ -120,7 +120,7 @@ for path in {paths!r}:
     assert said == ""
 
 
-@pytest.mark.attack("R8", "a home that another user has made before, to be loaded from")
+@pytest.mark.attack("abuse 8", "a home that another user has made before, to be loaded from")
 def test_a_home_of_another_users_is_not_taken(tmp_path: Path) -> None:
     if os.getuid() != 0:
         pytest.skip("only root can be another user")

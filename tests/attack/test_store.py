@@ -28,7 +28,7 @@ def ended(store: Store, run_id: str) -> str:
     return store.open(run_id).status().state
 
 
-@pytest.mark.attack("4.17", "two servers run, cancel and delete on one store")
+@pytest.mark.attack("kill 17", "two servers run, cancel and delete on one store")
 def test_two_servers_share_a_store(tmp_path: Path) -> None:
     one, other = Server(tmp_path), Server(tmp_path)
     store = Store(tmp_path)
@@ -47,7 +47,7 @@ def test_two_servers_share_a_store(tmp_path: Path) -> None:
         assert [*one.end(), *other.end()] == []
 
 
-@pytest.mark.attack("4.16", "the store is deleted while its server goes on")
+@pytest.mark.attack("kill 16", "the store is deleted while its server goes on")
 def test_a_store_that_is_deleted_is_begun_anew(tmp_path: Path) -> None:
     server = Server(tmp_path)
     try:
@@ -62,7 +62,7 @@ def test_a_store_that_is_deleted_is_begun_anew(tmp_path: Path) -> None:
         assert server.end() == []
 
 
-@pytest.mark.attack("4.8", "the command line is interrupted, terminated and killed while a model runs")
+@pytest.mark.attack("kill 8", "the command line is interrupted, terminated and killed while a model runs")
 @pytest.mark.parametrize(
     ("number", "code", "state"),
     [

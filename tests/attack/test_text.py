@@ -14,7 +14,7 @@ LIVELY = "see http://evil.example/x www.evil.example me@evil.example :material/h
 NAMES = {"Data-dependent branching": LIVELY, "a tensor becomes a Python number": LIVELY}
 
 
-@pytest.mark.attack("S12", "1.3", "links, mail addresses and icons in a log, in a browser")
+@pytest.mark.attack("breach 12", "text 3", "links, mail addresses and icons in a log, in a browser")
 def test_names_of_a_log_are_no_links_and_no_icons(closed: Server, page: Page) -> None:
     log = normalised((TRACES / "graph_break_zoo" / "trace.log").read_bytes(), NAMES)
     run = add_run(closed.home, "lively", log)

@@ -41,7 +41,9 @@ def hostile(closed: Server) -> str:
     return add_run(closed.home, "hostile_views", log, kind="log").id
 
 
-@pytest.mark.attack("1.6", "1.1", "markup in names: hovered, searched, chosen, found in code, in the graph's page")
+@pytest.mark.attack(
+    "text 6", "text 1", "markup in names: hovered, searched, chosen, found in code, in the graph's page"
+)
 def test_what_is_done_with_a_graph_makes_no_markup_of_names(closed: Server, hostile: str, page: Page) -> None:
     view = opened(page, closed.link("fx_graph", run=hostile))
     node = view.locator("g.node").first
@@ -60,7 +62,7 @@ def test_what_is_done_with_a_graph_makes_no_markup_of_names(closed: Server, host
     expect(page.locator(MARKUP.partition(", a[*")[0])).to_have_count(0)
 
 
-@pytest.mark.attack("1.6", "markup in names: downloads as SVG, DOT and JSON")
+@pytest.mark.attack("text 6", "markup in names: downloads as SVG, DOT and JSON")
 def test_a_downloaded_picture_holds_shapes_and_text_alone(
     closed: Server, hostile: str, page: Page, tmp_path: Path
 ) -> None:
@@ -77,7 +79,7 @@ def test_a_downloaded_picture_holds_shapes_and_text_alone(
     assert given <= {"label", "id", "shape"}
 
 
-@pytest.mark.attack("R6", "S12", "a link in the name of a phase, in the chart of compile time")
+@pytest.mark.attack("abuse 6", "breach 12", "a link in the name of a phase, in the chart of compile time")
 def test_a_chart_holds_no_link(closed: Server, hostile: str, page: Page) -> None:
     go(page, closed.link("compile_time", run=hostile))
     field = page.get_by_label("Find a phase")

@@ -84,7 +84,7 @@ def resumes(server: Server, sweep_id: str, cookie: str, button: str) -> None:
         pool.submit(asyncio.run, press()).result()
 
 
-@pytest.mark.attack("8.1", "a sweep of another visitor's, resumed over the WebSocket")
+@pytest.mark.attack("feature 1", "a sweep of another visitor's, resumed over the WebSocket")
 @pytest.mark.parametrize("cookie", [BOB, "", "owner"])
 def test_a_guest_does_not_resume_anothers_sweep(public: Server, cookie: str) -> None:
     store = Store(public.home)

@@ -52,7 +52,10 @@ def port(server: Server) -> int:
 
 
 @pytest.mark.attack(
-    "S7", "2.1", "2.3", "foreign hosts: names that lead here, 0.0.0.0, none, user information, mapped IPv6"
+    "breach 7",
+    "request 1",
+    "request 3",
+    "foreign hosts: names that lead here, 0.0.0.0, none, user information, mapped IPv6",
 )
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_foreign_host_gets_nothing(opened: Server, host: str) -> None:
@@ -61,7 +64,7 @@ def test_a_foreign_host_gets_nothing(opened: Server, host: str) -> None:
     assert shake_hands(opened, f"http://{with_port}", with_port) == 403
 
 
-@pytest.mark.attack("S6", "2.1", "2.2", "foreign origins, other ports and schemes, every method")
+@pytest.mark.attack("breach 6", "request 1", "request 2", "foreign origins, other ports and schemes, every method")
 @pytest.mark.parametrize("origin", ORIGINS)
 def test_a_foreign_page_gets_nothing(opened: Server, origin: str) -> None:
     said = origin.format(port=port(opened))
@@ -70,14 +73,14 @@ def test_a_foreign_page_gets_nothing(opened: Server, origin: str) -> None:
     assert shake_hands(opened, said) == 403
 
 
-@pytest.mark.attack("2.1", "no Origin at all")
+@pytest.mark.attack("request 1", "no Origin at all")
 def test_our_own_page_gets_in(opened: Server, closed: Server) -> None:
     assert shake_hands(opened, opened.url) == shake_hands(closed, closed.url) == 101
     assert (ask(opened), ask(opened, "/overview"), ask(opened, "/_stcore/health")) == (200, 200, 200)
     assert shake_hands(opened, None) == 403
 
 
-@pytest.mark.attack("S6", "1.2", "handshakes of foreign pages, through a proxy that never answers")
+@pytest.mark.attack("breach 6", "text 2", "handshakes of foreign pages, through a proxy that never answers")
 def test_a_foreign_page_makes_the_server_ask_nobody_and_wait_for_nothing(
     opened: Server, silent_proxy: tuple[str, Callable[[], bool]]
 ) -> None:
@@ -86,7 +89,7 @@ def test_a_foreign_page_makes_the_server_ask_nobody_and_wait_for_nothing(
     assert not silent_proxy[1]()
 
 
-@pytest.mark.attack("S7", "metrics and the way for programs")
+@pytest.mark.attack("breach 7", "metrics and the way for programs")
 def test_the_metrics_and_the_way_for_programs_are_closed(opened: Server, closed: Server) -> None:
     for server in (opened, closed):
         found = [ask(server, path) for path in ("/_stcore/metrics", "/_stcore/metrics/", "/%5fstcore/metrics")]
@@ -94,7 +97,7 @@ def test_the_metrics_and_the_way_for_programs_are_closed(opened: Server, closed:
         assert found == [404] * 4
 
 
-@pytest.mark.attack("S2", "a proxy that runs as the owner; guessed secrets")
+@pytest.mark.attack("breach 2", "a proxy that runs as the owner; guessed secrets")
 def test_what_a_proxy_passes_on_needs_the_secret(opened: Server) -> None:
     for header in ("X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Forwarded", "Via"):
         assert ask(opened, headers=((header, "127.0.0.1"),)) == 403
@@ -103,7 +106,7 @@ def test_what_a_proxy_passes_on_needs_the_secret(opened: Server) -> None:
     assert ask(opened, headers=(("Via", "x"), ("Cookie", f"compileboard-{port(opened)}=guess"))) == 403
 
 
-@pytest.mark.attack("S2", "the printed address")
+@pytest.mark.attack("breach 2", "the printed address")
 def test_the_printed_address_opens_the_door_for_its_cookie(opened: Server) -> None:
     printed = re.search(r"/\?token=(\S+)", (opened.home / "server.log").read_text())
     assert printed is not None
@@ -111,7 +114,7 @@ def test_the_printed_address_opens_the_door_for_its_cookie(opened: Server) -> No
     assert ask(opened, f"/?token={printed.group(1)}") == 303
 
 
-@pytest.mark.attack("S6", "S7", "on all addresses, behind a proxy, below a path")
+@pytest.mark.attack("breach 6", "breach 7", "on all addresses, behind a proxy, below a path")
 def test_below_a_path_on_all_addresses_and_behind_a_proxy_it_works(
     tmp_path: Path, silent_proxy: tuple[str, Callable[[], bool]]
 ) -> None:
@@ -136,7 +139,7 @@ def test_below_a_path_on_all_addresses_and_behind_a_proxy_it_works(
 
 
 @pytest.mark.attack(
-    "R7", "requests that are absolute, without or with two hosts, folded, smuggled, cut, no HTTP at all"
+    "abuse 7", "requests that are absolute, without or with two hosts, folded, smuggled, cut, no HTTP at all"
 )
 @pytest.mark.parametrize(
     ("request_", "status"),
@@ -163,7 +166,7 @@ def test_an_odd_request_is_refused(opened: Server, request_: str, status: int) -
     assert send(opened, request_.format(host=f"Host: {own}\r\n", digits="9" * 10_000)) == status
 
 
-@pytest.mark.attack("2.5", "traversal on every route that serves files, in fourteen forms")
+@pytest.mark.attack("request 5", "traversal on every route that serves files, in fourteen forms")
 @pytest.mark.parametrize(
     "route", ["/app/static", "/static", "/media", "/component", "/_stcore/bidi-components", "/graph"]
 )
@@ -190,7 +193,7 @@ def test_no_route_leaves_its_directory(opened: Server, route: str) -> None:
         assert b"root:" not in found
 
 
-@pytest.mark.attack("R7", "300 requests that never end, and 100 WebSockets, while another asks")
+@pytest.mark.attack("abuse 7", "300 requests that never end, and 100 WebSockets, while another asks")
 def test_those_who_ask_slowly_keep_nobody_waiting(opened: Server) -> None:
     """Each holds a descriptor and no thread."""
     address = (urlsplit(opened.url).hostname, port(opened))
@@ -203,13 +206,13 @@ def test_those_who_ask_slowly_keep_nobody_waiting(opened: Server) -> None:
         assert ask(opened, "/_stcore/health") == 200
 
 
-@pytest.mark.attack("2.4", "Streamlit's own way for uploads, which keeps them in memory")
+@pytest.mark.attack("request 4", "Streamlit's own way for uploads, which keeps them in memory")
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS"])
 def test_streamlits_uploads_are_closed(opened: Server, method: str) -> None:
     assert ask(opened, "/_stcore/upload_file/x/y", method, (("Origin", opened.url),)) == 404
 
 
-@pytest.mark.attack("R7", "the secret in logs, in Referer, in a cookie that scripts read")
+@pytest.mark.attack("abuse 7", "the secret in logs, in Referer, in a cookie that scripts read")
 def test_the_secret_is_told_once(opened: Server) -> None:
     printed = re.search(r"/\?token=(\S+)", (opened.home / "server.log").read_text())
     assert printed is not None

@@ -18,10 +18,10 @@ def test_a_row_is_held_by_a_test_that_exists(nodeid: str) -> None:
 
 
 def test_what_failed_once_has_succeeded_and_what_was_skipped_was_not_tried() -> None:
-    mixed = Attack(("S7", "2.3"), "a foreign Host", "it gets nothing")
+    mixed = Attack(("breach 7", "request 3"), "a foreign Host", "it gets nothing")
     for outcome, words in (("passed", ""), ("failed", "assert 200 == 400"), ("skipped", "no root")):
         mixed.note(outcome, words)
-    skipped = Attack(("S2",), "another user", "does not enter")
+    skipped = Attack(("breach 2",), "another user", "does not enter")
     skipped.note("skipped", "only root can be another user")
     held = Attack((), "beyond", "held|so")
     held.note("passed", "")
@@ -29,9 +29,9 @@ def test_what_failed_once_has_succeeded_and_what_was_skipped_was_not_tried() -> 
     assert lines[1:6] == [
         "| row | attack | expected | seen | verdict |",
         "| --- | --- | --- | --- | --- |",
-        "| S2 | another user | does not enter | only root can be another user | not tried |",
-        "| S7, 2.3 | a foreign Host | it gets nothing | assert 200 == 400 | SUCCEEDED |",
+        "| breach 2 | another user | does not enter | only root can be another user | not tried |",
+        "| breach 7, request 3 | a foreign Host | it gets nothing | assert 200 == 400 | SUCCEEDED |",
         "|  | beyond | held/so | so | held |",
     ]
-    assert f"| S1 | {ROWS['S1']} | | | not tested |" in lines
+    assert f"| breach 1 | {ROWS['breach 1']} | | | not tested |" in lines
     assert lines[-1] == f"1 held, 1 SUCCEEDED, 1 not tried; {len(ROWS) - 3} rows not tested"

@@ -2,14 +2,17 @@
 
 import ast
 import re
+from pathlib import Path
 
 import pytest
 
 import core
+from core.commands import checks, output
 from core.commands.main import make_parser
 from core.report.records import RECORDS
 from core.report.records import SCHEMA as RECORDS_SCHEMA
-from docs.make import limits, options, trace_records, wire_types
+from core.sweep.presets import PRESETS
+from docs.make import architecture, limits, options, trace_records, wire_types
 from docs.make.below import below
 from docs.make.report_schema import PAGE, tables
 from docs.make.targets import table
@@ -21,8 +24,11 @@ DOCUMENTS = [*TOP, *sorted((ROOT / "docs").glob("*.md"))]
 NAMES = [path.relative_to(ROOT).as_posix() for path in DOCUMENTS]
 OURS = ("core/", "pages/", "tests/", "docs/", "benchmarks/", ".ci/", ".streamlit/")
 FILE = re.compile(r"`((?:[\w.]+/)+[\w.]*|[\w]+\.(?:py|md|toml|txt)|Makefile|Dockerfile)`")
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 # Files of the user's, of a run, or that a document proposes.
 EXAMPLES = {"model.py", "FILE.py", "script.py", "job.json", "status.json", "report.json"}
+# Variables that our processes set for one another.
+INTERNAL = {"COMPILEBOARD_CACHE", "COMPILEBOARD_FORK_SERVER", "COMPILEBOARD_FORK_SERVER_PARENT"}
 MODULES = {path.name for top in ("core", "pages", "tests") for path in (ROOT / top).rglob("*.py")}
 
 
@@ -35,8 +41,16 @@ def test_every_path_that_a_document_names_exists(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_link_to_a_file_leads_somewhere(name: str) -> None:
-    targets = re.findall(r"\]\((?!https?:)([^)#]+)", words(name))
+    targets = re.findall(LINK, words(name))
     assert [target for target in targets if not ((ROOT / name).parent / target).exists()] == []
+
+
+def test_every_screenshot_is_shown_and_taken_by_a_script() -> None:
+    pictures = {path.name for path in (ROOT / "docs" / "screenshots").iterdir()}
+    shown = {Path(target).name for name in NAMES for target in LINK.findall(words(name)) if "screenshots/" in target}
+    assert pictures == shown
+    scripts = "".join(words(f"docs/make/{name}.py") for name in ("screenshots", "real_models"))
+    assert {name for name in pictures if name.endswith(".png") and f'"{Path(name).stem}' not in scripts} == set()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -86,7 +100,23 @@ def test_the_table_of_options_is_that_of_the_code() -> None:
     assert below(options.PAGE).strip() == options.tables().strip(), "run `make docs`"
 
 
-def test_every_option_of_the_command_line_is_in_the_readme_or_the_table_of_options() -> None:
+def test_the_readme_is_no_longer_than_a_visit() -> None:
+    assert len(words("README.md").splitlines()) <= 120
+
+
+def test_every_document_is_linked_from_the_readme_or_a_page_it_links() -> None:
+    linked = {(ROOT / name).parent / target for name in NAMES for target in re.findall(LINK, words(name))}
+    missing = {path.resolve() for path in DOCUMENTS} - {path.resolve() for path in linked}
+    assert {path.relative_to(ROOT).as_posix() for path in missing} - {"README.md", "docs/index.md"} == set()
+
+
+def test_every_variable_that_the_code_reads_is_documented() -> None:
+    files = [ROOT / "dashboard.py", *(path for top in ("core", "pages") for path in (ROOT / top).rglob("*.py"))]
+    read = {name for path in files for name in re.findall(r"COMPILEBOARD_[A-Z_]+[A-Z]", path.read_text("utf-8"))}
+    assert {name for name in read - INTERNAL if f"`{name}" not in words("docs/deploying.md")} == set()
+
+
+def test_every_option_of_the_command_line_is_documented() -> None:
     commands = next(action for action in make_parser()._actions if action.dest == "==SUPPRESS==" or action.choices)
     assert isinstance(commands.choices, dict)
     flags = {
@@ -95,9 +125,21 @@ def test_every_option_of_the_command_line_is_in_the_readme_or_the_table_of_optio
         for action in command._actions
         for option in action.option_strings
     }
-    readme = words("README.md")
-    assert {flag for flag in flags - {"-h", "--help"} if flag not in readme + words("docs/options.md")} == set()
-    assert {name for name in commands.choices if f"python -m core {name}" not in readme} == set()
+    page = words("docs/cli.md")
+    named = set(re.findall(r"--?[a-z][a-z-]*", page + words("docs/options.md")))
+    assert flags - {"-h", "--help"} - named == set()
+    assert {name for name in commands.choices if f"python -m core {name} " not in page} == set()
+
+
+def test_every_preset_is_documented() -> None:
+    page = words("docs/sweeps.md")
+    assert {name for name in PRESETS if f"`{name}`" not in page} == set()
+
+
+def test_every_exit_code_of_the_command_line_is_documented() -> None:
+    codes = {value for file in (output, checks) for value in vars(file).values() if type(value) is int}
+    rows = re.findall(r"^\| ([\d, ]+) \|", words("docs/cli.md"), re.MULTILINE)
+    assert {int(code) for row in rows for code in row.split(",")} >= codes
 
 
 def test_every_public_name_is_on_the_page_of_the_api() -> None:
@@ -131,6 +173,14 @@ def test_every_promise_of_security_names_tests_that_exist() -> None:
 
 def test_the_tables_of_bounds_are_those_of_the_code() -> None:
     assert below(limits.PAGE).strip() == limits.tables().strip(), "run `make docs`"
+
+
+def test_the_inventory_is_that_of_the_packages() -> None:
+    assert below(architecture.PAGE).strip() == architecture.inventory().strip(), "run `make docs`"
+
+
+def test_every_package_says_what_it_is() -> None:
+    assert [name for name in architecture.packages() if not architecture.purpose(name)] == []
 
 
 def test_every_bound_is_in_the_tables() -> None:

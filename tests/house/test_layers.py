@@ -1,4 +1,4 @@
-"""Who may import whom, as ARCHITECTURE.md says."""
+"""Who may import whom, as docs/architecture.md says."""
 
 import subprocess
 import sys

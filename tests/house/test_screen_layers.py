@@ -1,4 +1,4 @@
-"""Who of the screen may import whom, and what each part may do, as ARCHITECTURE.md says."""
+"""Who of the screen may import whom, and what each part may do, as docs/architecture.md says."""
 
 import ast
 from collections import Counter

@@ -52,7 +52,7 @@ def executed(block: str, known: dict[str, Any]) -> dict[str, Any]:
 def test_every_guide_is_carried_out_here_and_named_where_contributors_look() -> None:
     here = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*guides.py"))
     contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    assert {guide for guide in GUIDES if f'("{guide}"' not in here or GUIDES[guide] not in contributing} == set()
+    assert {guide for guide in GUIDES if f'"{guide}' not in here or GUIDES[guide] not in contributing} == set()
 
 
 RECORD = """

@@ -1,6 +1,8 @@
 """What is pinned: all that the requirements bring, once, and nothing else."""
 
+import sys
 from collections import Counter
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tests.supply import audit, pins
+from tests.support.imports import FILES, tops
 
 RUNTIME = (pins.REQUIREMENTS, pins.CONSTRAINTS)
 DEVELOPMENT = (*RUNTIME, pins.DEVELOPMENT, pins.DEVELOPMENT_CONSTRAINTS)
@@ -21,9 +24,22 @@ def brought(*files: str) -> list[Requirement]:
     return pins.brought(names(*files))
 
 
-def test_the_requirements_are_the_ten_that_we_chose() -> None:
-    chosen = {"torch", "triton", "streamlit", "plotly", "pygraphviz", "pygments", "msgspec", "psutil", "filelock"}
-    assert set(names(pins.REQUIREMENTS)) == {*chosen, "tabulate"}
+# Packages that no module of ours imports, and why they are required.
+NOT_IMPORTED = {"tabulate": "torch's print_tabular imports it"}
+# A module that only type checkers know.
+STUBS = {"_typeshed"}
+
+
+def test_the_requirements_are_the_packages_that_we_import() -> None:
+    assert set(names(pins.REQUIREMENTS)) == imported_packages() | NOT_IMPORTED.keys()
+
+
+def imported_packages() -> set[str]:
+    """The packages outside of Python and of this project that core, pages and the dashboard import."""
+    modules = {top for name in FILES for top in tops(name)}
+    providers = metadata.packages_distributions()
+    outside = modules - sys.stdlib_module_names - {"core", "pages"} - STUBS
+    return {canonicalize_name(package) for top in outside for package in providers.get(top, [top])}
 
 
 @pytest.mark.parametrize("files", [RUNTIME, DEVELOPMENT], ids=["runtime", "development"])

@@ -14,7 +14,17 @@ from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, FloatRect, Locator, Page, Position, expect
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Dialog,
+    FloatRect,
+    Locator,
+    Page,
+    Position,
+    expect,
+)
 
 from pages import menu
 from pages.session.tables import HEAD_PX, LINE_PX
@@ -134,12 +144,17 @@ class Contexts:
         return context
 
     def _watch(self, page: Page) -> None:
-        page.on("dialog", lambda dialog: (self.offences.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("dialog", self._dialog)
         page.on("pageerror", lambda error: self.offences.append(f"error: {error}"))
-        page.on(
-            "console",
-            lambda message: "Content Security Policy" in message.text and self.offences.append(message.text),
-        )
+        page.on("console", self._message)
+
+    def _dialog(self, dialog: Dialog) -> None:
+        self.offences.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def _message(self, message: ConsoleMessage) -> None:
+        if "Content Security Policy" in message.text:
+            self.offences.append(message.text)
 
     def _request(self, url: str) -> None:
         parts = urlsplit(url)

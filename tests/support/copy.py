@@ -22,6 +22,7 @@ class Copy:
             shutil.copytree(
                 ROOT / top, folder / top, ignore=lambda at, names: _linked(Path(at), names), copy_function=_copied
             )
+        shutil.copy(ROOT / "dashboard.py", folder)
         for name in LINKED:
             (folder / name).symlink_to(ROOT / name, target_is_directory=True)
 
@@ -45,9 +46,15 @@ class Copy:
             file.write(f"\n\n{text}")
 
     def run(self, script: str) -> str:
-        """What a script prints that is run there, with a home of its own."""
+        """Run a script there, with a home of its own; returns what it prints."""
         done = self._done("-c", script)
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == 0, done.stderr or done.stdout
+        return done.stdout
+
+    def fails(self, script: str) -> str:
+        """Run a script there that fails; returns what it prints."""
+        done = self._done("-c", script)
+        assert done.returncode != 0
         return done.stdout
 
     def module(self, *arguments: str) -> None:
@@ -64,6 +71,7 @@ class Copy:
             capture_output=True,
             text=True,
             timeout=LIMIT_S,
+            check=False,
         )
 
 

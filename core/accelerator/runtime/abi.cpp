@@ -109,8 +109,13 @@ void cb_program_free(cb_program* program) { delete program; }
 
 void cb_program_info(const cb_program* program, cb_info* info) {
   const cb::Program& p = program->program;
-  *info = {uint32_t(program->inputs.size()),  uint32_t(program->outputs.size()), uint32_t(p.results().size()),
-           uint32_t(p.instructions.size()), p.arena_bytes(), p.temporary_bytes(), uint64_t(p.constants->size())};
+  *info = {uint32_t(program->inputs.size()),
+           uint32_t(program->outputs.size()),
+           uint32_t(p.results().size()),
+           uint32_t(p.instructions.size()),
+           p.arena_bytes(),
+           p.temporary_bytes(),
+           uint64_t(p.constants->size())};
 }
 
 uint64_t cb_program_input_bytes(const cb_program* program, uint32_t index) {

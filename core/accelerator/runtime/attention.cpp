@@ -96,7 +96,8 @@ void embedding(const Instruction&, const Operands& operands, int) {
     }
     int64_t row = reinterpret_cast<const int64_t*>(index.data)[from];
     if (row < 0 || row >= rows)
-      throw Error("an index of the embedding is " + std::to_string(row) + ", and it has " + std::to_string(rows) + " rows");
+      throw Error("an index of the embedding is " + std::to_string(row) + ", and it has " + std::to_string(rows) +
+                  " rows");
     load_span(table, row * table.stride(0), table.stride(1), width, line.data());
     store_span(to, at, to.tensor->strides[rank], width, line.data());
   }

@@ -1,5 +1,5 @@
-// cb_flip FILE [ROUNDS]: damages a program in every place, and loads and runs what is left of it. For the sanitizers: it
-// ends with 0 unless something crashes. The second round mends the checksums, so that the damage reaches the checks
+// cb_flip FILE [ROUNDS]: damages a program in every place, and loads and runs what is left of it. For the sanitizers:
+// it ends with 0 unless something crashes. The second round mends the checksums, so that the damage reaches the checks
 // behind them; further rounds damage several places at once.
 #include <cstdio>
 #include <cstdlib>
@@ -38,7 +38,8 @@ void mend(Bytes& file) {
   for (uint32_t i = 0; i < sections; i++) {
     size_t entry = HEADER + i * ENTRY;
     uint64_t offset = number<uint64_t>(file, entry + 8), bytes = number<uint64_t>(file, entry + 16);
-    if (offset <= file.size() && bytes <= file.size() - offset) put(file, entry + 4, cb_crc32c(&file[0] + offset, bytes));
+    if (offset <= file.size() && bytes <= file.size() - offset)
+      put(file, entry + 4, cb_crc32c(&file[0] + offset, bytes));
   }
   put(file, 24, cb_crc32c(&file[HEADER], sections * ENTRY));
   put(file, 60, cb_crc32c(&file[0], 60));
@@ -96,7 +97,7 @@ int main(int argc, char** argv) {
   }
   const long harmless = counts.loaded;
   for (size_t at = 0; at < good.size(); at++)
-    for (unsigned char change : {0x01, 0x80, 0xFF}) {
+    for (uint8_t change : {uint8_t(0x01), uint8_t(0x80), uint8_t(0xFF)}) {
       Bytes bad = good;
       bad[at] ^= change;
       mend(bad);
@@ -110,7 +111,7 @@ int main(int argc, char** argv) {
     mend(bad);
     attempt(bad);
   }
-  std::printf("%ld loads: %ld of single bytes went through, %ld with mended checksums, %ld ran\n", counts.tried, harmless,
-              counts.loaded - harmless, counts.ran);
+  std::printf("%ld loads: %ld of single bytes went through, %ld with mended checksums, %ld ran\n", counts.tried,
+              harmless, counts.loaded - harmless, counts.ran);
   return 0;
 }

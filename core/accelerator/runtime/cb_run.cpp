@@ -36,10 +36,14 @@ const char USAGE[] =
 using Bytes = std::vector<char>;
 
 const std::map<std::string, uint32_t> PASSES = {
-    {"fold-constants", CB_FOLD_CONSTANTS},     {"drop-no-ops", CB_DROP_NO_OPS},
-    {"drop-dead-code", CB_DROP_DEAD_CODE},     {"fuse-products", CB_FUSE_PRODUCTS},
-    {"fuse-elementwise", CB_FUSE_ELEMENTWISE}, {"plan-memory", CB_PLAN_MEMORY},
-    {"all", CB_ALL_PASSES},                    {"none", 0},
+    {"fold-constants", CB_FOLD_CONSTANTS},
+    {"drop-no-ops", CB_DROP_NO_OPS},
+    {"drop-dead-code", CB_DROP_DEAD_CODE},
+    {"fuse-products", CB_FUSE_PRODUCTS},
+    {"fuse-elementwise", CB_FUSE_ELEMENTWISE},
+    {"plan-memory", CB_PLAN_MEMORY},
+    {"all", CB_ALL_PASSES},
+    {"none", 0},
 };
 
 struct Arguments {
@@ -195,7 +199,8 @@ void each_value(const cb_tensor& tensor, const void* data, F visit) {
   for (int64_t i = 0; i < n; i++) {
     uint64_t at = tensor.offset;
     int64_t rest = i;
-    for (uint32_t d = tensor.rank; d-- > 0; rest /= tensor.sizes[d]) at += uint64_t(rest % tensor.sizes[d] * tensor.strides[d]);
+    for (uint32_t d = tensor.rank; d-- > 0; rest /= tensor.sizes[d])
+      at += uint64_t(rest % tensor.sizes[d] * tensor.strides[d]);
     visit(at, value_at(tensor, data, at));
   }
 }
@@ -250,8 +255,8 @@ void bench(const Loaded& loaded, const Arguments& arguments, const Buffers& inpu
   }
   std::sort(seconds.begin(), seconds.end());
   size_t n = seconds.size();
-  std::printf("%zu runs, %u threads: median %.3f us, quartiles %.3f and %.3f us; arena %llu bytes, temporaries %llu\n", n,
-              arguments.threads, seconds[n / 2] * 1e6, seconds[n / 4] * 1e6, seconds[n * 3 / 4] * 1e6,
+  std::printf("%zu runs, %u threads: median %.3f us, quartiles %.3f and %.3f us; arena %llu bytes, temporaries %llu\n",
+              n, arguments.threads, seconds[n / 2] * 1e6, seconds[n / 4] * 1e6, seconds[n * 3 / 4] * 1e6,
               (unsigned long long)loaded.info().arena_bytes, (unsigned long long)loaded.info().temporary_bytes);
 }
 

@@ -44,7 +44,8 @@ class Checker {
     require(!program_.instructions.empty(), "the program has no instructions");
     for (size_t i = 0; i < program_.instructions.size(); i++) {
       const Instruction& instruction = program_.instructions[i];
-      where_ = "instruction " + std::to_string(i) + " (" + op_name(instruction.op) + " " + printable(instruction.name) + "): ";
+      where_ = "instruction " + std::to_string(i) + " (" + op_name(instruction.op) + " " + printable(instruction.name) +
+               "): ";
       one(instruction, i + 1 == program_.instructions.size());
     }
     for (size_t i = 0; i < written_.size(); i++)
@@ -143,29 +144,22 @@ class Checker {
       case ARGUMENT:
         arity(i, 0, 0, 1, 1, 0);
         return need(program_.storage_of(i.outputs[0]).kind == INPUT, "its tensor is no input");
-      case RESULT:
-        return arity(i, 0, 4096, 0, 0, 0);
+      case RESULT: return arity(i, 0, 4096, 0, 0, 0);
       case VIEW:
         arity(i, 1, 1, 1, 1, 0);
         return need(in(i, 0).storage == out(i, 0).storage, "a view has another storage than what it views");
       case ELEMENTWISE:
-      case PRODUCT:
-        return fused(i);
+      case PRODUCT: return fused(i);
       case SOFTMAX:
         arity(i, 1, 1, 1, 1, 1);
         values(i);
         return need(out(i, 0).rank > 0 && same_sizes(in(i, 0), out(i, 0)), "its sizes do not agree");
       case LAYER_NORM:
-      case RMS_NORM:
-        return norm(i);
-      case REDUCE:
-        return reduce(i);
-      case EMBEDDING:
-        return embedding(i);
-      case ATTENTION:
-        return attention(i);
-      case CONCATENATE:
-        return concatenate(i);
+      case RMS_NORM: return norm(i);
+      case REDUCE: return reduce(i);
+      case EMBEDDING: return embedding(i);
+      case ATTENTION: return attention(i);
+      case CONCATENATE: return concatenate(i);
     }
   }
 
@@ -233,7 +227,8 @@ class Checker {
     need(i.attributes[0] >= SUM && i.attributes[0] <= AMIN, "its reduction is not known");
     uint32_t kept = 0;
     const Tensor &from = in(i, 0), &to = out(i, 0);
-    need(uint64_t(i.attributes[1]) < uint64_t(1) << from.rank || from.rank == 0, "it reduces a dimension that is not there");
+    need(uint64_t(i.attributes[1]) < uint64_t(1) << from.rank || from.rank == 0,
+         "it reduces a dimension that is not there");
     for (uint32_t d = 0; d < from.rank; d++) {
       if (i.attributes[1] >> d & 1) continue;
       need(kept < to.rank && to.sizes[kept] == from.sizes[d], "its sizes do not agree");
@@ -270,7 +265,8 @@ class Checker {
            "its mask is not of its scores' sizes, or of no floats");
     if (i.outputs.size() == 1) return;
     const Tensor& lse = out(i, 1);
-    need(lse.rank == 3 && lse.dtype == CB_F32 && std::equal(lse.sizes, lse.sizes + 3, q.sizes), "its sums do not agree");
+    need(lse.rank == 3 && lse.dtype == CB_F32 && std::equal(lse.sizes, lse.sizes + 3, q.sizes),
+         "its sums do not agree");
   }
 
   void concatenate(const Instruction& i) {

@@ -41,9 +41,9 @@ typedef struct {
   uint32_t reserved;     // 0
 } cb_options;
 
-// Memory of the caller. Its address is a multiple of the bytes of one element (float32 4, bfloat16 2, int64 8, bool 1), else
-// the run is refused; a multiple of 64 is fastest. An input is only read, so that it may be constant; an output is written
-// and never read, and must share no memory with an input or with another output.
+// Memory of the caller. Its address is a multiple of the bytes of one element (float32 4, bfloat16 2, int64 8, bool 1),
+// else the run is refused; a multiple of 64 is fastest. An input is only read, so that it may be constant; an output is
+// written and never read, and must share no memory with an input or with another output.
 typedef struct {
   void* data;
   uint64_t bytes;

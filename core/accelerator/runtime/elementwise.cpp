@@ -25,7 +25,7 @@ void each(int64_t n, float* to, Source a, F f) {
 
 template <typename F>
 void each(int64_t n, float* __restrict to, Source first, Source second, F f) {
-  const float *__restrict a = first.at, *__restrict b = second.at;
+  const float* __restrict a = first.at, * __restrict b = second.at;
   if (first.is_one && second.is_one) return std::fill(to, to + n, f(*a, *b));
   if (second.is_one) {
     const float y = *b;
@@ -130,7 +130,8 @@ Loops loops_over(const std::vector<const Tensor*>& all, const Tensor& shape) {
   std::vector<uint32_t> dims;
   for (uint32_t d = 0; d < shape.rank; d++)
     if (shape.sizes[d] != 1) dims.push_back(d);
-  std::stable_sort(dims.begin(), dims.end(), [&](uint32_t a, uint32_t b) { return shape.strides[a] > shape.strides[b]; });
+  std::stable_sort(dims.begin(), dims.end(),
+                   [&](uint32_t a, uint32_t b) { return shape.strides[a] > shape.strides[b]; });
   Loops found;
   found.strides.resize(all.size());
   for (uint32_t d : dims) {
@@ -154,11 +155,14 @@ void load_span(const View& view, int64_t at, int64_t stride, int64_t n, float* _
     const float* from = reinterpret_cast<const float*>(view.data) + at;
     if (stride == 1) std::memcpy(to, from, size_t(n) * 4);
     else if (stride == 0) std::fill(to, to + n, *from);
-    else for (int64_t i = 0; i < n; i++) to[i] = from[i * stride];
+    else
+      for (int64_t i = 0; i < n; i++) to[i] = from[i * stride];
   } else if (view.tensor->dtype == CB_BF16) {
     const uint16_t* from = reinterpret_cast<const uint16_t*>(view.data) + at;
-    if (stride == 1) for (int64_t i = 0; i < n; i++) to[i] = from_bf16(from[i]);
-    else for (int64_t i = 0; i < n; i++) to[i] = from_bf16(from[i * stride]);
+    if (stride == 1)
+      for (int64_t i = 0; i < n; i++) to[i] = from_bf16(from[i]);
+    else
+      for (int64_t i = 0; i < n; i++) to[i] = from_bf16(from[i * stride]);
   } else {
     const uint8_t* from = view.data + at;
     for (int64_t i = 0; i < n; i++) to[i] = from[i * stride] ? 1.0f : 0.0f;
@@ -169,11 +173,14 @@ void store_span(const View& view, int64_t at, int64_t stride, int64_t n, const f
   if (view.tensor->dtype == CB_F32) {
     float* to = reinterpret_cast<float*>(view.data) + at;
     if (stride == 1) std::memcpy(to, from, size_t(n) * 4);
-    else for (int64_t i = 0; i < n; i++) to[i * stride] = from[i];
+    else
+      for (int64_t i = 0; i < n; i++) to[i * stride] = from[i];
   } else if (view.tensor->dtype == CB_BF16) {
     uint16_t* to = reinterpret_cast<uint16_t*>(view.data) + at;
-    if (stride == 1) for (int64_t i = 0; i < n; i++) to[i] = to_bf16(from[i]);
-    else for (int64_t i = 0; i < n; i++) to[i * stride] = to_bf16(from[i]);
+    if (stride == 1)
+      for (int64_t i = 0; i < n; i++) to[i] = to_bf16(from[i]);
+    else
+      for (int64_t i = 0; i < n; i++) to[i * stride] = to_bf16(from[i]);
   } else {
     uint8_t* to = view.data + at;
     for (int64_t i = 0; i < n; i++) to[i * stride] = from[i] != 0.0f;
@@ -226,7 +233,8 @@ void run_steps(const Instruction& instruction, const SpanOperand* inputs, const 
   };
   for (size_t s = 0; s < instruction.steps.size(); s++) {
     const Step& step = instruction.steps[s];
-    compute(step, n, results.at[s], source(step.operands[0], 0), source(step.operands[1], 1), source(step.operands[2], 2));
+    compute(step, n, results.at[s], source(step.operands[0], 0), source(step.operands[1], 1),
+            source(step.operands[2], 2));
     if (step.op == IDENTITY) cast(step.dtype, n, results.at[s]);
   }
   for (size_t o = 0; o < instruction.outputs.size(); o++) {
@@ -292,7 +300,8 @@ void copy_rows(const T* from, T* to, int64_t from_row, int64_t to_row, int64_t f
   if (from_step == 1) {
     for (int64_t r = 0; r < rows; r++) std::memcpy(to + r * to_row, from + r * from_row, size_t(n) * sizeof(T));
   } else if (from_row == 1) {
-    if constexpr (sizeof(T) == 4) transpose(reinterpret_cast<const float*>(from), from_step, reinterpret_cast<float*>(to), to_row, n, rows);
+    if constexpr (sizeof(T) == 4)
+      transpose(reinterpret_cast<const float*>(from), from_step, reinterpret_cast<float*>(to), to_row, n, rows);
     else transpose_plain(from, from_step, to, to_row, n, rows);
   } else {
     for (int64_t r = 0; r < rows; r++)
@@ -327,7 +336,8 @@ void copy_block(const Operands& operands, int64_t row, int64_t rows, int64_t fro
   for (int t = 0; t < 2; t++) {
     at[t] = from * loops.strides[t].inner;
     int64_t rest = row;
-    for (uint32_t d = loops.rank; d-- > 0; rest /= loops.sizes[d]) at[t] += rest % loops.sizes[d] * loops.strides[t].outer[d];
+    for (uint32_t d = loops.rank; d-- > 0; rest /= loops.sizes[d])
+      at[t] += rest % loops.sizes[d] * loops.strides[t].outer[d];
     across[t] = loops.rank ? loops.strides[t].outer[loops.rank - 1] : 0;
   }
   copy_rows(reinterpret_cast<const T*>(views[0]->data) + at[0], reinterpret_cast<T*>(views[1]->data) + at[1], across[0],
@@ -343,12 +353,17 @@ void elementwise(const Instruction& instruction, const Operands& operands, int t
   bool across = false;
   for (size_t t = 0; t < operands.inputs.size(); t++) across |= Block::runs_across(operands.inputs[t], loops, t);
   const int64_t last = loops.rank ? loops.sizes[loops.rank - 1] : 1, high = copies ? 64 : across ? TILE : 1;
-  const int64_t blocks = (last + high - 1) / high, wide = copies ? 4 * SPAN : is_direct(instruction, operands) ? 16 * SPAN : SPAN, spans = (loops.inner + wide - 1) / wide;
+  const int64_t blocks = (last + high - 1) / high,
+                wide = copies                             ? 4 * SPAN
+                       : is_direct(instruction, operands) ? 16 * SPAN
+                                                          : SPAN,
+                spans = (loops.inner + wide - 1) / wide;
   const int64_t jobs = loops.outer / last * blocks * spans;
   const double work = double(loops.outer * loops.inner) * double(4 + 8 * instruction.steps.size());
   each_job(jobs, work < SHARED_WORK ? 1 : threads, [&](int64_t job) {
     const int64_t from = job % spans * wide, n = std::min(wide, loops.inner - from), number = job / spans;
-    const int64_t row = number / blocks * last + number % blocks * high, rows = std::min(high, last - number % blocks * high);
+    const int64_t row = number / blocks * last + number % blocks * high,
+                  rows = std::min(high, last - number % blocks * high);
     if (!copies) Block(instruction, operands).run(loops, row, rows, from, n);
     else if (item_bytes(operands.outputs[0].tensor->dtype) == 4) copy_block<uint32_t>(operands, row, rows, from, n);
     else copy_block<uint16_t>(operands, row, rows, from, n);

@@ -15,7 +15,8 @@ const char* const KINDS[] = {"f32", "bf16", "i64", "b8"};
 
 class Emitter {
  public:
-  Emitter(const Program& program, const std::string& name) : program_(program), name_(is_name(name) ? name : "program") {}
+  Emitter(const Program& program, const std::string& name)
+      : program_(program), name_(is_name(name) ? name : "program") {}
 
   std::string all() {
     out_ << PRELUDE;
@@ -33,7 +34,8 @@ class Emitter {
     out_ << "#ifndef " << guard << "_H\n#define " << guard << "_H\n\n";
     sizes(guard, "INPUT", INPUT);
     sizes(guard, "OUTPUT", OUTPUT);
-    out_ << "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n// One thread at a time: its temporaries are in static memory.\n"
+    out_ << "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n// One thread at a time: its temporaries are in static "
+            "memory.\n"
          << declaration() << ";\n#ifdef __cplusplus\n}\n#endif\n#endif\n";
     return out_.str();
   }
@@ -43,7 +45,8 @@ class Emitter {
 
   static bool is_name(const std::string& text) {
     auto fits = [](char letter) { return std::isalnum(static_cast<unsigned char>(letter)) || letter == '_'; };
-    return !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0])) && std::all_of(text.begin(), text.end(), fits);
+    return !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0])) &&
+           std::all_of(text.begin(), text.end(), fits);
   }
 
   std::string declaration() const { return "void " + name_ + "(const void* const* inputs, void* const* outputs)"; }
@@ -57,7 +60,8 @@ class Emitter {
         bytes[storage.place] = storage.bytes;
       }
     out_ << "#define " << guard << "_" << what << "S " << bytes.size() << "\n";
-    for (size_t i = 0; i < bytes.size(); i++) out_ << "#define " << guard << "_" << what << "_" << i << "_BYTES " << bytes[i] << "\n";
+    for (size_t i = 0; i < bytes.size(); i++)
+      out_ << "#define " << guard << "_" << what << "_" << i << "_BYTES " << bytes[i] << "\n";
   }
 
   const Tensor& tensor(uint32_t id) const { return program_.tensors[id]; }
@@ -84,12 +88,12 @@ class Emitter {
       const Storage& storage = program_.storages[s];
       if (storage.kind == INPUT) out_ << "  const void* m" << s << " = inputs[" << storage.place << "];\n";
       if (storage.kind == OUTPUT) out_ << "  void* m" << s << " = outputs[" << storage.place << "];\n";
-      if (storage.kind == CONSTANT) out_ << "  const void* m" << s << " = (const uint8_t*)constant_words + " << storage.place << ";\n";
+      if (storage.kind == CONSTANT)
+        out_ << "  const void* m" << s << " = (const uint8_t*)constant_words + " << storage.place << ";\n";
       if (storage.kind == TEMPORARY && life[s].first >= 0) {
         if (storage.place == UNPLACED)
           out_ << "  static _Alignas(64) uint8_t m" << s << "[" << aligned(storage.bytes + 1) << "];\n";
-        else
-          out_ << "  void* m" << s << " = arena + " << storage.place << ";\n";
+        else out_ << "  void* m" << s << " = arena + " << storage.place << ";\n";
       }
       out_ << (storage.kind == TEMPORARY && life[s].first < 0 ? "" : "  (void)m" + std::to_string(s) + ";\n");
     }
@@ -217,9 +221,8 @@ class Emitter {
       inside(t, first, outer, [&](const Index& at) { return "mean += " + get(x, at) + ";\n"; });
       out_ << "    mean /= " << n << ";\n";
     }
-    inside(t, first, outer, [&](const Index& at) {
-      return "squares += (" + get(x, at) + " - mean) * (" + get(x, at) + " - mean);\n";
-    });
+    inside(t, first, outer,
+           [&](const Index& at) { return "squares += (" + get(x, at) + " - mean) * (" + get(x, at) + " - mean);\n"; });
     out_ << "    const double scale = 1.0 / sqrt(squares / " << n << " + " << epsilon.str() << ");\n";
     inside(t, first, outer, [&](const Index& at) {
       Index inner(at.begin() + first, at.end());
@@ -255,7 +258,8 @@ class Emitter {
     if (kind <= MEAN) out_ << "    found += " << value << ";\n";
     else out_ << "    found = " << (kind == AMAX ? "fmax" : "fmin") << "(found, " << value << ");\n";
     close(open);
-    out_ << "    " << put(i.outputs[0], kept, kind == MEAN ? "(float)(found / " + std::to_string(count) + ")" : "(float)found");
+    out_ << "    "
+         << put(i.outputs[0], kept, kind == MEAN ? "(float)(found / " + std::to_string(count) + ")" : "(float)found");
   }
 
   void embedding(const Instruction& i) {

@@ -37,7 +37,8 @@ static inline float rounded(float value) {
 namespace {
 
 #define STEP(constant, name, number, operands, c) c,
-const char* const EXPRESSIONS[] = {"x",
+const char* const EXPRESSIONS[] = {
+    "x",
 #include "steps.def"
 };
 #undef STEP

@@ -28,9 +28,7 @@ Kernel kernel_of(uint32_t op) {
   }
 }
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 class Reference : public Executor {
  public:
@@ -117,7 +115,8 @@ uint64_t Executor::run(const RunArguments& arguments) const {
   bases.resize(program_.storages.size());
   for (uint32_t s = 0; s < bases.size(); s++) {
     const Storage& storage = program_.storages[s];
-    if (storage.kind == INPUT) bases[s] = const_cast<uint8_t*>(static_cast<const uint8_t*>(arguments.inputs[storage.place].data));
+    if (storage.kind == INPUT)
+      bases[s] = const_cast<uint8_t*>(static_cast<const uint8_t*>(arguments.inputs[storage.place].data));
     if (storage.kind == OUTPUT) bases[s] = static_cast<uint8_t*>(arguments.outputs[storage.place].data);
     if (storage.kind == CONSTANT) bases[s] = program_.constants->data() + storage.place;
     if (storage.kind == TEMPORARY && lives_[s].first >= 0) bases[s] = temporary(*memory, s);

@@ -10,8 +10,8 @@ namespace {
 
 const uint8_t MAGIC[8] = {0x89, 'C', 'B', 'P', '\r', '\n', 0x1a, '\n'};
 constexpr uint32_t VERSION = 1, SECTIONS = 6;
-// A record holds copies of its names and words. Several records may share a name, and each word is of one: without bounds
-// on both a file of a megabyte would ask for gigabytes before anything of it is checked.
+// A record holds copies of its names and words. Several records may share a name, and each word is of one: without
+// bounds on both a file of a megabyte would ask for gigabytes before anything of it is checked.
 constexpr size_t MAX_NAME = 4096, NAMES_PER_FILE = 16;
 constexpr size_t HEADER = 64, ENTRY = 32, STORAGE = 32, TENSOR = 160, INSTRUCTION = 32, STEP_WORDS = 6;
 const char* const NAMES[SECTIONS] = {"strings", "storages", "tensors", "instructions", "words", "constants"};
@@ -83,7 +83,8 @@ Sections read_sections(const uint8_t* file, size_t bytes) {
     const uint8_t* entry = file + HEADER + i * ENTRY;
     uint64_t offset = number<uint64_t>(entry + 8), length = number<uint64_t>(entry + 16);
     require(number<uint32_t>(entry) == i + 1, "the sections are not in their order");
-    require(offset == aligned(end) && offset <= bytes && length <= bytes - offset, "a section lies outside of the file");
+    require(offset == aligned(end) && offset <= bytes && length <= bytes - offset,
+            "a section lies outside of the file");
     require_zero(file + end, file + offset);
     require(crc32c(file + offset, length) == number<uint32_t>(entry + 4),
             std::string("the checksum of the ") + NAMES[i] + " is wrong");
@@ -141,10 +142,8 @@ Instruction read_instruction(const uint8_t* at, Sections& sections) {
   for (int64_t word : sections.words(field[2], field[3])) found.inputs.push_back(uint32_t(word));
   for (int64_t word : sections.words(field[4], field[5])) found.outputs.push_back(uint32_t(word));
   std::vector<int64_t> words = sections.words(field[6], field[7]);
-  if (found.op == ELEMENTWISE || found.op == PRODUCT)
-    read_steps(found, words, sections);
-  else
-    found.attributes = words;
+  if (found.op == ELEMENTWISE || found.op == PRODUCT) read_steps(found, words, sections);
+  else found.attributes = words;
   return found;
 }
 

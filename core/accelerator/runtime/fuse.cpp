@@ -21,25 +21,28 @@ std::optional<Tensor> reshaped(const Tensor& from, const Sizes& sizes) {
   std::fill(to.strides, to.strides + CB_MAX_RANK, 0);
   std::copy(sizes.begin(), sizes.end(), to.sizes);
   if (to.numel() != from.numel() || from.numel() == 0) return std::nullopt;
-  int64_t d = int64_t(sizes.size()) - 1, chunk = 1, view = 1;
-  int64_t base = from.rank ? from.strides[from.rank - 1] : 0;
-  for (int64_t s = int64_t(from.rank) - 1; s >= 0; s--) {
-    if (from.sizes[s] != 1 && chunk == 1) base = from.strides[s];
-    chunk *= from.sizes[s];
-    int64_t above = s - 1;
-    while (above >= 0 && from.sizes[above] == 1) above--;
-    bool ends = above < 0 || from.strides[above] != chunk * base;
-    if (from.sizes[s] == 1 && above >= 0 && chunk == 1) continue;
-    if (!ends) continue;
-    while (d >= 0 && (view < chunk || sizes[size_t(d)] == 1)) {
-      to.strides[d] = view * base;
-      view *= sizes[size_t(d--)];
+  // Both shapes are walked from the innermost dimension out. A run is a range of dimensions of `from` that one stride
+  // walks; dimensions of `to` fill it. At each step every dimension of `to` behind `open` has its stride.
+  int64_t open = int64_t(sizes.size()) - 1;
+  int64_t run_elements = 1, filled_elements = 1;
+  int64_t run_stride = from.rank ? from.strides[from.rank - 1] : 0;
+  for (int64_t dim = int64_t(from.rank) - 1; dim >= 0; dim--) {
+    if (from.sizes[dim] != 1 && run_elements == 1) run_stride = from.strides[dim];
+    run_elements *= from.sizes[dim];
+    int64_t outer = dim - 1;
+    while (outer >= 0 && from.sizes[outer] == 1) outer--;
+    bool run_ends = outer < 0 || from.strides[outer] != run_elements * run_stride;
+    if (from.sizes[dim] == 1 && outer >= 0 && run_elements == 1) continue;
+    if (!run_ends) continue;
+    while (open >= 0 && (filled_elements < run_elements || sizes[size_t(open)] == 1)) {
+      to.strides[open] = filled_elements * run_stride;
+      filled_elements *= sizes[size_t(open--)];
     }
-    if (view != chunk) return std::nullopt;
-    chunk = view = 1;
-    s = above + 1;
+    if (filled_elements != run_elements) return std::nullopt;
+    run_elements = filled_elements = 1;
+    dim = outer + 1;
   }
-  return d < 0 ? std::optional<Tensor>(to) : std::nullopt;
+  return open < 0 ? std::optional<Tensor>(to) : std::nullopt;
 }
 
 bool same_place(const Tensor& a, const Tensor& b) {
@@ -54,12 +57,9 @@ class Fusion {
   Fusion(Program& program, size_t upper, size_t lower) : program_(program), upper_(upper), lower_(lower) {}
 
   bool make() {
-    Instruction above = program_.instructions[upper_], below = program_.instructions[lower_];
     size_t tensors = program_.tensors.size();
-    if (fits(above, below) || (recast(below, sizes_of(tensor(above.outputs[0]))) && fits(above, below)) ||
-        (above.op == ELEMENTWISE && recast(above, sizes_of(tensor(program_.instructions[lower_].outputs[0]))) &&
-         fits(above, below = program_.instructions[lower_]))) {
-      Instruction whole = joined(above, below);
+    if (std::optional<Pair> pair = aligned()) {
+      Instruction whole = joined(pair->above, pair->below);
       if (whole.steps.size() <= MAX_STEPS && whole.inputs.size() <= MAX_INPUTS && whole.outputs.size() <= MAX_OUTPUTS) {
         program_.instructions[lower_] = whole;
         program_.instructions.erase(program_.instructions.begin() + int64_t(upper_));
@@ -71,6 +71,25 @@ class Fusion {
   }
 
  private:
+  struct Pair {
+    Instruction above, below;
+  };
+
+  // Both instructions over the same sizes: as they are, over the sizes of the upper one, or over those of the lower
+  // one.
+  std::optional<Pair> aligned() {
+    const Instruction above = program_.instructions[upper_], below = program_.instructions[lower_];
+    if (fits(above, below)) return Pair{above, below};
+    Instruction below_as_above = below;
+    if (recast(below_as_above, sizes_of(tensor(above.outputs[0]))) && fits(above, below_as_above))
+      return Pair{above, below_as_above};
+    if (above.op != ELEMENTWISE) return std::nullopt;
+    Instruction above_as_below = above;
+    if (recast(above_as_below, sizes_of(tensor(below.outputs[0]))) && fits(above_as_below, below))
+      return Pair{above_as_below, below};
+    return std::nullopt;
+  }
+
   const Tensor& tensor(uint32_t id) const { return program_.tensors[id]; }
 
   // Which output of the upper instruction an input of the lower one is: -1 none, -2 one that is read in another order.
@@ -84,8 +103,7 @@ class Fusion {
 
   bool fits(const Instruction& above, const Instruction& below) const {
     if (sizes_of(tensor(above.outputs[0])) != sizes_of(tensor(below.outputs[0]))) return false;
-    return std::none_of(below.inputs.begin(), below.inputs.end(),
-                        [&](uint32_t id) { return which(above, id) == -2; });
+    return std::none_of(below.inputs.begin(), below.inputs.end(), [&](uint32_t id) { return which(above, id) == -2; });
   }
 
   // The same instruction over other sizes.
@@ -201,8 +219,9 @@ void unfuse(Program& program) {
     for (int32_t s = whole.op == PRODUCT ? -1 : 0; s < int32_t(whole.steps.size()); s++) {
       auto stored = std::find(whole.stored.begin(), whole.stored.end(), s);
       uint32_t dtype = s < 0 ? uint32_t(CB_F32) : whole.steps[size_t(s)].dtype;
-      uint32_t to = stored != whole.stored.end() ? whole.outputs[size_t(stored - whole.stored.begin())]
-                                                 : temporary(like, dtype, s < 0 ? whole.name : whole.steps[size_t(s)].name);
+      uint32_t to = stored != whole.stored.end()
+                        ? whole.outputs[size_t(stored - whole.stored.begin())]
+                        : temporary(like, dtype, s < 0 ? whole.name : whole.steps[size_t(s)].name);
       made.push_back(to);
       Instruction one;
       one.outputs = {to};

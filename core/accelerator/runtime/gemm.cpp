@@ -50,7 +50,8 @@ void pack_panels(const T* a, int64_t row_stride, int64_t column_stride, int64_t 
 
 void pack_a(const Factor& a, int64_t row, int64_t rows, int64_t column, int64_t columns, float* to) {
   const int64_t begin = row * a.rows + column * a.columns;
-  if (a.dtype == CB_F32) pack_panels(reinterpret_cast<const float*>(a.data) + begin, a.rows, a.columns, rows, columns, to);
+  if (a.dtype == CB_F32)
+    pack_panels(reinterpret_cast<const float*>(a.data) + begin, a.rows, a.columns, rows, columns, to);
   else pack_panels(reinterpret_cast<const uint16_t*>(a.data) + begin, a.rows, a.columns, rows, columns, to);
 }
 
@@ -108,9 +109,11 @@ void tile(int64_t k, const float* a, const float* b, float* c, int64_t ldc, int6
 }
 
 using Tile = void (*)(int64_t, const float*, const float*, float*, int64_t, int64_t, bool);
-const Tile TILES[] = {tile<1>, tile<2>, tile<3>, tile<4>, tile<5>, tile<6>,
+const Tile TILES[] = {tile<1>,  tile<2>, tile<3>, tile<4>,
+                      tile<5>,  tile<6>,
 #if defined(__AVX512F__)
-                      tile<7>, tile<8>, tile<9>, tile<10>, tile<11>, tile<12>
+                      tile<7>,  tile<8>, tile<9>, tile<10>,
+                      tile<11>, tile<12>
 #endif
 };
 static_assert(sizeof TILES / sizeof *TILES == MR, "a tile for each number of rows");
@@ -118,8 +121,8 @@ static_assert(sizeof TILES / sizeof *TILES == MR, "a tile for each number of row
 void block(int64_t m, int64_t n, int64_t k, const float* a, const float* b, float* c, int64_t ldc, bool is_first) {
   for (int64_t j = 0; j < n; j += NR)
     for (int64_t i = 0; i < m; i += MR)
-      TILES[std::min<int64_t>(MR, m - i) - 1](k, a + i * k, b + j * k, c + i * ldc + j, ldc, std::min<int64_t>(NR, n - j),
-                                             is_first);
+      TILES[std::min<int64_t>(MR, m - i) - 1](k, a + i * k, b + j * k, c + i * ldc + j, ldc,
+                                              std::min<int64_t>(NR, n - j), is_first);
 }
 
 // A pointer to each batch of a tensor, and where the rows of an operand of the epilogue begin.
@@ -215,7 +218,8 @@ void product(const Instruction& instruction, const Operands& operands, int threa
     thread_local std::vector<float> result;
     int64_t batch = job / (down * across), row = job / across % down * high, column = job % across * wide;
     int64_t rows = std::min(high, m - row), columns = std::min(wide, n - column);
-    const Factor a = moved(factor(operands.inputs[0], batch), row, 0), b = moved(factor(operands.inputs[1], batch), 0, column);
+    const Factor a = moved(factor(operands.inputs[0], batch), row, 0),
+                 b = moved(factor(operands.inputs[1], batch), 0, column);
     if (bare) {
       float* to = reinterpret_cast<float*>(operands.outputs[0].data) + batch_offset(c, batch);
       return gemm(rows, columns, k, a, b, to + row * c.strides[r - 2] + column, c.strides[r - 2], thin);

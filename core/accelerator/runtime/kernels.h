@@ -54,8 +54,8 @@ struct Factor {
 };
 void gemm(int64_t m, int64_t n, int64_t k, Factor a, Factor b, float* c, int64_t ldc);
 
-// Whether a product has so few rows, or columns, that its large factor is read as it lies. Blocks of one product are all
-// made in the same way, so that its numbers do not depend on how many threads share it.
+// Whether a product has so few rows, or columns, that its large factor is read as it lies. Blocks of one product are
+// all made in the same way, so that its numbers do not depend on how many threads share it.
 enum class Thin { NO, ROWS, COLUMNS };
 Thin thinness(int64_t m, int64_t n, const Factor& a, const Factor& b);
 void gemm(int64_t m, int64_t n, int64_t k, Factor a, Factor b, float* c, int64_t ldc, Thin thin);

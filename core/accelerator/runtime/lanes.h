@@ -117,8 +117,8 @@ inline Bits larger_bits(Bits a, Bits b) {
 #endif
 }
 
-// What `pick` takes of `first` and all numbers. Its lanes pass over a NaN, which the bits without the sign show: they are
-// larger than those of infinity.
+// What `pick` takes of `first` and all numbers. Its lanes pass over a NaN, which the bits without the sign show: they
+// are larger than those of infinity.
 template <typename Pick>
 float picked(const float* values, int64_t n, float first, Pick pick) {
   constexpr int PARTS = 4;

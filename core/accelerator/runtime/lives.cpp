@@ -39,7 +39,8 @@ void check_plan(const Program& program) {
 uint64_t Program::arena_bytes() const {
   uint64_t end = 0;
   for (const Storage& storage : storages)
-    if (storage.kind == TEMPORARY && storage.place != UNPLACED) end = std::max(end, storage.place + aligned(storage.bytes));
+    if (storage.kind == TEMPORARY && storage.place != UNPLACED)
+      end = std::max(end, storage.place + aligned(storage.bytes));
   return end;
 }
 

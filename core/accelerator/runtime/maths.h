@@ -1,5 +1,5 @@
-// float32 functions without branches, so that the compiler makes vectors of them. tests/live/accelerator/test_accuracy.py
-// holds each to its distance from the exact value, in units in the last place.
+// float32 functions without branches, so that the compiler makes vectors of them.
+// tests/live/accelerator/test_accuracy.py holds each to its distance from the exact value, in units in the last place.
 #pragma once
 
 #include <cmath>
@@ -85,19 +85,18 @@ inline float fast_tanh(float x) {
 inline float fast_erf(float x) {
   const float most = 3.925f;  // from there on it is 1
   const float c = x > most ? most : x < -most ? -most : x, t = c * c;
-  const float p = 1.12837915f + t * (0.19059511f + t * (0.0527694749f + t * (0.00377260512f + t * (0.000284844239f +
-                  t * 2.0460115e-06f))));
-  const float q = 1.0f + t * (0.502243248f + t * (0.114183278f + t * (0.0149833117f + t * (0.00116386993f +
-                  t * 3.80476437e-05f))));
+  const float p =
+      1.12837915f +
+      t * (0.19059511f + t * (0.0527694749f + t * (0.00377260512f + t * (0.000284844239f + t * 2.0460115e-06f))));
+  const float q =
+      1.0f + t * (0.502243248f + t * (0.114183278f + t * (0.0149833117f + t * (0.00116386993f + t * 3.80476437e-05f))));
   const float value = c * p / q;
   return c >= most ? 1.0f : c <= -most ? -1.0f : value;
 }
 
 inline float sigmoid(float x) { return 1.0f / (1.0f + fast_exp(-x)); }
 inline float gelu(float x) { return 0.5f * x * (1.0f + fast_erf(x * 0.70710678f)); }
-inline float gelu_tanh(float x) {
-  return 0.5f * x * (1.0f + fast_tanh(0.79788456f * (x + 0.044715f * x * x * x)));
-}
+inline float gelu_tanh(float x) { return 0.5f * x * (1.0f + fast_tanh(0.79788456f * (x + 0.044715f * x * x * x))); }
 
 inline float from_bf16(uint16_t bits) {
   uint32_t wide = uint32_t(bits) << 16;

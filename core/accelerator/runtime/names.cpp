@@ -8,10 +8,11 @@ namespace cb {
 
 namespace {
 
-const char* const OPS[] = {"?",       "argument", "result",    "view",       "elementwise", "product",    "softmax",
+const char* const OPS[] = {"?",          "argument", "result", "view",      "elementwise", "product",    "softmax",
                            "layer_norm", "rms_norm", "reduce", "embedding", "attention",   "concatenate"};
 #define STEP(constant, name, number, operands, c) #name,
-const char* const STEPS[] = {"?",
+const char* const STEPS[] = {
+    "?",
 #include "steps.def"
 };
 #undef STEP
@@ -19,12 +20,9 @@ const char* const DTYPES[] = {"f32", "bf16", "i64", "b8"};
 
 std::string operand(const Program& program, const Instruction& instruction, const Operand& operand) {
   switch (operand.kind) {
-    case FROM_INPUT:
-      return "%" + printable(program.tensors[instruction.inputs[operand.index]].name);
-    case FROM_STEP:
-      return printable(instruction.steps[operand.index].name);
-    case FROM_PRODUCT:
-      return "product";
+    case FROM_INPUT: return "%" + printable(program.tensors[instruction.inputs[operand.index]].name);
+    case FROM_STEP: return printable(instruction.steps[operand.index].name);
+    case FROM_PRODUCT: return "product";
     default: {
       std::ostringstream text;
       text.precision(9);
@@ -101,7 +99,8 @@ std::string listing(const Program& program) {
   for (const Instruction& instruction : program.instructions) {
     for (size_t n = 0; n < instruction.outputs.size(); n++) {
       const Tensor& tensor = program.tensors[instruction.outputs[n]];
-      text << (n ? ", " : "") << "%" << printable(tensor.name) << ": " << shape(tensor) << place(program, instruction.outputs[n]);
+      text << (n ? ", " : "") << "%" << printable(tensor.name) << ": " << shape(tensor)
+           << place(program, instruction.outputs[n]);
     }
     text << (instruction.outputs.empty() ? "" : " = ") << OPS[instruction.op] << "(";
     for (size_t n = 0; n < instruction.inputs.size(); n++)

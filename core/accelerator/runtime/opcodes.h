@@ -35,7 +35,8 @@ enum OperandKind : uint32_t { NONE = 0, FROM_INPUT = 1, FROM_STEP = 2, IMMEDIATE
 
 inline int arity(uint32_t op) {
 #define STEP(constant, name, number, operands, c) operands,
-  constexpr int operands[] = {1,
+  constexpr int operands[] = {
+      1,
 #include "steps.def"
   };
 #undef STEP

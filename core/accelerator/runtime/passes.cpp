@@ -168,8 +168,8 @@ struct Named {
   void (*pass)(Program&);
 };
 const Named PASSES[] = {
-    {CB_FOLD_CONSTANTS, "fold-constants", fold_constants}, {CB_DROP_NO_OPS, "drop-no-ops", drop_no_ops},
-    {CB_DROP_DEAD_CODE, "drop-dead-code", drop_dead_code}, {CB_FUSE_PRODUCTS, "fuse-products", fuse_products},
+    {CB_FOLD_CONSTANTS, "fold-constants", fold_constants},  {CB_DROP_NO_OPS, "drop-no-ops", drop_no_ops},
+    {CB_DROP_DEAD_CODE, "drop-dead-code", drop_dead_code},  {CB_FUSE_PRODUCTS, "fuse-products", fuse_products},
     {CB_FUSE_ELEMENTWISE, "fuse-elementwise", fuse_chains}, {CB_PLAN_MEMORY, "plan-memory", plan_memory},
 };
 

@@ -24,7 +24,9 @@ struct Error : std::runtime_error {
 };
 
 inline uint64_t aligned(uint64_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
-inline uint64_t item_bytes(uint32_t dtype) { return dtype == CB_F32 ? 4 : dtype == CB_BF16 ? 2 : dtype == CB_I64 ? 8 : 1; }
+inline uint64_t item_bytes(uint32_t dtype) {
+  return dtype == CB_F32 ? 4 : dtype == CB_BF16 ? 2 : dtype == CB_I64 ? 8 : 1;
+}
 
 // Memory: `place` is the index of an input or output, a constant's offset, or a temporary's offset in the arena.
 struct Storage {

@@ -10,8 +10,6 @@ namespace cb {
 
 namespace {
 
-
-
 int64_t count(const Tensor& tensor, uint32_t from, uint32_t to) {
   int64_t n = 1;
   for (uint32_t d = from; d < to; d++) n *= tensor.sizes[d];
@@ -47,7 +45,8 @@ double sum(const float* values, int64_t n) {
 }
 
 // A row as float32 without gaps: where it lies, if it lies so, else a copy.
-const float* row_of(const View& view, uint32_t from, int64_t start, bool in_place, std::vector<float>& memory, int64_t n) {
+const float* row_of(const View& view, uint32_t from, int64_t start, bool in_place, std::vector<float>& memory,
+                    int64_t n) {
   if (in_place) return reinterpret_cast<const float*>(view.data) + start;
   memory.resize(size_t(n));
   load_row(view, from, start, memory.data());
@@ -175,8 +174,10 @@ void norm(const Instruction& instruction, const Operands& operands, int threads)
   if (n == 0) return;
   std::vector<float> scales, shifts;
   const bool scaled = operands.inputs.size() > 1, shifted = operands.inputs.size() > 2;
-  const float* weight = scaled ? row_of(operands.inputs[1], 0, 0, lies_in_rows(*operands.inputs[1].tensor, 0), scales, n) : nullptr;
-  const float* bias = shifted ? row_of(operands.inputs[2], 0, 0, lies_in_rows(*operands.inputs[2].tensor, 0), shifts, n) : nullptr;
+  const float* weight =
+      scaled ? row_of(operands.inputs[1], 0, 0, lies_in_rows(*operands.inputs[1].tensor, 0), scales, n) : nullptr;
+  const float* bias =
+      shifted ? row_of(operands.inputs[2], 0, 0, lies_in_rows(*operands.inputs[2].tensor, 0), shifts, n) : nullptr;
   const bool reads = lies_in_rows(*from.tensor, first), writes = lies_in_rows(*to.tensor, first);
   each_job(rows, double(rows * n) * 16 < SHARED_WORK ? 1 : threads, [&](int64_t row) {
     thread_local std::vector<float> memory, made;
@@ -187,9 +188,12 @@ void norm(const Instruction& instruction, const Operands& operands, int threads)
     const float mean = layer ? float(sum(x, n) / double(n)) : 0.0f;
     const double squares = sum_of(x, n, [mean](auto value) { return (value - mean) * (value - mean); });
     const float scale = float(1.0 / std::sqrt(squares / double(n) + epsilon));
-    if (bias) for (int64_t i = 0; i < n; i++) y[i] = (x[i] - mean) * scale * weight[i] + bias[i];
-    else if (weight) for (int64_t i = 0; i < n; i++) y[i] = (x[i] - mean) * scale * weight[i];
-    else for (int64_t i = 0; i < n; i++) y[i] = (x[i] - mean) * scale;
+    if (bias)
+      for (int64_t i = 0; i < n; i++) y[i] = (x[i] - mean) * scale * weight[i] + bias[i];
+    else if (weight)
+      for (int64_t i = 0; i < n; i++) y[i] = (x[i] - mean) * scale * weight[i];
+    else
+      for (int64_t i = 0; i < n; i++) y[i] = (x[i] - mean) * scale;
     if (!writes) store_row(to, first, at, y);
     const size_t statistics = operands.outputs.size();
     if (layer && statistics > 1) store_one(operands.outputs[1], row, mean);
@@ -213,7 +217,8 @@ void reduce(const Instruction& instruction, const Operands& operands, int thread
     return each_job(outputs, small ? 1 : threads, [&](int64_t i) {
       store_one(work.to, offset_of(to, 0, to.rank, i), work.one(work.offset(work.kept, i)));
     });
-  const int64_t inner = from.sizes[from.rank - 1], width = std::min<int64_t>(SPAN, std::max<int64_t>(64, inner / threads));
+  const int64_t inner = from.sizes[from.rank - 1],
+                width = std::min<int64_t>(SPAN, std::max<int64_t>(64, inner / threads));
   const int64_t spans = (inner + width - 1) / width, jobs = inner ? outputs / inner * spans : 0;
   each_job(jobs, small ? 1 : threads, [&](int64_t job) {
     float sums[SPAN];

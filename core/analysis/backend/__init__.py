@@ -1,4 +1,4 @@
-"""What a backend did in a run: what it was given, which calls ran what it returned, and what it told itself."""
+"""Backend calls of a run: graphs passed to the backend, calls that executed its result, and its annotations."""
 
 from core.analysis.backend.sentence import backend_lines, backend_sentence, strip_words
 from core.analysis.backend.strip import (

@@ -1,4 +1,4 @@
-"""What a backend was given and how often that ran, in words."""
+"""Number of graphs passed to a backend and of their executions, in words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_LINES = 50
 
 
 def backend_sentence(report: Report) -> str:
-    """The finding of a run: how many graphs the backend was given, how often calls ran them, and what that took."""
+    """Return the backend summary of a run: graphs compiled by the backend, their executions, and the seconds taken."""
     names, rows = backends_called(report), backend_rows(report)
     if not names:
         return _without(report)
@@ -45,7 +45,7 @@ def strip_words(report: Report) -> str:
 
 
 def backend_lines(report: Report) -> Iterator[str]:
-    """Everything that was recorded of another backend than `inductor`, a line each; nothing where nothing was."""
+    """Yield every record of a backend other than `inductor`, one per line; nothing without such records."""
     rows = backend_rows(report)
     if not rows:
         return
@@ -101,7 +101,7 @@ def _ran(rows: Sequence[BackendRow], graphs: int, calls: Sequence[Call]) -> str:
 
 
 def _quiet(rows: Sequence[BackendRow], calls: Sequence[Call]) -> str:
-    """Which calls found all code there."""
+    """Return which calls compiled nothing, in words; empty for a run with fewer than two calls."""
     made = {row.compilation.call for row in rows}
     compiled = [call.index for call in calls if call.index in made or call.compilations]
     quiet = len(calls) - len(compiled)

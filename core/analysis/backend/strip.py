@@ -1,6 +1,4 @@
-"""Invocations of a backend against the calls of a run: which call compiled, which ran what was there, and which guard
-let it through.
-"""
+"""Backend invocations of each call: which call compiled, which reused compiled code, and which guard decided."""
 
 from __future__ import annotations
 
@@ -13,11 +11,10 @@ from core.report import Compilation, Execution, Executions, Guard, Invocation, R
 
 @dataclass(frozen=True, slots=True)
 class StripCell:
-    """What a call had to do with a compilation: whether it was made for it or used by it, the recorded `executions` of
-    it, and why, in prose with code in backticks.
+    """Relation of a call to a compilation: compiled it, reused it, its `executions`, and the reason.
 
-    `guard` is the one that decided: of the code that was used the one that another call failed, or that of the code
-    `failed` which could not be used.
+    `because` is the reason as prose with code in backticks. `guard` is the guard that decided: for reused code the
+    guard that another call failed, otherwise the failed guard of the compilation `failed`, which could not be reused.
     """
 
     call: int
@@ -30,8 +27,9 @@ class StripCell:
 
 @dataclass(frozen=True, slots=True)
 class BackendRow:
-    """A compilation that a backend was called for, a cell for each call of the run, and how often what it returned ran
-    in all; None where that was not recorded.
+    """A compilation that called a backend, one cell per call of the run, and the total executions of its result.
+
+    `ran` is None if executions were not recorded.
     """
 
     compilation: Compilation
@@ -46,7 +44,10 @@ class BackendRow:
 
 @dataclass(frozen=True, slots=True)
 class BackendProblem:
-    """What was wrong with what a backend returned, or what it raised; `execution` is None where that was at once."""
+    """An error in a backend's result, or an exception raised by the backend.
+
+    `execution` is None if the error occurred at compile time.
+    """
 
     compilation: str
     backend: str
@@ -92,7 +93,7 @@ def backend_rows(report: Report) -> tuple[BackendRow, ...]:
 def _cell(
     report: Report, compilation: Compilation, call: int, use: CallUse, executions: tuple[Execution, ...]
 ) -> StripCell:
-    """An execution tells that code was used, where Dynamo's own order does not."""
+    """Return the cell of one call; a recorded execution proves use where Dynamo's cache order doesn't."""
     use = "used" if executions and use in ("", "unknown") else use
     if use in ("compiled", "failed"):
         return _made(report, compilation, call, use, executions)
@@ -122,7 +123,7 @@ def _first_line(text: str) -> str:
 
 
 def backend_problems(report: Report) -> tuple[BackendProblem, ...]:
-    """What went wrong in the calls of a backend, and then in those of what it returned."""
+    """Return the problems of backend invocations, followed by the problems of executions."""
     made = [(found.id, one) for found in report.compilations for one in found.invocations]
     names = {compilation: one.backend for compilation, one in reversed(made)}
     at_once = (BackendProblem(where, one.backend, one.problem, one.place) for where, one in made if one.problem)

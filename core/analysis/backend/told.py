@@ -1,4 +1,4 @@
-"""What a backend told of the nodes of its graph, as values to paint them by."""
+"""Node values that a backend reported for its graph, used to color the nodes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CellValue = str | int | float | None
 
 @dataclass(frozen=True, slots=True)
 class NodeValues:
-    """A told table's values by node: those of the column that stands after `node`."""
+    """Node values from one column of a reported table: the column after `node`."""
 
     title: str
     column: str
@@ -21,7 +21,7 @@ class NodeValues:
 
 
 def node_values(report: Report, compilation: str) -> tuple[NodeValues, ...]:
-    """What the tables of a compilation say of nodes; a node that has several rows has the value of the first."""
+    """Return the node values of a compilation's reported tables; for a node with several rows, the first row counts."""
     tables = (table for table in report.told_tables if table.compilation == compilation)
     return tuple(_of(table) for table in tables if NODE_COLUMN in table.columns[:-1])
 

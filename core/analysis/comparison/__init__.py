@@ -1,4 +1,4 @@
-"""Two runs held against each other: what was asked for, what became of it, and how long it takes."""
+"""Comparison of two runs: options, compiled graphs and kernels, and times."""
 
 from core.analysis.comparison.alike import GuardDifference, Matched
 from core.analysis.comparison.figures import Figure, PhasePair

@@ -1,7 +1,7 @@
-"""Which nodes of two graphs are the same node: by what they compute, in the order of both graphs.
+"""Alignment of two graphs: matches nodes by what they compute, in the order of both graphs.
 
-Two sequences are aligned by as many nodes as can be, first by op, shape and module, then in the gaps by op alone; what
-is left over and computes the same from the same inputs stands at another place.
+The alignment matches as many nodes as possible, first by op, shape and module, then in the gaps by op alone. Nodes left
+over that compute the same from the same inputs are matched as moved nodes.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def aligned(left: Sequence[FxNode], right: Sequence[FxNode]) -> dict[str, str]:
-    """The right graph's name of each node of the left one that both have at the same place.
+    """Return the right graph's node name for each left node that has the same position in both.
 
-    An input that has a number for a name is what the same nodes read.
+    Numbered inputs are matched by the nodes that read them.
     """
     one, other = ([node for node in side if not _numbered(node)] for side in (left, right))
     found = _in_order(one, other)
@@ -49,7 +49,7 @@ def _read_alike(
     inputs: Sequence[Mapping[str, FxNode]],
     known: Mapping[str, str],
 ) -> dict[str, str]:
-    """The inputs that nodes with a counterpart read at the same place of their call, where they look alike."""
+    """Return the matches of inputs that matched nodes read at the same argument position, if they look similar."""
     found: dict[str, str] = {}
     taken: set[str] = set()
     for node in left:
@@ -65,7 +65,7 @@ def _read_alike(
 
 
 def _in_order(left: Sequence[FxNode], right: Sequence[FxNode]) -> dict[str, str]:
-    """By what is exactly alike, then in the gaps between by what is called."""
+    """Match nodes that are exactly equal, then nodes in the gaps between them that call the same target."""
     pairs = _alike(left, right, (0, len(left), 0, len(right)), exact)
     for gap in _gaps(pairs, len(left), len(right)):
         pairs = pairs + _alike(left, right, gap, loose)
@@ -73,7 +73,7 @@ def _in_order(left: Sequence[FxNode], right: Sequence[FxNode]) -> dict[str, str]
 
 
 def moved(left: Sequence[FxNode], right: Sequence[FxNode], known: Mapping[str, str]) -> dict[str, str]:
-    """Of the nodes without a counterpart those that compute the same from the same inputs, at another place."""
+    """Match the remaining nodes that compute the same from the same inputs at another position."""
     taken = set(known.values())
     waiting: dict[Hashable, list[str]] = defaultdict(list)
     for node in right:
@@ -89,18 +89,18 @@ def moved(left: Sequence[FxNode], right: Sequence[FxNode], known: Mapping[str, s
 
 
 def renamed(args: str, names: Mapping[str, str]) -> str:
-    """The text of a call's arguments with other names."""
+    """Return the text of a call's arguments with renamed nodes."""
     return NAME.sub(lambda match: names.get(match.group(), match.group()), args)
 
 
 def exact(node: FxNode) -> Hashable:
-    """What makes two nodes the same wherever they stand: op, shape, dtype, and module where that was recorded."""
+    """Return the key of a node independent of its position: op, shape, dtype, and module if recorded."""
     meta = (node.meta.dtype, node.meta.shape) if node.meta else None
     return (*_called(node), meta, node.module)
 
 
 def loose(node: FxNode) -> Hashable:
-    """The same, whatever its shape and dtype."""
+    """Return the key of a node without shape and dtype."""
     return _called(node)
 
 
@@ -115,7 +115,10 @@ Pairs = list[tuple[int, int]]
 
 
 def _alike(left: Sequence[FxNode], right: Sequence[FxNode], part: Part, key: Key) -> Pairs:
-    """The pairs of a part of both, in order; where too much differs, in long runs, and of large parts by name."""
+    """Return the matched index pairs of a part of both graphs, in order.
+
+    Parts that differ a lot match by long common runs, or by node name if they are large.
+    """
     low, high, other_low, other_high = part
     one, other = [key(node) for node in left[low:high]], [key(node) for node in right[other_low:other_high]]
     found = common(one, other)
@@ -128,7 +131,7 @@ def _alike(left: Sequence[FxNode], right: Sequence[FxNode], part: Part, key: Key
 
 
 def _gaps(pairs: Pairs, most: int, other_most: int) -> Iterator[Part]:
-    """Each part between two pairs."""
+    """Yield each gap between two pairs."""
     i = j = 0
     for at, to in [*pairs, (most, other_most)]:
         if at > i and to > j:
@@ -137,7 +140,7 @@ def _gaps(pairs: Pairs, most: int, other_most: int) -> Iterator[Part]:
 
 
 def _by_name(left: Sequence[FxNode], right: Sequence[FxNode], part: Part, key: Key) -> Iterator[tuple[int, int]]:
-    """Names rise in the order of the graph, so that a later one of a kind has a larger number."""
+    """Yield pairs of equal names; within one op, torch numbers names in graph order."""
     low, high, other_low, other_high = part
     places = {node.name: other_low + index for index, node in enumerate(right[other_low:other_high])}
     last = -1

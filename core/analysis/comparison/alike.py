@@ -1,4 +1,4 @@
-"""What of two runs belongs together: their compilations, guards, graph breaks and recompiles."""
+"""Matching of the compilations, guards, graph breaks and recompiles of two runs."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ One = TypeVar("One")
 
 @dataclass(frozen=True, slots=True)
 class Matched(Generic[One]):
-    """Something of the left run and what it is in the right one; None where that has nothing like it."""
+    """An element of the left run and its counterpart in the right run; None if there is none."""
 
     left: One | None
     right: One | None
 
     @property
     def both(self) -> bool:
-        """Whether both runs have it."""
+        """True if both runs have it."""
         return self.left is not None and self.right is not None
 
 
 @dataclass(frozen=True, slots=True)
 class GuardDifference:
-    """The guards of two compilations: how many both have, and those that one of them has alone."""
+    """Guards of two compilations: number of common guards, and the guards of one compilation only."""
 
     both: int
     only_left: tuple[Guard, ...]
@@ -43,13 +43,14 @@ class GuardDifference:
 
 
 def settled(text: str) -> str:
-    """A text of torch's without what is another in every process."""
+    """Return one of torch's texts without the parts that differ between processes, such as addresses."""
     return NUMBERED.sub(r"\1", ADDRESS.sub("…", text))
 
 
 def matched(left: Sequence[One], right: Sequence[One], *keys: Callable[[One], Hashable]) -> tuple[Matched[One], ...]:
-    """Each thing once, in the order of the left, then of the right alone: by the first key that they share, one after
-    the other.
+    """Match two sequences by the first key they share, trying the keys in order.
+
+    Each element occurs once: in the left order first, followed by elements of the right sequence only.
     """
     partner: dict[int, int] = {}
     for key in keys:
@@ -68,9 +69,9 @@ def matched(left: Sequence[One], right: Sequence[One], *keys: Callable[[One], Ha
 
 
 def compilations(left: Report, right: Report) -> tuple[Matched[Compilation], ...]:
-    """The compilations of two runs: of the same frame and number, then of the same frame, then of the same function.
+    """Match the compilations of two runs by frame and number, then by frame, then by function.
 
-    Where no frame has its name in both runs, those of the same number.
+    If the runs share no frame name, compilations with the same number match.
     """
     found = matched(
         left.compilations,
@@ -86,7 +87,7 @@ def compilations(left: Report, right: Report) -> tuple[Matched[Compilation], ...
 
 
 def guard_difference(left: Sequence[Guard], right: Sequence[Guard]) -> GuardDifference:
-    """What two compilations guard, whatever the addresses of their objects."""
+    """Return the guards that two compilations share and the guards of one only, ignoring object addresses."""
     one, other = Counter(map(_guard_key, left)), Counter(map(_guard_key, right))
     return GuardDifference((one & other).total(), _beyond(left, other), _beyond(right, one))
 
@@ -108,7 +109,7 @@ def _guard_key(guard: Guard) -> Hashable:
 
 
 def breaks(left: Report, right: Report) -> tuple[Matched[GraphBreak], ...]:
-    """The graph breaks of two runs: at the same line's text for the same reason, else for the same reason."""
+    """Match the graph breaks of two runs by source line and reason, otherwise by reason alone."""
     return matched(
         left.graph_breaks,
         right.graph_breaks,
@@ -118,7 +119,7 @@ def breaks(left: Report, right: Report) -> tuple[Matched[GraphBreak], ...]:
 
 
 def recompiles(left: Report, right: Report) -> tuple[Matched[Recompile], ...]:
-    """The recompiles of two runs: of the same frame for the same reason."""
+    """Match the recompiles of two runs by frame and reason."""
     names = {id(side): {item.id: item.frame.name for item in side.compilations} for side in (left, right)}
 
     def listed(report: Report) -> list[tuple[str, Recompile]]:

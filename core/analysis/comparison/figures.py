@@ -1,4 +1,4 @@
-"""The numbers of two runs beside each other."""
+"""Numbers of two runs side by side."""
 
 from __future__ import annotations
 
@@ -22,9 +22,11 @@ WORDS: dict[Unit, Callable[[float | None], str]] = {"": number, "s": duration_s,
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number of both runs; None where it was not recorded. `exact` says that two equal runs must have the same, and
-    otherwise it was measured: how sure a difference is, is told with the times. `left_told` and `right_told` stand
-    in place of the numbers where those need their bounds, or the reason why they are not known.
+    """A number of both runs; None if it was not recorded.
+
+    `exact` is True if equal runs must have equal values; other numbers are measured, and their uncertainty is reported
+    with the times. `left_told` and `right_told` replace the numbers where bounds or a reason for a missing value are
+    needed.
     """
 
     name: str
@@ -47,17 +49,17 @@ class Figure:
 
     @property
     def differs(self) -> bool:
-        """Whether it is told for certain that it is not the same."""
+        """True if the two numbers certainly differ."""
         return self.exact and self.left is not None and self.right is not None and self.left != self.right
 
     def words(self, value: float | None) -> str:
-        """One of its two numbers with its unit."""
+        """Return a value in words, with the unit of this figure."""
         return WORDS[self.unit](value)
 
 
 @dataclass(frozen=True, slots=True)
 class PhasePair:
-    """Seconds in which a phase of the compiler was open, in either run; None where it had no such phase."""
+    """Seconds of a compiler phase in both runs; None if a run did not have the phase."""
 
     name: str
     left_s: float | None
@@ -89,7 +91,7 @@ RATIO = "faster than eager"
 
 
 def figures(left: Report, right: Report) -> tuple[Figure, ...]:
-    """All numbers that one of the two runs has."""
+    """Return all numbers that at least one of the two runs has."""
     one, other = verdict(left), verdict(right)
     found = [
         Figure(name, ask(left, one), ask(right, other), unit, exact)
@@ -103,7 +105,7 @@ def figures(left: Report, right: Report) -> tuple[Figure, ...]:
 
 
 def ratio_told(found: Speed | None) -> str:
-    """How many times faster than eager, with its bounds; the reason where that is not known, empty if not measured."""
+    """Return the speedup over eager with its bounds; the reason if it is unknown, empty if not measured."""
     if found is None or found.interval is None:
         return found.unknown if found is not None else ""
     words = ratio(found.interval.middle, (found.interval.low, found.interval.high))
@@ -111,7 +113,7 @@ def ratio_told(found: Speed | None) -> str:
 
 
 def phase_pairs(left: Report, right: Report) -> tuple[PhasePair, ...]:
-    """The phases of both runs, those that took longest in either first."""
+    """Return the phases of both runs, longest first."""
     one, other = ({total.name: total.total_s for total in phase_totals(side.phases)} for side in (left, right))
     names = sorted({*one, *other}, key=lambda name: (-max(one.get(name, 0.0), other.get(name, 0.0)), name))
     return tuple(PhasePair(name, one.get(name), other.get(name)) for name in names)
@@ -123,7 +125,7 @@ def _saved(report: Report) -> float | None:
 
 
 def _peak(report: Report, side: MemorySide) -> float | None:
-    """By the allocator's events, beyond what is held before the call."""
+    """Return the peak in bytes by allocator events, above the memory allocated before the call."""
     found = memory_of(report, side)
     return found.peak_bytes if found is not None else None
 

@@ -1,4 +1,4 @@
-"""Two graphs as one: every node of either, at one place, with what became of it from the left to the right."""
+"""Union of two graphs: every node of either graph once, with its change from left to right."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ FRAMES: dict[tuple[bool, bool], Frames] = {
 
 @dataclass(frozen=True, slots=True)
 class UnionNode:
-    """A node of either graph, under a name that no other has: the left graph's, else the right one's; `inputs` are the
-    nodes that it reads in either, under their names in the union.
+    """A node of either graph under a name unique in the union: the left graph's name if it has the node.
+
+    `inputs` are the nodes that it reads in either graph, by their names in the union.
     """
 
     name: str
@@ -35,26 +36,27 @@ class UnionNode:
 
     @property
     def frames(self) -> Frames:
-        """When it is there: with the left graph, the right one, or both."""
+        """Graphs that have the node: the left, the right, or both."""
         return FRAMES[self.left is not None, self.right is not None]
 
 
 @dataclass(frozen=True, slots=True)
 class GraphUnion:
-    """All nodes in the order of the right graph, those of the left alone behind their predecessor there; an edge has
-    the frames in which `target` reads `source`, both by their names in the union.
+    """All nodes in the order of the right graph; nodes of the left graph only follow their predecessor.
+
+    An edge has the frames in which `target` reads `source`, both by their names in the union.
     """
 
     nodes: tuple[UnionNode, ...]
     edges: tuple[tuple[str, str, Frames], ...]
 
     def changes(self) -> dict[Change, int]:
-        """How many nodes there are of each change, the output aside."""
+        """Return the number of nodes per kind of change, without the output node."""
         return dict(Counter(node.change for node in self.nodes if _counts(node)))
 
 
 def graph_union(left: Sequence[FxNode], right: Sequence[FxNode]) -> GraphUnion:
-    """Two graphs as one."""
+    """Return the union of two graphs."""
     kept = aligned(left, right)
     elsewhere = moved(left, right, kept)
     partner = {**kept, **elsewhere}
@@ -77,7 +79,7 @@ def _counts(node: UnionNode) -> bool:
 
 
 def _right_names(left: Sequence[FxNode], right: Sequence[FxNode], partner: Mapping[str, str]) -> dict[str, str]:
-    """The union's name of each node of the right graph."""
+    """Return the union's name for each node of the right graph."""
     taken = {node.name for node in left}
     names = {there: here for here, there in partner.items()}
     for node in right:
@@ -87,7 +89,7 @@ def _right_names(left: Sequence[FxNode], right: Sequence[FxNode], partner: Mappi
 
 
 def _merged(left: Sequence[FxNode], right: Sequence[FxNode], back: Mapping[str, str]) -> Iterator[tuple[str, bool]]:
-    """Names of the left graph (True), and of the right one for what it has alone."""
+    """Yield the names of left nodes (True), and of nodes that only the right graph has (False)."""
     behind: dict[str, list[str]] = {}
     anchor = ""
     known = set(back.values())
@@ -104,7 +106,7 @@ def _merged(left: Sequence[FxNode], right: Sequence[FxNode], back: Mapping[str, 
 
 
 def _change(left: FxNode | None, right: FxNode | None, said: Mapping[str, str], elsewhere: bool) -> Change:
-    """`said` are the names of the left graph's nodes in the right one."""
+    """Return the change of a node; `said` maps left node names to right node names."""
     if left is None or right is None:
         return "only right" if left is None else "only left"
     if elsewhere:

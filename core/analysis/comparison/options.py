@@ -1,4 +1,4 @@
-"""How two runs were asked for, option by option."""
+"""Option differences of two runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LONGEST_VALUE = 200
 
 @dataclass(frozen=True, slots=True)
 class OptionDifference:
-    """An option that is not the same in both runs, each as Python writes it; empty where it was not given."""
+    """An option that differs between two runs, both values as Python source; empty if not set."""
 
     name: str
     left: str
@@ -34,7 +34,7 @@ class OptionDifference:
 
 
 def option_differences(left: Setting, right: Setting) -> tuple[OptionDifference, ...]:
-    """The options of the jobs, and what they ran on; a log from elsewhere tells of torch's version alone."""
+    """Return the options and devices that differ; imported logs have torch's version only."""
     one, other = _options(left), _options(right)
     names = dict.fromkeys((*one, *other))
     found = (OptionDifference(name, one.get(name, ""), other.get(name, "")) for name in names)
@@ -84,7 +84,7 @@ def _flat(job: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]
 
 
 def _repair_words(steps: Any) -> str:
-    """Repairs by their ids, `keep_tensor:17`: "keep tensor at line 17, capture scalars"."""
+    """Return repairs in words: "keep tensor at line 17, capture scalars" for ids such as `keep_tensor:17`."""
     ids = [str(one) for step in steps for one in step] if isinstance(steps, list | tuple) else []
     named = (one.partition(":") for one in ids)
     words = (f"{rule.replace('_', ' ')}{_place(at)}" for rule, _, at in named)

@@ -1,4 +1,4 @@
-"""Two runs held against each other: everything that differs, and a sentence."""
+"""Full comparison of two runs: all differences, and one sentence."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ OF_THE_COMPILER = frozenset(option.name for option in OPTIONS if not option.eage
 
 @dataclass(frozen=True, slots=True)
 class GraphDifference:
-    """A graph of two compilations that belong together: their ids, empty where one has none, and how many nodes there
-    are of each change.
+    """A pair of graphs of two matched compilations.
+
+    `left` and `right` are graph ids, empty if one compilation has no such graph; `changes` counts nodes per change.
     """
 
     stage: Stage
@@ -43,15 +44,13 @@ class GraphDifference:
 
     @property
     def same(self) -> bool:
-        """Whether nothing differs."""
+        """True if no node differs."""
         return not {change for change, count in self.changes.items() if count} - {"same"}
 
 
 @dataclass(frozen=True, slots=True)
 class CompilationComparison:
-    """Two compilations that belong together, by their ids; empty where a run has no counterpart, and then nothing of
-    it is compared.
-    """
+    """A pair of matched compilations by id; a side is empty, and nothing is compared, if a run has no counterpart."""
 
     left: str
     right: str
@@ -63,9 +62,9 @@ class CompilationComparison:
 
 @dataclass(frozen=True, slots=True)
 class RunComparison:
-    """Everything that was compared of two runs; `left` and `right` say what each is.
+    """Full comparison of two runs; `left` and `right` describe the runs.
 
-    `sources` is None where a log does not hold the code. `failures` and `results` are those of each run in words.
+    `sources` is None if a log does not contain the code. `failures` and `results` describe each run in words.
     """
 
     left: str
@@ -82,12 +81,12 @@ class RunComparison:
     results: tuple[str, str]
 
     def figure(self, name: str) -> Figure:
-        """A number by its name; one that neither run has is None on both sides."""
+        """Return the figure of this name; both values are None if neither run has it."""
         return next((found for found in self.figures if found.name == name), Figure(name, None, None))
 
 
 def compare_runs(left: RunSide, right: RunSide) -> RunComparison:
-    """Hold the right run against the left one."""
+    """Compare the right run with the left run."""
     one, other = left.report, right.report
     options, sources = option_differences(one.setting, other.setting), source_differences(left, right)
     return RunComparison(
@@ -112,14 +111,14 @@ def same_eager(
     options: tuple[OptionDifference, ...],
     sources: tuple[SourceDifference, ...] | None,
 ) -> bool:
-    """Whether the eager call is the same work in both runs: the same code, inputs and machine, as far as is known."""
+    """Return True if the eager call is the same work in both runs: same code, inputs and machine, if known."""
     known = left.setting.job is not None and right.setting.job is not None and sources is not None
     differing = {item.name for item in options if not item.name.startswith(("options.", "dynamo.", "rival."))}
     return known and not sources and not differing - OF_THE_COMPILER - {"model"}
 
 
 def graph_pairs(left: Compilation, right: Compilation) -> tuple[Matched[FxGraph], ...]:
-    """The graphs of two compilations, each with that of the same stage; of restarted ones those of the last attempt."""
+    """Return the graphs of two compilations matched by stage; of restarted compilations the last attempt counts."""
     return matched(_last(left), _last(right), lambda graph: (graph.stage, graph.direction))
 
 
@@ -165,7 +164,10 @@ def _changes(
     one: FxGraph | None,
     other: FxGraph | None,
 ) -> dict[Change, int]:
-    """Counted without alignment where the texts are the same or a run has no such graph."""
+    """Count node changes of two graphs.
+
+    Skips alignment if the texts are equal or a run has no such graph.
+    """
     if one is None or other is None:
         return {"only right": _nodes(other)} if one is None and other else {"only left": _nodes(one)}
     if _bare(left.text(one.payload)) == _bare(right.text(other.payload)):
@@ -178,7 +180,7 @@ def _nodes(graph: FxGraph | None) -> int:
 
 
 def _bare(text: str) -> list[str]:
-    """The lines of a graph without comments, which name the run's own files."""
+    """Return the lines of a graph without comments, since comments contain file names of the run."""
     return [line for line in text.splitlines() if not line.lstrip().startswith("#")]
 
 

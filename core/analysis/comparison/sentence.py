@@ -1,4 +1,4 @@
-"""Two runs in a sentence: what the right one has more or less of, and how much faster it is."""
+"""Comparison of two runs in one sentence: numbers that grew or shrank, and the speedup."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ DRIFTED = "by what each gains over eager, since eager itself did not take the sa
 
 
 def comparison_sentence(found: RunComparison) -> str:
-    """What the right run is beside the left one."""
+    """Return the comparison as one sentence, from the left run to the right run."""
     parts = _parts(found) or [_alike(found)]
     text = "; ".join([", ".join(parts), *times_words(found.times)])
     return f"{text[:1].upper()}{text[1:]}."
 
 
 def comparison_data(found: RunComparison) -> dict[str, Any]:
-    """A comparison as data, with its sentence."""
+    """Return a comparison as JSON-compatible data, with its sentence."""
     names = [field.name for field in fields(found)]
     return {"sentence": comparison_sentence(found), **{name: getattr(found, name) for name in names}}
 
@@ -41,12 +41,12 @@ def _parts(found: RunComparison) -> list[str]:
 
 
 def differs(found: RunComparison) -> bool:
-    """Whether anything that must be the same in two equal runs is not."""
+    """Return True if anything differs that must be equal in two equal runs."""
     return bool([*_parts(found), *_asked(found)])
 
 
 def times_words(times: TimeComparison | None) -> list[str]:
-    """How much faster the right run's compiled call is, or that none of that is known."""
+    """Return the speedup of the right run's compiled call in words, or why it is unknown."""
     if times is None:
         return []
     if times.interval is None:
@@ -58,7 +58,7 @@ def times_words(times: TimeComparison | None) -> list[str]:
 
 
 def speed_words(times: TimeComparison) -> str:
-    """The claim alone; "no difference seen" where the interval holds one, or is too near to it."""
+    """Return the speedup alone; "no difference seen" if the interval contains 1 or is too close to it."""
     if times.interval is None or not times.comparable:
         return NOT_MEASURABLE
     if times.faster:
@@ -69,7 +69,7 @@ def speed_words(times: TimeComparison) -> str:
 
 
 def seconds_words(times: TimeComparison) -> str:
-    """The medians, and what the machine did between the two runs."""
+    """Return the medians, and the machine's drift between the two runs."""
     text = f"{duration_s(times.left.compiled_s)} and {duration_s(times.right.compiled_s)} a call"
     if times.eager is None:
         return f"{text}; eager is not the same work in both, so what the machine did between the two is not known"
@@ -116,7 +116,7 @@ def _counts(found: RunComparison, told: dict[str, str]) -> Iterator[str]:
 
 
 def _captured(found: RunComparison) -> Iterator[str]:
-    """What became of the nodes that Dynamo captured; where they are the same, whether what was made of them is."""
+    """Yield how captured nodes changed; if none changed, whether later graphs differ."""
     graphs = [graph for pair in found.compilations for graph in pair.graphs]
     totals: Counter[str] = Counter()
     for graph in graphs:
@@ -132,7 +132,7 @@ def _captured(found: RunComparison) -> Iterator[str]:
 
 
 def _guards(found: RunComparison) -> Iterator[str]:
-    """How many more or fewer; where they are as many, how many are others."""
+    """Yield how many guards were added or removed; if the counts are equal, how many guards differ."""
     more = [*_counts(found, {"guards": "guard"})]
     others = sum(len(item.guards.only_right) for item in found.compilations if item.guards)
     if more or not others:
@@ -146,8 +146,9 @@ def _listed(parts: list[str]) -> str:
 
 
 def _kernels(found: RunComparison) -> Iterator[str]:
-    """How many kernels differ of those that both have, or where they are as many of all; library calls where all that
-    was generated is the same.
+    """Yield how many kernels differ, among matched kernels or all kernels if both runs have the same number.
+
+    Library calls are compared only if all generated kernels are equal.
     """
     kernels = found.figure("kernels")
     as_many = kernels.left == kernels.right
@@ -162,7 +163,7 @@ def _kernels(found: RunComparison) -> Iterator[str]:
 
 
 def _others(found: RunComparison) -> Iterator[str]:
-    """Numbers that nothing above explains."""
+    """Yield the remaining numbers that differ."""
     names = [figure.name for figure in found.figures if figure.differs]
     if names:
         yield f"{_listed(names)} {agree(len(names), 'differs', 'differ')}"
@@ -174,7 +175,7 @@ def _asked(found: RunComparison) -> list[str]:
 
 
 def _alike(found: RunComparison) -> str:
-    """What is the same where nothing differs inside."""
+    """Return the aspects that are equal, for two runs without internal differences."""
     same = "breaks, graphs, guards and kernels are the same"
     asked = _asked(found)
     if asked:

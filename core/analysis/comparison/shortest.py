@@ -1,5 +1,6 @@
-"""The longest common subsequence of two sequences that differ little: Myers, "An O(ND) Difference Algorithm and Its
-Variations" (Algorithmica, 1986), the greedy one.
+"""Longest common subsequence of two similar sequences.
+
+The greedy algorithm of Myers, "An O(ND) Difference Algorithm and Its Variations" (Algorithmica, 1986).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ MOST_STEPS = 600
 
 
 def common(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[tuple[int, int]] | None:
-    """The pairs of places at which both have the same, as many as can be in order; None where too much differs."""
+    """Return the index pairs of a longest common subsequence, in order; None if the sequences differ too much."""
     numbers: dict[Hashable, int] = {}
     one, other = ([numbers.setdefault(item, len(numbers)) for item in side] for side in (left, right))
     if abs(len(one) - len(other)) > MOST_STEPS:
@@ -32,17 +33,17 @@ def common(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[tuple[in
 
 
 def _down(reached: dict[int, int], diagonal: int, steps: int) -> bool:
-    """Whether the step onto a diagonal comes from the one above, that is from the right sequence, and not the left."""
+    """Return True if the step onto a diagonal comes from the diagonal above: an element of the right sequence."""
     return diagonal == -steps or (diagonal != steps and reached[diagonal - 1] < reached[diagonal + 1])
 
 
 def _start(reached: dict[int, int], diagonal: int, steps: int) -> int:
-    """How far one more step leads on a diagonal."""
+    """Return the position in the left sequence after one more step on a diagonal."""
     return reached[diagonal + 1] if _down(reached, diagonal, steps) else reached[diagonal - 1] + 1
 
 
 def _back(trace: list[dict[int, int]], x: int, y: int) -> list[tuple[int, int]]:
-    """The pairs on the way that was taken."""
+    """Return the matched index pairs on the path taken."""
     found: list[tuple[int, int]] = []
     for steps in range(len(trace) - 1, -1, -1):
         reached, diagonal = trace[steps], x - y

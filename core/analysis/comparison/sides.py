@@ -1,4 +1,4 @@
-"""One of two runs that are held against each other."""
+"""A side of a comparison of two runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ReadGraph = Callable[[Compilation, FxGraph], tuple[FxNode, ...]]
 
 @dataclass(frozen=True, slots=True)
 class RunSide:
-    """A report, and what reads the texts and the graphs of its log."""
+    """A report, with readers for the texts and graphs of its log."""
 
     report: Report
     text: Read

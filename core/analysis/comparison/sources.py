@@ -1,4 +1,4 @@
-"""The user's code of two runs, file by file."""
+"""User source files of two runs, compared file by file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.code import TextDiff, diff_texts
 
 @dataclass(frozen=True, slots=True)
 class SourceDifference:
-    """A file whose text is not the same in both runs, with its name in each."""
+    """A file whose text differs between the runs, with its name in each run."""
 
     left: str
     right: str
@@ -22,8 +22,9 @@ class SourceDifference:
 
 
 def source_differences(left: RunSide, right: RunSide) -> tuple[SourceDifference, ...] | None:
-    """The files that differ: the compiled one, whatever it is called, and of the others those that both logs hold; None
-    where a log does not hold the code.
+    """Return the files that differ; None if a log does not contain the code.
+
+    Compares the compiled file, whatever its name, and the other files that both logs contain.
     """
     one, other = _texts(left), _texts(right)
     if not one or not other:
@@ -38,7 +39,7 @@ def source_differences(left: RunSide, right: RunSide) -> tuple[SourceDifference,
 
 
 def _texts(side: RunSide) -> Mapping[str, str]:
-    """The files of a run by their names without folders, the compiled one first."""
+    """Return the files of a run by name without folder, the compiled file first."""
     found: dict[str, str] = {}
     for source in side.report.sources:
         found.setdefault(PurePosixPath(source.path).name, _text(side.text(source.payload)))

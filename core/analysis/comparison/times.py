@@ -1,10 +1,9 @@
-"""How many times one run's call takes as long as another's, from samples of two processes.
+"""Time ratio of the compiled calls of two runs, from samples of two processes.
 
-Samples of one process are taken in turn with those of eager; those of two processes are not. So two answers are held
-against each other: the ratio of the seconds, and the ratio of how much faster than its own eager each is, which a
-machine that has become slower between the two leaves as it is. The interval spans both, unless eager itself, which is
-the same work in both, clearly took another time: then the seconds are the machine's, and the ratio against eager alone
-counts.
+Within one process, samples of compiled and eager calls are interleaved; between two processes they are not. So two
+estimates are compared: the ratio of the seconds, and the ratio of the speedups over eager. A machine that became slower
+between the runs changes the first and not the second. The interval spans both estimates, unless eager, which is the
+same work in both runs, clearly took a different time: then only the ratio of the speedups counts.
 
 Each ratio's interval is that of the Mann-Whitney test for a shift between two samples, here of logarithms (Conover,
 "Practical Nonparametric Statistics", 5.4), over blocks of neighbouring samples as in `core.analysis.interval`.
@@ -28,12 +27,11 @@ LEAST_SAMPLES = 8
 
 @dataclass(frozen=True, slots=True)
 class TimeComparison:
-    """The steady state of two runs, by one clock, and how many times faster the compiled call of the right one is.
+    """Steady state of two runs on one clock, and the speedup of the right run's compiled call.
 
-    `seconds` is the ratio of the seconds; `against_eager` that of how much faster than eager each is, None where eager
-    is not the same in both; `interval` spans both of them. `eager` is how many times faster the right run's eager call
-    is: what the machine did between the two. All are None with too few samples. `disturbed` says why the samples are
-    not those of a quiet machine.
+    `seconds` is the ratio of the seconds. `against_eager` is the ratio of the speedups over eager, None if eager
+    differs between the runs. `interval` spans both. `eager` is the speedup of the right run's eager call: the machine's
+    drift between the runs. All are None with too few samples. `disturbed` is the reason if the machine was not quiet.
     """
 
     left: Speed
@@ -46,35 +44,38 @@ class TimeComparison:
 
     @property
     def drifted(self) -> bool:
-        """Whether the machine clearly was another one for the second run, by what eager took in both."""
+        """True if the machine's speed clearly changed between the runs, judged by the eager calls."""
         return self.eager is not None and self.eager.apart
 
     @property
     def comparable(self) -> bool:
-        """Whether a difference would be one of the runs: seconds of a busy machine alone say nothing of them."""
+        """True if a difference can be attributed to the runs; seconds from a busy machine alone can't."""
         known = self.interval is not None and not self.interval.wide
         return known and (self.against_eager is not None or not self.disturbed)
 
     @property
     def why_not(self) -> str:
-        """Why nothing is said of which is faster; empty if something is."""
+        """Reason why no faster side is reported; empty if the runs are comparable."""
         if self.interval is None:
             return FEW
         return "" if self.comparable else f"{NOT_MEASURABLE}: {self.disturbed or SCATTERED}"
 
     @property
     def faster(self) -> bool:
-        """Whether the right one is clearly faster."""
+        """True if the right run is clearly faster."""
         return self.comparable and self.interval is not None and self.interval.above
 
     @property
     def slower(self) -> bool:
-        """Whether the right one is clearly slower."""
+        """True if the right run is clearly slower."""
         return self.comparable and self.interval is not None and self.interval.below
 
 
 def time_comparison(left: Report, right: Report, same_eager: bool) -> TimeComparison | None:
-    """Two measured runs; `same_eager` says whether both run the same eagerly. None where one was not measured."""
+    """Compare the times of two measured runs; None if one was not measured.
+
+    `same_eager` is True if both runs do the same eager work.
+    """
     if left.timing is None or right.timing is None:
         return None
     timing, other_timing = _by_one_clock(left.timing, right.timing)
@@ -99,7 +100,7 @@ def time_comparison(left: Report, right: Report, same_eager: bool) -> TimeCompar
 
 
 def _by_one_clock(left: Timing, right: Timing) -> tuple[Timing, Timing]:
-    """Where a device timed one of the two, and none the other, both by the wall."""
+    """Return both timings on the wall clock if only one of them has device times."""
     if bool(left.eager_wall_s) == bool(right.eager_wall_s):
         return left, right
     return _by_the_wall(left), _by_the_wall(right)
@@ -112,7 +113,7 @@ def _by_the_wall(timing: Timing) -> Timing:
 
 
 def shift(above: Sequence[float], below: Sequence[float]) -> Interval | None:
-    """How many times the first takes as long as the second, both logarithms; None with too few samples to say."""
+    """Return the ratio of two samples, both as logarithms; None with too few samples."""
     if min(len(above), len(below)) < LEAST_SAMPLES:
         return None
     one, other = ([statistics.median(block) for block in in_blocks(logs)] for logs in (above, below))
@@ -124,8 +125,9 @@ def shift(above: Sequence[float], below: Sequence[float]) -> Interval | None:
 
 @lru_cache(maxsize=256)
 def _rank(n: int, m: int) -> int:
-    """Which of the sorted differences bounds the shift from below: the largest rank that the Mann-Whitney statistic
-    stays under in at most half of `ERROR` of all orders.
+    """Return the rank of the sorted difference that bounds the shift from below.
+
+    It is the largest rank that the Mann-Whitney statistic stays under in at most half of `ERROR` of all orders.
     """
     ways = _ways(n, m)
     total, tail, rank = math.comb(n + m, n), 0, 0
@@ -136,7 +138,7 @@ def _rank(n: int, m: int) -> int:
 
 
 def _ways(n: int, m: int) -> list[int]:
-    """In how many orders of n and m samples the statistic is 0, 1, 2 …: Gauss's binomial coefficient."""
+    """Return in how many orders of n and m samples the statistic is 0, 1, 2 …: Gauss's binomial coefficient."""
     ways = [1] + [0] * (n * m)
     for k in range(1, n + 1):
         for at in range(n * m, m + k - 1, -1):

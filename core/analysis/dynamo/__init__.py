@@ -1,1 +1,1 @@
-"""Questions over what Dynamo did: frames, guards, recompiles, graph breaks, symbols, bytecode."""
+"""Analyses of Dynamo's work: frames, guards, recompiles, graph breaks, symbols, bytecode."""

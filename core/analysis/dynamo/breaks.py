@@ -1,4 +1,4 @@
-"""What graph breaks cost: what was compiled because of each."""
+"""Cost of graph breaks: the compilations that each break caused."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from core.report import Compilation, GraphBreak, Report
 
 @dataclass(frozen=True, slots=True)
 class BreakCost:
-    """A graph break with what was compiled because of it: functions that go on after it, and frames that would have
-    been a part of the one that broke.
+    """A graph break with the compilations it caused: resume functions, and callees that could no longer be inlined.
 
-    `graphs` are theirs, `launches` the kernel calls in those, `compile_s` what they took to compile; each compilation
-    counts for one break.
+    `graphs` are the graphs of those compilations, `launches` their kernel calls, `compile_s` their compile seconds.
+    Each compilation counts for one break.
     """
 
     found: GraphBreak
@@ -28,7 +27,7 @@ class BreakCost:
 
 
 def break_costs(report: Report) -> tuple[BreakCost, ...]:
-    """All of a report, the dearest first: by seconds of compiling, then by graphs, then as they were met."""
+    """Return the costs of all graph breaks, most expensive first: by compile seconds, graphs, then log order."""
     seconds = compile_seconds(report.phases)
     taken: set[str] = set()
     costs = []
@@ -46,8 +45,9 @@ def _cost(found: GraphBreak, made: Collection[Compilation], seconds: Mapping[str
 
 
 def made_by(found: GraphBreak, report: Report) -> tuple[Compilation, ...]:
-    """The compilations of functions that go on after a break, and of frames that met it after the first had, each by
-    itself since it could not become a part of that.
+    """Return the compilations that a break caused: its resume functions, and frames that could no longer be inlined.
+
+    The first compilation that hit the break does not count; frames that hit it later do, each compiled separately.
     """
     names = resumes(found)
     by_id = {item.id: item for item in report.compilations}
@@ -57,6 +57,6 @@ def made_by(found: GraphBreak, report: Report) -> tuple[Compilation, ...]:
 
 
 def resumes(found: GraphBreak) -> set[str]:
-    """The names that Dynamo gives the functions that go on after a break: of the broken frame and of its callers."""
+    """Return Dynamo's names of the resume functions after a break, for the broken frame and its callers."""
     places = ((resumed(frame.name)[0], frame.line) for frame in found.stack)
     return {f"{RESUMES}{name}_at_{line}" for name, line in places}

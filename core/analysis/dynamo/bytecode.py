@@ -1,6 +1,4 @@
-"""Bytecode as Python's `dis` lists it: which row is of which line, and which calls a compiled graph or goes on after a
-break.
-"""
+"""Bytecode as listed by Python's `dis`: source line per row, and calls of compiled graphs and resume functions."""
 
 from __future__ import annotations
 
@@ -19,11 +17,10 @@ RESUME = re.compile(r"\b__resume_at_\d+_\d+\b|\btorch_dynamo_resume_in_\w+_at_\d
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One row of a listing: its line in the user's file, None where the listing gives none, its offset (empty from
-    Python 3.13 on), its op, and what it is about.
+    """A row of a bytecode listing: source line (None if the listing has none), offset, op, and argument.
 
-    `graph` and `resume` are the names of the compiled graph or of the function that goes on after a break, where it is
-    about one.
+    `offset` is empty from Python 3.13 on. `graph` and `resume` are the names of the compiled graph or resume function
+    that the row refers to.
     """
 
     line: int | None
@@ -35,7 +32,7 @@ class Instruction:
 
 
 def instructions(text: str) -> tuple[Instruction, ...]:
-    """The instructions of a listing; other rows, such as those of the exception table, are left out."""
+    """Return the instructions of a listing; skips other rows, such as the exception table."""
     found = [match for item in text.split("\n") if (match := ROW.match(item))]
     offsets = any(match["offset"] for match in found)
     line: int | None = None
@@ -61,13 +58,13 @@ def instructions(text: str) -> tuple[Instruction, ...]:
 
 
 def _about(rest: str) -> str:
-    """The value that an argument stands for, where the listing tells it; else the number itself."""
+    """Return the value of an argument if the listing has it, otherwise the number."""
     value = rest.partition(" (")[2].removesuffix(")")
     return value or rest
 
 
 def resume_compilations(report: Report, found: Compilation) -> dict[str, tuple[Compilation, ...]]:
-    """Name of a function that goes on after a break, in the modified code and in its own → its compilations."""
+    """Return resume function name → its compilations, for the modified code and its resume functions."""
     bytecode = found.bytecode or Bytecode()
     by_name: dict[str, list[Compilation]] = {}
     for other in report.compilations:

@@ -1,4 +1,4 @@
-"""The compilations of a run as a tree: by function, what calls what, and what goes on after a graph break."""
+"""Compilations of a run as a tree: by function, call, and resume function after a graph break."""
 
 from __future__ import annotations
 
@@ -25,12 +25,11 @@ MOST_DEPTH = 64
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One compilation (its id and frame) with its own numbers, and below it what belongs to it: the frame's recompiles,
-    what goes on after its breaks, and the functions that it calls.
+    """A compilation (its id and frame) with its own numbers, and its children.
 
-    `brief` is its name where it stands below its function, which need not be named again: "after line 31". `breaks` are
-    the graph breaks that it met, `recompiles` the later compilations of its frame, `seconds` None where no
-    phase of it was recorded.
+    Children are the frame's recompiles, its resume functions, and the functions it calls. `brief` is a short name for
+    display below its function: "after line 31". `breaks` counts the graph breaks it hit, `recompiles` the later
+    compilations of its frame; `seconds` is None if no phase was recorded.
     """
 
     id: str
@@ -48,20 +47,21 @@ class Entry:
 
 
 def compilation_tree(report: Report) -> tuple[Entry, ...]:
-    """The compilations that nothing compiled calls, each with those below it, in the order in which they were made."""
+    """Return the compilations without a compiled caller, each with its children, in compile order."""
     return _Tree(report).roots()
 
 
 def flattened(entries: Sequence[Entry], depth: int = 0) -> Iterator[tuple[int, Entry]]:
-    """Each entry with its depth, those below it after it."""
+    """Yield each entry with its depth, parents before children."""
     for entry in entries:
         yield depth, entry
         yield from flattened(entry.below, depth + 1)
 
 
 def alike(entries: Sequence[Entry]) -> dict[str, int]:
-    """The first of the entries that are alike but for ids and seconds, by its id → how many they are: a long job has a
-    frame for each instance of a function.
+    """Return entries that are equal except for ids and seconds: id of the first → number of equal entries.
+
+    A large model has one frame per instance of a function.
     """
     groups: dict[tuple[object, ...], list[str]] = {}
     for entry in entries:
@@ -71,7 +71,7 @@ def alike(entries: Sequence[Entry]) -> dict[str, int]:
 
 
 class _Tree:
-    """The tree while it is put together: the compilations of each frame, and the frames of each function."""
+    """Builder of the tree: the compilations of each frame, and the frames of each function."""
 
     def __init__(self, report: Report) -> None:
         self._names = frame_names(report)
@@ -87,12 +87,15 @@ class _Tree:
         self._calls = _called_from(report, self._of)
 
     def roots(self) -> tuple[Entry, ...]:
-        """The functions that no compiled one calls."""
+        """Return the functions that no compiled function calls."""
         called = {one for below in self._calls.values() for one in below}
         return tuple(entry for function in self._of if function not in called for entry in self._function(function))
 
     def _function(self, function: Function) -> list[Entry]:
-        """A function's frames, its resume functions below the first; side by side where none is the function itself."""
+        """Return the entries of a function's frames, with its resume functions below the first frame.
+
+        Without a frame of the function itself, the resume functions stand side by side.
+        """
         lines = {frame: resumed(self._frames[frame][0].frame.name)[1] for frame in self._of[function]}
         whole = [frame for frame, line in lines.items() if line is None]
         resumes = [
@@ -129,10 +132,10 @@ class _Tree:
 
 
 def _called_from(report: Report, known: dict[Function, list[str]]) -> dict[Function, list[Function]]:
-    """Function → the compiled functions that it calls, each below one.
+    """Return function → the compiled functions that it calls; each function has one parent.
 
-    Torch leaves the immediate caller out of the stack of a compilation, so the stacks of graph breaks count first, then
-    what stands within a stack, and a compilation's own place last.
+    Torch omits the immediate caller from a compilation's stack, so the stacks of graph breaks count first, then pairs
+    within a stack, and the compilation's own position last.
     """
     by_name = Functions(known)
     broken = [_compiled(found.stack, by_name) for found in report.graph_breaks]
@@ -151,12 +154,12 @@ def _called_from(report: Report, known: dict[Function, list[str]]) -> dict[Funct
 
 
 def _compiled(stack: Sequence[Frame], known: Functions) -> list[Function]:
-    """The functions of a stack that were compiled, outermost first."""
+    """Return the compiled functions of a stack, outermost first."""
     return [function for frame in stack if (function := known.at(frame)) is not None]
 
 
 def _may_stand_below(below: Function, above: Function, caller: Mapping[Function, Function]) -> bool:
-    """Whether a function may be put below another: not if it is that, or stands above it, nor any deeper than told."""
+    """Return True if a function may be placed below another: no cycle, and at most `MOST_DEPTH` levels."""
     met: Function | None = above
     for _ in range(MOST_DEPTH):
         if met is None or met == below:
@@ -166,14 +169,15 @@ def _may_stand_below(below: Function, above: Function, caller: Mapping[Function,
 
 
 def scope_words(report: Report, found: Compilation) -> str:
-    """Of which compilation a number is, in front of it; empty where a run has only one."""
+    """Return the compilation id as a prefix such as "[0/1] "; empty if the run has only one compilation."""
     return f"[{found.id}] " if len(report.compilations) > 1 else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What holds the ops: the compilations of each name that are no small helpers, the most ops first; the helpers, and
-    how many of those captured nothing at all.
+    """Compilations grouped by name, the most ops first, without small helpers.
+
+    `small` counts the helpers, and `empty` the helpers that captured no op.
     """
 
     large: tuple[tuple[str, tuple[Entry, ...]], ...]
@@ -182,7 +186,7 @@ class Share:
 
 
 def share(entries: Sequence[Entry]) -> Share:
-    """The compilations by the part of all captured ops that they hold."""
+    """Group the compilations by their part of all captured ops."""
     every = [entry for _, entry in flattened(entries)]
     least = SMALL * sum(entry.ops for entry in every)
     largest = max((entry.ops for entry in every), default=0)
@@ -205,15 +209,13 @@ def share(entries: Sequence[Entry]) -> Share:
 
 
 def _model(name: str) -> str:
-    """What a function is a part of: all methods of one class are one thing to tell of."""
+    """Return the class or function a name belongs to: all methods of one class count as one."""
     whole = name.partition(", after line ")[0]
     return whole if " at " in whole else whole.partition(".")[0].partition(" (")[0]
 
 
 def tree_sentence(entries: Sequence[Entry]) -> str:
-    """What was compiled, as prose with code in backticks: the model, what was compiled again of it, and how many
-    helpers.
-    """
+    """Return the compilations in words, as prose with code in backticks: the model, its recompiles, the helpers."""
     found = share(entries)
     made = sum(len(group) for _, group in found.large) + found.small
     if not made:

@@ -1,4 +1,4 @@
-"""What was not compiled: compilations that failed, frames that Dynamo gave up, and frames over the recompile limit."""
+"""Code that was not compiled: failed compilations, skipped frames, and frames over the recompile limit."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ MAX_REASON_CHARS = 200
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A compilation that gave no code: how, torch's reason in one line, and the user's line; its file is empty where
-    torch does not say.
+    """A compilation without compiled code: kind of failure, torch's reason in one line, and the user's line.
+
+    The file of `place` is empty if torch does not name it.
     """
 
     compilation: str
@@ -39,7 +40,7 @@ class Failure:
 
     @property
     def consequence(self) -> str:
-        """What it means for the calls."""
+        """Consequence of the failure for the calls, in words."""
         if self.kind == "failed":
             return "nothing was compiled for it"
         if self.kind == "given up":
@@ -48,7 +49,7 @@ class Failure:
 
 
 def failures(report: Report) -> tuple[Failure, ...]:
-    """All of a report, the worst kind first."""
+    """Return all failures of a report, the most severe kind first."""
     broken = {item for found in report.graph_breaks for item in found.compilations}
     failed = [compilation for compilation in report.compilations if compilation.status == "failed"]
     found = [_failure(compilation, compilation.id in broken) for compilation in failed]
@@ -57,7 +58,7 @@ def failures(report: Report) -> tuple[Failure, ...]:
 
 
 def _failure(compilation: Compilation, broken: bool) -> Failure:
-    """With `fullgraph` torch logs no graph break, and raises what it cannot trace."""
+    """Return the failure of a compilation; with `fullgraph`, torch raises an error and logs no graph break."""
     limit = LIMIT.search(compilation.error)
     gave_up = compilation.error_type in GIVES_UP and bool(broken or limit)
     kind: FailureKind = "failed" if not gave_up else "over the limit" if limit else "given up"
@@ -72,8 +73,10 @@ def _failure(compilation: Compilation, broken: bool) -> Failure:
 
 
 def _left_to_eager(report: Report) -> list[Failure]:
-    """Calls that a frame without an op leaves to eager: the break is in a function that was inlined into it, and that
-    Dynamo does not compile by itself, as the `forward` of `nn.Sequential`; nor is there a resume function.
+    """Return the calls that a frame without ops leaves to eager.
+
+    The graph break is in an inlined function that Dynamo does not compile separately, such as the `forward` of
+    `nn.Sequential`, and there is no resume function.
     """
     compiled = {(item.frame.file, item.frame.name) for item in report.compilations}
     empty = {item.id: item for item in report.compilations if item.status == "empty"}
@@ -90,7 +93,7 @@ def _left_to_eager(report: Report) -> list[Failure]:
 
 
 def _first_line(text: str) -> str:
-    """The first line that says something; one that ends in a colon goes on in the next."""
+    """Return the first line with text, joined with the next line if it ends in a colon."""
     found = ""
     for line in filter(None, map(str.strip, text.split("\n"))):
         found = f"{found} {line}".strip()
@@ -100,7 +103,7 @@ def _first_line(text: str) -> str:
 
 
 def failure_counts(found: Sequence[Failure]) -> dict[FailureKind, str]:
-    """How many of each kind there are, in words; what became of frames is counted by frame."""
+    """Return the number of failures per kind in words; skipped frames count once per frame."""
     counts: dict[FailureKind, str] = {}
     for kind, (noun, one, many) in WORDS.items():
         members = {
@@ -114,7 +117,7 @@ def failure_counts(found: Sequence[Failure]) -> dict[FailureKind, str]:
 
 
 def failure_sentence(found: Sequence[Failure]) -> str:
-    """The counts, the first error with its reason and line; empty where all went well."""
+    """Return the counts, and the first error with its reason and line; empty without failures."""
     counts = failure_counts(found)
     if "failed" in counts:
         first = found[0]

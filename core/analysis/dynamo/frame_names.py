@@ -1,7 +1,7 @@
-"""What a compiled frame is called: by its class where that is known, or by what it resumes after a break.
+"""Names of compiled frames: by class if known, or by the function and line they resume.
 
-Dynamo's own names do not say which model a `forward` or a decorator's `wrapper` is of, and a function that goes on
-after a graph break is `torch_dynamo_resume_in_forward_at_31`.
+Dynamo's own names do not say which model a `forward` or a decorator's `wrapper` belongs to, and a resume function is
+`torch_dynamo_resume_in_forward_at_31`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TORCH = re.compile(r"(?:^|/)torch/")
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function that Dynamo compiled, or that something goes on in: its name in its code, file, and first line."""
+    """A function that Dynamo compiled or resumed: its code name, file, and first line."""
 
     name: str
     file: str
@@ -40,18 +40,18 @@ class Function:
 
 
 def resumed(name: str) -> tuple[str, int | None]:
-    """The function that a name of Dynamo's goes on in and after which line; any other name, and None."""
+    """Return the function and line that a resume function resumes; the name itself and None for other names."""
     match = RESUMED.match(name)
     return (match.group(1), int(match.group(2))) if match else (name, None)
 
 
 def is_wrapper(found: Compilation) -> bool:
-    """Whether the frame is torch's own, around a callable whose code it does not compile by itself."""
+    """Return True if the frame is torch's wrapper around a callable that Dynamo does not compile separately."""
     return found.frame.file.endswith(WRAPPERS)
 
 
 def is_called_inside(found: Compilation) -> bool:
-    """Whether a frame is called by code of the model, so that its inputs are not those of a call."""
+    """Return True if code of the model calls the frame, so that its inputs are not the inputs of a call."""
     if resumed(found.frame.name)[1] is not None:
         return True
     above = found.stack[:-1]
@@ -60,7 +60,7 @@ def is_called_inside(found: Compilation) -> bool:
 
 
 class Functions:
-    """Functions by their name and file, in the order of their lines."""
+    """Functions by name and file, in the order of their lines."""
 
     def __init__(self, known: Iterable[Function]) -> None:
         self._known: dict[tuple[str, str], list[Function]] = {}
@@ -68,7 +68,7 @@ class Functions:
             self._known.setdefault((one.name, one.file), []).append(one)
 
     def at(self, frame: Frame) -> Function | None:
-        """The function that a frame of a stack, or a resume function, is of: of its name the last that begins above."""
+        """Return the function of a stack frame or resume function: the last of this name that begins above the line."""
         name, _ = resumed(frame.name)
         of_it = self._known.get((name, frame.file), [])
         index = bisect_right(of_it, frame.line, key=lambda function: function.line)
@@ -76,7 +76,7 @@ class Functions:
 
 
 def functions(report: Report) -> dict[str, Function]:
-    """The function of each frame (`0` of `0/1`), which for a resume function is the one that it goes on in."""
+    """Return frame (`0` of `0/1`) → function; for a resume function, the function that it resumes."""
     frames: dict[str, Frame] = {}
     for found in report.compilations:
         frames.setdefault(frame_of(found), found.frame)
@@ -85,7 +85,7 @@ def functions(report: Report) -> dict[str, Function]:
 
 
 def frame_names(report: Report) -> dict[str, str]:
-    """What each compilation is of: `LlamaForCausalLM.forward`, `forward at m.py:31`, `look, after line 20`."""
+    """Return compilation id → name: `LlamaForCausalLM.forward`, `forward at m.py:31`, `look, after line 20`."""
     of = functions(report)
     classes: dict[Function, str] = {}
     qualified: dict[Function, str] = {}
@@ -108,7 +108,7 @@ def frame_names(report: Report) -> dict[str, str]:
 
 
 def _wrapped_names(compilations: Iterable[Compilation]) -> dict[str, str]:
-    """Frame → the module that torch's wrapper calls in it, whose own name says nothing."""
+    """Return frame → the module that torch's wrapper calls in it, since the wrapper's name says nothing."""
     owners = ((frame_of(found), _class_of_self(found)) for found in compilations if is_wrapper(found))
     return {frame: f"{owner}.forward" for frame, owner in owners if owner}
 
@@ -133,7 +133,7 @@ def _function_name(function: Function, owner: str, qualified: str, forward: bool
 
 
 def _class_of_self(found: Compilation) -> str:
-    """The class of the object whose method it is, or that torch wraps, as a guard or the module of some op tells it."""
+    """Return the class of `self` or of the wrapped object, from a guard or the module of an op."""
     owner = WRAPPED if is_wrapper(found) else SELF
     for guard in found.guards:
         match = TYPE.search(guard.expression) if guard.source == owner else None
@@ -144,7 +144,7 @@ def _class_of_self(found: Compilation) -> str:
 
 
 def _is_forward(found: Compilation) -> bool:
-    """Whether a module's call was about to call it."""
+    """Return True if the frame was called by `nn.Module.__call__`."""
     callers = [frame.name for frame in found.stack[:-1]][-len(CALLS_FORWARD) :]
     while callers and callers[-1] == CALLS_FORWARD[-1]:
         callers.pop()

@@ -1,4 +1,4 @@
-"""One graph of the film after the other: the graphs that the log holds, and between them each pass's own changes."""
+"""Film of the graphs: logged graphs one after another, and between them the changes of each pass."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ JOINT = ("aot_joint_graph", "before_joint_graph", "after_joint_graph")
 
 @dataclass(frozen=True, slots=True)
 class FilmStep:
-    """One step: torch's name of the pass or graph, and the names of the nodes that it changed from the frame before.
+    """A step: torch's name of the pass or graph, and the names of the nodes changed since the previous frame.
 
-    `stage` is pre_grad, joint, before_post_grad or post_grad for a pass, else empty; `graph` is the id of the logged
-    graph that the frame equals, empty where torch logged none. `recorded` says whether a record of the run tells the
-    step; otherwise it is what differs between two graphs. `reordered` says whether nodes that stayed changed places.
+    `stage` is pre_grad, joint, before_post_grad or post_grad for a pass, otherwise empty. `graph` is the id of the
+    equal logged graph, empty if torch logged none. `recorded` is True if the run recorded the step; otherwise it is the
+    difference of two graphs. `reordered` is True if remaining nodes changed their order.
     """
 
     title: str
@@ -38,7 +38,7 @@ class FilmStep:
 
 @dataclass(slots=True)
 class Scene:
-    """A chapter while it is put together: the stages that the log has shown of it, and its frames with their graphs."""
+    """A chapter while it is being built: stages seen so far, and its frames with their graphs."""
 
     chapter: str
     stages: set[Stage] = field(default_factory=set)
@@ -46,7 +46,7 @@ class Scene:
 
 
 def chapter(compilation: Compilation, graph: FxGraph) -> str:
-    """Within which graphs a node's name means the same: dynamo, joint, forward, backward or inference."""
+    """Return the chapter in which node names are unique: dynamo, joint, forward, backward or inference."""
     if graph.early:
         return "dynamo"
     if graph.stage in JOINT:
@@ -55,7 +55,7 @@ def chapter(compilation: Compilation, graph: FxGraph) -> str:
 
 
 def scenes(compilation: Compilation, nodes_of: NodesOf) -> list[Scene]:
-    """Each chapter with its frames, in order; a chapter that the log holds twice comes twice."""
+    """Return each chapter with its frames, in order; a chapter logged twice occurs twice."""
     passes: dict[str, list[GraphPass]] = {}
     for one in compilation.passes:
         if not one.subgraph:
@@ -75,7 +75,7 @@ def scenes(compilation: Compilation, nodes_of: NodesOf) -> list[Scene]:
 
 
 def _scene(found: list[Scene], name: str, stage: Stage) -> Scene:
-    """The open scene of a chapter, a new one if it has seen this stage already."""
+    """Return the open scene of a chapter, or a new one if the stage was already seen."""
     scene = next((one for one in reversed(found) if one.chapter == name), None)
     if scene is None or stage in scene.stages:
         scene = Scene(name)
@@ -85,7 +85,7 @@ def _scene(found: list[Scene], name: str, stage: Stage) -> Scene:
 
 
 def _show(frames: list[tuple[FilmStep, State]], graph: FxGraph, state: State, told: bool) -> None:
-    """A logged graph: the first frame; no new one if it is what the last frame shows; else what nobody told of."""
+    """Add a logged graph as a frame: the first frame, no frame if unchanged, or the unrecorded differences."""
     if not frames:
         frames.append((FilmStep(graph.stage, "", graph.id, recorded=True), state))
         return
@@ -99,7 +99,7 @@ def _show(frames: list[tuple[FilmStep, State]], graph: FxGraph, state: State, to
 
 
 def difference(old: State, new: State) -> FilmStep:
-    """What changed from one graph to another: by name, and for the same name by op, target and arguments."""
+    """Return the changes between two graphs: by name, and for equal names by op, target and arguments."""
     return FilmStep(
         title=OTHER,
         stage="",
@@ -113,12 +113,12 @@ def difference(old: State, new: State) -> FilmStep:
 
 
 def meaning(node: FxNode) -> tuple[str, str, str, tuple[str, ...]]:
-    """What a node computes, without where it came from."""
+    """Return the key of a node's computation, without its source location."""
     return node.op, node.target, node.args, node.inputs
 
 
 def _played(state: State, passes: list[GraphPass]) -> Iterator[tuple[FilmStep, State]]:
-    """Each pass done to the graph again."""
+    """Yield the graph after replaying each pass."""
     for one in passes:
         state = after_pass(state, one)
         yield (
@@ -140,7 +140,7 @@ def _played(state: State, passes: list[GraphPass]) -> Iterator[tuple[FilmStep, S
 
 
 def after_pass(state: State, one: GraphPass) -> State:
-    """The graph after a pass: nodes that it added stand behind those that the record names."""
+    """Return the graph after a pass; added nodes follow the nodes named by the record."""
     nodes = {node.name: node for node in one.nodes}
     behind: dict[str, list[str]] = {}
     for name, previous in zip(one.added, one.after, strict=True):
@@ -151,7 +151,7 @@ def after_pass(state: State, one: GraphPass) -> State:
 
 
 def _woven(names: list[str], behind: dict[str, list[str]]) -> Iterator[str]:
-    """Names in order, each followed by what stands behind it; the empty name is the start of the graph."""
+    """Yield names in order, each followed by the names behind it; the empty name is the graph's start."""
     waiting = [iter(["", *names])]
     while waiting:
         name = next(waiting[-1], None)

@@ -1,8 +1,7 @@
-"""Which code each call used again, from the order in which Dynamo keeps a frame's codes: the one that was used last
-comes first.
+"""Compiled code reused by each call, from Dynamo's cache order: the most recently used entry comes first.
 
-The order does not tell whether a frame was entered at all. That is known of a frame whose order changed, of the frame
-that a function resumes which was entered, and of all where as many places called a frame as there are frames.
+The order does not show whether a frame was entered at all. That is known for frames whose order changed, for the frame
+of an entered resume function, and for all frames if as many call sites as frames exist.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ Again = Literal["used", "unknown"]
 
 
 def used(report: Report) -> tuple[dict[str, Again] | None, ...]:
-    """For each call the compilations whose code it used again, or may have; None where nobody listened."""
+    """Return per call the compilations that were or may have been reused; None if calls were not recorded."""
     known = {item.id: item for item in report.compilations}
     before: frozenset[str] = frozenset()
     found: list[dict[str, Again] | None] = []
@@ -41,8 +40,9 @@ def _of_call(call: Call, before: frozenset[str], known: dict[str, Compilation]) 
 
 
 def _resumed(entered: list[Compilation], rest: list[Compilation]) -> set[str]:
-    """What must have been entered, since a function was that goes on after it; a name that two frames have tells
-    nothing.
+    """Return the frames that must have been entered because their resume function was.
+
+    A name shared by two frames is ambiguous and does not count.
     """
     known = (resumed(item.frame.name) for item in entered)
     names = {name for name, line in known if line is not None}

@@ -1,4 +1,4 @@
-"""Which guards are about a value, what each protects, and where the time of checking them goes."""
+"""Guard families: guards on values, what each guard protects, and the time of guard checks."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SIZES = "sizes and strides keep to what the code was made for"
 
 @dataclass(frozen=True, slots=True)
 class GuardRow:
-    """One guard, with the compilations that were made because it failed."""
+    """A guard, with the compilations caused by its failure."""
 
     guard: Guard
     family: GuardFamily
@@ -56,14 +56,15 @@ class GuardRow:
 
     @property
     def protects(self) -> str:
-        """What it protects; empty for a kind that is not known here."""
+        """Protection that the guard gives, in words; empty for an unknown kind."""
         return SIZES if self.family == "shape" else PROTECTS.get(self.guard.kind, "")
 
 
 @dataclass(frozen=True, slots=True)
 class GuardFamilyShare:
-    """The guards of a family, microseconds that they take of a check with the way to their values, and their part of
-    it; None where that was not recorded.
+    """Guards of a family, their microseconds per check including access to the values, and their share.
+
+    Both are None if not recorded.
     """
 
     family: GuardFamily
@@ -73,13 +74,14 @@ class GuardFamilyShare:
 
     @property
     def recompiles(self) -> tuple[str, ...]:
-        """The compilations that its guards made, each once."""
+        """Compilations caused by its guards, each once."""
         return tuple(dict.fromkeys(made for row in self.rows for made in row.recompiles))
 
 
 def guard_rows(report: Report, compilation: Compilation) -> tuple[GuardRow, ...]:
-    """The guards of a compilation, each in its family; a recompile is of the guard that torch names first, in the code
-    that was used last.
+    """Return the guards of a compilation with their families.
+
+    A recompile counts for the guard that torch names first, in the code used last.
     """
     modules = module_roots({guard.source for guard in compilation.guards})
     made: dict[int, list[str]] = {}
@@ -100,8 +102,9 @@ def guard_rows(report: Report, compilation: Compilation) -> tuple[GuardRow, ...]
 
 
 def guard_families(compilation: Compilation, rows: Sequence[GuardRow]) -> tuple[GuardFamilyShare, ...]:
-    """The families that have guards, what takes longest first; what is left of a check when all others are measured is
-    that of the last, with the way to all of them.
+    """Return the families that have guards, longest check first.
+
+    If only the family `other` was not measured, it gets the remaining check time, with the access to all values.
     """
     members: dict[GuardFamily, list[GuardRow]] = {}
     for row in rows:
@@ -126,7 +129,7 @@ def _times(compilation: Compilation, members: dict[GuardFamily, list[GuardRow]])
 
 
 def guards_on(compilation: Compilation, node: FxNode) -> tuple[Guard, ...]:
-    """The guards on the value that an input of Dynamo's graph stands for; none for a node that is no input."""
+    """Return the guards on the value of an input of Dynamo's graph; none if the node is not an input."""
     if node.op not in ("placeholder", "get_attr"):
         return ()
     wanted = _letters(node.name)
@@ -134,11 +137,11 @@ def guards_on(compilation: Compilation, node: FxNode) -> tuple[Guard, ...]:
 
 
 def mentions(guard: Guard, text: str) -> bool:
-    """Whether a guard mentions a text in any of its fields, in whatever case."""
+    """Return True if any field of a guard contains a text, ignoring case."""
     fields = (guard.kind, guard.source, guard.expression, guard.code, guard.location, guard.hint)
     return text.lower() in " ".join(str(field or "") for field in fields).lower()
 
 
 def _letters(name: str) -> str:
-    """`L['self'].norm.weight` and the placeholder `L_self_norm_weight_` that Dynamo made of it, as one."""
+    """Return a common form of `L['self'].norm.weight` and Dynamo's placeholder `L_self_norm_weight_`."""
     return "_".join(part for part in "".join(c if c.isalnum() else "_" for c in name.lower()).split("_") if part)

@@ -1,6 +1,4 @@
-"""What was compiled again: the tree of each frame, what each recompile was made for and cost, and which call used which
-code.
-"""
+"""Recompiles: the tree of each frame, cause and cost of each recompile, and the code used by each call."""
 
 from __future__ import annotations
 
@@ -23,11 +21,11 @@ OF_TENSOR = re.compile(r"^tensor '(.+)' \S+(?: key set)? mismatch")
 
 @dataclass(frozen=True, slots=True)
 class RecompileEdge:
-    """From the code that was used last to the one that was made for it: the guard that failed, and what it met.
+    """Edge from the compilation used last to the recompile: the failed guard and the value that failed it.
 
-    `older` are the reasons why codes from before could not be used either. `old` is what the guard expected and `new`
-    what came, told by torch's reason, by a guard of the new code, or by the symbol that the new code has for it; empty
-    where nothing tells it. `call` is the call that met it.
+    `older` are the reasons why earlier compiled code could not be reused. `old` is the guard's expected value and `new`
+    the actual one, from torch's reason, a guard of the new code, or its symbol; empty if unknown. `call` is the call
+    that triggered the recompile.
     """
 
     reason: Recompile
@@ -39,14 +37,16 @@ class RecompileEdge:
 
     @property
     def call(self) -> int | None:
-        """The call that met it."""
+        """Call that triggered the recompile."""
         return self.reason.call
 
 
 @dataclass(frozen=True, slots=True)
 class LineageNode:
-    """A compilation in the tree of its frame, `depth` below the first; `edge` is None for the first, and where torch
-    logged no reason. `seconds` is what compiling it took, None where no phase was logged.
+    """A compilation in its frame's tree, `depth` levels below the first.
+
+    `edge` is None for the first compilation and if torch logged no reason. `seconds` is the compile time, None if no
+    phase was logged.
     """
 
     compilation: Compilation
@@ -58,7 +58,7 @@ class LineageNode:
 
 @dataclass(frozen=True, slots=True)
 class FrameLineage:
-    """The compilations of a frame in the order of their tree, and what those after the first took together."""
+    """Compilations of a frame in tree order, and the total seconds of the recompiles."""
 
     nodes: tuple[LineageNode, ...]
     again_s: float
@@ -70,7 +70,7 @@ class FrameLineage:
 
 
 def lineage(report: Report) -> tuple[tuple[Compilation, ...], ...]:
-    """Compilations by frame in their order, for the frames that were compiled more than once."""
+    """Return the compilations of each frame that was compiled more than once, in order."""
     frames: dict[str, list[Compilation]] = {}
     for compilation in report.compilations:
         frames.setdefault(frame_of(compilation), []).append(compilation)
@@ -78,8 +78,9 @@ def lineage(report: Report) -> tuple[tuple[Compilation, ...], ...]:
 
 
 def lineages_by_function(report: Report) -> tuple[tuple[tuple[Compilation, ...], ...], ...]:
-    """The frames that were compiled more than once, those of one function together: a long job, or a log of several
-    ranks, has a frame for each instance that is compiled by itself.
+    """Return the recompiled frames grouped by function.
+
+    A large model, or a log of several ranks, has one frame per separately compiled instance.
     """
     functions: dict[tuple[str, int, str], list[tuple[Compilation, ...]]] = {}
     for frames in lineage(report):
@@ -90,8 +91,9 @@ def lineages_by_function(report: Report) -> tuple[tuple[tuple[Compilation, ...],
 
 @dataclass(frozen=True, slots=True)
 class LineageGroup:
-    """Frames of one function that were compiled again for the same reasons: the tree that took longest, those of all,
-    and what their recompiles took together.
+    """Frames of one function that recompiled for the same reasons.
+
+    `longest` is the tree that took longest, `again_s` the total seconds of all recompiles.
     """
 
     longest: FrameLineage
@@ -100,7 +102,7 @@ class LineageGroup:
 
 
 def lineage_groups(found: Sequence[FrameLineage]) -> tuple[LineageGroup, ...]:
-    """Trees that are alike but for ids and seconds, those that took longest together first."""
+    """Group trees that are equal except for ids and seconds, longest total first."""
     groups: dict[tuple[object, ...], list[FrameLineage]] = {}
     for tree in found:
         first = tree.first.frame
@@ -111,7 +113,7 @@ def lineage_groups(found: Sequence[FrameLineage]) -> tuple[LineageGroup, ...]:
 
 
 def lineages(report: Report) -> tuple[FrameLineage, ...]:
-    """The tree of each frame that was compiled more than once, the one whose recompiles took longest first."""
+    """Return the tree of each recompiled frame, longest recompile time first."""
     seconds = compile_seconds(report.phases)
     uses = call_uses(report)
     by_id = {found.id: found for found in report.compilations}
@@ -139,7 +141,7 @@ def _frame(
 
 
 def _in_order(compilations: Sequence[Compilation], parents: Mapping[str, str]) -> Iterator[tuple[Compilation, int]]:
-    """Each compilation behind the one whose code failed, with its depth; one whose parent is not known is a first."""
+    """Yield each compilation after the one whose code failed, with its depth; roots have an unknown parent."""
     depths: dict[str, int] = {}
     below: dict[str, list[Compilation]] = {}
     for found in compilations:
@@ -155,7 +157,7 @@ def _in_order(compilations: Sequence[Compilation], parents: Mapping[str, str]) -
 
 
 def recompile_edge(report: Report, compilation: Compilation) -> RecompileEdge | None:
-    """Why a compilation was made; None for a first, and where torch logged no reason."""
+    """Return the cause of a compilation; None for the first one, and if torch logged no reason."""
     reasons = [reason for reason in report.recompiles if reason.compilation == compilation.id]
     return _edge(compilation, reasons, {found.id: found for found in report.compilations})
 
@@ -173,15 +175,16 @@ def _edge(
 
 
 def _old_value(reason: Recompile) -> str:
-    """What the guard expected; empty for a condition that no one value meets."""
+    """Return the value the guard expected; empty if no single value satisfies the condition."""
     if reason.actual:
         return reason.expected
     return next((reason.expected.removeprefix(sign) for sign in ("== ", "is ") if reason.expected.startswith(sign)), "")
 
 
 def _new_value(reason: Recompile, made: Compilation) -> tuple[str, ToldBy]:
-    """What came instead of what was expected: torch's reason tells it of tensors alone, the new code's own guard or
-    symbol of the rest.
+    """Return the actual value and its origin.
+
+    Torch's reason has it for tensors only; for other values a guard or symbol of the new code has it.
     """
     if reason.actual:
         return reason.actual, "reason"
@@ -198,12 +201,12 @@ def _new_value(reason: Recompile, made: Compilation) -> tuple[str, ToldBy]:
 
 
 def _names(text: str, value: str) -> bool:
-    """Whether a text is about a value, and not about one that begins or ends like it."""
+    """Return True if a text mentions exactly this value, not a longer one that contains it."""
     return re.search(rf"(?<![\w.]){re.escape(value)}(?![\w.\[])", text) is not None
 
 
 def failed_guard(reason: Recompile, guards: Sequence[Guard]) -> Guard | None:
-    """The guard of the code that could not be used that torch's reason is about; None where the text does not tell."""
+    """Return the guard of the unusable code that torch's reason refers to; None if the text is ambiguous."""
     text = reason.reason.split("\n")[0]
     tensor = OF_TENSOR.match(text)
     if tensor:
@@ -214,13 +217,14 @@ def failed_guard(reason: Recompile, guards: Sequence[Guard]) -> Guard | None:
 
 
 def local_names(text: str) -> str:
-    """Locals as torch names them in its reasons: `x` for `L['x']`."""
+    """Return a text with locals as in torch's reasons: `x` for `L['x']`."""
     return LOCAL.sub(r"\1", text)
 
 
 def call_uses(report: Report) -> dict[str, tuple[CallUse, ...]]:
-    """Compilation → for each call of the run whether it compiled it, failed to, or used its code again; `unknown` where
-    that was not recorded. Nothing for a log without calls.
+    """Return compilation → use per call of the run: compiled it, failed to compile it, or reused its code.
+
+    The use is `unknown` if it was not recorded. Empty for a log without calls.
     """
     found: dict[str, list[CallUse]] = {item.id: [""] * len(report.calls) for item in report.compilations}
     for place, (call, again) in enumerate(zip(report.calls, used(report), strict=True)):

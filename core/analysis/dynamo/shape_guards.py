@@ -1,4 +1,4 @@
-"""Guards on shapes as torch writes them, evaluated for sizes that are known."""
+"""Evaluation of torch's shape guards for known sizes."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ COMPARISONS: dict[type[ast.cmpop], Callable[[int, int], bool]] = {
 
 
 def tensor_sizes(compilation: Compilation) -> dict[str, tuple[int | None, ...]]:
-    """Source → sizes of each tensor that a compilation guards; a dynamic size is None."""
+    """Return source → sizes of each tensor that a compilation guards; a dynamic size is None."""
     return {source: sizes["size"] for source, sizes in _tensors(compilation) if "size" in sizes}
 
 
 def known_values(compilation: Compilation) -> dict[str, int]:
-    """Sizes, strides and numbers that a compilation was made for, by the expression that a guard has for each."""
+    """Return guard expression → value, for the sizes, strides and numbers of a compilation."""
     values = {
         f"{source}.{kind}()[{index}]": size
         for source, sizes in _tensors(compilation)
@@ -53,13 +53,13 @@ def known_values(compilation: Compilation) -> dict[str, int]:
 
 
 def shape_guards(compilation: Compilation) -> tuple[str, ...]:
-    """The conditions on sizes, strides and offsets that a compilation guards, without torch's remarks."""
+    """Return the conditions on sizes, strides and offsets of a compilation, without torch's comments."""
     lines = (line for guard in compilation.guards for line in guard.expression.split("\n"))
     return tuple(line.partition("  #")[0].strip() for line in lines if _is_of_shapes(line))
 
 
 def holds(condition: str, values: Mapping[str, int]) -> bool | None:
-    """Whether a condition holds for known sizes; None if it has anything else in it."""
+    """Return True if a condition holds for known sizes; None if it contains anything else."""
     try:
         return bool(_value(expression(condition), values))
     except (*NOT_READ, LookupError, ZeroDivisionError, OverflowError):
@@ -81,7 +81,7 @@ def _numbers(listed: str) -> tuple[int | None, ...]:
 
 
 def _value(node: ast.expr, values: Mapping[str, int]) -> int:
-    """The value of an expression; raises LookupError for what is neither known nor arithmetic."""
+    """Return the value of an expression; raises LookupError for unknown names and anything but arithmetic."""
     named = values.get(ast.unparse(node))
     if named is not None:
         return named

@@ -1,4 +1,4 @@
-"""The symbols of a compilation, each with what tracing and every later call ask of it."""
+"""Symbols of a compilation, with the conditions of tracing and of later calls."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ OTHERS = re.compile(r"/core/worker/|/torch/(?:fx/|_)|^<string>$")
 
 @dataclass(frozen=True, slots=True)
 class SymbolRow:
-    """One symbol: the conditions that tracing needed of it, what its code checks of it at every call, and what made it
-    a constant.
-    """
+    """A symbol: conditions needed by tracing, conditions checked at every call, and its specializations."""
 
     symbol: Symbol
     needed: tuple[SymbolGuard, ...]
@@ -25,12 +23,12 @@ class SymbolRow:
 
     @property
     def constant(self) -> str:
-        """The constant that it became, empty where it stayed a symbol."""
+        """Constant that the symbol was specialized to; empty if it stayed symbolic."""
         return self.specializations[0].value if self.specializations else ""
 
 
 def symbol_rows(compilation: Compilation) -> tuple[SymbolRow, ...]:
-    """Each symbol in the order in which torch made it."""
+    """Return the symbols in the order torch created them."""
     lines = [line for guard in compilation.guards if guard.depth == 0 for line in guard.expression.split("\n")]
     return tuple(_row(symbol, compilation, lines) for symbol in compilation.symbols)
 
@@ -46,5 +44,5 @@ def _row(symbol: Symbol, compilation: Compilation, lines: Sequence[str]) -> Symb
 
 
 def users_frames(stack: Sequence[Frame]) -> tuple[Frame, ...]:
-    """A stack without the frames of the worker that called the model, and of torch's own tracing."""
+    """Return a stack without frames of our worker and of torch's tracing."""
     return tuple(frame for frame in stack if not OTHERS.search(frame.file))

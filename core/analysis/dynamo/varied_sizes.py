@@ -1,7 +1,7 @@
-"""What would have spared a recompile for another size, judged by what torch made of it.
+"""Advice that avoids recompiles for varying sizes, based on torch's later compilations.
 
-A later compilation of the frame shows which sizes torch can keep symbolic: those that its guards leave open. Marking
-the same dimensions before the first call gives the same graph if the sizes of the first call meet its conditions.
+A later compilation of the frame shows which sizes torch can keep symbolic: sizes left open by its guards. Marking the
+same dimensions before the first call gives the same graph if the sizes of the first call meet its conditions.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Why = Literal["", "specialized", "static", "module", "constant", "branch", "inne
 
 
 class InputDimension(NamedTuple):
-    """A dimension of an input, by the name that the frame has for it: `d['x']`."""
+    """A dimension of an input, with the name it has in the frame: `d['x']`."""
 
     tensor: str
     dim: int
@@ -37,16 +37,16 @@ class InputDimension(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SizeAdvice:
-    """What spares a recompile for a size.
+    """Advice that avoids a recompile for a size.
 
-    `marks` are all dimensions that have to be marked together before the first call; empty where that raises or changes
-    nothing. `dynamic` says whether `dynamic=True` does the same. `once` says whether the frame then has one graph for
-    all sizes that it met, but for the `special` ones, 0 and 1, of which each takes a compilation.
+    `marks` are all dimensions to mark together before the first call; empty if marking raises or has no effect.
+    `dynamic` is True if `dynamic=True` does the same. `once` is True if the frame then has one graph for all observed
+    sizes, except the `special` sizes 0 and 1, each compiled separately.
 
-    `why` says what stands against the marks: nothing is left to spare (`specialized`), the job has `dynamic=False`
+    `why` is the reason against the marks: nothing is left to avoid (`specialized`), the job has `dynamic=False`
     (`static`), the tensor is a parameter or buffer (`module`), the code makes the size a constant (`constant`, at
-    `place`) or takes another branch for the first one (`branch`), the tensor is made by the model (`inner`), the
-    Python number `number` is tied to the size (`number`).
+    `place`) or takes another branch for the first size (`branch`), the model creates the tensor (`inner`), the Python
+    number `number` is tied to the size (`number`).
     """
 
     marks: tuple[InputDimension, ...] = ()
@@ -59,18 +59,18 @@ class SizeAdvice:
 
 
 def is_of_size(reason: Recompile) -> bool:
-    """Whether another size of a tensor made the recompile."""
+    """Return True if a changed tensor size caused the recompile."""
     return MISMATCH.match(reason.reason) is not None
 
 
 def size_advice(report: Report, reason: Recompile) -> SizeAdvice:
-    """What spares the recompile that a tensor's size made."""
+    """Return the advice for a recompile caused by a tensor size."""
     frame = _Frame(report, reason)
     return frame.refused() or frame.advice()
 
 
 def number_is_symbolic(report: Report, reason: Recompile) -> bool:
-    """Whether torch made a symbol of the number for which it compiled again, as `dynamic=True` does from the start."""
+    """Return True if torch made the changed number symbolic in the recompile, as `dynamic=True` does from the start."""
     match = NUMBER_CHANGED.match(reason.reason)
     made = report.compilation(reason.compilation)
     sources = [local_names(symbol.source) for symbol in made.symbols] if made else []
@@ -78,7 +78,7 @@ def number_is_symbolic(report: Report, reason: Recompile) -> bool:
 
 
 class _Frame:
-    """The compilations of a frame, and what they tell of the size that changed."""
+    """The compilations of a frame, and their evidence about the changed size."""
 
     def __init__(self, report: Report, reason: Recompile) -> None:
         key = reason.compilation.rpartition("/")[0]
@@ -101,7 +101,7 @@ class _Frame:
 
     @cached_property
     def _open(self) -> dict[str, set[tuple[str, int]]]:
-        """Compilation → the dimensions that are a number in the first compilation, and open in this one."""
+        """Compilation → dimensions that are a number in the first compilation and dynamic in this one."""
         return {item.id: {*_opened(self._first, tensor_sizes(item))} for item in self._all}
 
     @cached_property
@@ -110,12 +110,12 @@ class _Frame:
 
     @cached_property
     def _special(self) -> tuple[int, ...]:
-        """The sizes 0 and 1, where the dimension met them."""
+        """Sizes 0 and 1, if the dimension had them."""
         met = {int(size) for match in self._of_it if int(match[2]) == self._index for size in match.group(3, 4)}
         return tuple(sorted(met & SPECIALIZED))
 
     def refused(self) -> SizeAdvice | None:
-        """Why nothing spares it; None where something may."""
+        """Return the advice if nothing avoids the recompile; None if something may."""
         if self._asked is False:
             return SizeAdvice(why="static")
         if not self._source:
@@ -133,13 +133,13 @@ class _Frame:
         return None
 
     def _constant_at(self) -> Place | None:
-        """Where the code made a constant of the size, if torch says so."""
+        """Return the line that specialized the size, if torch logs it."""
         wanted = f"{self._source}.size()[{self._index}]"
         found = self._made.specializations if self._made else ()
         return next((item.stack[-1] for item in found if wanted in item.sources and item.stack), None)
 
     def advice(self) -> SizeAdvice:
-        """What spares it."""
+        """Return the marks and options that avoid the recompile."""
         marks = tuple(InputDimension(local_names(source), index) for source, index in self._ordered())
         dynamic = self._asked is not True and not self._equal_by_chance()
         number, meets = self._tied_number(), self._first_meets()
@@ -152,7 +152,7 @@ class _Frame:
         return SizeAdvice(() if why else marks, dynamic, once, why, self._special, number)
 
     def _ordered(self) -> Iterator[tuple[str, int]]:
-        """The dimension that torch named, then the others in the order of the guards; sizes 0 and 1 are no symbols."""
+        """Yield the dimension that torch named, then the others in guard order; sizes 0 and 1 never become symbols."""
         yield self._source, self._index
         for source, sizes in sorted(self._first.items()):
             for index, size in enumerate(sizes):
@@ -160,7 +160,7 @@ class _Frame:
                     yield source, index
 
     def _equal_by_chance(self) -> bool:
-        """Whether `dynamic=True` makes one symbol of sizes that are equal in the first call alone."""
+        """Return True if `dynamic=True` would use one symbol for sizes that are equal in the first call only."""
         of = {
             (source, index): size
             for source, sizes in self._first.items()
@@ -174,11 +174,11 @@ class _Frame:
 
     @property
     def _widest(self) -> Compilation | None:
-        """The newest compilation with the most open dimensions."""
+        """Newest compilation with the most dynamic dimensions."""
         return max(reversed(self._all), key=lambda item: len(self._open[item.id]), default=None)
 
     def _tied_number(self) -> str:
-        """A Python number that torch made a symbol of together with a size; empty without one."""
+        """Return a Python number that torch made symbolic together with a size; empty without one."""
         found = self._widest
         symbols = found.symbols if found else ()
         numbers = [
@@ -188,7 +188,10 @@ class _Frame:
         return next((local_names(name) for name in numbers if any(name in text for text in texts)), "")
 
     def _first_meets(self) -> bool | None:
-        """Whether the first call's sizes meet the conditions of a compilation that leaves all of them open."""
+        """Return True if the first call's sizes satisfy the guards of a compilation with all dimensions dynamic.
+
+        None if that is unknown.
+        """
         values = known_values(self._all[0])
         whole = [item for item in self._all if self._open[item.id] == self._marks]
         judged = [[holds(text, values) for text in shape_guards(item)] for item in whole]
@@ -197,7 +200,7 @@ class _Frame:
         return None if not judged or any(None in found and False not in found for found in judged) else False
 
     def _is_spared(self, text: str) -> bool:
-        """Whether a reason is none of a size, or of one that the marks leave open."""
+        """Return True if a reason is not about a size, or about a dimension that the marks leave dynamic."""
         match = MISMATCH.match(text)
         if match is None:
             return not any(mark in text for mark in OF_SHAPES)

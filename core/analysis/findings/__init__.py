@@ -1,6 +1,6 @@
-"""What a run has to say: findings, each with its number, evidence, reason and what to try, the dearest first.
+"""Findings of a run, each with its number, evidence, reason and advice, most expensive first.
 
-A rule is a pure function of the report and of what the run printed. It says nothing where there is no evidence.
+A rule is a pure function of the report and of the run's output. It yields nothing without evidence.
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ WEIGHTS: tuple[Weight, ...] = get_args(Weight)
 
 
 def findings(report: Report, output: str = "") -> tuple[Finding, ...]:
-    """All of a report by weight, then by what a first call and a thousand later ones lose; `output` is what the run
-    printed.
+    """Return all findings of a report, by weight, then by the cost of a first call and a thousand later calls.
+
+    `output` is the run's output.
     """
     known = Known(report, output)
     found = [finding for rule in RULES for finding in rule(known)]

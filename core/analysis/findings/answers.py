@@ -1,4 +1,4 @@
-"""Findings of what a compiled call returned, and of what torch could not use."""
+"""Findings about results of compiled calls, and about torch features that could not be used."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OF_THE_CODE = "`backend='eager'` shows whether that is all that differs, since n
 
 
 def differs(known: Known) -> Iterator[Finding]:
-    """Compiled that returned or did something else than eager."""
+    """Yield a finding if the compiled call's results or side effects differ from eager's."""
     found = known.compared
     if found is None or found.outcome != "differs":
         return
@@ -40,7 +40,7 @@ def differs(known: Known) -> Iterator[Finding]:
 
 
 def asks_whether_compiled(known: Known) -> Iterator[Finding]:
-    """Code that takes another branch while it is compiled, so that eager and compiled are not the same code."""
+    """Yield a finding for code that branches on being compiled, so that eager and compiled run different code."""
     lines = remarks(known, "asks whether it is compiled")
     if not lines:
         return
@@ -63,7 +63,7 @@ def _asking(known: Known) -> str:
 
 
 def logs_set_too_late(known: Known) -> Iterator[Finding]:
-    """A file that sets TORCH_LOGS, which torch reads once, when it is imported."""
+    """Yield a finding for a file that sets TORCH_LOGS after importing torch, which reads it once at import."""
     lines = remarks(known, "sets TORCH_LOGS")
     if not lines:
         return
@@ -85,18 +85,18 @@ def _instead_of_torch_logs(line: str) -> str:
 
 
 def remarks(known: Known, kind: RemarkKind) -> tuple[Frame, ...]:
-    """The lines of the model's file that were found to do something."""
+    """Return the lines of the model's file with a remark of this kind."""
     return tuple(item.line for source in known.report.sources for item in source.remarks if item.kind == kind)
 
 
 def places(lines: Sequence[Frame]) -> str:
-    """Where they stand: `m.py:3`, `m.py:9`."""
+    """Return lines in words: `m.py:3`, `m.py:9`."""
     first = ", ".join(f"`{line.short}`" for line in lines[:MOST_PLACES])
     return first + (f" and {number(len(lines) - MOST_PLACES)} more" if len(lines) > MOST_PLACES else "")
 
 
 def other_strides(known: Known) -> Iterator[Finding]:
-    """Results whose elements lie otherwise in memory than eager's."""
+    """Yield a finding for results whose strides differ from eager's."""
     found = known.compared
     if found is None or found.outcome != "other strides":
         return
@@ -112,7 +112,7 @@ def other_strides(known: Known) -> Iterator[Finding]:
 
 
 def random_numbers(known: Known) -> Iterator[Finding]:
-    """A model that draws random numbers, which compiled draws otherwise than eager does."""
+    """Yield a finding for a model whose random numbers differ between compiled and eager."""
     found = known.compared
     if found is None or found.outcome != "not comparable":
         return
@@ -134,7 +134,7 @@ def random_numbers(known: Known) -> Iterator[Finding]:
 
 
 def cuda_graphs(known: Known) -> Iterator[Finding]:
-    """CUDA graphs that were asked for and not used, with torch's reasons."""
+    """Yield a finding for CUDA graphs that were requested and skipped, with torch's reasons."""
     counters = known.report.counters
     counted = counters.dynamo.get("inductor", {}).get("cudagraph_skips", 0) if counters else 0
     told = {found.id: _first_line(found.cudagraph_skip) for found in known.report.compilations if found.cudagraph_skip}

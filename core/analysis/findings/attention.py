@@ -1,4 +1,4 @@
-"""A finding of attention: one call in the model that torch took apart into products and a softmax."""
+"""Finding about attention: a call that torch decomposed into matrix products and a softmax."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ADVICE = {
 
 
 def decomposed(known: Known) -> Iterator[Finding]:
-    """Calls of attention that are products and a softmax once AOTAutograd has taken the graph apart."""
+    """Yield a finding for attention calls that AOTAutograd decomposed into matrix products and a softmax."""
     newest = {frame_of(found): found for found in known.report.compilations if found.graphs}
     for found in newest.values():
         calls = _decomposed(found)
@@ -46,7 +46,7 @@ def decomposed(known: Known) -> Iterator[Finding]:
 
 
 def _decomposed(found: Compilation) -> int:
-    """How many calls of attention of Dynamo's graph are none in what AOTAutograd made of it."""
+    """Return how many attention calls of Dynamo's graph AOTAutograd decomposed."""
     early = next((graph.targets for graph in found.graphs if graph.stage == "dynamo_output_graph"), {})
     late = next((graph.targets for graph in found.graphs if graph.stage in AOT), {})
     taken_apart = any(PRODUCT in name for name in late) and any(word in name for name in late for word in SOFTMAX)

@@ -1,4 +1,4 @@
-"""Advice for a graph break: torch's hint where it fits the run, else what the user can do about another's line."""
+"""Advice for a graph break: torch's hint if it fits the run, otherwise advice for a line in a library."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UNKNOWN_CAUSE = "The page has torch's explanation and the lines that lead there.
 
 
 def break_advice(known: Known, found: GraphBreak) -> str:
-    """What to do about a graph break, in words."""
+    """Return the advice for a graph break, in words."""
     if INTERPRETED in found.explanation:
         return ON_GPU
     hints = fitting_hints(known, found)
@@ -45,7 +45,7 @@ def break_advice(known: Known, found: GraphBreak) -> str:
 
 
 def _apart(known: Known, found: GraphBreak, line: Frame | None) -> str:
-    """How the break becomes one around the call; empty for a frame that is given up, since that break would be too."""
+    """Return how to move the break around the call; empty for a skipped frame, since that break would skip it, too."""
     if gives_up(known, found):
         return ""
     if line is None:
@@ -59,13 +59,16 @@ def _apart(known: Known, found: GraphBreak, line: Frame | None) -> str:
 
 
 def gives_up(known: Known, found: GraphBreak) -> bool:
-    """Whether Dynamo left a whole frame to eager at this break, and compiled nothing of it."""
+    """Return True if Dynamo skipped the whole frame at this break and compiled nothing of it."""
     made = [item for item in known.report.compilations if item.id in found.compilations]
     return bool(made) and all(item.status == "failed" for item in made)
 
 
 def setting_advice(found: GraphBreak) -> tuple[str, Proposal] | None:
-    """A name of `torch._dynamo.config` that lets Dynamo trace such a line, in words and as a job; None without one."""
+    """Return a `torch._dynamo.config` setting that lets Dynamo trace the line, in words and as a job.
+
+    None if none does.
+    """
     names = settings_of_break(found)
     if not names:
         return None
@@ -76,17 +79,17 @@ def setting_advice(found: GraphBreak) -> tuple[str, Proposal] | None:
 
 
 def is_library(file: str) -> bool:
-    """Whether a file is an installed package's or Python's own."""
+    """Return True if a file belongs to an installed package or to Python itself."""
     return LIBRARY.search(file) is not None
 
 
 def users_line(found: GraphBreak) -> Frame | None:
-    """The innermost line of the stack that the user wrote; None where the log has none."""
+    """Return the innermost stack frame in the user's code; None if the log has none."""
     return next((frame for frame in reversed(found.stack) if frame.file and not is_library(frame.file)), None)
 
 
 def fitting_hints(known: Known, found: GraphBreak) -> list[str]:
-    """Torch's hints without what the run already does, those last that only ask for a report to its makers."""
+    """Return torch's hints except those the run already follows; hints to report an issue come last."""
     one_graph = bool(known.options.get("fullgraph"))
     hints = [hint for hint in found.hints if one_graph or not WITHOUT_FULLGRAPH.search(hint)]
     return sorted(hints, key=lambda hint: "file an issue" in hint)

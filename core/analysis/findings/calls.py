@@ -1,4 +1,4 @@
-"""Findings of whole calls: whether compiling pays, what a call does outside of its kernels, guards, the first call."""
+"""Findings about whole calls: speedup, time outside of kernels, guards, first call."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MUCH_OF_THE_FIRST_CALL, LONG_S = 0.4, 2.0
 
 
 def slower(known: Known) -> Iterator[Finding]:
-    """A compiled call that takes clearly longer than the eager one."""
+    """Yield a finding if the compiled call is clearly slower than eager."""
     found, timing = known.steady, known.report.timing
     if found is None or found.interval is None or not found.slower:
         return
@@ -43,7 +43,7 @@ def slower(known: Known) -> Iterator[Finding]:
 
 
 def outside_of_kernels(known: Known) -> Iterator[Finding]:
-    """A call that spends much of its time outside of its kernels."""
+    """Yield a finding if a call spends much of its time outside of its kernels."""
     report = known.report
     found = summary(report)
     if found is None or not found.call_s or kernels_disturbed(report):
@@ -71,7 +71,7 @@ def outside_of_kernels(known: Known) -> Iterator[Finding]:
 
 
 def _cuda_graphs(known: Known) -> Proposal | None:
-    """The run with CUDA graphs; None where it has them, or a backend or a device that has none."""
+    """Return the run with CUDA graphs; None if it has them, or its backend or device doesn't support them."""
     device = str(known.asked.get("device", "cpu")).partition(":")[0]
     options, mode = known.options.get("options") or {}, known.options.get("mode")
     if device != "cuda" or known.options.get("backend", "inductor") != "inductor":
@@ -85,7 +85,7 @@ def _cuda_graphs(known: Known) -> Proposal | None:
 
 
 def guards(known: Known) -> Iterator[Finding]:
-    """Guards that take a part of every call that is worth a thought."""
+    """Yield a finding if guards take a relevant part of every call."""
     newest = {frame_of(found): found for found in known.report.compilations if found.guard_warm_us is not None}
     checked_s = sum((found.guard_warm_us or 0.0) / 1e6 for found in newest.values())
     waited = known.waited
@@ -105,7 +105,10 @@ def guards(known: Known) -> Iterator[Finding]:
 
 
 def _fewer_guards(asked: Mapping[str, Any]) -> str:
-    """`torch.compile` takes no options beside a mode, so that those of the mode are options, too."""
+    """Return advice with a call that has fewer guards.
+
+    The call lists the options of the job's mode, since `torch.compile` does not take a mode and options together.
+    """
     mode = f"**torch._inductor.list_mode_options('{asked['mode']}'), " if asked.get("mode") else ""
     beside = ", beside the options that the job has," if asked.get("options") else ""
     filtered = f"options={{{mode}'guard_filter_fn': torch.compiler.skip_guard_on_inbuilt_nn_modules_unsafe}}"
@@ -116,7 +119,7 @@ def _fewer_guards(asked: Mapping[str, Any]) -> str:
 
 
 def first_call(known: Known) -> Iterator[Finding]:
-    """A compile time of which most goes to one kind of work."""
+    """Yield a finding if one kind of work takes most of the compile time."""
     whole_s = sum(known.seconds.values())
     if whole_s < LONG_S:
         return
@@ -151,7 +154,7 @@ WHERE = {
 
 
 def _cheaper(known: Known, by_class: Mapping[str, float], whole_s: float, kind: str) -> str:
-    """What would make the first call of the next process cheaper."""
+    """Return advice that makes the first call of the next process cheaper."""
     compilations = [found for found in known.report.compilations if found.status == "ok"]
     if kind == "dynamo" and len(compilations) > 1:
         return (
@@ -185,7 +188,7 @@ def _cheaper(known: Known, by_class: Mapping[str, float], whole_s: float, kind: 
 
 
 def _alike(compilations: Sequence[Compilation]) -> tuple[int, str] | None:
-    """How many layers the model has of one class, `12, BertLayer`; None where none of several ops are recorded."""
+    """Return the number of equal layers and their class, `12, BertLayer`; None without layers of several ops."""
     found: dict[str, set[str]] = {}
     for stage in (stage for compilation in compilations for stage in compilation.modules.values()):
         ops = Counter(module.path for module in stage.values())

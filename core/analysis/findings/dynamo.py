@@ -1,4 +1,4 @@
-"""Findings of what Dynamo did: what it did not compile, where it broke off, what it compiled again."""
+"""Findings about Dynamo: failed compilations, graph breaks, recompiles."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HIGHER_LIMIT = (
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What a failed guard tells of the model's use, and what would spare the compilation."""
+    """Cause of a failed guard in the model's use, and the advice that avoids the recompile."""
 
     pattern: re.Pattern[str]
     what: str
@@ -111,7 +111,7 @@ CAUSES = (
 
 
 def not_compiled(known: Known) -> Iterator[Finding]:
-    """Compilations that failed, frames over the recompile limit, frames that were given up."""
+    """Yield findings for failed compilations, frames over the recompile limit, and skipped frames."""
     found = failures(known.report)
     nothing = not any(compilation.status == "ok" for compilation in known.report.compilations)
     for kind, words in failure_counts(found).items():
@@ -147,7 +147,10 @@ def _for_failure(known: Known, kind: FailureKind, first: Failure) -> tuple[str, 
 
 
 def _at_the_limit(known: Known, compile_id: str) -> tuple[str, Proposal | None]:
-    """What spares most compilations of a frame, in words and as a job, and what a higher limit is good for."""
+    """Return the advice that avoids most recompiles of a frame, in words and as a job.
+
+    The words also say what a higher limit does.
+    """
     frame = compile_id.rpartition("/")[0]
     causes = _by_cause(known, {found.id for found in known.report.compilations if frame_of(found) == frame})
     if not causes:
@@ -162,7 +165,7 @@ def _breaks_of(known: Known, compile_id: str) -> list[GraphBreak]:
 
 
 def _own_backend(known: Known, compile_id: str) -> str:
-    """Which line to mend, where the backend that was chosen raised it; empty where another than that failed."""
+    """Return the line to fix if the selected backend raised the error; empty if something else failed."""
     compilation = known.report.compilation(compile_id)
     raised = [made for made in compilation.invocations if made.place] if compilation else []
     if not raised or raised[-1].place is None:
@@ -171,7 +174,7 @@ def _own_backend(known: Known, compile_id: str) -> str:
 
 
 def graph_breaks(known: Known) -> Iterator[Finding]:
-    """Each graph break, with its resume functions and what they took to compile."""
+    """Yield a finding for each graph break, with its resume functions and their compile time."""
     for found in known.report.graph_breaks:
         names = resumes(found)
         resumed_by = [compilation for compilation in known.report.compilations if compilation.frame.name in names]
@@ -204,7 +207,7 @@ def _setting_of(found: GraphBreak) -> Proposal | None:
 
 
 def recompiles(known: Known) -> Iterator[Finding]:
-    """What made a frame be compiled again, each cause with the compilations and the time that it cost."""
+    """Yield a finding for each cause of recompiles of a frame, with the recompiles and their compile time."""
     for alike in lineages_by_function(known.report):
         frames = alike[0]
         again = {found.id for each in alike for found in each[1:] if found.status != "failed"}
@@ -229,7 +232,7 @@ def recompiles(known: Known) -> Iterator[Finding]:
 
 
 def _by_cause(known: Known, again: Collection[str]) -> dict[str, list[Recompile]]:
-    """What failed in the newest code, in words → the recompiles that it made."""
+    """Return cause in words → recompiles; the guard of the newest code counts."""
     first: dict[str, Recompile] = {}
     for item in known.report.recompiles:
         if item.compilation in again:
@@ -243,7 +246,7 @@ def _by_cause(known: Known, again: Collection[str]) -> dict[str, list[Recompile]
 
 
 def _cause(known: Known, reason: Recompile) -> tuple[Cause | None, dict[str, str]]:
-    """What a reason tells, and of what, by the name that the caller has for it."""
+    """Return the cause of a reason and its values, with the name that the caller uses."""
     for cause in CAUSES:
         match = cause.pattern.match(reason.reason)
         if match is not None:
@@ -262,7 +265,7 @@ def _advice(known: Known, reason: Recompile) -> tuple[str, Proposal | None]:
 
 
 def near_the_limit(known: Known) -> Iterator[Finding]:
-    """A frame with few compilations left before torch stops compiling it; nothing where the limit is not known."""
+    """Yield a finding for a frame close to the recompile limit; nothing if the limit is unknown."""
     limit = known.report.counters.recompile_limit if known.report.counters else None
     if limit is None:
         return

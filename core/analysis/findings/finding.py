@@ -1,4 +1,4 @@
-"""What a finding is: something that costs or is wrong, with its evidence, its reason, and what to try."""
+"""Finding: a cost or an error of a run, with its evidence, reason and advice."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ CALLS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """The same job with something else asked of it: fields of `CompileJob`, those of its `CompileOptions`, and names of
-    `torch._dynamo.config`, which are added to those that the job has.
+    """The same job with changed options.
 
-    `words` say it as one would write it by hand.
+    `job` has fields of `CompileJob`, `compile` fields of its `CompileOptions`, `dynamo` names of
+    `torch._dynamo.config`, added to those of the job. `words` is the change as handwritten code.
     """
 
     words: str
@@ -37,11 +37,12 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to know of a run. `title` has its number, `reason` says why, `advice` what to do; all three are prose
-    with code in backticks. `page` shows the evidence, of `compilation` and `item` where it has those.
+    """A finding of a run.
 
-    `once_s` is what it costs the first calls, `each_s` every call. What is wrong comes before what costs, and that
-    before what is only to be known. `proposal` can be tried at once.
+    `title` has its number, `reason` the cause, `advice` the change; prose with code in backticks.
+
+    `page` shows the evidence, of `compilation` and `item` if set. `once_s` is the cost in the first calls, `each_s` the
+    cost in every call. Errors come before costs, and costs before information. `proposal` can be started at once.
     """
 
     rule: str
@@ -58,56 +59,57 @@ class Finding:
 
     @property
     def cost_s(self) -> float:
-        """Seconds that a first call and a thousand later ones lose by it."""
+        """Seconds lost in a first call and a thousand later calls."""
         return self.once_s + CALLS * self.each_s
 
 
 @dataclass(frozen=True)
 class Known:
-    """A report and the run's output, and what several rules ask of them, worked out once."""
+    """A report, the run's output, and values that several rules need, computed once."""
 
     report: Report
     output: str = ""
 
     @cached_property
     def asked(self) -> Mapping[str, Any]:
-        """The run's job; nothing for a log from elsewhere."""
+        """The run's job; empty for an imported log."""
         return self.report.setting.job or {}
 
     @cached_property
     def options(self) -> Mapping[str, Any]:
-        """What the job gave to torch.compile."""
+        """Options that the job passed to torch.compile."""
         return self.asked.get("compile") or {}
 
     @cached_property
     def names(self) -> Mapping[str, str]:
-        """What each compilation is of."""
+        """Name of each compilation."""
         return frame_names(self.report)
 
     @cached_property
     def seconds(self) -> Mapping[str, float]:
-        """Compile time by compilation."""
+        """Compile seconds per compilation."""
         return compile_seconds(self.report.phases)
 
     @cached_property
     def steady(self) -> Speed | None:
-        """The steady state, where the machine was quiet while it was measured."""
+        """Steady state; None if the machine was busy while it was measured."""
         return _quiet(speed(self.report.timing))
 
     @cached_property
     def waited(self) -> Speed | None:
-        """The same in seconds that somebody waits, by the wall clock."""
+        """Steady state by the wall clock; None if the machine was busy while it was measured."""
         return _quiet(paying_speed(self.report.timing))
 
     @cached_property
     def compared(self) -> Results | None:
-        """What was compared with eager."""
+        """Comparison of the results with eager."""
         return results(self.report)
 
     @cached_property
     def rows(self) -> tuple[LedgerRow, ...]:
-        """The kernel calls of the newest compilation of each frame that were timed; an estimate is no evidence, nor are
-        times that equal kernels contradict, or of a busy machine.
+        """Timed kernel calls of the newest compilation of each frame.
+
+        Estimates, times that differ between equal kernels, and times from a busy machine are not reliable and left out.
         """
         if times_unreliable(self.report):
             return ()

@@ -1,4 +1,4 @@
-"""Findings of fusion: kernels that touch the same bytes, tried together by the scheduler and refused."""
+"""Findings about fusion: kernels that share bytes, whose fusion the scheduler tried and refused."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SEE_BOTH = "Fusion shows both, with all that torch said of them."
 
 
 def missed(known: Known) -> Iterator[Finding]:
-    """The two kernels that share most bytes of all that torch could have fused and would not."""
+    """Yield a finding for the two kernels that share most bytes among the pairs that torch refused to fuse."""
     newest = {frame_of(found): found for found in known.report.compilations if found.schedules}
     told = [
         (shared, reason, pair, schedule, found)
@@ -51,7 +51,7 @@ def missed(known: Known) -> Iterator[Finding]:
 
 
 def _most(schedule: Schedule) -> Iterator[tuple[int, str, tuple[SchedulerNode, SchedulerNode]]]:
-    """The bytes, torch's reason and the nodes of the pair that shares most; nothing where that is little."""
+    """Yield the bytes, torch's reason and the nodes of the pair that shares most; nothing if that is little."""
     whole = schedule.bytes_after
     for pair, shared in sorted(refused_pairs(schedule).items(), key=lambda item: -item[1]):
         if not whole or shared < MUCH_OF_THE_TRAFFIC * whole:

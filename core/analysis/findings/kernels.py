@@ -1,4 +1,4 @@
-"""Findings of kernels: library calls at what the device allows, fallbacks, copies, a dtype nobody asked for."""
+"""Findings about kernels: library calls at the roofline, fallbacks, copies, unexpected dtypes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ MOST_OF_IT, NEAR_THE_ROOFLINE, WORTH_A_THOUGHT = 0.5, 0.6, 0.05
 
 
 def unlike_times(known: Known) -> Iterator[Finding]:
-    """Equal kernels whose times are so far apart that no other finding may use them."""
+    """Yield a finding if times of equal kernels differ so much that other findings can't use them."""
     twins = None if busy(known.report.kernel_load) else unlike_twins(known.report)
     if twins is None:
         return
@@ -67,7 +67,7 @@ def unlike_times(known: Known) -> Iterator[Finding]:
 
 
 def products_at_the_roofline(known: Known) -> Iterator[Finding]:
-    """Matrix products of a library that take most of the time and run near what the device allows."""
+    """Yield a finding if library matmuls take most of the time and run near the roofline."""
     rows = known.rows
     found = [row for row in rows if row.language == "extern" and _is_product(row)]
     judged = [row for row in found if row.fraction is not None]
@@ -95,7 +95,7 @@ def products_at_the_roofline(known: Known) -> Iterator[Finding]:
 
 
 def _bfloat16_pays(report: Report) -> bool:
-    """Whether products of bfloat16 are faster on this device, or nobody measured."""
+    """Return True if bfloat16 products are faster on this device, or were not measured."""
     limits = ceilings(report)
     peaks = limits.flops_s if limits else {}
     half, single = peaks.get("bfloat16"), peaks.get("float32")
@@ -103,7 +103,7 @@ def _bfloat16_pays(report: Report) -> bool:
 
 
 def tf32(known: Known) -> Iterator[Finding]:
-    """Products of float32 on a device that has TF32, which torch was left to keep off."""
+    """Yield a finding for float32 products on a device with TF32 while torch has TF32 off."""
     counters = known.report.counters
     if counters is None or not counters.has_tf32 or counters.float32_matmul_precision != "highest":
         return
@@ -131,8 +131,9 @@ def tf32(known: Known) -> Iterator[Finding]:
 
 
 def fallbacks(known: Known) -> Iterator[Finding]:
-    """Ops for which kernels are called that Inductor did not write: ATen's, but for products, for which a library is a
-    choice, and those of custom ops.
+    """Yield a finding for ops without kernels from Inductor: ATen fallbacks and custom ops.
+
+    Matrix products do not count, since a library call is a choice for them.
     """
     rows = known.rows
     found = [row for row in rows if row.language == "extern" and row.name.startswith(("aten.", "torch.ops."))]
@@ -164,13 +165,13 @@ def _fallback(known: Known, found: Sequence[LedgerRow], said: tuple[str, str, st
 
 
 def _is_custom(row: LedgerRow) -> bool:
-    """Whether it is of a namespace that is not torch's own."""
+    """Return True if the op's namespace is not torch's own."""
     parts = row.name.split(".")
     return parts[:2] == ["torch", "ops"] and parts[2:3] != [] and parts[2] not in TORCHS_OWN
 
 
 def copies(known: Known) -> Iterator[Finding]:
-    """Generated kernels that do nothing but move data."""
+    """Yield a finding for generated kernels that only move data."""
     yield from _generated(
         known,
         "copies",
@@ -183,7 +184,7 @@ def copies(known: Known) -> Iterator[Finding]:
 
 
 def doubles(known: Known) -> Iterator[Finding]:
-    """Kernels in float64 where nobody asked for it."""
+    """Yield a finding for float64 kernels that nobody requested."""
     if known.asked.get("dtype") == "float64":
         return
     yield from _generated(
@@ -219,7 +220,7 @@ def _generated(
 
 
 def _is_product(row: LedgerRow) -> bool:
-    """Whether a library's call is of a product, by its own name: what it was made of has masks and copies, too."""
+    """Return True if a library call is a product by its own name; its origins include masks and copies."""
     return op_class(row.name) in PRODUCTS
 
 
@@ -240,5 +241,5 @@ def _share(some: Sequence[LedgerRow], rows: Sequence[LedgerRow]) -> float:
 
 
 def _compilation(report: Report) -> str:
-    """The compilation with the most kernels, which the page is opened on."""
+    """Return the compilation with the most kernels, to open the page on."""
     return max(report.compilations, key=lambda found: len(found.kernels)).id

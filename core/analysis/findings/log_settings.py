@@ -1,4 +1,4 @@
-"""`TORCH_LOGS` as the call of `torch._logging.set_logs` that does the same once torch is loaded."""
+"""Conversion of `TORCH_LOGS` to the call of `torch._logging.set_logs` with the same effect once torch is loaded."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ MOST_NAMES = 12
 
 
 def set_logs_call(line: str) -> str:
-    """The call for a line that sets `TORCH_LOGS`; empty where the line does not hold the value as one string."""
+    """Return the call for a line that sets `TORCH_LOGS`; empty if the line does not have the value as one string."""
     names = [name for item in _value(line).split(",") if (name := item.strip())]
     if not names or len(names) > MOST_NAMES or not all(_is_name(name.lstrip("+-")) for name in names):
         return ""
@@ -68,7 +68,7 @@ def set_logs_call(line: str) -> str:
 
 
 def _value(line: str) -> str:
-    """The string after `TORCH_LOGS` in `os.environ["TORCH_LOGS"] = "…"`, `setdefault`, `putenv` or `update`."""
+    """Return the string after `TORCH_LOGS` in `os.environ["TORCH_LOGS"] = "…"`, `setdefault`, `putenv` or `update`."""
     try:
         tree = module(line)
     except NOT_READ:

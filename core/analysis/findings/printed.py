@@ -1,4 +1,4 @@
-"""Findings of what a library printed about itself: a slow path that it took, something that is to go."""
+"""Findings about library output: slow paths and deprecations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ADVICE = {
 
 
 def printed(known: Known) -> Iterator[Finding]:
-    """The first lines in which a library says that it runs more slowly than it could, or that something is to go."""
+    """Yield findings for the first lines in which a library reports a slow path or a deprecation."""
     lines = printed_lines(known.output)
     for kind in ("slow", "deprecated"):
         yield from (_finding(line) for line in [line for line in lines if line.kind == kind][:MOST])

@@ -1,4 +1,4 @@
-"""Which part of torch.compile is to blame: the next thing to try, below the backend that a run already has."""
+"""Search for the faulty part of torch.compile: the next backend to try, one layer below the run's backend."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AOT_EAGER = Proposal(
 
 
 def backend_of(known: Known) -> str:
-    """The backend of a run; of a log from elsewhere as far as it tells, else empty."""
+    """Return the backend of a run; empty if an imported log does not have it."""
     if known.asked:
         conditions = known.asked.get("conditions") or {}
         return str(conditions.get("force_backend") or known.options.get("backend") or "inductor")
@@ -32,7 +32,10 @@ def backend_of(known: Known) -> str:
 
 
 def next_rung(known: Known, output: str = "") -> tuple[str, Proposal | None]:
-    """What tells which part is to blame, in words and as a job; `output` is what differs first."""
+    """Return the next step that isolates the faulty part, in words and as a job.
+
+    `output` is the first differing result.
+    """
     backend = backend_of(known)
     if backend in ("inductor", ""):
         advice = "`backend='aot_eager'` tells whether Inductor or what comes before it is to blame."

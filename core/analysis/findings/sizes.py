@@ -1,4 +1,4 @@
-"""Advice for a recompile that another size or number made: the change in code, and what it leaves."""
+"""Advice for recompiles by sizes and numbers: the code change, and the remaining recompiles."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NUMBER_ATTRIBUTE = "Keep it in a tensor, such as a buffer of the module, which h
 
 
 def users_name(known: Known, reason: Recompile, name: str) -> str:
-    """What the caller calls a local of the frame: `inputs[0]` for `args[0]` of torch's own wrapper."""
+    """Return the caller's name of a frame's local: `inputs[0]` for `args[0]` of torch's wrapper."""
     found = known.report.compilation(reason.compilation)
     starts = WRAPPED if found is not None and is_wrapper(found) else {}
     return KEYWORD.sub(r"\1", _begun(name, starts))
@@ -49,7 +49,7 @@ def _begun(name: str, starts: Mapping[str, str]) -> str:
 
 
 def size_words(known: Known, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
-    """What to do about another size of a tensor, and the same as a job where an option of the job does it."""
+    """Return the advice for a varying tensor size, and the same as a job if a job option does it."""
     advice = size_advice(known.report, reason)
     if advice.why == "static":
         leave_out = Proposal("torch.compile(model)", compile={"dynamic": None})
@@ -89,7 +89,7 @@ def _specialized(advice: SizeAdvice) -> str:
 
 
 def _unmarked(advice: SizeAdvice, name: str) -> str:
-    """What is left where no mark helps."""
+    """Return the advice if marking dimensions does not help."""
     if advice.why == "specialized":
         return (
             f"{_specialized(advice)} Where that size is not needed, make the first call with 2 or more; where it is, "
@@ -111,7 +111,7 @@ def _unmarked(advice: SizeAdvice, name: str) -> str:
 
 
 def number_words(known: Known, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
-    """What to do about another value of a Python number, and the same as a job."""
+    """Return the advice for a varying Python number, and the same as a job."""
     if number_is_symbolic(known.report, reason) and known.options.get("dynamic") is None:
         proposal = Proposal("torch.compile(model, dynamic=True)", compile={"dynamic": True})
         return "`dynamic=True` makes a symbol of it from the first call on.", proposal
@@ -121,7 +121,7 @@ def number_words(known: Known, reason: Recompile, name: str) -> tuple[str, Propo
 
 
 def attribute_words(known: Known, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
-    """What to do about another value of a number that an object holds, and the same as a job."""
+    """Return the advice for a varying number in an attribute, and the same as a job."""
     return _number_of_module() if INTEGER_OF_MODULE.name in reason.hint else (NUMBER_ATTRIBUTE, None)
 
 

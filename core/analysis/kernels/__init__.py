@@ -1,4 +1,4 @@
-"""Questions over the kernels of a report: what each moved, took and might take, alone and beside another run's."""
+"""Kernel analyses: traffic, times and roofline, for one run and compared with another."""
 
 from core.analysis.kernels.comparison import ASPECTS, Comparison, KernelPair, KernelSide, Side, compare
 from core.analysis.kernels.ledger import LedgerRow, ledger

@@ -1,4 +1,4 @@
-"""Two runs of one model side by side: which kernels belong together, and what differs between the two of a pair."""
+"""Comparison of the kernels of two runs: matched pairs and their differences."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ JIT = "@triton.jit"
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of the two runs: its report, the compilation that is looked at, and the sources of its kernels by their
-    ids.
-    """
+    """A run of a comparison: its report, the selected compilation, and its kernels' sources by id."""
 
     report: Report
     compilation: Compilation
@@ -35,12 +33,12 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class KernelSide:
-    """One kernel of one side; bytes, FLOPs and seconds are those of all its calls in one call of the model.
+    """A kernel of one side; bytes, FLOPs and seconds are sums over its calls in one call of the model.
 
-    People call it by its `label`. `ops` are its FX nodes without their numbers, one each, views left out. `tiling` is
-    how its work is divided: Triton's size hints, or the lanes of C++ loops. `flops` are torch's, or estimated as the
-    ledger does it. `config` is the chosen one of `configs`, or the first where the choice needs timing; `timed` says
-    what `time_s` is, as in the ledger. What is not known is None or empty.
+    `label` is its display name. `ops` are the ops of its FX nodes, without views. `tiling` is the division of its work:
+    Triton's size hints, or the lanes of C++ loops. `flops` are torch's, or estimated as in the ledger. `config` is the
+    chosen one of `configs`, or the first if the choice needs timing; `timed` is the origin of `time_s`, as in the
+    ledger. Unknown values are None or empty.
     """
 
     kernel: str
@@ -68,7 +66,7 @@ class KernelSide:
 
     @property
     def extern(self) -> bool:
-        """Whether it is a library's function."""
+        """True if it is a library function."""
         return self.language == "extern"
 
 
@@ -95,11 +93,10 @@ COUNTED = ("tiling", "config", "registers", "spills", "shared memory")
 
 @dataclass(frozen=True, slots=True)
 class KernelPair:
-    """Two kernels that compute the same part of the model, or one that the other side has no counterpart of.
+    """Two kernels that compute the same part of the model, or one kernel without a counterpart.
 
-    `only_left` and `only_right` are ops that one of the two has and the other has not. `same_text` says whether their
-    sources are the same but for names and the device's properties; None where there are not two of one language.
-    `differs` names the aspects that both know and that are not the same.
+    `only_left` and `only_right` are ops of one side only. `same_text` is True if the sources are equal except for names
+    and the device's properties; None unless both are in one language. `differs` names the known aspects that differ.
     """
 
     left: KernelSide | None
@@ -111,22 +108,20 @@ class KernelPair:
 
     @property
     def either(self) -> KernelSide:
-        """The left kernel, or the right one where there is no left."""
+        """The left kernel, or the right one if there is no left one."""
         side = self.left or self.right
         assert side is not None
         return side
 
     @property
     def both(self) -> bool:
-        """Whether both sides have it."""
+        """True if both sides have it."""
         return self.left is not None and self.right is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All kernels of two compilations, in the order of the left one's calls; `left` and `right` say what each side
-    is.
-    """
+    """All kernels of two compilations, in the order of the left calls; `left` and `right` describe the sides."""
 
     left: str
     right: str
@@ -134,7 +129,7 @@ class Comparison:
 
     @property
     def sentence(self) -> str:
-        """What differs, in words."""
+        """Differences in words."""
         both = [pair for pair in self.pairs if pair.both and not pair.either.extern]
         alike = [pair for pair in both if "language" not in pair.differs]
         parts = [*_fusion_words(self.pairs, both), *_language_words(both), *_count_words(alike), *_text_words(alike)]
@@ -146,7 +141,7 @@ class Comparison:
 
 
 def compare(left: Side, right: Side) -> Comparison:
-    """Pair the kernels of two compilations of one model, and hold the two of each pair against each other."""
+    """Pair the kernels of two compilations of one model, and compare the kernels of each pair."""
     one, other = _sides(left), _sides(right)
     return Comparison(
         side_words(left.report),
@@ -183,18 +178,18 @@ def _unlike(one: object, other: object) -> bool:
 
 
 def same_source(one: str, name: str, other: str, other_name: str) -> bool:
-    """Whether two kernels are the same text but for their names and, in Triton, the device's properties and hints."""
+    """Return True if two kernels have equal text except for names and, in Triton, device properties and hints."""
     return _body(one, name) == _body(other, other_name)
 
 
 def _body(code: str, name: str) -> str:
-    """The function itself: before it stand imports, and hints and properties of the device in its decorator."""
+    """Return the function without what precedes it: imports, and the decorator's hints and device properties."""
     _, found, body = code.partition(JIT)
     return (body if found else code).replace(name, "kernel").strip().removesuffix("device_str='cuda')").rstrip()
 
 
 def _sides(side: Side) -> dict[str, KernelSide]:
-    """The kernels of a side by their ids, each with all its calls together."""
+    """Return the kernels of a side by id, with the sums over their calls."""
     facts = {
         kernel.id: cpp_facts(side.code[kernel.id])
         for kernel in side.compilation.kernels
@@ -279,7 +274,7 @@ def _language_words(both: Sequence[KernelPair]) -> Iterator[str]:
 
 
 def _count_words(alike: Sequence[KernelPair]) -> Iterator[str]:
-    """How many pairs differ in what was chosen and in what it takes of the device, of those that can be compared."""
+    """Yield how many of the comparable pairs differ in config, tiling and used device resources."""
     if not alike:
         return
     counts = {name: sum(name in pair.differs for pair in alike) for name in COUNTED}

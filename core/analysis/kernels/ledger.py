@@ -1,6 +1,4 @@
-"""The kernel ledger: one row a kernel call, with what it moved, computed and took, and what the device would have
-allowed.
-"""
+"""Kernel ledger: one row per kernel call, with its traffic, FLOPs, time and roofline limit."""
 
 from __future__ import annotations
 
@@ -50,15 +48,14 @@ NOT_REACHED = "the last call did not reach it in Python"
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
-    """One call of one kernel in the wrapper; `label` is what people call it, `name` what torch does.
+    """A call of a kernel in the wrapper; `label` is its display name, `name` torch's name.
 
-    Bytes, FLOPs and times are for one call of it; `calls` is how often that line ran in one call of the model, 1 where
-    it was not counted. `timed` says what `time_s` is: the median warm and by itself, the median in place where there
-    was no time for that, or estimated by the roofline; `in_place_s` is the median where it stands. The bytes are a
-    bound if `at_most`; `flops` are torch's, or with `flops_estimated` one an op and iteration. `allowed_s` is the least
-    time that the roofline gives, `wasted_s` the time above it over all calls, `share` of the time of all rows, None
-    where the times are no evidence. What is not known is None; `reason` says why it was not timed. `disturbed` is a row
-    that is not held against the roofline, since the times or the ceilings are no evidence.
+    Bytes, FLOPs and times are for one call; `calls` is how often that line ran in one call of the model, 1 if not
+    counted. `timed` is the origin of `time_s`: median of the kernel alone, median in place if there was no time for
+    that, or estimated by the roofline; `in_place_s` is the median in place. The bytes are a bound if `at_most`; `flops`
+    are torch's, or with `flops_estimated` one per op and iteration. `allowed_s` is the roofline's minimum, `wasted_s`
+    the time above it over all calls, `share` the part of all rows' time, None if times are not reliable. Unknown values
+    are None; `reason` is why it was not timed. `disturbed`: not compared with the roofline, as times are not reliable.
     """
 
     id: str
@@ -96,27 +93,27 @@ class LedgerRow:
 
     @property
     def measured(self) -> bool:
-        """Whether its time was measured."""
+        """True if its time was measured."""
         return self.timed in (ALONE, IN_PLACE)
 
     @property
     def bytes_moved(self) -> int | None:
-        """Bytes read and written together."""
+        """Bytes read and written."""
         return None if self.bytes_read is None else self.bytes_read + (self.bytes_written or 0)
 
     @property
     def intensity(self) -> float | None:
-        """FLOP a byte."""
+        """FLOPs per byte."""
         return self.flops / self.bytes_moved if self.flops and self.bytes_moved else None
 
     @property
     def bandwidth_bytes_s(self) -> float | None:
-        """Bytes a second that it reached."""
+        """Achieved bytes per second."""
         return self.bytes_moved / self.time_s if self.time_s and self.bytes_moved else None
 
     @property
     def flops_s(self) -> float | None:
-        """FLOP/s that it reached."""
+        """Achieved FLOP/s."""
         return self.flops / self.time_s if self.time_s and self.flops else None
 
     @property
@@ -126,16 +123,18 @@ class LedgerRow:
 
     @property
     def fraction(self) -> float | None:
-        """Part of what the roofline allows, at most 1; None where it is not known, and for a kernel that is faster
-        than the ceilings allow.
+        """Fraction of the roofline, at most 1.
+
+        None if it is unknown, or the kernel is faster than the ceilings allow.
         """
         reached = self._reached
         return None if reached is None or reached > CEILING_SPREAD else min(reached, 1.0)
 
     @property
     def above_ceilings(self) -> bool:
-        """Whether it is faster than the ceilings allow by more than they vary: its data lay in a cache, or the library
-        computes less than is counted.
+        """True if it is faster than the ceilings allow by more than their spread.
+
+        Its data was in a cache, or the library computes less than is counted.
         """
         return self._reached is not None and self._reached > CEILING_SPREAD
 
@@ -146,7 +145,7 @@ class LedgerRow:
 
     @property
     def wasted_s(self) -> float | None:
-        """Seconds above the roofline, over all calls; an estimate wastes nothing by its own measure."""
+        """Seconds above the roofline, over all calls; 0 for an estimated time."""
         if not self.measured or self.disturbed or self.time_s is None or self.allowed_s is None:
             return None
         return max(0.0, self.time_s - self.allowed_s) * self.calls
@@ -155,10 +154,9 @@ class LedgerRow:
 def ledger(
     report: Report, compilation: Compilation, facts: Mapping[str, CppFacts] | None = None
 ) -> tuple[LedgerRow, ...]:
-    """The rows of one compilation, worst first: by time above the roofline, then by time, then by traffic.
+    """Return the rows of a compilation, worst first: by time above the roofline, time, traffic.
 
-    On a target that is not there, kernels get the time that its datasheet allows, as an estimate. `facts` are those of
-    C++ kernels, by the kernel's id.
+    For a target that is not present, times are estimated from its datasheet. `facts` are those of C++ kernels, by id.
     """
     limits = ceilings(report)
     untimed = report.untimed or (NOT_REACHED if kernel_times(compilation) else "")
@@ -220,7 +218,7 @@ def _row(
 
 
 def _resources(row: LedgerRow, binary: Binary | None, target: str) -> LedgerRow:
-    """What the compiled Triton kernel takes of a multiprocessor, in the config that was chosen or comes first."""
+    """Add the multiprocessor resources that the Triton kernel uses in its chosen or first config."""
     config = binary.shown if binary else None
     if config is None:
         return row
@@ -238,10 +236,10 @@ def _resources(row: LedgerRow, binary: Binary | None, target: str) -> LedgerRow:
 
 
 def _judged(row: LedgerRow, limits: Roofline | None, counters: Counters | None, untimed: str) -> LedgerRow:
-    """The row against the ceilings; one without a time says why.
+    """Compare a row with the ceilings; a row without a time gets a reason.
 
-    A matrix product or attention whose FLOPs torch does not count has no roofline: by its bytes alone it would look
-    bad. So would one in TF32 look too good, on a device whose peak for that is not known.
+    A matrix product or attention without FLOPs from torch has no roofline: judged by its bytes alone it would look
+    slow. A product in TF32 would look too fast on a device whose TF32 peak is not known.
     """
     flops = None if row.flops_estimated else row.flops
     arithmetic = row.language == "extern" and any(op_class(op) in ("matmul", "attention") for op in row.ops)
@@ -258,17 +256,17 @@ def _judged(row: LedgerRow, limits: Roofline | None, counters: Counters | None, 
 
 
 def _part(total: int | None, index: int, parts: int) -> int | None:
-    """What one call has of a kernel's sum: every call of one generated kernel is for the same sizes."""
+    """Return one call's part of a kernel's total; all calls of a generated kernel have equal sizes."""
     return None if total is None else total // parts + (index < total % parts)
 
 
 def _nodes(kernel: Kernel, schedule: Schedule | None) -> tuple[SchedulerNode, ...]:
-    """The scheduler nodes before fusion that became this kernel."""
+    """Return the unfused scheduler nodes of this kernel."""
     return tuple(node for node in schedule.before if node.kernel == kernel.id) if schedule else ()
 
 
 def _ops(kernel: Kernel) -> tuple[str, ...]:
-    """The ops that it computes, by the names of its FX nodes, each once; views cost nothing and are left out."""
+    """Return the distinct ops that it computes, by the names of its FX nodes; views cost nothing and are left out."""
     names = [node_op(name) for name in kernel.origins]
     working = [name for name in names if op_class(name) != "view"]
     return tuple(dict.fromkeys(working or names)) or ((aten_name(kernel.name),) if kernel.extern else ())
@@ -280,16 +278,14 @@ def _modules(origins: tuple[str, ...], schedule: Schedule | None) -> tuple[Modul
 
 
 def _dtype(nodes: tuple[SchedulerNode, ...], schedule: Schedule | None) -> str:
-    """The floating dtype of what it writes, empty where none was recorded."""
+    """Return the floating dtype of its outputs; empty if none was recorded."""
     dtypes = {buffer.name: buffer.dtype for buffer in schedule.buffers} if schedule else {}
     written = [dtypes[name] for node in nodes for name, _ in node.writes if name in dtypes]
     return next((dtype for dtype in written if "float" in dtype), written[0] if written else "")
 
 
 def _estimated_flops(nodes: tuple[SchedulerNode, ...]) -> int | None:
-    """One FLOP an op and iteration of a node's loops; None where nothing computes, or the iterations were not
-    recorded.
-    """
+    """Return FLOPs estimated as one per op and loop iteration; None without computing ops or recorded iterations."""
     flops = 0
     for node in nodes:
         ops = sum(op_class(node_op(name)) in ("pointwise", "reduction") for name in node.origins)

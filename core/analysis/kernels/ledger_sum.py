@@ -1,4 +1,4 @@
-"""The kernels' times against the compiled call: do they sum up to it, and what is the rest?"""
+"""Sum of kernel times compared with the compiled call, and the rest of the call."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from core.analysis.disturbance import busy
-from core.analysis.kernels.times import ALONE, how_timed, kernel_times, time_s
+from core.analysis.kernels.times import kernel_times, time_s
 from core.analysis.speed import speed
 from core.report import Report
 
@@ -19,7 +19,7 @@ IN_TURN = ("beside eager", "in turn with eager, which leaves its own data in the
 
 
 class CallPart(NamedTuple):
-    """A part of the compiled call: its name, what it is in words, and its seconds."""
+    """A part of the compiled call: name, description, seconds."""
 
     name: str
     words: str
@@ -28,13 +28,12 @@ class CallPart(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LedgerSum:
-    """The kernels of all compilations against the compiled call: seconds of one call of the model, None if not
-    measured.
+    """Kernels of all compilations compared with the compiled call: seconds of one model call, None if not measured.
 
-    `kernels_s` sums the times by themselves (in place for the `not_alone` kernel calls that were not timed so),
-    `in_place_s` those in place, `wrapper_s` the generated wrappers as a whole, `call_s` is the compiled call, back to
-    back, and `steady_s` in turn with eager. `rest` is what the kernels leave of that, and `parts` all of it: since each
-    is timed by itself, they may sum up to more, and then the kernels count as the whole call.
+    `kernels_s` sums the times of the kernels alone (in place for calls that were not timed alone), `in_place_s` the
+    times in place, `wrapper_s` the generated wrappers. `call_s` is the compiled call back to back, `steady_s` the one
+    interleaved with eager. `rest` is the part without kernels, and `parts` the whole: since each part is timed
+    separately, the sum may be larger, and then the kernels count as the whole call.
     """
 
     kernels_s: float
@@ -42,29 +41,28 @@ class LedgerSum:
     wrapper_s: float
     call_s: float | None
     steady_s: float | None
-    not_alone: int
 
     @property
     def ratio(self) -> float | None:
-        """The kernels' sum over the compiled call, back to back as they were timed."""
+        """Sum of the kernels over the compiled call, both timed back to back."""
         return self.kernels_s / self.call_s if self.call_s else None
 
     @property
     def parts(self) -> tuple[CallPart, ...]:
-        """The compiled call from the inside out, the kernels first."""
+        """Parts of the compiled call from the inside out, the kernels first."""
         return (CallPart(*KERNELS, min(self.kernels_s, self.whole_s)), *self.rest)
 
     @property
     def whole_s(self) -> float:
-        """The longest of what was measured of a whole call, which no part is longer than."""
+        """Longest measured time of a whole call, an upper bound of every part."""
         return max(self.call_s or 0.0, self.steady_s or 0.0) or self.wrapper_s or self.kernels_s
 
     @property
     def rest(self) -> tuple[CallPart, ...]:
-        """What makes up the compiled call beside the kernels by themselves, from the inside out.
+        """Parts of the compiled call besides the kernels alone, from the inside out.
 
-        What is measured further out, with less instrument in it, bounds what lies within; a part that is not above the
-        noise of the others, which would be negative, is left out.
+        An outer measurement, with less instrumentation, bounds the inner ones. A part within the noise of the others,
+        which would be negative, is left out.
         """
         whole_s = self.call_s if self.call_s is not None else self.wrapper_s
         wrapper_s = min(self.wrapper_s, whole_s)
@@ -84,7 +82,7 @@ class LedgerSum:
 
 
 def summary(report: Report) -> LedgerSum | None:
-    """The sum of a run's kernel times; None where none was measured."""
+    """Return the sum of a run's kernel times; None if none was measured."""
     times = [time for compilation in report.compilations for time in kernel_times(compilation)]
     wrappers = [time for compilation in report.compilations for time in compilation.wrapper_times]
     if not times:
@@ -96,5 +94,4 @@ def summary(report: Report) -> LedgerSum | None:
         wrapper_s=sum(statistics.median(time.samples_s) for time in wrappers if time.samples_s),
         call_s=statistics.median(report.back_to_back_s) if report.back_to_back_s else None,
         steady_s=steady.compiled_s if steady else None,
-        not_alone=sum(1 for time in times if how_timed(time) != ALONE),
     )

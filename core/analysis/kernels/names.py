@@ -1,4 +1,4 @@
-"""What people call a kernel: its module and its ops, `layers.0.mlp · gelu` of `cpp_fused_gelu_view_2`."""
+"""Display names of kernels: module and ops, `layers.0.mlp · gelu` for `cpp_fused_gelu_view_2`."""
 
 from __future__ import annotations
 
@@ -53,22 +53,24 @@ NAME_KINDS |= {"triton_tem": "template", "triton_for": "foreach"}
 
 
 def node_op(name: str) -> str:
-    """`add` of the FX nodes `add_3` and `add_tensor_1`: torch names a node after its op, and after the overload in a
-    pass.
+    """Return the op of an FX node's name: `add` for `add_3` and `add_tensor_1`.
+
+    Torch names a node after its op, and in a pass after the overload.
     """
     return NODE_NUMBER.sub("", name)
 
 
 def schedule_of(kernel: Kernel, compilation: Compilation) -> Schedule | None:
-    """The schedule that the kernel is of; a graph's branches have schedules of the same direction."""
+    """Return the schedule of the kernel; a graph's branches have schedules of the same direction."""
     same = [schedule for schedule in compilation.schedules if schedule.direction == kernel.direction]
     own = (schedule for schedule in same if any(node.kernel == kernel.id for node in schedule.after))
     return next(own, same[0] if same else None)
 
 
 def call_origins(kernel: Kernel, schedule: Schedule | None) -> tuple[tuple[str, ...], ...]:
-    """The FX nodes that each call of a kernel computes, in the order of its calls: a kernel that layers share is called
-    for one after the other. Where that cannot be told, each has all of them.
+    """Return the FX nodes that each call of a kernel computes, in call order.
+
+    A kernel shared by layers is called once per layer. If the split is unknown, each call gets all nodes.
     """
     nodes = [node for node in schedule.after if node.kernel == kernel.id] if schedule else []
     calls = max(1, len(kernel.calls))
@@ -80,7 +82,7 @@ def call_origins(kernel: Kernel, schedule: Schedule | None) -> tuple[tuple[str, 
 
 
 class KernelNames:
-    """The names of a compilation's kernels; `targets` are what its graphs call."""
+    """Display names of a compilation's kernels; `targets` are the call targets of its graphs."""
 
     def __init__(self, kernels: Iterable[Kernel], schedules: Iterable[Schedule], targets: Iterable[str]) -> None:
         modules = {module for schedule in schedules for module in schedule.modules.values()}
@@ -90,15 +92,14 @@ class KernelNames:
 
     @classmethod
     def within(cls, compilation: Compilation) -> KernelNames:
-        """Those of all kernels of a compilation."""
+        """Return the names for all kernels of a compilation."""
         targets = (target for graph in compilation.graphs for target in graph.targets)
         return cls(compilation.kernels, compilation.schedules, targets)
 
     def named(self, kernel: Kernel, origins: Sequence[str], schedule: Schedule | None) -> str:
-        """`layers.0.mlp · gelu`: the module that most of these nodes are of, and the ops that tell most of it.
+        """Return `layers.0.mlp · gelu`: the module of most of these nodes, and the most telling ops.
 
-        Of a kernel over several modules that is what their paths have in common. Its generated name where neither is
-        known.
+        For a kernel over several modules, the common part of their paths. The generated name if neither is known.
         """
         ops = self.ops(kernel)
         own = [name for name in origins if node_op(name) in ops] if kernel.extern else []
@@ -109,9 +110,9 @@ class KernelNames:
         return " · ".join(filter(None, [module, words])) + way if ops else kernel.name
 
     def ops(self, kernel: Kernel) -> tuple[str, ...]:
-        """The ops that torch named the kernel after, else those of its nodes; that of a library call is its own.
+        """Return the ops in the kernel's generated name, otherwise of its nodes; a library call has its own op.
 
-        Loops that prepare a mask are named after the attention that it is for, and compute none.
+        Loops that prepare a mask are named after the attention they belong to, and compute no op of their own.
         """
         if kernel.extern:
             return (aten_name(kernel.name),)
@@ -126,7 +127,7 @@ class KernelNames:
 
 
 def kernel_names(compilation: Compilation) -> dict[str, str]:
-    """Kernel → what people call it."""
+    """Return kernel → display name."""
     names = KernelNames.within(compilation)
     return {
         kernel.id: names.named(kernel, kernel.origins, schedule_of(kernel, compilation))
@@ -136,10 +137,10 @@ def kernel_names(compilation: Compilation) -> dict[str, str]:
 
 @lru_cache(maxsize=4096)
 def fused_ops(text: str, known: frozenset[str]) -> tuple[str, ...]:
-    """The ops in a generated name, `add`, `native_layer_norm` and `view` of `add_native_layer_norm_view`.
+    """Return the ops in a generated name: `add`, `native_layer_norm`, `view` for `add_native_layer_norm_view`.
 
-    Torch joins them with the underscores that they have themselves, in the order of the alphabet: the cut with the
-    fewest parts that are no op's name is taken, of those the one with the fewest parts.
+    Torch joins op names, which contain underscores, with underscores, in alphabetical order. The split with the fewest
+    unknown parts is chosen, and among those the one with the fewest parts.
     """
     cuts = [0, *(at + 1 for at, letter in enumerate(text) if letter == "_" and at), len(text) + 1]
     best: dict[int, tuple[float, tuple[str, ...]]] = {0: (0.0, ())}
@@ -158,7 +159,7 @@ def fused_ops(text: str, known: frozenset[str]) -> tuple[str, ...]:
 
 
 def op_words(ops: Iterable[str], origins: Sequence[str]) -> str:
-    """The ops that tell most of a kernel, and how many more compute: `softmax, mul +3`."""
+    """Return the most telling ops of a kernel, and the number of further computing ops: `softmax, mul +3`."""
     times = Counter(map(node_op, origins))
     working = [op for op in dict.fromkeys(ops) if op_class(op) not in ("view", "copy")] or list(dict.fromkeys(ops))
     ranked = sorted(working, key=lambda op: (-_weight(op), -times[op], op))
@@ -175,12 +176,12 @@ def _weight(op: str) -> float:
 
 
 def _plain(op: str) -> str:
-    """`layer_norm` of `native_layer_norm`, which is the same op without a name that a library gave it."""
+    """Return an op without a library's prefix: `layer_norm` for `native_layer_norm`."""
     return op.removeprefix("_").removeprefix("native_").replace("_for_cpu", "").removesuffix("_data")
 
 
 def common_path(origins: Iterable[str], modules: Mapping[str, Module]) -> ModulePath:
-    """The deepest module that holds most of the nodes that compute, or of all where none does."""
+    """Return the deepest module that has most of the computing nodes, or of all nodes if none computes."""
     placed = [name for name in origins if name in modules and modules[name].path]
     working = [name for name in placed if op_class(node_op(name)) != "view"] or placed
     paths = [module_path(modules[name].path) for name in working]
@@ -190,9 +191,9 @@ def common_path(origins: Iterable[str], modules: Mapping[str, Module]) -> Module
 
 
 def stack_of(paths: Iterable[ModulePath]) -> ModulePath:
-    """Where the model's layers are: what stands before their list's name, `self, model` of `self.model.layers.0`.
+    """Return the path before the list of the model's layers: `self, model` for `self.model.layers.0`.
 
-    Empty where there are several such lists, as of an encoder and a decoder.
+    Empty with several such lists, as in an encoder and a decoder.
     """
     found = {path[: at - 1] for path in paths if (at := _first_index(path)) > 1}
     return next(iter(found)) if len(found) == 1 else ()
@@ -203,13 +204,16 @@ def _first_index(path: ModulePath) -> int:
 
 
 def shortened(path: ModulePath, stack: ModulePath) -> ModulePath:
-    """A path without the root, and within the layers without what stands before their list."""
+    """Return a path without the root, and inside the layers without the path before their list."""
     inside = len(stack) > 1 and path[: len(stack)] == stack and len(path) > len(stack)
     return path[len(stack) :] if inside else path[1:]
 
 
 def path_words(path: ModulePath) -> str:
-    """A path with dots; of a long one the layer and the last two modules: `encoder.block.0…DenseReluDense.wi`."""
+    """Return a path with dots; a long one is shortened to the layer and the last two modules.
+
+    For example `encoder.block.0…DenseReluDense.wi`.
+    """
     whole, head = ".".join(path), path[: _first_index(path) + 1]
     if len(whole) <= LONGEST_PATH or len(path) < len(head) + 3:
         return whole
@@ -217,7 +221,7 @@ def path_words(path: ModulePath) -> str:
 
 
 def kernel_kind(kernel: Kernel) -> str:
-    """What torch calls it: the heuristic that it was generated for, C++ loops, template, or extern."""
+    """Return torch's kind of a kernel: Triton heuristic, C++ loops, template, or extern."""
     if kernel.language != "triton" or kernel.category != "C++ loops":
         return kernel.category
     return NAME_KINDS.get(kernel.name[:10], "Triton")

@@ -1,4 +1,4 @@
-"""Which kernels of two compilations of one model belong together: those that share FX nodes, then by their order."""
+"""Matching of the kernels of two compilations of one model: by shared FX nodes, then by order."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from core.report import Kernel
 
 
 def paired(left: Sequence[Kernel], right: Sequence[Kernel]) -> Iterator[tuple[Kernel | None, Kernel | None]]:
-    """Every kernel of both sides once, direction by direction in the order of the left's calls, then those of the right
-    alone.
-    """
+    """Yield every kernel of both sides once, per direction in the left order, then those of the right side only."""
     for way in dict.fromkeys(kernel.direction for kernel in (*left, *right)):
         one, other = (sorted((k for k in side if k.direction == way), key=_place) for side in (left, right))
         found = _by_nodes(one, other)
@@ -24,7 +22,7 @@ def paired(left: Sequence[Kernel], right: Sequence[Kernel]) -> Iterator[tuple[Ke
 
 
 def node_ops(kernel: Kernel) -> tuple[str, ...]:
-    """The ops of the FX nodes that compute in it, one each: `add`, `add`, `mm`."""
+    """Return the ops of the computing FX nodes in a kernel, repeated: `add`, `add`, `mm`."""
     return tuple(node_op(name) for name in _working(kernel))
 
 
@@ -37,7 +35,7 @@ def _place(kernel: Kernel) -> int:
 
 
 def _by_nodes(left: Sequence[Kernel], right: Sequence[Kernel]) -> dict[int, int]:
-    """The pairs that share the largest part of their FX nodes, best first."""
+    """Return the pairs that share the largest part of their FX nodes, best first."""
     holders: dict[str, list[int]] = defaultdict(list)
     for j, kernel in enumerate(right):
         for name in _working(kernel):
@@ -59,7 +57,7 @@ def _by_nodes(left: Sequence[Kernel], right: Sequence[Kernel]) -> dict[int, int]
 
 
 def _by_order(left: Sequence[Kernel], right: Sequence[Kernel], found: dict[int, int]) -> dict[int, int]:
-    """Among the others: those that do the same kind of work behind the same pair, one after the other."""
+    """Return pairs of the remaining kernels: the same kind of work after the same pair, in order."""
     partner = {j: i for i, j in found.items()}
     waiting: dict[tuple[object, ...], deque[int]] = defaultdict(deque)
     for j, pair, work in _unpaired(right, partner):
@@ -72,8 +70,9 @@ def _by_order(left: Sequence[Kernel], right: Sequence[Kernel], found: dict[int, 
 
 
 def _unpaired(kernels: Sequence[Kernel], done: Collection[int]) -> Iterator[tuple[int, int, tuple[object, ...]]]:
-    """Each kernel without a partner: its index, that of the last kernel before it with one (-1: none), and its kind of
-    work.
+    """Yield each kernel without a partner: index, index of the last matched kernel before it, kind of work.
+
+    The index of the last matched kernel is -1 if there is none.
     """
     last = -1
     for index, kernel in enumerate(kernels):

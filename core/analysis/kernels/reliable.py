@@ -1,4 +1,4 @@
-"""Whether the kernels' times of a run are evidence: the machine was quiet, and equal work took equally long."""
+"""Reliability of a run's kernel times: quiet machine, and equal times for equal work."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Shape = tuple[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Twins:
-    """Two calls of one kernel, or of one library function, with the same shapes, and the seconds that they took."""
+    """Two calls of one kernel or library function with the same shapes, and their seconds."""
 
     name: str
     slow_s: float
@@ -49,9 +49,7 @@ def kernels_disturbed(report: Report) -> str:
 
 
 def kernel_seconds(report: Report, compilation: Compilation) -> dict[str, float]:
-    """Kernel → measured seconds of all its calls in one call of the model, for those that were timed; none where the
-    times are no evidence.
-    """
+    """Return kernel → measured seconds of all its calls in one call of the model; empty if times are not reliable."""
     found: dict[str, float] = {}
     if times_unreliable(report):
         return found
@@ -64,8 +62,9 @@ def kernel_seconds(report: Report, compilation: Compilation) -> dict[str, float]
 
 
 def unlike_twins(report: Report) -> Twins | None:
-    """Return the twins that are furthest apart in seconds; None where twins more than three-fold apart took less than a
-    twentieth of the kernels' time too long.
+    """Return the twins whose seconds are furthest apart.
+
+    None if twins more than three-fold apart cost less than a twentieth of the kernels' time.
     """
     times = [found for compilation in report.compilations for found in kernel_times(compilation)]
     whole_s = sum(found.calls * (time_s(found) or 0.0) for found in times)
@@ -82,7 +81,7 @@ def unlike_twins(report: Report) -> Twins | None:
 
 
 def _groups(compilation: Compilation) -> Iterator[tuple[str, list[tuple[float, int]]]]:
-    """Calls that do the same and were timed alike, with their seconds and how often each was made."""
+    """Yield groups of calls with equal work and kind of timing: their seconds, and how often each ran."""
     shapes = _shapes(compilation)
     found: dict[object, list[tuple[float, int]]] = {}
     names: dict[object, str] = {}
@@ -98,11 +97,10 @@ def _groups(compilation: Compilation) -> Iterator[tuple[str, list[tuple[float, i
 
 
 def _work(kernel: Kernel, shapes: Sequence[Shape]) -> object:
-    """What a kernel does, the same for twins: its name and the shapes that it reads and writes; None where a size is a
-    symbol, or unknown.
+    """Return a key that is equal for calls of equal work: kernel and shapes; None if a size is symbolic or unknown.
 
-    Inductor calls one generated kernel wherever the source is the same, and the source holds the sizes. A library
-    function has one name for all sizes.
+    Inductor calls one generated kernel if the source is equal, and the source contains the sizes. A library function
+    has one name for all sizes.
     """
     if not all(size.isdigit() for _, shape in shapes for size in shape):
         return None
@@ -112,7 +110,7 @@ def _work(kernel: Kernel, shapes: Sequence[Shape]) -> object:
 
 
 def _shapes(compilation: Compilation) -> dict[str, list[Shape]]:
-    """Kernel → dtype and shape of each buffer that its nodes read and write."""
+    """Return kernel → dtype and shape of each buffer that its nodes read and write."""
     found: dict[str, list[Shape]] = {}
     for schedule in compilation.schedules:
         buffers = {buffer.name: (buffer.dtype, buffer.shape) for buffer in schedule.buffers}

@@ -1,4 +1,4 @@
-"""The roofline: what a device allows a kernel at most, by the bytes that it moves and the FLOPs that it does.
+"""Roofline: a kernel's limit on a device, from its bytes and FLOPs.
 
 Williams, Waterman and Patterson, "Roofline: an insightful visual performance model", CACM 52(4), 2009.
 """
@@ -17,7 +17,7 @@ CONVOLUTION = re.compile(r"\bconv(?!ert)|_conv(?!ert)")
 
 
 def ceilings(report: Report) -> Roofline | None:
-    """The ceilings of the device that the code is for: measured where it ran, else the target's datasheet's."""
+    """Return the device's ceilings: measured where the code ran, otherwise from the target's datasheet."""
     target = TARGETS.get(report.setting.target)
     if report.roofline is not None or target is None:
         return report.roofline
@@ -26,8 +26,9 @@ def ceilings(report: Report) -> Roofline | None:
 
 
 def allowed_s(ceilings: Roofline, moved_bytes: int | None, flops: int | None, dtype: str) -> float | None:
-    """The least seconds for that much traffic and arithmetic, by float32's peak for a dtype without one of its own;
-    None where neither is known.
+    """Return the minimum seconds for this traffic and arithmetic; None if neither is known.
+
+    A dtype without a peak of its own uses float32's.
     """
     memory_s = moved_bytes / ceilings.bandwidth(moved_bytes).bytes_s if moved_bytes else None
     peak = ceilings.flops_s.get(dtype, ceilings.flops_s.get("float32"))
@@ -37,11 +38,11 @@ def allowed_s(ceilings: Roofline, moved_bytes: int | None, flops: int | None, dt
 
 
 def product_dtype(ops: Collection[str], dtype: str, counters: Counters | None) -> str:
-    """The dtype whose peak holds for a kernel of these ops: `tfloat32` for products of float32 that the device
-    multiplies as TF32.
+    """Return the dtype whose peak applies to a kernel of these ops.
 
-    Matrix products do so where `torch.set_float32_matmul_precision` allows it, convolutions by default
-    (`torch.backends.cudnn.allow_tf32`); an op that writes several tensors has no dtype of its own.
+    `tfloat32` for float32 products that the device multiplies as TF32: matrix products if
+    `torch.set_float32_matmul_precision` allows it, convolutions by default (`torch.backends.cudnn.allow_tf32`). An op
+    that writes several tensors has no dtype of its own.
     """
     if counters is None or not counters.has_tf32 or dtype not in ("float32", ""):
         return dtype
@@ -52,5 +53,5 @@ def product_dtype(ops: Collection[str], dtype: str, counters: Counters | None) -
 
 
 def ridge(level: Bandwidth, peak: float) -> float:
-    """FLOP a byte from which on arithmetic is the limit and not this level of memory."""
+    """Return the FLOPs per byte above which arithmetic is the limit instead of this memory level."""
     return peak / level.bytes_s

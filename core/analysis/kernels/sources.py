@@ -1,4 +1,4 @@
-"""The ledger and a side of a comparison, with what only the kernels' sources tell; those stay in the log."""
+"""Ledger and comparison with facts from the kernels' sources, which stay in the log."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Read = Callable[[Payload], str]
 
 
 def kernel_ledger(report: Report, compilation: Compilation, read: Read) -> tuple[LedgerRow, ...]:
-    """The ledger of a compilation, with the facts of its C++ kernels."""
+    """Return the ledger of a compilation, with the facts of its C++ kernels."""
     kernels = [kernel for kernel in compilation.kernels if kernel.language == "cpp"]
     facts = {kernel.id: cpp_facts(kernel_code(kernel, read(kernel.output_code))) for kernel in kernels}
     return ledger(report, compilation, facts)
 
 
 def opposite(report: Report, compilation: Compilation) -> Compilation | None:
-    """The compilation of another run that stands opposite to one: of the same number, else the first with kernels."""
+    """Return the matching compilation of another run: the same number, otherwise the first with kernels."""
     same = report.compilation(compilation.id)
     if same is not None and same.kernels:
         return same
@@ -31,13 +31,13 @@ def opposite(report: Report, compilation: Compilation) -> Compilation | None:
 
 
 def counterpart(kernel: Kernel, compilation: Compilation, other: Report) -> Kernel | None:
-    """The kernel of another run that computes the same part of the model, None where it has none."""
+    """Return the kernel of another run that computes the same part of the model; None if there is none."""
     opposing = opposite(other, compilation)
     pairs = paired(compilation.kernels, opposing.kernels) if opposing is not None else ()
     return next((there for here, there in pairs if here is not None and here.id == kernel.id), None)
 
 
 def side_of(report: Report, compilation: Compilation, read: Read) -> Side:
-    """One side of a comparison, with the sources of its generated kernels."""
+    """Return a side of a comparison, with the sources of its generated kernels."""
     generated = [kernel for kernel in compilation.kernels if not kernel.extern]
     return Side(report, compilation, {kernel.id: kernel_code(kernel, read(kernel.output_code)) for kernel in generated})

@@ -1,4 +1,4 @@
-"""Is compiled as right as eager? Both against float64, in words."""
+"""Accuracy of compiled and eager results, both compared with float64, in words."""
 
 from core.analysis.numerics.nodes import (
     STANDINGS,

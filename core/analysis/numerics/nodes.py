@@ -1,4 +1,4 @@
-"""The nodes of the graphs: which is the first that is not as right as eager."""
+"""Accuracy of graph nodes: the first node that is less accurate than eager."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ STANDINGS: tuple[GraphStanding, ...] = get_args(GraphStanding)
 
 
 def numerics_of(report: Report, compilation: str) -> GraphNumerics | None:
-    """The nodes of a compilation's graph; None where they were not recorded."""
+    """Return the node accuracies of a compilation's graph; None if not recorded."""
     return next((found for found in report.graph_numerics if found.compilation == compilation), None)
 
 
 def first_apart(found: GraphNumerics) -> NodeAccuracy | None:
-    """The first node, in the order in which they run, whose compiled value is not as right as eager's."""
+    """Return the first executed node whose compiled value is less accurate than eager's."""
     return next((node for node in found.nodes if node.accuracy is not None and node.accuracy.same is False), None)
 
 
 def node_standings(found: GraphNumerics) -> dict[str, GraphStanding]:
-    """Where each node stands, by its name."""
+    """Return node name → accuracy class."""
     first = first_apart(found)
     return {node.name: "first to differ" if node is first else _standing(node) for node in found.nodes}
 
 
 def node_errors(found: GraphNumerics) -> dict[str, float]:
-    """Compiled's error against float64 by node, for those that have one."""
+    """Return node name → compiled error against float64, for nodes that have one."""
     return {
         node.name: node.accuracy.compiled_error
         for node in found.nodes
@@ -50,7 +50,7 @@ def _standing(node: NodeAccuracy) -> GraphStanding:
 
 
 def graph_sentence(found: GraphNumerics, calls: Mapping[str, str] | None = None) -> str:
-    """Which node is the first that differs, or that none does; `calls` are what nodes call, by their names."""
+    """Return the first differing node in words, or that no node differs; `calls` are the nodes' targets by name."""
     first, compared = first_apart(found), [node for node in found.nodes if node.accuracy is not None]
     if not compared:
         return f"No node was compared: {found.reason or 'the graph has none that computes a tensor'}."
@@ -69,7 +69,7 @@ def graph_sentence(found: GraphNumerics, calls: Mapping[str, str] | None = None)
 
 
 def node_words(found: GraphNumerics, name: str) -> str:
-    """Where one node stands, in words; empty for one that the graph has no such value of."""
+    """Return a node's accuracy in words; empty if the graph has no such value."""
     node = next((node for node in found.nodes if node.name == name), None)
     if node is None or node.accuracy is None:
         return f"not compared: {node.left_out}" if node is not None and node.left_out else ""
@@ -77,21 +77,21 @@ def node_words(found: GraphNumerics, name: str) -> str:
 
 
 def numerics_lines(report: Report) -> list[str]:
-    """The numerics of a run, a sentence for its results and one for each graph; none if nothing was recorded."""
+    """Return the accuracy of a run: a sentence for its results and one per graph; empty if not recorded."""
     found = numerics(report)
     graphs = [f"[{graph.compilation}] ".removeprefix("[] ") + graph_sentence(graph) for graph in report.graph_numerics]
     return [*([f"numerics: {numerics_sentence(found)}"] if found else []), *graphs]
 
 
 def left_out_words(found: GraphNumerics) -> str:
-    """How many nodes were not compared, and why; empty if all were."""
+    """Return how many nodes were not compared, and why; empty if all were."""
     reasons = Counter(node.left_out or "not reached" for node in found.nodes if node.accuracy is None)
     told = "; ".join(f"{reason} ({number(times)})" for reason, times in reasons.items())
     return f"{count(reasons.total(), 'node')} not compared: {told}." if told else ""
 
 
 def outputs_words(found: GraphNumerics) -> str:
-    """Whether giving the values out changed what the graph itself gives."""
+    """Return whether adding node values to the outputs changed the graph's own outputs."""
     if not found.parts:
         return ""
     given = f"Compiled values are from {count(found.parts, 'compilation')} with them among the graph's outputs"

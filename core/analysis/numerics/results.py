@@ -1,4 +1,4 @@
-"""What the calls left: outputs, gradients, state."""
+"""Accuracy of results of calls: outputs, gradients, state."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.report import Accuracy, Report
 
 @dataclass(frozen=True, slots=True)
 class ResultStanding:
-    """One result of one call, and where compiled stands by float64."""
+    """A result of a call, and its accuracy compared with float64."""
 
     call: int
     what: str
@@ -23,9 +23,7 @@ class ResultStanding:
 
 @dataclass(frozen=True, slots=True)
 class Numerics:
-    """All results of a run; the reasons why some were not held against float64, and the ops that torch does not have in
-    float64, each once.
-    """
+    """All results of a run, the reasons for results without a float64 comparison, and ops without float64 support."""
 
     results: tuple[ResultStanding, ...]
     reasons: tuple[str, ...]
@@ -33,18 +31,18 @@ class Numerics:
 
     @property
     def told(self) -> tuple[ResultStanding, ...]:
-        """Those that can be told."""
+        """Results that could be compared."""
         return tuple(found for found in self.results if found.standing != "not told")
 
     @property
     def worst(self) -> ResultStanding | None:
-        """The one that differs most, else the one with the largest error of compiled; None if nothing is told."""
+        """Result that differs most, otherwise the one with compiled's largest error; None if none could be compared."""
         differing = [found for found in self.told if found.standing == "differs"]
         return max(differing or self.told, key=lambda found: (both_errors(found.accuracy) or (0, 0))[1], default=None)
 
 
 def numerics(report: Report) -> Numerics | None:
-    """The results of a run against float64, None if it did not record them."""
+    """Return the results of a run compared with float64; None if not recorded."""
     if not report.call_numerics:
         return None
     reasons = dict.fromkeys(call.reason for call in report.call_numerics if call.reason)
@@ -53,7 +51,7 @@ def numerics(report: Report) -> Numerics | None:
 
 
 def result_standings(report: Report) -> list[ResultStanding]:
-    """Every result of every call."""
+    """Return the accuracy of every result of every call."""
     return [
         ResultStanding(call.call, found.what, found.accuracy, standing(found.accuracy))
         for call in report.call_numerics
@@ -62,7 +60,7 @@ def result_standings(report: Report) -> list[ResultStanding]:
 
 
 def numerics_sentence(found: Numerics) -> str:
-    """Whether compiled is as right as eager, in a sentence with its numbers."""
+    """Return whether compiled is as accurate as eager, in a sentence with numbers."""
     counts = Counter(item.standing for item in found.told)
     worst = found.worst
     if worst is None:
@@ -77,7 +75,7 @@ def numerics_sentence(found: Numerics) -> str:
 
 
 def narrowed_words(names: Sequence[str]) -> str:
-    """What of float64 is float32 after all; empty if nothing is."""
+    """Return the ops of the float64 run that were computed in float32; empty if there are none."""
     ops = ", ".join(f"`{name}`" for name in names)
     return (
         f"Torch does not have {ops} in float64, which {agree(len(names), 'was', 'were')} computed in float32."
@@ -86,7 +84,7 @@ def narrowed_words(names: Sequence[str]) -> str:
 
 
 def error_words(found: Accuracy) -> str:
-    """How far both are from float64, or from each other where float64 is not known."""
+    """Return the errors of both against float64, or against each other if float64 is unknown."""
     errors = both_errors(found)
     if errors is None:
         return found.reason or "not known in float64"
@@ -113,7 +111,7 @@ def _compared(counts: Counter[Standing], told: int) -> str:
 
 
 def _largest(found: Sequence[ResultStanding]) -> str:
-    """The largest error of each."""
+    """Return the largest error of each side."""
     eager = [item.accuracy.eager_error for item in found if item.accuracy.eager_error is not None]
     compiled = [item.accuracy.compiled_error for item in found if item.accuracy.compiled_error is not None]
     if not eager or not compiled:

@@ -1,4 +1,4 @@
-"""One value: whether compiled is nearer to float64 than eager."""
+"""Accuracy class of one value: compiled and eager compared with float64."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CLEAR = 1.25
 
 
 def standing(found: Accuracy) -> Standing:
-    """Compiled against eager, as seen from float64; what differs is further from it than rounding explains."""
+    """Return the accuracy class; `differs` is further from float64 than rounding explains."""
     if found.same is False:
         return "differs"
     if found.apart == 0 and found.same:
@@ -29,8 +29,9 @@ def standing(found: Accuracy) -> Standing:
 
 
 def both_errors(found: Accuracy) -> tuple[float, float] | None:
-    """The errors of eager and compiled: relative ones, or where float64 has zeros alone the largest; None where float64
-    is not known.
+    """Return the errors of eager and compiled: relative, or absolute if float64 has zeros only.
+
+    None if float64 is unknown.
     """
     if found.eager_error is not None and found.compiled_error is not None:
         return found.eager_error, found.compiled_error
@@ -40,7 +41,7 @@ def both_errors(found: Accuracy) -> tuple[float, float] | None:
 
 
 def of_tolerance(found: Accuracy) -> float | None:
-    """Compiled's error as a part of what the dtype allows; None where there is no such limit."""
+    """Return compiled's error as a fraction of the dtype's tolerance; None without such a limit."""
     if found.compiled_error is None or not found.tolerance:
         return None
     return found.compiled_error / found.tolerance

@@ -1,4 +1,4 @@
-"""What the backend `accelerator` made of a run: in words, in numbers, by node, and from one run to another."""
+"""The backend `accelerator` in a run: words, numbers, nodes, and changes between runs."""
 
 from core.analysis.pipeline.changes import (
     PipelineChange,

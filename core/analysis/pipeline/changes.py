@@ -1,4 +1,4 @@
-"""What the accelerator made of a run in numbers, and what is another from one run to the next."""
+"""Numbers of the accelerator in a run, and their changes between two runs."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ Words = Callable[[float | None], str]
 
 @dataclass(frozen=True, slots=True)
 class PipelineFigures:
-    """All pipelines of a run together: its ops, and those that are `taken`. Bytes across are those in and out of the
-    segments, once each, `written_bytes` what the ops write that are taken, and `all_written_bytes` all of them. `calls`
-    went across the ABI, `fallbacks` torch ran instead, by reason. Seconds are of one call of each segment, None where
-    none was called; `compiled_s` is the steady state, None where it was not measured.
+    """Sums over all pipelines of a run: its ops, and the `taken` ops.
+
+    `across_bytes` are the inputs and outputs of the segments, each counted once; `written_bytes` are written by taken
+    ops, `all_written_bytes` by all ops. `calls` crossed the ABI; `fallbacks` ran in torch instead, by reason. Seconds
+    are for one call of each segment, None without calls; `compiled_s` is the steady state, None if not measured.
     """
 
     ops: int
@@ -42,18 +43,18 @@ class PipelineFigures:
 
     @property
     def ops_share(self) -> float:
-        """How many of the ops are taken, from 0 to 1; 0 where there are none."""
+        """Part of the ops that are taken, from 0 to 1; 0 without ops."""
         return self.taken / self.ops if self.ops else 0.0
 
     @property
     def bytes_share(self) -> float:
-        """How many of the bytes they write, from 0 to 1; 0 where nothing is written."""
+        """Part of the written bytes that taken ops write, from 0 to 1; 0 if nothing is written."""
         return self.written_bytes / self.all_written_bytes if self.all_written_bytes else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class PipelineChange:
-    """One number of two runs, in words; `difference` is empty where it is the same, and of what is measured."""
+    """A number of two runs, in words; `difference` is empty if they are equal, and for measured numbers."""
 
     name: str
     before: str
@@ -80,7 +81,7 @@ FIGURES: dict[str, tuple[str, Words, bool]] = {
 
 
 def pipeline_figures(report: Report) -> PipelineFigures:
-    """The numbers of a run; segments without a program are torch's."""
+    """Return the numbers of a run; segments without a program count as torch's."""
     found = [pipeline for _, pipeline in pipelines(report)]
     every = [segment for pipeline in found for segment in pipeline.segments]
     segments = [segment for segment in every if not segment.problem]
@@ -111,7 +112,7 @@ def pipeline_figures(report: Report) -> PipelineFigures:
 
 
 def _placed(segment: PipelineSegment) -> int:
-    """Without a plan each temporary has memory of its own."""
+    """Return the bytes for temporaries: the arena, or without a plan the sum of all temporaries."""
     return segment.arena_bytes or segment.temporary_bytes
 
 
@@ -120,7 +121,7 @@ def _once(called: list[Crossing], seconds: Callable[[Crossing], float]) -> float
 
 
 def pipeline_changes(before: Report, after: Report) -> tuple[PipelineChange, ...]:
-    """The numbers of two runs side by side."""
+    """Return the numbers of two runs side by side."""
     one, other = pipeline_figures(before), pipeline_figures(after)
     rows = ((name, getattr(one, field), getattr(other, field), *rest) for name, (field, *rest) in FIGURES.items())
     return tuple(
@@ -137,7 +138,7 @@ def _difference(before: float | None, after: float | None, words: Words) -> str:
 
 
 def moved_ops(before: Report, after: Report) -> dict[str, tuple[int, int]]:
-    """How many calls of an op torch runs in either run, for ops of which it runs another number."""
+    """Return op → calls that torch runs in each run, for ops whose number differs."""
     one, other = _with_torch(before), _with_torch(after)
     names = dict.fromkeys([*one, *other])
     return {name: (one[name], other[name]) for name in names if one[name] != other[name]}

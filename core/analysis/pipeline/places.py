@@ -1,4 +1,4 @@
-"""Where each node of a graph runs: in which segment and which of its program's instructions, or with torch, and why."""
+"""Place of each graph node: its segment and program instruction, or torch with a reason."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ATEN = "torch.ops."
 
 @dataclass(frozen=True, slots=True)
 class PipelineStop:
-    """What runs next of a divided graph: a segment, or an op of torch's; `reason` says why it is torch's."""
+    """Next step of a divided graph: a segment, or an op that torch runs for `reason`."""
 
     name: str
     segment: PipelineSegment | None
@@ -26,7 +26,7 @@ class PipelineStop:
 
 
 def node_segments(found: Pipeline) -> dict[str, str]:
-    """Each node's segment; of one that torch runs the reason, behind `BESIDE`."""
+    """Return node → segment; for a node that torch runs the reason, prefixed by `BESIDE`."""
     inside = {name: _standing(segment) for segment in found.segments for name in segment.nodes}
     return {**inside, **{refused.node: f"{BESIDE}{refused.reason}" for refused in found.refusals}}
 
@@ -36,7 +36,7 @@ def _standing(segment: PipelineSegment) -> str:
 
 
 def entries_by_node(segment: PipelineSegment) -> dict[str, int]:
-    """In which of the program's instructions each node is, the first that names it."""
+    """Return node → index of the first program instruction that names it."""
     found: dict[str, int] = {}
     for index, entry in enumerate(segment.entries):
         for name in entry.nodes:
@@ -45,7 +45,7 @@ def entries_by_node(segment: PipelineSegment) -> dict[str, int]:
 
 
 def pipeline_stops(found: Pipeline) -> tuple[PipelineStop, ...]:
-    """What runs, in order: segments, and what torch runs between them."""
+    """Return the execution order: segments, and the ops between them that torch runs."""
     segments = {segment.name: segment for segment in found.segments}
     reasons = {refused.node: refused.reason for refused in found.refusals}
     return tuple(_stop(name, segments.get(name), reasons) for name in found.order)
@@ -56,7 +56,10 @@ def _stop(name: str, segment: PipelineSegment | None, reasons: Mapping[str, str]
 
 
 def switchable_ops(found: Pipeline, nodes: Iterable[FxNode]) -> tuple[str, ...]:
-    """The ops that are in segments now, as one switches them off, the most frequent first; `nodes` are the graph's."""
+    """Return the ops now in segments, by the names that switch them off, most frequent first.
+
+    `nodes` are the graph's nodes.
+    """
     inside = {name for segment in found.segments for name in segment.nodes}
     targets = (node.target for node in nodes if node.name in inside and node.target.startswith(ATEN))
     return tuple(name for name, _ in Counter(map(aten_name, targets)).most_common())

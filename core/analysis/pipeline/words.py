@@ -1,4 +1,4 @@
-"""What the backend `accelerator` made of a run, in words."""
+"""The backend `accelerator` in a run, in words."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ ENDS = ("argument", "result")
 
 
 def pipelines(report: Report) -> list[tuple[str, Pipeline]]:
-    """Every pipeline with its compilation."""
+    """Return every pipeline with its compilation."""
     return [(compilation.id, found) for compilation in report.compilations for found in compilation.pipelines]
 
 
 def pipeline_sentence(report: Report, compilation: str = "") -> str:
-    """How much of the run's graphs, or of one compilation's, went to the accelerator, in a sentence."""
+    """Return how much of the run, or of one compilation, the accelerator runs, in a sentence."""
     found = [pipeline for id_, pipeline in pipelines(report) if compilation in ("", id_)]
     if not found:
         return "The accelerator was given no graph."
@@ -39,12 +39,12 @@ def pipeline_sentence(report: Report, compilation: str = "") -> str:
 
 
 def pipeline_summary(report: Report) -> list[str]:
-    """The sentence and the lines of a run on the accelerator, without the entries of its programs; none of another."""
+    """Return the sentence and lines of an accelerator run, without program entries; empty for other runs."""
     return [pipeline_sentence(report), *pipeline_lines(report, entries=False)] if pipelines(report) else []
 
 
 def pipeline_lines(report: Report, entries: bool = True) -> Iterator[str]:
-    """Everything that was recorded of the pipelines, a line each; the entries of the programs on request."""
+    """Yield all pipeline records, one per line; `entries` adds the program entries."""
     crossings = {(item.compilation, item.direction, item.segment): item for item in report.crossings}
     if disturbed := crossings_disturbed(report):
         yield f"{disturbed}: its seconds are no evidence"
@@ -60,14 +60,15 @@ def pipeline_lines(report: Report, entries: bool = True) -> Iterator[str]:
 
 
 def crossings_disturbed(report: Report) -> str:
-    """Why the seconds of the calls across the ABI are not those of a quiet machine; empty if they are, or if the load
-    beside these calls was not recorded.
+    """Return why times of ABI calls were disturbed by other processes.
+
+    Empty if they were not, or the load is unknown.
     """
     return f"{BUSY} during these calls" if any(busy(found.load) for found in report.crossings) else ""
 
 
 def refusal_counts(found: Pipeline) -> dict[str, tuple[str, ...]]:
-    """The nodes that stay with torch by reason, the most frequent first."""
+    """Return reason → nodes that stay with torch, most frequent reason first."""
     reasons = Counter(refusal.reason for refusal in found.refusals)
     return {
         reason: tuple(refusal.node for refusal in found.refusals if refusal.reason == reason)
@@ -76,7 +77,7 @@ def refusal_counts(found: Pipeline) -> dict[str, tuple[str, ...]]:
 
 
 def _refused(found: Pipeline) -> Iterator[str]:
-    """What stays with torch, one line a reason."""
+    """Yield one line per reason for ops that stay with torch."""
     for reason, names in refusal_counts(found).items():
         met = len(names)
         more = "" if len(names) <= 4 else " …"
@@ -108,7 +109,7 @@ def _entries(segment: PipelineSegment) -> Iterator[str]:
 
 
 def memory_words(segment: PipelineSegment) -> str:
-    """What the temporaries of a program take."""
+    """Return the memory of a program's temporaries, in words."""
     if not segment.temporary_bytes:
         return "no temporaries"
     alone = bytes_(segment.temporary_bytes)
@@ -127,6 +128,6 @@ def _crossed(found: Crossing) -> Iterator[str]:
 
 
 def fallback_lines(found: Crossing) -> Iterator[str]:
-    """How often torch ran a segment, by reason."""
+    """Yield how often torch ran a segment instead, one line per reason."""
     for reason, met in found.fallbacks.items():
         yield f"torch ran it {count(met, 'time')}: {reason}"

@@ -1,4 +1,4 @@
-"""PyTorch's registry of graph breaks, as it came with the torch that is named in it: docs/make writes it."""
+"""PyTorch's registry of graph breaks, as shipped with the torch version it names; docs/make writes it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FILE = Path(__file__).parent / "graph_breaks.json"
 
 @dataclass(frozen=True, slots=True)
 class RegistryEntry:
-    """One kind of graph break: torch's name of it, the templates of its context and explanation, and its hints."""
+    """A kind of graph break: torch's name, templates of its context and explanation, and hints."""
 
     type: str
     context: str
@@ -23,7 +23,7 @@ class RegistryEntry:
 
 @dataclass(frozen=True, slots=True)
 class RegistryOrigin:
-    """Where the registry comes from: torch's version, its file there, and the licence."""
+    """Origin of the registry: torch's version, its file there, and the licence."""
 
     version: str
     file: str
@@ -32,7 +32,7 @@ class RegistryOrigin:
 
 @dataclass(frozen=True, slots=True)
 class GraphBreakRegistry:
-    """All kinds by their ids, `GB0001` and so on."""
+    """All kinds of graph breaks by id, `GB0001` and so on."""
 
     origin: RegistryOrigin
     entries: dict[str, RegistryEntry]
@@ -40,5 +40,5 @@ class GraphBreakRegistry:
 
 @cache
 def graph_break_registry() -> GraphBreakRegistry:
-    """The registry that ships with Compileboard."""
+    """Return the registry that ships with Compileboard."""
     return decoded_as(_FILE.read_bytes(), GraphBreakRegistry)

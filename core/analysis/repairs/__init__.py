@@ -1,8 +1,8 @@
-"""Repairs of graph breaks and recompiles: edits of the user's file that is recorded, and settings of Dynamo.
+"""Repairs of graph breaks and recompiles: edits of the recorded user file, and Dynamo settings.
 
-A rule is a pure function of a file and of a line, a name or a dtype; `RULES` has them by name, and a repair's id is a
-rule's name with what it is given, so that it can be made again from the file. Of an id no more than a number, a dtype
-or a name that the file itself has becomes code: what is written is the file's own text, or the rule's.
+A rule is a pure function of a file and a line, a name or a dtype; `RULES` has the rules by name. A repair's id is the
+rule's name with its arguments, so that the repair can be recreated from the file. Only numbers, dtypes and names that
+occur in the file itself get from an id into code: the written code is the file's own text, or the rule's.
 """
 
 from core.analysis.repairs.offers import (

@@ -1,4 +1,4 @@
-"""Rules for attributes and globals whose value changes from call to call, each given the name."""
+"""Rules for attributes and globals whose value changes between calls; each takes the name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.analysis.repairs.source import Edit, UserCode, dotted
 
 
 def tensor_global(code: UserCode, name: str) -> Mend | None:
-    """A global number becomes a tensor, wherever the file sets it."""
+    """Turn a global number into a tensor, at every assignment in the file."""
 
     def is_one(target: ast.expr) -> bool:
         return dotted(target) == name
@@ -27,7 +27,7 @@ def tensor_global(code: UserCode, name: str) -> Mend | None:
 
 
 def buffer_attribute(code: UserCode, name: str) -> Mend | None:
-    """A number that a module keeps becomes a buffer, which its graph changes."""
+    """Turn a number attribute of a module into a buffer, which the graph can update."""
     number, made = next(_kept_numbers(code, name), (None, None))
     is_one = _attribute(name)
     if number is None or made is None or len(_numbers(code, is_one)) != 1 or _number_needed(code, is_one):
@@ -53,7 +53,7 @@ def _attribute(name: str) -> Callable[[ast.expr], bool]:
 
 
 def _kept_numbers(code: UserCode, name: str) -> Iterator[tuple[ast.Constant, ast.stmt]]:
-    """A number that an `__init__` gives to an attribute once torch has set the module up, with its statement."""
+    """Yield each number that `__init__` assigns to an attribute after torch's module setup, with its statement."""
     for method in ast.walk(code.tree):
         if not isinstance(method, ast.FunctionDef) or method.name != "__init__":
             continue
@@ -71,7 +71,7 @@ def _kept_numbers(code: UserCode, name: str) -> Iterator[tuple[ast.Constant, ast
 
 
 def _numbers(code: UserCode, is_one: Callable[[ast.expr], bool]) -> list[ast.Constant]:
-    """The numbers that a target is given wherever the file sets it; nothing where it is given anything else."""
+    """Return the numbers assigned to a target anywhere in the file; empty if anything else is assigned."""
     values = list(_stored(code, is_one))
     numbers = [value for value in values if isinstance(value, ast.Constant) and _is_number(value)]
     whole = any(type(value.value) is int for value in numbers)
@@ -83,7 +83,7 @@ def _is_number(value: ast.Constant) -> bool:
 
 
 def _counts(code: UserCode, is_one: Callable[[ast.expr], bool], whole: bool) -> bool:
-    """Whether a target is changed in place within functions alone, by numbers that its tensor's dtype takes."""
+    """Return True if a target is updated in place only in functions, by numbers that fit its tensor's dtype."""
     for node in ast.walk(code.tree):
         if not isinstance(node, ast.AugAssign) or not is_one(node.target):
             continue
@@ -96,13 +96,13 @@ def _counts(code: UserCode, is_one: Callable[[ast.expr], bool], whole: bool) -> 
 
 
 def _number_needed(code: UserCode, is_one: Callable[[ast.expr], bool]) -> bool:
-    """Whether a place that reads a target needs Python's number."""
+    """Return True if any read of a target needs a Python number."""
     loads = (node for node in ast.walk(code.tree) if isinstance(node, (ast.Name, ast.Attribute)) and is_one(node))
     return any(isinstance(node.ctx, ast.Load) and number_at(code, node) for node in loads)
 
 
 def _stored(code: UserCode, is_one: Callable[[ast.expr], bool]) -> Iterator[ast.expr | None]:
-    """What is assigned to a target, wherever it is; None where a part of something is."""
+    """Yield every value assigned to a target; None if it is a part of something."""
     for node in ast.walk(code.tree):
         if isinstance(node, (ast.AnnAssign, ast.For)) and is_one(node.target):
             yield None
@@ -119,7 +119,7 @@ def _stored(code: UserCode, is_one: Callable[[ast.expr], bool]) -> Iterator[ast.
 
 
 def flag_attribute(code: UserCode, name: str) -> Mend | None:
-    """An attribute that chooses between two values becomes a tensor that does."""
+    """Turn an attribute that selects one of two values into a tensor that selects them."""
     tests = [node for node in ast.walk(code.tree) if isinstance(node, ast.Compare) and _tests(node, name)]
     literals = {repr(_literal(node)) for node in tests}
     values = list(_stored(code, _attribute(name)))

@@ -1,4 +1,4 @@
-"""Rules for breaks that the file asks for itself, and for a helper that runs eagerly as a whole, each given a line."""
+"""Rules for explicit graph breaks, and for a helper that runs eagerly; each takes a line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.analysis.repairs.source import Edit, Function, UserCode, dotted, share
 
 
 def remove_break(code: UserCode, line: str) -> Mend | None:
-    """A break that the file itself asks for is taken out."""
+    """Remove an explicit graph break from the file."""
     statement = code.statement(int(line))
     if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call) or shares(code, statement):
         return None
@@ -26,7 +26,7 @@ def remove_break(code: UserCode, line: str) -> Mend | None:
 
 
 def undisable(code: UserCode, line: str) -> Mend | None:
-    """A function that the file keeps from Dynamo is given to it."""
+    """Remove `torch.compiler.disable` from a function."""
     called = {dotted(call.func).rpartition(".")[2] for call in code.on_line(int(line), ast.Call)}
     for function in _functions(code):
         for item in function.decorator_list if function.name in called else ():
@@ -39,7 +39,7 @@ def undisable(code: UserCode, line: str) -> Mend | None:
 
 
 def disable(code: UserCode, line: str) -> Mend | None:
-    """A helper runs eagerly as a whole: one break in place of those within it."""
+    """Run a helper eagerly as a whole: a single graph break instead of several inside it."""
     statement = code.statement(int(line))
     functions = list(code.around(statement, ast.FunctionDef)) if statement else []
     if len(functions) != 1 or functions[0] not in code.tree.body or functions[0].name in ("model", "forward"):

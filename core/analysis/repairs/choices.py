@@ -1,4 +1,4 @@
-"""Rules for branches and assertions that depend on a tensor's value, each given the line at which Dynamo stopped."""
+"""Rules for branches and assertions on a tensor's value; each takes the line of the graph break."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SIGNS: dict[type[ast.operator], str] = {
 
 
 class Branches(NamedTuple):
-    """From where to where a branching is in the text, what comes before its value, and both values as code."""
+    """Range of a branch in the text, the code before its value, and both values as code."""
 
     start: int
     end: int
@@ -31,17 +31,17 @@ class Branches(NamedTuple):
 
 
 def where(code: UserCode, line: str) -> Mend | None:
-    """Both branches are computed, and a tensor chooses between them."""
+    """Compute both branches, and select the result with a tensor."""
     return _chosen(code, int(line), "where")
 
 
 def cond(code: UserCode, line: str) -> Mend | None:
-    """The graph holds both branches, and runs one."""
+    """Put both branches into the graph, which runs one of them."""
     return _chosen(code, int(line), "cond")
 
 
 def check(code: UserCode, line: str) -> Mend | None:
-    """An assertion becomes one that Dynamo can put into the graph: of a tensor of bools, with a fixed message."""
+    """Turn an assertion into one that Dynamo can trace: on a bool tensor, with a fixed message."""
     for node in code.on_line(int(line), ast.Assert):
         test = _tensor_test(code, node.test)
         if not test or node.lineno > int(line):
@@ -65,7 +65,7 @@ def _is_text(node: ast.expr) -> bool:
 
 
 def _fixed_text(code: UserCode, message: ast.expr) -> str:
-    """A message as a literal, with the code in place of the values that it names."""
+    """Return a message as a literal, with code instead of the values that it names."""
     if not isinstance(message, ast.JoinedStr):
         return repr(code.says(message))
     parts = (
@@ -97,8 +97,9 @@ def _chosen(code: UserCode, line: int, how: str) -> Mend | None:
 
 
 def _branchings(code: UserCode, line: int) -> Iterator[tuple[ast.If | ast.IfExp, list[Edit]]]:
-    """The branchings whose condition is on a line, or is about the value that the line reads, with the edits that
-    leave that value a tensor.
+    """Yield the branches whose condition is on a line, or uses the value that the line reads.
+
+    Each comes with the edits that keep that value a tensor.
     """
     found: list[ast.If | ast.IfExp] = [*code.on_line(line, ast.IfExp), *code.on_line(line, ast.If)]
     tests = [node for node in found if node.test.lineno <= line <= (node.test.end_lineno or 0)]
@@ -110,7 +111,7 @@ def _branchings(code: UserCode, line: int) -> Iterator[tuple[ast.If | ast.IfExp,
 
 
 def _later(code: UserCode, line: int) -> Iterator[tuple[ast.If | ast.IfExp, list[Edit]]]:
-    """The one branching on a name that a line gives a read value to."""
+    """Yield the single branch on a name that a line assigns a read value to."""
     statement = code.statement(line)
     function = next(iter(code.around(statement, ast.FunctionDef)), None) if statement else None
     if not isinstance(statement, ast.Assign) or function is None:
@@ -153,7 +154,7 @@ def _branches(code: UserCode, node: ast.If | ast.IfExp) -> Branches | None:
 
 
 def _stored(code: UserCode, node: ast.stmt) -> tuple[str, str]:
-    """The name that a statement gives a value to, and the value as code; empty for any other statement."""
+    """Return the name that a statement assigns to, and the value as code; empty for other statements."""
     if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
         return (node.targets[0].id, _value(code, node.value)) if _plain([node.value]) else ("", "")
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and type(node.op) in SIGNS:
@@ -165,7 +166,7 @@ def _stored(code: UserCode, node: ast.stmt) -> tuple[str, str]:
 
 
 def _value(code: UserCode, node: ast.expr) -> str:
-    """A value of a branch, with tensors in place of the numbers that it reads, unless Python needs those."""
+    """Return a branch's value, with tensors instead of the numbers that it reads unless Python needs them."""
     reads = [item for item in ast.walk(node) if isinstance(item, ast.Call) and has_read(item)]
     return code.says(node) if any(number_at(code, item) for item in reads) else _without_reads(code, node)
 
@@ -175,7 +176,7 @@ def _is_elif(code: UserCode, node: ast.If) -> bool:
 
 
 def _next(code: UserCode, node: ast.stmt) -> ast.stmt | None:
-    """The statement after one, in the same block."""
+    """Return the next statement in the same block."""
     above = code.parents[node]
     blocks = [block for _, block in ast.iter_fields(above) if isinstance(block, list) and node in block]
     block = blocks[0] if blocks else [node]
@@ -184,13 +185,13 @@ def _next(code: UserCode, node: ast.stmt) -> ast.stmt | None:
 
 
 def _plain(values: Iterable[ast.expr]) -> bool:
-    """Whether computing expressions changes no name by itself."""
+    """Return True if evaluating the expressions changes no name."""
     changing = (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)
     return not any(isinstance(item, changing) for value in values for item in ast.walk(value))
 
 
 def _tensor_test(code: UserCode, test: ast.expr) -> str:
-    """The condition as a tensor of bools; empty where Python's `and` or `or` decides."""
+    """Return the condition as a bool tensor; empty if Python's `and` or `or` decides."""
     if isinstance(test, ast.BoolOp) or not _plain([test]):
         return ""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
@@ -219,7 +220,7 @@ def _called_test(code: UserCode, test: ast.Call, text: str) -> str:
 
 
 def _without_reads(code: UserCode, test: ast.expr) -> str:
-    """A condition without `.item()` and casts to Python's numbers."""
+    """Return a condition without `.item()` and casts to Python numbers."""
     start, end = code.start(test), code.end(test)
     # In parentheses it parses wherever its lines break.
     edits = [Edit(edit.start - start + 1, edit.end - start + 1, edit.text) for edit in unread(code, test)]
@@ -227,6 +228,6 @@ def _without_reads(code: UserCode, test: ast.expr) -> str:
 
 
 def _kept(code: UserCode, start: int, end: int, line: str) -> str:
-    """The comments of what is replaced, where they have room behind the new line."""
+    """Return the comments of the replaced text that fit behind the new line."""
     found = "".join(f"  {comment}" for comment in code.comments(start, end))
     return found if len(line + found) <= LONGEST_LINE else ""

@@ -1,4 +1,4 @@
-"""Rules for calls that only report something: prints, warnings and logging, each given the line of the call."""
+"""Rules for calls that only report something: prints, warnings, logging; each takes the call's line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CLASS = re.compile(r"\.(\w+)'>")
 
 
 def reorder(code: UserCode, line: str) -> Mend | None:
-    """A print or a warning runs after the graph."""
+    """Run a print or a warning after the graph."""
     call = _log_of(code, int(line))
     if call is None or any(map(_is_fixed, call.args)):
         return None
@@ -31,7 +31,7 @@ def reorder(code: UserCode, line: str) -> Mend | None:
 
 
 def print_op(code: UserCode, line: str, texts: str) -> Mend | None:
-    """The prints of a line become ops of the graph; of the first one the arguments at these places become texts."""
+    """Turn the prints of a line into ops of the graph; `texts` lists arguments of the first one to turn into text."""
     calls = sorted((call for call in code.on_line(int(line), ast.Call) if dotted(call.func) == "print"), key=code.start)
     torch, more = code.with_torch()
     edits = []
@@ -47,7 +47,7 @@ def print_op(code: UserCode, line: str, texts: str) -> Mend | None:
 
 
 def _printing(code: UserCode, call: ast.Call, texts: Sequence[int]) -> str:
-    """The arguments of torch's print: a template and values; empty where it cannot say what Python's does."""
+    """Return the arguments of torch's print: a template and values; empty if it can't print the same as Python."""
     if not call.args or call.keywords or not isinstance(code.parents[call], ast.Expr):
         return ""
     parts = [_field(code, value, place in texts) for place, value in enumerate(call.args)]
@@ -60,7 +60,7 @@ Field = tuple[str, list[str]]
 
 
 def _field(code: UserCode, value: ast.expr, as_text: bool) -> Field | None:
-    """An argument of a print as a piece of a template for `str.format`, and the values that it takes."""
+    """Return a print argument as a part of a `str.format` template, with its values."""
     if isinstance(value, ast.Constant):
         return _escaped(str(value.value)), []
     if isinstance(value, ast.JoinedStr):
@@ -97,13 +97,13 @@ def _escaped(text: str) -> str:
 
 
 def _literal(text: str) -> str:
-    """A text as one writes it: in double quotes where that needs no escapes."""
+    """Return a text as a literal, in double quotes if that needs no escapes."""
     written = repr(text)
     return f'"{written[1:-1]}"' if written[0] == "'" and '"' not in written else written
 
 
 def eager_only(code: UserCode, line: str) -> Mend | None:
-    """A statement that only reports something is left out of what is compiled."""
+    """Skip a reporting statement in compiled code."""
     statement = code.statement(int(line))
     if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call) or shares(code, statement):
         return None
@@ -126,7 +126,7 @@ def eager_only(code: UserCode, line: str) -> Mend | None:
 
 
 def rules_for_log(found: GraphBreak, code: UserCode, line: int) -> list[str]:
-    """The ids of what can be done about a call that only reports, by the arguments that torch names."""
+    """Return the repair ids for a reporting call, selected by the arguments that torch names."""
     call = _log_of(code, line)
     classes = _classes(found)
     if call is None:
@@ -148,13 +148,13 @@ def _is_display(value: ast.expr) -> bool:
 
 
 def _classes(found: GraphBreak) -> list[str]:
-    """Dynamo's classes of the arguments, where torch says them."""
+    """Return Dynamo's classes of the arguments, if torch logs them."""
     match = ARGUMENTS.match(found.context)
     return CLASS.findall(match.group(1)) if match else []
 
 
 def _is_fixed(value: ast.expr) -> bool:
-    """Whether an argument is a shape, a dtype or a device, which Dynamo can only make a text of."""
+    """Return True if an argument is a shape, dtype or device, which Dynamo can only turn into text."""
     if isinstance(value, ast.Attribute):
         return value.attr in FIXED
     return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "size"
@@ -170,7 +170,7 @@ def _setting(code: UserCode, call: ast.Call) -> list[Edit]:
 
 
 def _log_name(call: ast.Call) -> str:
-    """The name of what is called, if it only reports something."""
+    """Return the name of a called function that only reports something; otherwise empty."""
     name = dotted(call.func)
     module, _, level = name.rpartition(".")
     is_log = level in LEVELS and module.rpartition(".")[2] in LOGGERS

@@ -1,4 +1,4 @@
-"""The rule that marks dimensions of inputs as dynamic before the first call."""
+"""Rule that marks input dimensions as dynamic before the first call."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from core.analysis.repairs.source import Edit, UserCode, dotted
 
 
 def mark_dynamic(code: UserCode, *given: str) -> Mend | None:
-    """Dimensions of inputs are marked before the first call: names and indices in turn, a number for the place of a
-    positional argument.
+    """Mark input dimensions before the first call.
+
+    The arguments alternate between names and indices; a number as a name is the position of a positional argument.
     """
     names, indices = given[::2], given[1::2]
     marks = [_marked(code, *pair) for pair in zip(names, indices, strict=False)]
@@ -36,7 +37,7 @@ def _marked(code: UserCode, name: str, index: str) -> list[Edit]:
 
 
 def _marked_after(code: UserCode, statement: ast.stmt, name: str, mark: str) -> list[Edit]:
-    """A line below the list of calls, or below the inputs, that marks a part of it."""
+    """Return a line below the list of calls, or below the inputs, that marks a part of it."""
     if not isinstance(statement, ast.Assign):
         return []
     item, _ = next(calls_of(code))
@@ -50,7 +51,7 @@ def _marked_after(code: UserCode, statement: ast.stmt, name: str, mark: str) -> 
 
 
 def _marked_before(code: UserCode, value: ast.expr, statement: ast.stmt, name: str, mark: str) -> list[Edit]:
-    """Lines before a call that mark its input; one without a name is given one."""
+    """Return lines before a call that mark its input; an unnamed input gets a name."""
     indent, at = code.indent(statement), code.line_start(statement.lineno)
     if isinstance(value, ast.Name):
         return [Edit(at, at, indent + mark.format(value.id))]

@@ -1,6 +1,7 @@
-"""Which repairs there are for what stopped Dynamo or made it compile again, and files after repairs.
+"""Repairs for graph breaks and recompiles, and files after repairs.
 
-A new rule is a function in one of the modules beside, a line in `RULES`, and one in `OF_BREAKS` or `OF_RECOMPILES`.
+A new rule is a function in one of the neighbouring modules, a line in `RULES`, and one in `OF_BREAKS` or
+`OF_RECOMPILES`.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ DTYPES = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16"
 
 
 def repairs_of_break(text: str, found: GraphBreak, path: str) -> tuple[Repair, ...]:
-    """What can be done about what stopped Dynamo, by edits of a file and by settings, the best first."""
+    """Return the repairs of a graph break, by file edits and by settings, best first."""
     line = line_of(found, path)
     names = OF_BREAKS.get(found.registry_id, ()) if line is not None else ()
     edits = [*_rule_ids(text, found, names, line)] if line is not None else []
@@ -135,29 +136,29 @@ def _chooses(text: str, line: int) -> bool:
 
 
 def repairs_of_recompile(text: str, report: Report, found: Recompile, own_calls: bool = True) -> tuple[Repair, ...]:
-    """What can be done about a guard that failed; `own_calls` says whether the calls are those that the file makes."""
+    """Return the repairs of a failed guard; `own_calls` is True if the file itself makes the calls."""
     ids = [item for item in _ids(report, found) if own_calls or item.partition(":")[0] not in OF_CALLS]
     integer = INTEGER_ATTRIBUTE.match(condition(found.reason))
     return tuple(_made(text, [*ids, *(["setting:allow_unspec_int_on_nn_module"] if integer else [])]))
 
 
 def condition(reason: str) -> str:
-    """The guard of a reason, which may go on with a stack."""
+    """Return the guard of a reason, which may be followed by a stack."""
     return reason.split("\n")[0].strip()
 
 
 def dynamic_spares(report: Report, found: Recompile) -> bool:
-    """Whether `dynamic=True` makes one code for what varied: a size, or a number that is an argument."""
+    """Return True if `dynamic=True` compiles the varying size or number argument once."""
     return size_advice(report, found).dynamic if is_of_size(found) else number_is_symbolic(report, found)
 
 
 def newest_reasons(recompiles: Sequence[Recompile]) -> tuple[Recompile, ...]:
-    """Of each recompile the guard of the newest code, which torch names first: the older ones had failed before."""
+    """Return the first reason of each recompile: the newest code's guard, since older guards had failed before."""
     return tuple({found.compilation: found for found in reversed(recompiles)}.values())[::-1]
 
 
 def _ids(report: Report, found: Recompile) -> Iterator[str]:
-    """Of each reason the rules for it, those of the first pattern that fits first."""
+    """Yield the repair ids of a recompile, by the first matching pattern."""
     if is_of_size(found):
         yield from _marks(size_advice(report, found).marks)
         return
@@ -171,7 +172,7 @@ def _ids(report: Report, found: Recompile) -> Iterator[str]:
 
 
 def _marks(dimensions: Sequence[InputDimension]) -> Iterator[str]:
-    """One repair that marks all of them; none where one is not of an input that a file names."""
+    """Yield a repair that marks all dimensions; nothing if one is not of an input that the file names."""
     names = [ARGUMENTS.fullmatch(tensor) for tensor, _ in dimensions]
     if not dimensions or not all(names):
         return
@@ -188,7 +189,7 @@ def _made(text: str, ids: Iterable[str]) -> Iterator[Repair]:
 
 @lru_cache(maxsize=256)
 def repair_of(text: str, repair: str) -> Repair | None:
-    """A repair of a file by its id; None where it is none for this file."""
+    """Return a repair of a file by its id; None if the id does not fit this file."""
     mend = _mend(text, repair)
     after = edited(text, mend.edits) if mend else None
     if mend is None or after is None or (after == text and not mend.settings):
@@ -203,7 +204,7 @@ def _mend(text: str, repair: str) -> Mend | None:
 
 @lru_cache(maxsize=16)
 def together(text: str, repairs: tuple[Repair, ...]) -> tuple[Repair, ...]:
-    """Those of several repairs that can be applied at once, each with those before it."""
+    """Return the repairs that can be applied together, each with those before it."""
     kept: list[Repair] = []
     for repair in repairs:
         if edited(text, [edit for one in (*kept, repair) for edit in one.mend.edits]) is not None:
@@ -212,7 +213,7 @@ def together(text: str, repairs: tuple[Repair, ...]) -> tuple[Repair, ...]:
 
 
 def together_diff(text: str, repairs: Sequence[Repair]) -> str:
-    """What several repairs that go together change, as a unified difference."""
+    """Return the changes of compatible repairs as a unified diff."""
     after = edited(text, [edit for repair in repairs for edit in repair.mend.edits])
     return _diff(text, after) if after not in (None, text) else ""
 
@@ -222,7 +223,7 @@ def _diff(before: str, after: str) -> str:
 
 
 def repaired(text: str, steps: Sequence[Sequence[str]]) -> str:
-    """A file after repairs, one step after the other, those of a step at once; raises JobError."""
+    """Return a file after repairs, step by step, with the repairs of a step at once; raises JobError."""
     for step in steps:
         mends = [_mend(text, repair) for repair in step]
         edits = [edit for mend in mends if mend for edit in mend.edits]
@@ -234,7 +235,7 @@ def repaired(text: str, steps: Sequence[Sequence[str]]) -> str:
 
 
 def line_of(found: GraphBreak, path: str) -> int | None:
-    """The line of a file at which Dynamo stopped, or that called what stopped it; None without one to edit."""
+    """Return the line of a file to edit for a graph break: the break itself or its caller; None without one."""
     if not path:
         return None
     if found.place.file == path:

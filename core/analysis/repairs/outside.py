@@ -1,4 +1,4 @@
-"""Rules for calls that Dynamo cannot look into, each given the line at which it stopped."""
+"""Rules for calls that Dynamo can't trace; each takes the line of the graph break."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ FOR_GOOD = "What it returns the first time counts for good: another argument, or
 
 
 def hoist(code: UserCode, line: str) -> Mend | None:
-    """A call of what never changes is made once, before the model runs."""
+    """Call a function with a constant result once, before the model runs."""
     return _hoisted(code, _opaque_calls(code, int(line)))
 
 
 def hoist_tensor(code: UserCode, line: str) -> Mend | None:
-    """A parameter, or a tensor that requires a gradient, is made once, before the model runs."""
+    """Create a parameter, or a tensor that requires grad, once, before the model runs."""
     calls = [call for call in code.on_line(int(line), ast.Call) if _makes_leaf(call)]
     mend = _hoisted(code, sorted(calls, key=lambda call: call.col_offset))
     doubt = "One tensor then serves all calls: its gradients add up, and what changes it in place is kept."
@@ -68,7 +68,7 @@ def _hoisted(code: UserCode, calls: Iterable[ast.Call]) -> Mend | None:
 
 
 def constant(code: UserCode, line: str) -> Mend | None:
-    """A call is made while Dynamo traces, and its result becomes part of the graph."""
+    """Call a function during tracing, and put its result into the graph as a constant."""
     for call in _opaque_calls(code, int(line)):
         torch, more = code.with_torch()
         name = dotted(call.func)
@@ -92,7 +92,7 @@ def constant(code: UserCode, line: str) -> Mend | None:
 
 
 def allow_in_graph(code: UserCode, line: str) -> Mend | None:
-    """A function from tensors to tensors becomes one op of the graph, without being looked into."""
+    """Put a function from tensors to tensors into the graph as one op, without tracing it."""
     top = {node.name for node in code.tree.body if isinstance(node, Function)}
     for call in _opaque_calls(code, int(line)):
         name = dotted(call.func)
@@ -118,7 +118,7 @@ def allow_in_graph(code: UserCode, line: str) -> Mend | None:
 
 
 def _opaque_calls(code: UserCode, line: int) -> list[ast.Call]:
-    """The calls on a line that are of a name, from left to right; torch's own are traced."""
+    """Return the calls of names on a line, from left to right; torch's own functions are traced and left out."""
     found = [call for call in code.on_line(line, ast.Call) if dotted(call.func)]
     mine = [call for call in found if dotted(call.func).partition(".")[0] not in (code.torch or "torch",)]
     local = _imported(code) | {node.name for node in code.tree.body if isinstance(node, Function)} | set(dir(builtins))
@@ -128,13 +128,13 @@ def _opaque_calls(code: UserCode, line: int) -> list[ast.Call]:
 
 
 def _varies(code: UserCode, node: ast.AST) -> bool:
-    """Whether an expression calls what returns something else each time, or is called for its effect."""
+    """Return True if an expression calls a function with varying results or with side effects."""
     names = [_whole_name(code, call) for call in ast.walk(node) if isinstance(call, ast.Call)]
     return any(part in VARYING for name in names for part in _prefixes(name))
 
 
 def _whole_name(code: UserCode, call: ast.Call) -> str:
-    """What is called, under the name that it has where it is imported from."""
+    """Return the called function's full name, by its import."""
     first, dot, rest = dotted(call.func).partition(".")
     return f"{_origins(code).get(first, first)}{dot}{rest}"
 
@@ -154,12 +154,12 @@ def _origins(code: UserCode) -> dict[str, str]:
 
 
 def _is_entered(code: UserCode, node: ast.expr) -> bool:
-    """Whether a value is the context manager of a `with`."""
+    """Return True if a value is the context manager of a `with`."""
     return isinstance(code.parents[node], ast.withitem)
 
 
 def _takes_locals(code: UserCode, call: ast.Call) -> bool:
-    """Whether a call is given what the function around it was given: a tensor is no constant."""
+    """Return True if a call uses arguments of the surrounding function: a tensor is not a constant."""
     function = next(iter(code.around(call, ast.FunctionDef)), None)
     arguments = function.args if function else None
     given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs] if arguments else []
@@ -175,7 +175,7 @@ def _imported(code: UserCode) -> set[str]:
 
 
 def _constants(code: UserCode) -> set[str]:
-    """Names that mean the same from the file's top on: imported, a builtin, or assigned once and to what is fixed."""
+    """Return names with one meaning from the top of the file on: imports, builtins, constants assigned once."""
     stored = [
         node.id for node in ast.walk(code.tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
     ]
@@ -193,7 +193,7 @@ def _constants(code: UserCode) -> set[str]:
 
 
 def _is_fixed(value: ast.expr) -> bool:
-    """Whether a value cannot be changed in place: numbers, texts, and tuples of them."""
+    """Return True if a value is immutable: numbers, texts, and tuples of them."""
     held = (ast.Constant, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop, ast.expr_context)
     return all(isinstance(node, held) for node in ast.walk(value))
 
@@ -203,7 +203,7 @@ def _names(node: ast.AST) -> set[str]:
 
 
 def _fresh(code: UserCode, wanted: str) -> str:
-    """A name that the file does not use."""
+    """Return a name that the file does not use."""
     used = set(re.findall(r"\w+", code.text))
     names = (f"{wanted}{number or ''}" for number in range(len(used) + 1))
     return next(name for name in names if name not in used)

@@ -1,4 +1,4 @@
-"""Rules for lines that read a tensor's value into Python, each given the line, and whether Python needs the number."""
+"""Rules for lines that read a tensor's value into Python; each takes the line. Checks if Python needs the number."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SIZES = (
 
 
 def keep_tensor(code: UserCode, line: str) -> Mend | None:
-    """A tensor stays a tensor where it was read into Python."""
+    """Keep a tensor instead of reading it into Python."""
     calls = list(_reads(code, int(line)))
     if not calls or any(needs_number(code, call) for call in calls):
         return None
@@ -35,7 +35,7 @@ def keep_tensor(code: UserCode, line: str) -> Mend | None:
 
 
 def torch_math(code: UserCode, line: str) -> Mend | None:
-    """A function of `math` becomes torch's."""
+    """Replace a function of `math` with torch's."""
     calls = [call for call in code.on_line(int(line), ast.Call) if _of_math(call)]
     if not calls or any(needs_number(code, call) for call in calls):
         return None
@@ -50,7 +50,7 @@ def torch_math(code: UserCode, line: str) -> Mend | None:
 
 
 def clone(code: UserCode, line: str) -> Mend | None:
-    """A deep copy of a tensor becomes an op."""
+    """Turn a deep copy of a tensor into an op."""
     top = {name.id for node in code.tree.body if isinstance(node, ast.Assign) for name in node.targets
            if isinstance(name, ast.Name)}  # fmt: skip
     for call in code.on_line(int(line), ast.Call):
@@ -68,7 +68,7 @@ def clone(code: UserCode, line: str) -> Mend | None:
 
 
 def unread(code: UserCode, node: ast.expr) -> Iterator[Edit]:
-    """The edits that leave a tensor where an expression reads one, wherever in it."""
+    """Yield the edits that keep tensors wherever an expression reads them."""
     for call in (item for item in ast.walk(node) if isinstance(item, ast.Call)):
         func = call.func
         if _is_read(call) and isinstance(func, ast.Attribute):
@@ -79,23 +79,23 @@ def unread(code: UserCode, node: ast.expr) -> Iterator[Edit]:
 
 
 def has_read(node: ast.AST) -> bool:
-    """Whether an expression reads a tensor's value."""
+    """Return True if an expression reads a tensor's value."""
     return any(isinstance(item, ast.Call) and (_is_read(item) or _is_cast(item)) for item in ast.walk(node))
 
 
 def decides(code: UserCode, line: int) -> bool:
-    """Whether a value that is read on a line chooses what runs next, or is drawn by Python's or NumPy's random."""
+    """Return True if a value read on a line decides what runs next, or comes from Python's or NumPy's random."""
     drawn = any("random" in dotted(call.func).split(".") for call in code.on_line(line, ast.Call))
     return drawn or any(_decides(code, use) for call in _all_reads(code, line) for use in _uses(code, call))
 
 
 def needs_number(code: UserCode, node: ast.expr) -> bool:
-    """Whether Python needs the number that an expression gives: a branch, an index, a text, a loop's count."""
+    """Return True if Python needs the number of an expression: for a branch, an index, a text, a loop count."""
     return any(number_at(code, use) for use in _uses(code, node))
 
 
 def _uses(code: UserCode, node: ast.expr) -> Iterator[ast.AST]:
-    """Where a value goes: its own place, and those of the one name that it is given to."""
+    """Yield the uses of a value: its own position, and the reads of the single name assigned to it."""
     yield node
     name = given_name(code, node)
     function = next(iter(code.around(node, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)), None)
@@ -105,7 +105,7 @@ def _uses(code: UserCode, node: ast.expr) -> Iterator[ast.AST]:
 
 
 def given_name(code: UserCode, node: ast.AST) -> str:
-    """The local name that a statement gives an expression's value to; empty without one."""
+    """Return the local name that a statement assigns an expression to; empty without one."""
     statement = next(iter(code.around(node, ast.Assign, ast.NamedExpr, ast.AnnAssign)), None)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     target = targets[0] if len(targets) == 1 else getattr(statement, "target", None)
@@ -120,7 +120,7 @@ def _decides(code: UserCode, use: ast.AST) -> bool:
 
 
 def number_at(code: UserCode, use: ast.AST) -> bool:
-    """The same of one place where it is used."""
+    """Return True if Python needs the number in this use."""
     below: ast.AST = use
     while (above := code.parents.get(below)) is not None and not isinstance(below, ast.stmt):
         if isinstance(above, (ast.If, ast.IfExp, ast.While, ast.Assert)) and above.test is below:
@@ -138,7 +138,7 @@ def number_at(code: UserCode, use: ast.AST) -> bool:
 
 
 def _takes_number(call: ast.Call) -> bool:
-    """Whether a call is of Python's own functions, which know no tensors, or of those that make a size of a number."""
+    """Return True if a call needs a number: Python functions without tensor support, and functions that take sizes."""
     name = dotted(call.func)
     if name in TAKES_TENSORS:
         return False

@@ -1,4 +1,4 @@
-"""Rules that spare a recompile, each given the name of what varies: an input, an attribute, a global."""
+"""Rules that avoid a recompile; each takes the name that varies: an input, an attribute, a global."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DTYPES = ("float64", "float32", "float16", "bfloat16")
 
 
 def tensor_argument(code: UserCode, name: str) -> Mend | None:
-    """A Python number among the inputs becomes a tensor."""
+    """Turn a Python number among the inputs into a tensor."""
     given = inputs_of(code, name)
     torch, more = code.with_torch()
     edits = [as_tensor(code, value, torch) for value, _ in given]
@@ -29,14 +29,14 @@ def tensor_argument(code: UserCode, name: str) -> Mend | None:
 
 
 def as_tensor(code: UserCode, value: ast.expr, torch: str) -> Edit:
-    """A number as a tensor; a float as Python holds it, in 64 bits."""
+    """Return the edit that turns a number into a tensor; a float stays 64-bit, as in Python."""
     wide = isinstance(value, ast.Constant) and isinstance(value.value, float)
     text = f"{torch}.tensor({code.says(value)}{f', dtype={torch}.float64' if wide else ''})"
     return Edit(code.start(value), code.end(value), text)
 
 
 def pad_list(code: UserCode, name: str) -> Mend | None:
-    """A list among the inputs is as long in every call, filled with zeros."""
+    """Pad an input list with zeros to the same length in every call."""
     lists = [value for value, _ in inputs_of(code, name)]
     if not lists or not all(isinstance(value, ast.List) and value.elts for value in lists):
         return None
@@ -53,7 +53,7 @@ def pad_list(code: UserCode, name: str) -> Mend | None:
 
 
 def _padded(code: UserCode, value: ast.List, longest: int, torch: str) -> Iterator[Edit]:
-    """Zeros behind a list, and a copy of what it holds twice, which torch has a guard for, too."""
+    """Yield zeros behind a list, and copies of repeated elements, since torch guards on identical elements, too."""
     said = [code.says(item) for item in value.elts]
     for place, item in enumerate(value.elts):
         if said[place] in said[:place] and isinstance(item, (ast.Name, ast.Attribute)):
@@ -65,7 +65,7 @@ def _padded(code: UserCode, value: ast.List, longest: int, torch: str) -> Iterat
 
 
 def one_dtype(code: UserCode, name: str, call: str, dtype: str) -> Mend | None:
-    """An input keeps the dtype of the first call."""
+    """Convert an input to the dtype of the first call."""
     torch, more = code.with_torch()
     edits = _suffixed(code, name, call, f".to({torch}.{dtype})") if dtype in DTYPES else []
     if not edits:
@@ -80,7 +80,7 @@ def one_dtype(code: UserCode, name: str, call: str, dtype: str) -> Mend | None:
 
 
 def one_grad(code: UserCode, name: str, call: str) -> Mend | None:
-    """An input requires no gradient, as in the first call."""
+    """Detach an input from autograd, as in the first call."""
     edits = _suffixed(code, name, call, ".detach()")
     if not edits:
         return None
@@ -94,7 +94,7 @@ def one_grad(code: UserCode, name: str, call: str) -> Mend | None:
 
 
 def _suffixed(code: UserCode, name: str, call: str, suffix: str) -> list[Edit]:
-    """Something behind an input from one call on; nothing where calls are made in a loop, and cannot be told apart."""
+    """Return edits that append a suffix to an input from one call on; empty if a loop makes the calls."""
     given = inputs_of(code, name)
     loops = (ast.For, ast.While, ast.ListComp)
     if any(True for value, _ in given for _ in code.around(value, *loops)):
@@ -107,9 +107,7 @@ def _suffixed(code: UserCode, name: str, call: str, suffix: str) -> list[Edit]:
 
 
 def inputs_of(code: UserCode, name: str) -> list[tuple[ast.expr, ast.stmt]]:
-    """What each call gives to a parameter of the model, with the statement that it stands in; nothing unless all
-    calls are written out.
-    """
+    """Return each call's argument for a parameter of the model, with its statement; empty unless calls are explicit."""
     parameters = parameters_of(code)
     found = []
     for item, statement in calls_of(code):
@@ -133,19 +131,19 @@ def _argument(item: ast.expr, parameters: Sequence[str], name: str) -> ast.expr 
 
 
 def place_of(name: str, parameters: Sequence[str]) -> int | None:
-    """The place of a positional argument, by its name or as a number."""
+    """Return the position of a positional argument, by name or number."""
     if name.isdecimal():
         return int(name)
     return parameters.index(name) if name in parameters else None
 
 
 def starred(items: Sequence[ast.expr]) -> bool:
-    """Whether one of them stands for several."""
+    """Return True if an expression is starred."""
     return any(isinstance(item, ast.Starred) for item in items)
 
 
 def calls_of(code: UserCode) -> Iterator[tuple[ast.expr, ast.stmt]]:
-    """What `calls` yields or lists, or `inputs` is."""
+    """Yield the elements of `calls`, yielded or listed, or the value of `inputs`, with their statements."""
     by_name = {node.name: node for node in code.tree.body if isinstance(node, Function)}
     if "calls" in by_name:
         yield from sorted(_yielded(by_name["calls"]), key=lambda pair: pair[1].lineno)
@@ -168,7 +166,7 @@ def _yielded(function: Function) -> Iterator[tuple[ast.expr, ast.stmt]]:
 
 
 def parameters_of(code: UserCode) -> list[str]:
-    """The positional parameters of what is called `model`: a function, or an object of a class of the file."""
+    """Return the positional parameters of `model`: a function, or an object of a class in the file."""
     for node in code.tree.body:
         if isinstance(node, Function) and node.name == "model":
             return [item.arg for item in (*node.args.posonlyargs, *node.args.args)]

@@ -1,4 +1,4 @@
-"""What a repair is: edits of the user's file, in words and as a difference, and an id from which it is made again."""
+"""Repair: edits of the user's file, in words and as a diff, with an id to recreate it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ NUMBERS = ("line", "index", "call")
 
 @dataclass(frozen=True, slots=True)
 class Mend:
-    """What a rule does to a file: prose with code in backticks, the reason, the edits.
+    """Result of a rule for a file: prose with code in backticks, the reason, the edits.
 
-    `risk` says whether results change, `doubt` why. `settings` are names of `torch._dynamo.config` that the job sets.
+    `risk` is the risk of changed results, `doubt` its reason. `settings` are names of `torch._dynamo.config` to set.
     """
 
     words: str
@@ -40,7 +40,7 @@ Rule = Callable[..., Mend | None]
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """A mend of one file: `id` is its rule with what it was given, `diff` a unified difference of the file."""
+    """A fix of one file: `id` is its rule with arguments, `diff` a unified diff of the file."""
 
     id: str
     mend: Mend
@@ -48,12 +48,12 @@ class Repair:
 
     @property
     def stacks(self) -> bool:
-        """Whether it is among those that are applied together: not what surely changes results, or leaves a break."""
+        """True if it can be combined with others: it must not change results for certain, nor leave a graph break."""
         return self.mend.risk != "changes" and not self.id.startswith("disable:")
 
 
 def mend_of(rules: dict[str, Rule], code: UserCode, repair: str) -> Mend | None:
-    """What a repair does to a file, by its id; None where it is none for this file."""
+    """Return a repair's edits of a file by id; None if the id does not fit this file."""
     if not REPAIR_ID.fullmatch(repair):
         return None
     name, *given = repair.split(":")

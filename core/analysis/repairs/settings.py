@@ -1,4 +1,4 @@
-"""Settings of `torch._dynamo.config` that let Dynamo trace what it stops at by default, each with its price."""
+"""Settings of `torch._dynamo.config` that let Dynamo trace code it breaks on by default, each with its cost."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.report import GraphBreak
 
 @dataclass(frozen=True, slots=True)
 class DynamoSetting:
-    """One name of `torch._dynamo.config`, the value that helps, the kinds of graph break it is for, and its cost."""
+    """A name of `torch._dynamo.config`: the value that helps, its kinds of graph break, and its cost."""
 
     name: str
     value: bool
@@ -22,7 +22,7 @@ class DynamoSetting:
 
     @property
     def line(self) -> str:
-        """As one writes it."""
+        """The setting as a line of code."""
         return f"torch._dynamo.config.{self.name} = {self.value}"
 
 
@@ -107,12 +107,12 @@ def setting(_: UserCode, name: str) -> Mend | None:
 
 
 def settings_of_break(found: GraphBreak) -> list[str]:
-    """The names of settings for a graph break: those of its kind, else those that torch's own hints name."""
+    """Return the names of settings for a graph break: those of its kind, otherwise those in torch's hints."""
     ids = [name for name, item in SETTINGS.items() if found.registry_id in item.registry_ids]
     named = [name for hint in found.hints for name in NAMED.findall(hint) if name in SETTINGS]
     return ids or list(dict.fromkeys(named))
 
 
 def dynamo_settings(names: tuple[str, ...]) -> dict[str, bool]:
-    """Names of settings with their values, as a job has them."""
+    """Return names of settings with their values, as in a job."""
     return {name: SETTINGS[name].value for name in names}

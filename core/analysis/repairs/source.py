@@ -1,4 +1,4 @@
-"""A user's file as repairs edit it: its tree, where each piece of it stands, and edits that leave the rest as it is."""
+"""User file for repairs: its tree, node positions, and edits that keep the rest of the text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LONGEST_LINE = 120
 
 
 class Edit(NamedTuple):
-    """Characters `start` to `end` of a text become `text`."""
+    """An edit: replaces characters `start` to `end` of a text with `text`."""
 
     start: int
     end: int
@@ -28,14 +28,14 @@ class Edit(NamedTuple):
 
 @dataclass(frozen=True)
 class UserCode:
-    """A file that parses; offsets count characters."""
+    """A parsed file; offsets count characters."""
 
     text: str
     tree: ast.Module
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
-        """Each node's parent."""
+        """Parent of each node."""
         return {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
 
     @cached_property
@@ -51,62 +51,62 @@ class UserCode:
         return [f"{line}\n" for line in self.text.split("\n")]
 
     def offset(self, line: int, column: int) -> int:
-        """Where a position of `ast`, whose columns count bytes of UTF-8, lies in the text."""
+        """Return the offset in characters of a line and a column of `ast`, which counts UTF-8 bytes."""
         row = self._lines[line - 1]
         inside = column if row.isascii() else len(row.encode()[:column].decode())
         return self._starts[line - 1] + inside
 
     def start(self, node: ast.expr | ast.stmt) -> int:
-        """Where a node begins."""
+        """Return the offset of a node's first character."""
         return self.offset(node.lineno, node.col_offset)
 
     def end(self, node: ast.expr | ast.stmt) -> int:
-        """Where it ends."""
+        """Return the offset behind a node's last character."""
         return self.offset(node.end_lineno or node.lineno, node.end_col_offset or 0)
 
     def line_start(self, line: int) -> int:
-        """Where a line begins."""
+        """Return the offset of a line's first character."""
         return self._starts[line - 1]
 
     def says(self, node: ast.expr | ast.stmt) -> str:
-        """A node's own text."""
+        """Return a node's text."""
         return self.text[self.start(node) : self.end(node)]
 
     def indent(self, node: ast.stmt) -> str:
-        """What stands before a statement on its line."""
+        """Return the text before a statement on its line."""
         return self.text[self.line_start(node.lineno) : self.start(node)]
 
     def on_line(self, line: int, kind: type[Node]) -> list[Node]:
-        """The nodes of a kind that stand on a line and begin there, else those that reach over it, innermost first."""
+        """Return nodes of a kind that begin on a line, otherwise those that span it, innermost first."""
         found = [node for node in ast.walk(self.tree) if isinstance(node, kind) and _holds(node, line)]
         first = [node for node in found if getattr(node, "lineno", 0) == line]
         return sorted(first or found, key=lambda node: -getattr(node, "lineno", 0))
 
     def around(self, node: ast.AST, *kinds: type[Node]) -> Iterator[Node]:
-        """What holds a node, the innermost first, of these kinds."""
+        """Yield the nodes of these kinds around a node, innermost first."""
         while (above := self.parents.get(node)) is not None:
             if isinstance(above, kinds):
                 yield above
             node = above
 
     def statement(self, line: int) -> ast.stmt | None:
-        """The innermost statement on a line."""
+        """Return the innermost statement on a line."""
         return next(iter(self.on_line(line, ast.stmt)), None)
 
     def top(self, node: ast.AST) -> ast.stmt:
-        """The statement of the file itself that a node is in."""
+        """Return the top-level statement that contains a node."""
         while not isinstance(self.parents[node], ast.Module):
             node = self.parents[node]
         assert isinstance(node, ast.stmt)
         return node
 
     def before(self, statement: ast.stmt) -> int:
-        """Where a line before a statement is put: above its decorators."""
+        """Return the offset for a new line before a statement, above its decorators."""
         decorators = getattr(statement, "decorator_list", [])
         return self.line_start(min([statement.lineno, *(item.lineno for item in decorators)]))
 
     def comments(self, start: int, end: int) -> list[str]:
-        """The comments between two places."""
+        """Return the comments between two offsets."""
         words = []
         try:
             for token in tokenize.generate_tokens(io.StringIO(self.text).readline):
@@ -123,12 +123,12 @@ class UserCode:
         return frozenset(row for node in texts for row in range(node.lineno + 1, (node.end_lineno or 0) + 1))
 
     def in_text(self, line: int) -> bool:
-        """Whether a line begins within a literal, where an indent would be a part of it."""
+        """Return True if a line begins inside a literal, which an indent would change."""
         return line in self._rows_of_texts
 
     @cached_property
     def torch(self) -> str:
-        """What the file calls torch; empty where it does not import it at its top."""
+        """Name of torch in the file; empty if it is not imported at the top level."""
         for node in self.tree.body:
             for name in node.names if isinstance(node, ast.Import) else ():
                 if name.name == "torch":
@@ -138,17 +138,17 @@ class UserCode:
         return ""
 
     def with_torch(self) -> tuple[str, list[Edit]]:
-        """What torch is called here, and the import that it takes."""
+        """Return the name of torch in the file, and the edit that imports it if needed."""
         return (self.torch, []) if self.torch else ("torch", [self.below_imports("import torch")])
 
     def setting(self, line: str) -> list[Edit]:
-        """A line for the top of the file, in which `torch` is torch."""
+        """Return the edits that add a line at the top of the file, in which `torch` means torch."""
         if not self.torch:
             return [self.below_imports(f"import torch\n{line.format(torch='torch')}")]
         return [self.below_imports(line.format(torch=self.torch))]
 
     def below_imports(self, line: str) -> Edit:
-        """Put a line below the imports at the top of the file, a blank one before it."""
+        """Return the edit that adds a line below the imports at the top of the file, after a blank line."""
         last = None
         for index, node in enumerate(self.tree.body):
             doc = index == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
@@ -168,12 +168,12 @@ def _holds(node: ast.AST, line: int) -> bool:
 
 
 def shares(code: UserCode, statement: ast.stmt) -> bool:
-    """Whether another statement is on its line."""
+    """Return True if another statement is on the same line."""
     return bool(code.indent(statement).strip()) or code.text[code.end(statement) :].lstrip(" \t").startswith(";")
 
 
 def read_code(text: str) -> UserCode | None:
-    """A file; None where it is no Python."""
+    """Return a parsed file; None if it is not valid Python."""
     try:
         return UserCode(text, module(text))
     except NOT_READ:
@@ -181,7 +181,7 @@ def read_code(text: str) -> UserCode | None:
 
 
 def dotted(node: ast.expr) -> str:
-    """`a.b.c` as it is written; empty for anything but names."""
+    """Return `a.b.c` as written; empty for anything but names."""
     parts = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -190,7 +190,7 @@ def dotted(node: ast.expr) -> str:
 
 
 def edited(text: str, edits: Sequence[Edit]) -> str | None:
-    """The text with all edits, equal ones once; None where two change the same place or the result is no Python."""
+    """Return the text after all edits, equal edits once; None for overlapping edits or invalid Python."""
     found = sorted(set(edits))
     if any(one.end > other.start for one, other in pairwise(found)):
         return None

@@ -1,4 +1,4 @@
-"""What came of a repair: a run with it beside the run without it, each thing that it was to repair looked for again."""
+"""Trial of a repair: the repaired run compared with the original, for each repaired break or recompile."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SUBJECT = re.compile(r"^(tensor '.+?' [\w ]+?mismatch(?: at index \d+)?|\S.*?)(?
 
 @dataclass(frozen=True, slots=True)
 class TrialSide:
-    """A run of a trial: its report, the user's code that it ran, and the path under which its log has that code."""
+    """A run of a trial: its report, its user code, and the path of that code in its log."""
 
     report: Report
     text: str
@@ -41,7 +41,10 @@ class TrialSide:
 
 @dataclass(frozen=True, slots=True)
 class Remainder:
-    """What remains: where, and torch's reason for it now; `new` for what the run before did not stop at."""
+    """A remaining graph break or recompile: its place, and torch's current reason.
+
+    `new` if it is new in the repaired run.
+    """
 
     place: str
     reason: str
@@ -50,8 +53,9 @@ class Remainder:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """How a repair did: `done` of the `total` that it was to repair are gone, `left` is what remains of them, with what
-    is new; `others` are graph breaks that it did not try. `printed` says how the printed text differs.
+    """Result of a repair: `done` of `total` breaks and recompiles are gone, `left` are the remaining and new ones.
+
+    `others` are graph breaks that the repair did not address. `printed` describes differences in the printed text.
     """
 
     before: Report
@@ -65,7 +69,7 @@ class Trial:
 
     @property
     def outcome(self) -> TrialOutcome:
-        """Repaired only if nothing is left of what was tried, and everything that was compared is equal."""
+        """Outcome: repaired only if nothing addressed is left and everything compared is equal."""
         if self.result is not None and self.result.outcome == "differs":
             return "differs"
         if self._worse:
@@ -84,7 +88,7 @@ class Trial:
 
     @property
     def words(self) -> str:
-        """The verdict in one sentence, without its end."""
+        """Verdict in one sentence, without a full stop."""
         texts: dict[TrialOutcome, str] = {
             "differs": f"{REFUSED}. {results_words(self.result) if self.result else ''}",
             "worse": f"{WORSE}: {', '.join(self._changes())}",
@@ -142,8 +146,9 @@ MEASURES = (_breaks, _eager, _again)
 
 
 def trial(before: TrialSide, after: TrialSide, tried: Collection[str], dynamic: bool = False) -> Trial:
-    """Hold a repaired run against the run that it repairs; `tried` are the ids of the repairs, `dynamic` says that it
-    was compiled with dynamic shapes instead.
+    """Compare a repaired run with the original run.
+
+    `tried` are the ids of the repairs; `dynamic` is True if the run used dynamic shapes instead.
     """
     targets = [found for found in before.report.graph_breaks if _is_tried(before, found, tried)]
     sorted_breaks = _sorted_breaks(before, after, targets)
@@ -168,8 +173,9 @@ def trial(before: TrialSide, after: TrialSide, tried: Collection[str], dynamic: 
 
 
 class _SortedBreaks(NamedTuple):
-    """The graph breaks of the repaired run: those that are still where one was tried, those that are new, how many
-    others there are; `hit` counts the tried ones that are still there.
+    """Graph breaks of the repaired run: still present, new, and the number of others.
+
+    `hit` counts the hits of the breaks that are still present.
     """
 
     still: list[GraphBreak]
@@ -206,7 +212,7 @@ def _is_tried(side: TrialSide, found: GraphBreak, tried: Collection[str]) -> boo
 
 
 def _key(found: GraphBreak, line: int | None) -> tuple[object, ...]:
-    """What makes two graph breaks the same: the user's line, or else the library's."""
+    """Return the key that identifies a graph break: the user's line, otherwise the library's."""
     return (line,) if line is not None else (found.place.file, found.place.line)
 
 
@@ -216,7 +222,7 @@ def _left(found: GraphBreak, path: str, new: bool) -> Remainder:
 
 
 class _Lines:
-    """From a line of the repaired file to those of the file before that are in its place."""
+    """Mapping from lines of the repaired file to the corresponding lines of the original file."""
 
     def __init__(self, before: str, after: str) -> None:
         matcher = difflib.SequenceMatcher(None, before.split("\n"), after.split("\n"), autojunk=False)
@@ -230,7 +236,7 @@ class _Lines:
 
 
 def _causes(side: TrialSide, tried: Collection[str], dynamic: bool) -> set[str]:
-    """What the recompiles that were tried are about."""
+    """Return the subjects of the recompiles that the repairs address."""
     found = newest_reasons(side.report.recompiles)
     return {
         recompile_subject(reason)
@@ -241,13 +247,13 @@ def _causes(side: TrialSide, tried: Collection[str], dynamic: bool) -> set[str]:
 
 
 def recompile_subject(reason: Recompile) -> str:
-    """What the guard of a recompile is about, without the value: recompiles with one subject have one cause."""
+    """Return the subject of a recompile's guard without its value; equal subjects have the same cause."""
     match = SUBJECT.match(condition(reason.reason))
     return match.group(1) if match else reason.reason
 
 
 def _gone_causes(before: Report, after: Report, causes: Collection[str]) -> dict[str, tuple[int, int]]:
-    """How many recompiles each cause made before and after."""
+    """Return cause → number of recompiles before and after."""
     one, other = (Counter(map(recompile_subject, newest_reasons(report.recompiles))) for report in (before, after))
     return {cause: (one[cause], other[cause]) for cause in sorted(causes)}
 
@@ -259,7 +265,7 @@ def _left_causes(gone: dict[str, tuple[int, int]]) -> Iterator[Remainder]:
 
 
 def _new_failures(before: Report, after: Report) -> Iterator[Remainder]:
-    """Frames that now run eagerly, or fail to compile, where no graph break says so."""
+    """Yield frames that now run eagerly or fail to compile without a graph break as the reason."""
     known = {(failure.frame, failure.kind) for failure in failures(before)}
     named = {item for found in after.graph_breaks for item in found.compilations}
     for failure in _not_named(failures(after), named):

@@ -1,4 +1,4 @@
-"""Graph layout: boxes with sizes and edges between them become positions and curves. Knows no FX and no drawing."""
+"""Graph layout: positions for sized boxes, and curves for edges. Independent of FX and drawing."""
 
 from core.base.errors import LayoutError
 from core.graph.layout.ladder import lay_out

@@ -1,4 +1,4 @@
-"""Graphviz's dot, in a process that is killed when its time is up."""
+"""Graphviz's dot, in a process that is killed at its time limit."""
 
 import sys
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ def lay_out_with_dot(boxes: Sequence[Box], edges: Sequence[Edge], budget_s: floa
 
 
 def _dot_text(boxes: Sequence[Box], edges: Sequence[Edge], limited: bool) -> str:
-    """Boxes become n0, n1 …: no text from outside ever reaches Graphviz's own language."""
+    """Return the graph in DOT with boxes named n0, n1 …: no external text ever reaches Graphviz's language."""
     number = {box.id: index for index, box in enumerate(boxes)}
     lines = [
         "digraph {",
@@ -35,7 +35,7 @@ def _dot_text(boxes: Sequence[Box], edges: Sequence[Edge], limited: bool) -> str
 
 
 def _read(answer: Any, boxes: Sequence[Box], edges: Sequence[Edge], engine: str) -> Layout:
-    """Turn Graphviz's points (y up, node centres) into pixels (y down, top-left corners)."""
+    """Convert Graphviz's points (y up, node centres) into pixels (y down, top-left corners)."""
     _, _, width, height = (float(part) for part in answer["bb"].split(","))
     placed: list[Placed | None] = [None] * len(boxes)
     for node in answer.get("objects", ()):

@@ -1,9 +1,8 @@
-"""The child process that runs dot: DOT texts on standard input, Graphviz's JSON on standard output, until the input
-ends.
+"""Child process that runs dot: reads DOT on standard input, writes Graphviz's JSON to standard output.
 
-Each way a message is its length in bytes on a line, then the bytes; an empty one says that the process is ready. It is
-started by path, so that it imports nothing but pygraphviz. It is a process of its own because pygraphviz holds the GIL
-while it lays out and has no time limit: only a process can be killed.
+In both directions a message is its length in bytes on a line, then the bytes; an empty message reports that the process
+is ready. It is started by path, so that it imports nothing but pygraphviz. It is a separate process because pygraphviz
+holds the GIL during the layout and has no time limit: only a process can be killed. It ends when its input ends.
 """
 
 import sys
@@ -12,7 +11,7 @@ import pygraphviz  # type: ignore[import-untyped, unused-ignore]
 
 
 def main() -> None:
-    """Lay out one graph after the other."""
+    """Lay out graphs one after another."""
     say(b"")
     while header := sys.stdin.buffer.readline():
         text = sys.stdin.buffer.read(int(header)).decode()

@@ -1,4 +1,4 @@
-"""dot in a process that stays, since starting one costs more than most layouts, and that is killed when time is up."""
+"""dot in a persistent process, since starting one costs more than most layouts; killed at the time limit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Process = subprocess.Popen[bytes]
 
 
 class DotFailed(Exception):
-    """dot gave no layout: out of time, not installed, or crashed."""
+    """dot gave no layout: timeout, not installed, or crashed."""
 
     def __init__(self, message: str, out_of_time: bool = False) -> None:
         super().__init__(message)
@@ -27,7 +27,7 @@ class DotFailed(Exception):
 
 
 class DotServer:
-    """One process for all threads, one layout at a time."""
+    """A dot process shared by all threads; lays out one graph at a time."""
 
     def __init__(self, executable: str) -> None:
         self._command = [executable, "-P", str(CHILD)]
@@ -36,7 +36,7 @@ class DotServer:
         self._ready = False
 
     def ask(self, text: str, budget_s: float) -> bytes:
-        """Graphviz's JSON for a graph; raises DotFailed. A start of the process is not counted to the budget."""
+        """Return Graphviz's JSON for a graph; raises DotFailed. Starting the process does not count for the budget."""
         with self._lock:
             process = self._started()
             try:
@@ -58,7 +58,7 @@ class DotServer:
         return process
 
     def _start(self) -> None:
-        """Start a process, without waiting until it is ready: after a kill that is the next layout's business."""
+        """Start a process without waiting until it is ready: after a kill, the next layout waits for it."""
         self._process, self._ready = None, False
         try:
             self._process = subprocess.Popen(
@@ -71,12 +71,12 @@ class DotServer:
 
 @lru_cache(maxsize=1)
 def dot_server(executable: str) -> DotServer:
-    """The one server that runs with this Python."""
+    """Return the single server that runs with this Python."""
     return DotServer(executable)
 
 
 def end(process: Process) -> None:
-    """Kill a process and let go of its pipes."""
+    """Kill a process and close its pipes."""
     process.kill()
     process.wait()
     for pipe in (process.stdin, process.stdout):
@@ -93,7 +93,7 @@ def _exchange(process: Process, text: bytes, deadline: float) -> bytes:
 
 
 def _read(process: Process, deadline: float) -> bytes:
-    """One message of the process."""
+    """Return one message from the process; raises DotFailed after the deadline or if the process ended."""
     assert process.stdout is not None
     pipe = process.stdout.fileno()
     found = bytearray()

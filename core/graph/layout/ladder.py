@@ -1,4 +1,4 @@
-"""Which engine lays out a graph: the nicest that finishes in time."""
+"""Choice of the layout engine: the best one that finishes in time."""
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -23,11 +23,11 @@ MOST_REMEMBERED = 1024
 def lay_out(
     boxes: Iterable[Box], edges: Iterable[Edge], budget_s: float = 2.0, most_for_dot: int = MOST_BOXES_FOR_DOT
 ) -> Layout:
-    """Positions for boxes and edges within about `budget_s` seconds, the same for the same input.
+    """Return positions for boxes and edges within about `budget_s` seconds, equal for equal input.
 
-    dot is tried first, then dot with a bounded network simplex, then the layered layout; graphs of more than
-    `most_for_dot` boxes go to the last directly, as does a single box. Layouts are remembered by content. Raises
-    LayoutError if two boxes share an id or an edge ends at no box.
+    Tries dot, then dot with a bounded network simplex, then the layered layout; graphs of more than `most_for_dot`
+    boxes and single boxes go directly to the last. Layouts are cached by content. Raises LayoutError if two boxes share
+    an id or an edge has no box at an end.
     """
     key = tuple(boxes), tuple(edges), most_for_dot
     found = _memory.get(key, budget_s)
@@ -41,7 +41,7 @@ Key = tuple[tuple[Box, ...], tuple[Edge, ...], int]
 
 
 class _Memory:
-    """The latest layouts. One that fell back for want of time serves those who have no more of it."""
+    """Cache of the latest layouts. A fallback caused by a time limit is reused only for requests without more time."""
 
     def __init__(self) -> None:
         self._layouts: OrderedDict[Key, tuple[Layout, float]] = OrderedDict()

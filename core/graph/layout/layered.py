@@ -1,7 +1,7 @@
-"""Our own layered layout: linear in the graph's size, so that there is a picture when dot would take minutes.
+"""Our layered layout: linear in the graph's size, for graphs on which dot would take minutes.
 
-The steps are Sugiyama's (open cycles, rank, order, place, route), a module each, for one connected part at a time; the
-parts are then packed beside and below one another.
+The steps are Sugiyama's (open cycles, rank, order, place, route), one module each, for one connected part at a time;
+the parts are then packed beside and below one another.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ BENDS_PER_BOX = 4
 
 
 class ConnectedPart:
-    """One connected part of the graph, laid out from (0, 0)."""
+    """A connected part of the graph, laid out from (0, 0)."""
 
     __slots__ = ("corners", "curves", "height", "width")
 
@@ -84,7 +84,7 @@ def _part(members: Sequence[int], boxes: Sequence[Box], pairs: Sequence[Pair]) -
 
 
 def _connected(count: int, pairs: Sequence[Pair]) -> list[tuple[list[int], list[Pair]]]:
-    """The connected parts with their pairs, in the order of their first boxes."""
+    """Return the connected parts with their pairs, in the order of their first boxes."""
     before, after = neighbours(count, pairs)
     part_of = [-1] * count
     members: list[list[int]] = []
@@ -106,7 +106,7 @@ def _connected(count: int, pairs: Sequence[Pair]) -> list[tuple[list[int], list[
 
 
 def _shelves(parts: Sequence[ConnectedPart]) -> Iterator[tuple[float, float]]:
-    """Left-top corners: parts in rows about as wide as the whole is high, never narrower than the widest part."""
+    """Yield left-top corners: parts in rows about as wide as the total height, and as wide as the widest part."""
     area = sum((part.width + PART_GAP) * (part.height + PART_GAP) for part in parts)
     limit = max([sqrt(area) * 1.4, *(part.width for part in parts)])
     left = top = row_height = 0.0
@@ -119,7 +119,10 @@ def _shelves(parts: Sequence[ConnectedPart]) -> Iterator[tuple[float, float]]:
 
 
 def _with_bends(rank: list[int], forward: Sequence[Pair]) -> tuple[dict[Pair, list[int]], list[int]]:
-    """For each pair its chain of nodes, one a layer; very long edges, and those beyond a sum of bends, get no chain."""
+    """Return the chain of nodes for each pair, one per layer, and all ranks with the new bends.
+
+    Very long edges, and edges over the limit of bends, get no chain.
+    """
     left = BENDS_PER_BOX * len(rank) + 200
     ranked = list(rank)
     chains: dict[Pair, list[int]] = {}

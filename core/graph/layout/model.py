@@ -1,4 +1,4 @@
-"""What goes into a layout and what comes out of it."""
+"""Input and output types of a layout."""
 
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A box's top-left corner, in pixels, y growing downwards."""
+    """A box's top-left corner in pixels, y growing downwards."""
 
     id: str
     x: float
@@ -34,9 +34,9 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Positions for boxes and edges, each in the order in which they were given.
+    """Positions of boxes and edges, each in input order.
 
-    An edge is a chain of cubic Béziers: one start point, then three points a piece (two controls and the end), from the
+    An edge is a chain of cubic Béziers: a start point, then three points per piece (two controls and the end), from the
     border of its source to the border of its target. `engine` is "dot", "dot, limited" or "layered". `note` is empty,
     or a sentence for the screen on why a simpler engine was used.
     """

@@ -1,4 +1,4 @@
-"""The order within each layer: barycentre sweeps down and up."""
+"""Order within each layer: barycentre sweeps down and up."""
 
 from core.graph.layout.ranks import Neighbours
 
@@ -6,7 +6,7 @@ SWEEPS = 6
 
 
 def order_layers(rank: list[int], before: Neighbours, after: Neighbours) -> list[list[int]]:
-    """Layers from the top, each from left to right, with few crossings."""
+    """Return the layers from the top, each from left to right, with few crossings."""
     layers = _first_order(rank, before, after)
     place = [0] * len(rank)
     for layer in layers:
@@ -22,7 +22,7 @@ def order_layers(rank: list[int], before: Neighbours, after: Neighbours) -> list
 
 
 def _first_order(rank: list[int], before: Neighbours, after: Neighbours) -> list[list[int]]:
-    """Depth first from the top, so that a branch starts out side by side with itself."""
+    """Return the initial order: depth first from the top, so that a branch's nodes start next to each other."""
     layers: list[list[int]] = [[] for _ in range(max(rank) + 1)]
     seen = [False] * len(rank)
     for start in sorted(range(len(rank)), key=rank.__getitem__):

@@ -1,8 +1,8 @@
-"""x coordinates: every layer as close to its neighbours as its order allows, straight where it can be.
+"""x coordinates: every layer as close to its neighbours as its order allows, with straight edges if possible.
 
 A layer is placed by isotonic regression in the L1 norm (pool adjacent violators on weighted medians): boxes that would
-overlap join a block, and a block stands at the weighted median of what its boxes ask for. A median, unlike a mean,
-meets the wish of the majority exactly, so chains come out as straight lines.
+overlap join a block, and a block is placed at the weighted median of its boxes' wishes. A median, unlike a mean, meets
+the wish of the majority exactly, so chains become straight lines.
 """
 
 from bisect import insort
@@ -18,7 +18,7 @@ PASSES = 5
 
 
 class Block:
-    """Boxes that touch, moving as one; wishes are for the place of an offset of zero, in order of place."""
+    """Touching boxes that move together; wishes are positions for offset zero, in order of position."""
 
     __slots__ = ("at", "first", "middle", "wishes")
 
@@ -29,7 +29,7 @@ class Block:
         self.at = weighted_median(wishes, -offset)
 
     def absorb(self, other: "Block") -> None:
-        """Take in the block to the right."""
+        """Merge the block to the right."""
         if len(other.wishes) < 4:
             for wish in other.wishes:
                 insort(self.wishes, wish)
@@ -40,7 +40,7 @@ class Block:
 
 
 def weighted_median(wishes: Sequence[Wish], centre: float) -> float:
-    """The weighted median of (place, weight) pairs; where two are as good, the one nearer to the centre.
+    """Return the weighted median of (place, weight) pairs; the one nearer to the centre if two are equally good.
 
     Always taking the left one would let every split and join drift to the left, layer by layer.
     """
@@ -58,7 +58,7 @@ def weighted_median(wishes: Sequence[Wish], centre: float) -> float:
 def centres(
     layers: list[list[int]], widths: list[float], real: int, before: Neighbours, after: Neighbours
 ) -> list[float]:
-    """The x of each node's centre; nodes from number `real` on are bends of long edges."""
+    """Return the x of each node's centre; nodes from number `real` on are bends of long edges."""
     x = [0.0] * len(widths)
     for layer in layers:
         offsets = _offsets(layer, widths, real)
@@ -78,7 +78,7 @@ def centres(
 
 
 def _offsets(layer: list[int], widths: list[float], real: int) -> list[float]:
-    """Distances from the first centre to each centre when all stand as close as they may."""
+    """Return the distances from the first centre to each centre at minimum spacing."""
     offsets = [0.0]
     for left, right in pairwise(layer):
         gap = GAP if left < real and right < real else LANE_GAP
@@ -87,7 +87,7 @@ def _offsets(layer: list[int], widths: list[float], real: int) -> list[float]:
 
 
 def _wishes(node: int, fixed: Neighbours, x: list[float], real: int) -> list[Wish]:
-    """A bend wants to continue straight more than a box does, as in dot."""
+    """Return the wishes of a node; a bend weights a straight line more than a box does, as in dot."""
     wishes = [(x[other], (4.0 if node >= real else 1.0) * (2.0 if other >= real else 1.0)) for other in fixed[node]]
     wishes.sort()
     return wishes or [(x[node], 0.01)]

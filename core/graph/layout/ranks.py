@@ -1,4 +1,4 @@
-"""From a directed graph to layers: cycles opened, a rank for each node, long edges shortened."""
+"""Layers of a directed graph: opened cycles, a rank for each node, short edges."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ Neighbours = list[list[int]]
 
 
 def neighbours(count: int, pairs: Sequence[Pair]) -> tuple[Neighbours, Neighbours]:
-    """For each node, those before it and those after it."""
+    """Return the predecessors and successors of each node."""
     before: Neighbours = [[] for _ in range(count)]
     after: Neighbours = [[] for _ in range(count)]
     for source, target in pairs:
@@ -17,7 +17,7 @@ def neighbours(count: int, pairs: Sequence[Pair]) -> tuple[Neighbours, Neighbour
 
 
 def without_cycles(count: int, pairs: Sequence[Pair]) -> list[Pair]:
-    """Each pair in its order, turned round where it closes a cycle of a depth-first walk."""
+    """Return each pair in order, reversed if it closes a cycle of a depth-first walk."""
     _, after = neighbours(count, pairs)
     backward: set[Pair] = set()
     state = bytearray(count)
@@ -28,7 +28,7 @@ def without_cycles(count: int, pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _walk(start: int, after: Neighbours, state: bytearray, backward: set[Pair]) -> None:
-    """Depth first without recursion; state: 0 new, 1 on the path, 2 done."""
+    """Walk depth first without recursion; state: 0 new, 1 on the path, 2 done."""
     state[start] = 1
     path = [(start, iter(after[start]))]
     while path:
@@ -46,7 +46,7 @@ def _walk(start: int, after: Neighbours, state: bytearray, backward: set[Pair]) 
 
 
 def ranks(count: int, pairs: Sequence[Pair]) -> list[int]:
-    """Longest-path ranks, then each node moved down to where its edges are shorter in sum."""
+    """Return longest-path ranks, with each node then moved down to the rank that minimizes its edge lengths."""
     before, after = neighbours(count, pairs)
     order = _topological(before, after)
     rank = [0] * count
@@ -70,6 +70,6 @@ def _topological(before: Neighbours, after: Neighbours) -> list[int]:
 
 
 def _dense(rank: list[int]) -> list[int]:
-    """The same order of ranks with none left empty."""
+    """Return the ranks in the same order without gaps."""
     new = {old: index for index, old in enumerate(sorted(set(rank)))}
     return [new[old] for old in rank]

@@ -12,7 +12,7 @@ LANE_PITCH = 5.0
 
 
 class Reach:
-    """The largest of any run of values, in constant time: the largest of each run as long as a power of two is kept."""
+    """Maximum of any range of values in constant time; stores the maximum of each power-of-two range."""
 
     __slots__ = ("_levels",)
 
@@ -25,14 +25,14 @@ class Reach:
             step *= 2
 
     def largest(self, first: int, last: int) -> float:
-        """Of the values numbered `first` to `last`, both included."""
+        """Return the maximum of the values `first` to `last`, both included."""
         level = (last - first + 1).bit_length() - 1
         return max(self._levels[level][first], self._levels[level][last + 1 - (1 << level)])
 
 
 @dataclass(frozen=True, slots=True)
 class Bands:
-    """The layers as horizontal bands: where each begins, ends and has its middle, and how far it reaches sideways."""
+    """Layers as horizontal bands: their top, middle, bottom, and horizontal extent."""
 
     top: list[float]
     middle: list[float]
@@ -59,7 +59,7 @@ class Bands:
 
 
 def bent(chain: Sequence[int], rank: list[int], x: list[float], boxes: Sequence[Box], bands: Bands) -> Curve:
-    """Through a chain of bends: vertical inside every layer, a curve in each gap between two."""
+    """Return the curve through a chain of bends: vertical inside every layer, curved between layers."""
     source, target = chain[0], chain[-1]
     stops: list[Point] = [(x[source], bands.middle[rank[source]] + boxes[source].height / 2)]
     stops.append((x[source], bands.bottom[rank[source]]))
@@ -71,7 +71,7 @@ def bent(chain: Sequence[int], rank: list[int], x: list[float], boxes: Sequence[
 
 
 def in_lane(source: int, target: int, rank: list[int], x: list[float], boxes: Sequence[Box], bands: Bands) -> Curve:
-    """Past the outside of all layers between, on the nearer side: for edges too long to bend round every box."""
+    """Return a curve around all layers between, on the nearer side: for edges too long for bends."""
     first, last = rank[source], rank[target]
     left, right = -bands.left.largest(first, last), bands.right.largest(first, last)
     shift = LANE_DISTANCE + first % LANES * LANE_PITCH
@@ -90,7 +90,7 @@ def in_lane(source: int, target: int, rank: list[int], x: list[float], boxes: Se
 
 
 def loop(x: float, middle: float, box: Box, reach: float) -> Curve:
-    """From a box's right side back to it."""
+    """Return the curve from a box's right side back to the box."""
     side, rise = x + box.width / 2, min(box.height / 4, 12.0)
     return _rounded(
         [(side, middle - rise), (side + reach, middle - rise), (side + reach, middle + rise), (side, middle + rise)]
@@ -98,12 +98,12 @@ def loop(x: float, middle: float, box: Box, reach: float) -> Curve:
 
 
 def mirrored(curve: Curve) -> Curve:
-    """The same line, drawn from its other end."""
+    """Return the same curve in the opposite direction."""
     return curve[::-1]
 
 
 def moved(curve: Curve, across: float, down: float) -> Curve:
-    """The same line elsewhere, to a tenth of a pixel."""
+    """Return the curve moved by an offset, rounded to a tenth of a pixel."""
     return _rounded((x + across, y + down) for x, y in curve)
 
 
@@ -112,7 +112,7 @@ def _rounded(points: Iterable[Point]) -> Curve:
 
 
 def _smooth(stops: Sequence[Point]) -> Curve:
-    """One Bézier from stop to stop with vertical ends; stops on one vertical line are drawn as one."""
+    """Return a chain of Béziers between the stops with vertical ends; stops on one vertical line are merged."""
     kept = [stops[0]]
     for index, stop in enumerate(stops[1:], start=1):
         if stop == kept[-1]:

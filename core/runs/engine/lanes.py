@@ -53,6 +53,18 @@ class Lane:
             before[item.by] += 1
         self.queue.append(new)
 
+    def remove(self, run: Run) -> bool:
+        """Take a run out of the queue, False if it is not in it; the later runs of its visitor move up one by one."""
+        gone = self.waiting(run)
+        if gone is None:
+            return False
+        places = [place for place, item in enumerate(self.queue) if item.by == gone.by]
+        own = [self.queue[place] for place in places if self.queue[place] != gone]
+        del self.queue[places[-1]]
+        for place, item in zip(places, own, strict=False):
+            self.queue[place] = item
+        return True
+
     def take(self) -> Assignment | None:
         """The first that may go, out of the queue and among those that go; none overtakes one that it would disturb."""
         for place, found in enumerate(self.queue):

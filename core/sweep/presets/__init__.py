@@ -1,4 +1,4 @@
-"""Presets: questions that any model can be asked, each with a sentence as its answer."""
+"""Presets: questions for any model, each answered with a sentence."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ __all__ = [
 
 
 def preset_of(sweep: Sweep) -> Preset:
-    """The question that a sweep asks: its preset's, or that of the preset whose field its only axis changes."""
+    """Return the preset of a sweep: its own, or the one whose field is the sweep's only axis."""
     named = sweep.preset if len(sweep.axes) == 1 or sweep.preset in PRESETS else ""
     field = sweep.axes[0].field if len(sweep.axes) == 1 else ""
     return PRESETS.get(named) or PRESETS.get(SAME_QUESTION.get(field.partition(".")[0], "")) or OWN
 
 
 def answer(asked: Question) -> Answer:
-    """What the rows of a sweep say to its question, with the doubt that there is of what was measured."""
+    """Return the answer to a sweep's question from its rows, with a note if measurements were disturbed."""
     found = preset_of(asked.sweep).answer(asked)
     timed = [row for row in asked.rows if row.eager_s is not None]
     disturbed = [row for row in timed if row.disturbed]

@@ -1,4 +1,4 @@
-"""What each backend of torch does, in a line. One that torch does not ship with says so itself, or nothing."""
+"""Short descriptions of torch's backends; other backends have their own description or none."""
 
 from __future__ import annotations
 

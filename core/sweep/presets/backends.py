@@ -1,4 +1,4 @@
-"""Backends: all that torch lists, what each does with the model, where it stops, and which cannot run here."""
+"""Backends: all that torch lists, their result for the model, their last stage, and why some cannot run here."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FALLBACK = ("eager", "aot_eager", "inductor")
 
 
 def plan(base: CompileJob, here: Environment) -> Plan:
-    """A cell for each backend. A mode and options are Inductor's own, and no other backend takes them."""
+    """Return a cell per backend. Mode and options are left out, since only Inductor accepts them."""
     names = here.backends or FALLBACK
     ordered = sorted(names, key=lambda name: (FOR_TESTS in name, name))
     plain = replace(base.with_settings(mode=None, options=None), target="", rival=None)
@@ -27,7 +27,7 @@ def plan(base: CompileJob, here: Environment) -> Plan:
 
 
 def answer(asked: Question) -> Answer:
-    """How many run, whether their results are eager's, and which is faster than eager."""
+    """Return how many backends run, if their results equal eager's, and which is faster than eager."""
     rows = asked.rows
     facts = tuple(fact(row, asked.here) for row in rows)
     done, failed = ended(rows), broken(rows)
@@ -44,7 +44,7 @@ def answer(asked: Question) -> Answer:
 
 
 def fact(row: SweepRow, here: Environment | None) -> BackendFact:
-    """What is known of the backend of a row."""
+    """Return the known facts about a row's backend."""
     entry = next((item for item in here.entries if item.name == row.at[0]), None) if here else None
     return BackendFact(
         name=row.at[0],
@@ -58,7 +58,7 @@ def fact(row: SweepRow, here: Environment | None) -> BackendFact:
 
 
 def stop(row: SweepRow) -> Stop:
-    """Behind which stage the log of a row holds nothing any more."""
+    """Return the last stage that a row's log contains."""
     if row.kernels or "inductor_post_grad_graph" in row.stages:
         return "code generation"
     if any(stage.startswith("aot_") for stage in row.stages):
@@ -85,7 +85,7 @@ def _sentence(rows: tuple[SweepRow, ...], done: tuple[SweepRow, ...], failed: tu
 
 
 def _speed(done: tuple[SweepRow, ...]) -> list[str]:
-    """The quickest of those that are clearly faster than eager."""
+    """Return the fastest of the backends that are clearly faster than eager."""
     timed = [row for row in done if row.ratio is not None and not row.disturbed]
     ahead = [row for row in timed if faster(row)]
     if not timed:

@@ -1,4 +1,4 @@
-"""Batch size, or any other number: from where on compiled is faster than eager, and why not before."""
+"""Batch size, or any other number: the sizes at which compiled is faster than eager, and the reasons."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ PARTS = {
 
 
 def plan(base: CompileJob, here: Environment) -> Plan:
-    """A cell for each power of two, with the model's own calls of that batch."""
+    """Return a cell for each power of two, with the model's own calls at that batch size."""
     return Plan(replace(base, sizes={}, measure=True, target="", rival=None), (Axis(BATCH, SIZES),))
 
 
 def answer(asked: Question) -> Answer:
-    """Between which sizes compiled begins to be faster, and what a compiled call of the smallest one consists of."""
+    """Return the sizes between which compiled becomes faster, and the parts of the smallest compiled call."""
     field = asked.sweep.axes[0].field
     done = ended(asked.rows)
     found = crossover(field, done)
@@ -44,12 +44,12 @@ def answer(asked: Question) -> Answer:
 
 
 def value(row: SweepRow) -> float:
-    """The number that a row's axis has there."""
+    """Return the number of a row's axis."""
     return float(row.at[0])
 
 
 def crossover(field: str, rows: Sequence[SweepRow]) -> Crossover | None:
-    """From where on compiled is always faster among what was measured; None where nothing was."""
+    """Return the size from which compiled is always faster among measured sizes; None without measurements."""
     timed = sorted((row for row in rows if row.ratio is not None), key=value)
     if not timed:
         return None
@@ -65,7 +65,7 @@ def crossover(field: str, rows: Sequence[SweepRow]) -> Crossover | None:
 
 
 def sentence(found: Crossover, rows: Sequence[SweepRow]) -> str:
-    """Where compiled begins to be faster, as an interval between two sizes that were measured."""
+    """Return the crossover in words, as an interval between two measured sizes."""
     name = NAMES.get(found.field, f"`{found.field}`")
     values = [value(row) for row in rows if row.ratio is not None]
     low, high = _whole(min(values)), _whole(max(values))
@@ -84,8 +84,9 @@ def sentence(found: Crossover, rows: Sequence[SweepRow]) -> str:
 
 
 def call_parts(rows: Sequence[SweepRow]) -> tuple[CallParts, ...]:
-    """What the compiled calls of each size consist of, where the machine was quiet: the parts are timed one after the
-    other, and what is more than the whole call is not told.
+    """Return the parts of compiled calls by size, if the machine was quiet.
+
+    The parts are timed one after another; parts that sum to more than the whole call are left out.
     """
     timed = [row for row in sorted(rows, key=value) if row.compiled_s and row.parts_s and not row.disturbed]
     parts = (CallParts(label(row), row.compiled_s or 0.0, _parts(row)) for row in timed)
@@ -93,7 +94,7 @@ def call_parts(rows: Sequence[SweepRow]) -> tuple[CallParts, ...]:
 
 
 def _parts(row: SweepRow) -> dict[str, float]:
-    """The parts as the run measured them, with the guards apart from what else is outside of the wrapper."""
+    """Return the measured parts, with the guards separate from the rest outside of the wrapper."""
     outside_s = row.parts_s.get(OUTSIDE, 0.0)
     guards_s = min(outside_s, (row.guards_us or 0.0) / 1e6)
     found = {**row.parts_s, "guards": guards_s, OUTSIDE: outside_s - guards_s}
@@ -101,7 +102,7 @@ def _parts(row: SweepRow) -> dict[str, float]:
 
 
 def _parts_notes(found: Crossover | None, parts: Sequence[CallParts]) -> tuple[str, ...]:
-    """Why small sizes gain least: what of a call does not grow with them."""
+    """Return why small sizes gain least: parts of a call that do not grow with the size."""
     if found is None or not parts:
         return ()
     name = NAMES.get(found.field, f"`{found.field}`")
@@ -111,7 +112,7 @@ def _parts_notes(found: Crossover | None, parts: Sequence[CallParts]) -> tuple[s
 
 
 def parts_words(found: CallParts) -> str:
-    """The parts of one compiled call with their shares, those that were measured apart first."""
+    """Return the parts of one compiled call with their shares, separately measured parts first."""
     shares = [f"{name} {duration_s(s)} ({share(s, found.compiled_s)})" for name, s in found.parts_s.items()]
     return f"{', '.join(shares)} of {duration_s(found.compiled_s)}"
 

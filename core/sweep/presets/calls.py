@@ -1,4 +1,4 @@
-"""Number of calls: after how many calls compiling has paid, with cold and with warm caches."""
+"""Number of calls: break-even with cold and with warm caches."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ CACHES = ("cold", "warm")
 
 
 def plan(base: CompileJob, here: Environment) -> Plan:
-    """A process that finds empty caches, and one that finds them filled."""
+    """Return two cells: a process with empty caches, and one with filled caches."""
     return Plan(replace(base, measure=True, target="", rival=None), (Axis("caches", CACHES),))
 
 
 def answer(asked: Question) -> Answer:
-    """From between which calls on compiling has paid, for each state of the caches."""
+    """Return the break-even interval of calls for each state of the caches."""
     done = ended(asked.rows)
     facts = {row.at: break_even(row) for row in done}
     return Answer(
@@ -40,9 +40,7 @@ def answer(asked: Question) -> Answer:
 
 
 def break_even(row: SweepRow) -> BreakEven:
-    """From which call on a row's compiling has paid: what its calls cost beyond the steady state, over what each
-    saves.
-    """
+    """Return a row's break-even: its calls' cost beyond the steady state, divided by the savings per call."""
     cost_s = cost(row)
     if cost_s is None or row.eager_s is None or row.ratio is None or not faster(row) or row.disturbed:
         return BreakEven(label(row), None, cost_s)
@@ -50,14 +48,14 @@ def break_even(row: SweepRow) -> BreakEven:
 
 
 def cost(row: SweepRow) -> float | None:
-    """Seconds of a row's calls beyond the compiled steady state; None where that was not measured."""
+    """Return the seconds of a row's calls beyond the compiled steady state; None if not measured."""
     if row.compiled_s is None or not row.calls:
         return None
     return sum(max(0.0, (call.compiled_s or 0.0) - row.compiled_s) for call in row.calls)
 
 
 def pays_words(found: BreakEven | None) -> str:
-    """The bounds in words; empty where compiling is not seen to pay."""
+    """Return the bounds in words; empty if compiling does not pay off measurably."""
     if found is None or found.calls is None:
         return ""
     soonest, latest = map(ordinal, found.calls)

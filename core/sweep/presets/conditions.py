@@ -1,4 +1,4 @@
-"""One condition at a time: the dtype, inference or training, the number of threads."""
+"""Single conditions: the dtype, inference or training, the number of threads."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _measured(base: CompileJob) -> CompileJob:
 
 
 def answer(asked: Question) -> Answer:
-    """What the ratio is in each cell, which compiled call is the shortest, and whose results are not eager's."""
+    """Return each cell's ratio, the fastest compiled call, and cells whose results differ from eager's."""
     done = ended(asked.rows)
     return Answer(
         sentence=_sentence(done),
@@ -66,13 +66,13 @@ def _sentence(done: Sequence[SweepRow]) -> str:
 
 
 def _unlike(done: Sequence[SweepRow]) -> tuple[str, ...]:
-    """Whose results differ from those of eager in the same cell."""
+    """Return the cells whose results differ from their eager results, in words."""
     names = [f"{label(row)} ({row.results_words})" for row in done if row.results == "differs"]
     return (f"Results differ from eager's with {listed(names)}.",) if names else ()
 
 
 def training_answer(asked: Question) -> Answer:
-    """The ratios of inference and training, and what forward and backward take in the generated code."""
+    """Return the ratios of inference and training, and the times of forward and backward in the generated code."""
     found = answer(asked)
     parts = tuple(
         f"{label(row)}: " + ", ".join(f"{name} {duration_s(part)}" for name, part in row.directions_s.items())
@@ -84,7 +84,7 @@ def training_answer(asked: Question) -> Answer:
 
 
 def threads_answer(asked: Question) -> Answer:
-    """How both sides scale from the fewest threads to the most."""
+    """Return the scaling of both sides from the fewest threads to the most."""
     found = answer(asked)
     done = sorted((row for row in ended(asked.rows) if row.eager_s and row.compiled_s), key=lambda row: int(row.at[0]))
     if len(done) < 2:

@@ -1,4 +1,4 @@
-"""What presets find, a type for each kind of fact."""
+"""Facts of presets, one type per kind."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Stop = Literal["", "Dynamo", "AOTAutograd", "code generation"]
 
 @dataclass(frozen=True, slots=True)
 class BackendFact:
-    """What a backend does, behind which stage its log stops, and in torch's words why it cannot run here."""
+    """A backend: its work, its last stage in the log, and torch's reason if it cannot run here."""
 
     name: str
     does: str
@@ -26,9 +26,11 @@ class BackendFact:
 
 @dataclass(frozen=True, slots=True)
 class ModeFact:
-    """What a mode sets, and what that changed against the default mode; `same` if kernels, passes and choices are the
-    same, and None where one of the two was not recorded. `wrapper` says whether the code around the kernels is, too,
-    and `generated` how many kernels are generated with the mode, and with the default one.
+    """A mode: its settings, and its changes compared with the default mode.
+
+    `same` is True if kernels, passes and choices are the same, None if one of the two was not recorded. `wrapper` is
+    True if the code around the kernels is the same, too; `generated` has the numbers of generated kernels with the mode
+    and with the default mode.
     """
 
     name: str
@@ -47,7 +49,7 @@ class ModeFact:
 
 @dataclass(frozen=True, slots=True)
 class ShapeFact:
-    """What some sizes, one after the other, cost with one way to treat them: compilations, seconds, kernels."""
+    """Cost of several sizes in one shape mode: compilations, seconds, kernels."""
 
     name: str
     sizes: int
@@ -58,8 +60,10 @@ class ShapeFact:
 
 @dataclass(frozen=True, slots=True)
 class Crossover:
-    """From where on compiled is faster than eager: between `slow`, the largest size where it is not seen to be, and
-    `fast`, from which on it always is. `slow` is None where it is faster at all sizes, `fast` where it is at none.
+    """Sizes at which compiled becomes faster than eager.
+
+    `slow` is the largest size at which it is not measurably faster, None if it is faster at all sizes; `fast` the size
+    from which it always is, None if there is none.
     """
 
     field: str
@@ -70,7 +74,7 @@ class Crossover:
 
 @dataclass(frozen=True, slots=True)
 class CallParts:
-    """What one compiled call in the steady state consists of, in seconds, as far as that was measured apart."""
+    """Parts of a compiled call in the steady state, in seconds, as far as they were measured separately."""
 
     label: str
     compiled_s: float
@@ -79,7 +83,7 @@ class CallParts:
 
 @dataclass(frozen=True, slots=True)
 class BreakEven:
-    """From which call on compiling has paid, between two bounds; None where it is not seen to."""
+    """Number of calls after which compiling has paid off, between two bounds; None if it does not measurably."""
 
     label: str
     calls: tuple[int, int] | None
@@ -88,7 +92,7 @@ class BreakEven:
 
 @dataclass(frozen=True, slots=True)
 class StanceFact:
-    """What became of each call in one stance: compilations up to it, and how it was made."""
+    """Calls in a stance: compilations so far, and how each call was executed."""
 
     name: str
     compilations: tuple[int, ...]
@@ -97,7 +101,7 @@ class StanceFact:
 
 @dataclass(frozen=True, slots=True)
 class SpeedFact:
-    """How one cell's compiled calls compare with its eager ones."""
+    """Speed of a cell's compiled calls compared with its eager calls."""
 
     label: str
     eager_s: float | None
@@ -108,7 +112,7 @@ class SpeedFact:
 
 @dataclass(frozen=True, slots=True)
 class MemoryFact:
-    """The peaks of one cell's eager and compiled call, in bytes."""
+    """Peaks of a cell's eager and compiled calls, in bytes."""
 
     label: str
     eager_bytes: int
@@ -117,7 +121,7 @@ class MemoryFact:
 
 @dataclass(frozen=True, slots=True)
 class ResultFact:
-    """How one cell's results compare with eager's."""
+    """Results of a cell compared with eager's."""
 
     label: str
     outcome: str

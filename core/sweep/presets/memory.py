@@ -1,4 +1,4 @@
-"""Memory: what an eager and a compiled call need at their peak, in inference and in training."""
+"""Memory: peaks of an eager and a compiled call, in inference and in training."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from core.sweep.row import SweepRow
 
 
 def plan(base: CompileJob, here: Environment) -> Plan:
-    """The forward alone, and with its backward, for which activations are kept."""
+    """Return two cells: forward only, and with backward, which needs saved activations."""
     watched = replace(base, memory=True, measure=False, target="", rival=None)
     return Plan(watched, (Axis("training", (False, True), ("inference", "training")),))
 
 
 def answer(asked: Question) -> Answer:
-    """Both peaks of each cell, and by how much they differ."""
+    """Return both peaks of each cell, and their difference."""
     facts = tuple(found for row in ended(asked.rows) if (found := fact(row)))
     return Answer(
         sentence=f"At its peak, {'; '.join(map(words, facts))}." if facts else "",
@@ -30,14 +30,14 @@ def answer(asked: Question) -> Answer:
 
 
 def fact(row: SweepRow) -> MemoryFact | None:
-    """The peaks of a row, None where they were not recorded."""
+    """Return the peaks of a row; None if not recorded."""
     if row.eager_peak_bytes is None or row.compiled_peak_bytes is None:
         return None
     return MemoryFact(label(row), row.eager_peak_bytes, row.compiled_peak_bytes)
 
 
 def words(found: MemoryFact) -> str:
-    """`inference needs 1.05 MB compiled and 4.19 MB eagerly, 75.0 % less`."""
+    """Return `inference needs 1.05 MB compiled and 4.19 MB eagerly, 75.0 % less`."""
     both = f"{found.label} needs {bytes_(found.compiled_bytes)} compiled and {bytes_(found.eager_bytes)} eagerly"
     if not found.eager_bytes or found.eager_bytes == found.compiled_bytes:
         return both

@@ -1,4 +1,4 @@
-"""Modes: what each mode of `torch.compile` sets, and what that changes for this model."""
+"""Modes: the settings of each mode of `torch.compile`, and their effect on this model."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ REORDERED = (
 
 
 def plan(base: CompileJob, here: Environment) -> Plan:
-    """A cell for each mode that torch knows; a mode excludes options."""
+    """Return a cell for each mode that torch knows; a mode excludes options."""
     known = tuple(name for name in MODES if not here.modes or name in here.modes)
     plain = replace(base.with_settings(backend="inductor", backend_code="", options=None), target="", rival=None)
     return Plan(plain, (Axis("mode", known),))
 
 
 def answer(asked: Question) -> Answer:
-    """Which mode is fastest, and what each changed in passes, kernels and choices against the default one."""
+    """Return the fastest mode, and each mode's changes in passes, kernels and choices compared with the default."""
     rows, done = asked.rows, ended(asked.rows)
     default = next((row for row in done if row.at == (DEFAULT,)), None)
     facts = tuple(fact(row, default, asked.here) for row in rows)
@@ -52,7 +52,7 @@ def answer(asked: Question) -> Answer:
 
 
 def fact(row: SweepRow, default: SweepRow | None, here: Environment | None) -> ModeFact:
-    """What a mode sets, and what it changed."""
+    """Return a mode's settings and their effects."""
     sets = here.modes.get(row.at[0]) if here is not None and here.modes and here.torch == row.torch else None
     if row.state != "done" or default is None:
         return ModeFact(row.at[0], sets, None)
@@ -73,7 +73,7 @@ def fact(row: SweepRow, default: SweepRow | None, here: Environment | None) -> M
 
 
 def _made(row: SweepRow) -> object:
-    """What two rows that did the same have in common."""
+    """Return a key that is equal for rows with the same kernels, passes and choices."""
     return row.made[0], row.passes, row.chosen
 
 
@@ -82,14 +82,14 @@ def _beyond(some: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
 
 
 def sets_words(found: ModeFact) -> str:
-    """The options of a mode as one would write them."""
+    """Return the options of a mode as handwritten code."""
     if found.sets is None:
         return "not recorded"
     return ", ".join(f"{name}={value}" for name, value in found.sets.items()) or "nothing"
 
 
 def changed_words(found: ModeFact) -> str:
-    """What a mode changed, in words."""
+    """Return a mode's changes, in words."""
     if found.same is None:
         return ""
     if found.name == DEFAULT:
@@ -126,7 +126,7 @@ def _sentence(done: tuple[SweepRow, ...], facts: tuple[ModeFact, ...]) -> list[s
 
 
 def _cpu_notes(asked: Question, facts: tuple[ModeFact, ...]) -> tuple[str, ...]:
-    """What CUDA graphs change without a GPU, in our words and torch's."""
+    """Return the effect of CUDA graphs without a GPU, in our words and torch's."""
     found = next((found for found in facts if found.name == OVERHEAD and found.same is not None), None)
     if found is None or asked.sweep.base.device != "cpu":
         return ()

@@ -1,4 +1,4 @@
-"""Numerics: eager and compiled against float64, in each floating dtype."""
+"""Numerics: eager and compiled compared with float64, in each floating dtype."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ DTYPES = ("float32", "bfloat16", "float16")
 
 
 def plan(base: CompileJob, here: Environment) -> Plan:
-    """Every output and gradient held against float64, in each dtype."""
+    """Return a cell per dtype that compares every output and gradient with float64."""
     held = replace(base, numerics="results", measure=False, target="", rival=None)
     return Plan(held, (Axis("dtype", DTYPES),))
 
 
 def answer(asked: Question) -> Answer:
-    """For each dtype whether compiled is as near to float64 as eager."""
+    """Return for each dtype if compiled is as close to float64 as eager."""
     facts = tuple(map(fact, ended(asked.rows)))
     told = [f"{found.label}: {_within(found.words)}" for found in facts if found.words]
     return Answer(
@@ -33,7 +33,7 @@ def answer(asked: Question) -> Answer:
 
 
 def fact(row: SweepRow) -> ResultFact:
-    """What was found in one dtype."""
+    """Return the comparison in one dtype."""
     same = {
         "same": "results are eager's",
         "other strides": "values are eager's",
@@ -43,7 +43,7 @@ def fact(row: SweepRow) -> ResultFact:
 
 
 def _within(words: str) -> str:
-    """What a sentence says first, as a part of another."""
+    """Return the first part of a sentence, to be included in another."""
     said = words.partition(":")[0].removesuffix(".")
     return f"{said[:1].lower()}{said[1:]}"
 

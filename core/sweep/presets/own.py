@@ -1,4 +1,4 @@
-"""Axes of one's own: what may be said of any table."""
+"""Custom axes: statements that apply to any table."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ SAME_QUESTION = {
 
 
 def plan(base: CompileJob, here: Environment) -> Plan:
-    """No axis: they are one's own."""
+    """Return no axis, since the user defines them."""
     return Plan(base, ())
 
 
 def answer(asked: Question) -> Answer:
-    """Where compiled is faster and where slower, and which cell is the quickest."""
+    """Return the cells in which compiled is faster or slower, and the fastest cell."""
     done, failed = ended(asked.rows), broken(asked.rows)
     timed = [row for row in done if row.ratio is not None]
     parts = []

@@ -1,4 +1,4 @@
-"""What a preset is: a question that turns any job into axes, and the rows of its sweep into an answer."""
+"""Preset: a question that turns any job into axes, and the rows of its sweep into an answer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Picture = Literal["bars", "lines", "cumulative", "calls"]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a preset makes of a job: the job that its cells have in common, and what they differ in."""
+    """Plan of a preset for a job: the common job of its cells, and its axes."""
 
     base: CompileJob
     axes: tuple[Axis, ...]
@@ -25,7 +25,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What an answer is made of: the sweep, its rows as far as there are any, and what torch says of itself here."""
+    """Input of an answer: the sweep, its rows so far, and torch's description of this machine."""
 
     sweep: Sweep
     rows: tuple[SweepRow, ...]
@@ -34,9 +34,9 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A preset's answer: a sentence, what goes with it, and the facts that it rests on.
+    """A preset's answer: a sentence, notes, and its facts.
 
-    `columns` say more of each row, a text for each; the sentence is empty as long as no row tells anything.
+    `columns` have an additional text for each row; the sentence is empty as long as no row has a result.
     """
 
     sentence: str
@@ -47,7 +47,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """One question: how it is called, what it asks, how it becomes a sweep, how that answers it, and its picture."""
+    """A question: its names, text, sweep, answer and picture."""
 
     name: str
     title: str

@@ -1,4 +1,4 @@
-"""What the rows of any preset are asked: which ended well, what their ratio says, which is the fastest."""
+"""Queries over a preset's rows: finished rows, their speedups, the fastest row."""
 
 from __future__ import annotations
 
@@ -23,44 +23,44 @@ LONGEST_REASON = 240
 
 
 def ended(rows: Iterable[SweepRow]) -> tuple[SweepRow, ...]:
-    """Those that are done."""
+    """Return the rows with the state done."""
     return tuple(row for row in rows if row.state == "done")
 
 
 def broken(rows: Iterable[SweepRow]) -> tuple[SweepRow, ...]:
-    """Those that ended with an error."""
+    """Return the rows that ended with an error."""
     return tuple(row for row in rows if row.state not in ("done", *WAITS, *STOPPED))
 
 
 def label(row: SweepRow) -> str:
-    """Where a row is."""
+    """Return a row's labels in words."""
     return ", ".join(row.at)
 
 
 def reason(row: SweepRow) -> str:
-    """Why a cell did not end well, in torch's words without its advice on how to see more."""
+    """Return why a cell failed, in torch's words without its advice on how to see more."""
     said = ADVICE.sub("", row.error)
     said = " ".join(RAISED.sub("", said).split()).removesuffix(":")
     return said[:LONGEST_REASON] + ("…" if len(said) > LONGEST_REASON else "")
 
 
 def faster(row: SweepRow) -> bool:
-    """Whether compiled is clearly faster than eager."""
+    """Return True if compiled is clearly faster than eager."""
     return row.clear and row.ratio is not None and row.ratio.low > 1
 
 
 def slower(row: SweepRow) -> bool:
-    """Whether compiled is clearly slower than eager."""
+    """Return True if compiled is clearly slower than eager."""
     return row.clear and row.ratio is not None and row.ratio.high < 1
 
 
 def speed_fact(row: SweepRow) -> SpeedFact:
-    """One row's speed."""
+    """Return the speed of a row."""
     return SpeedFact(label(row), row.eager_s, row.compiled_s, row.ratio, row.clear)
 
 
 def speed_words(row: SweepRow) -> str:
-    """What the interval of a row allows to say of compiled against eager; empty where nothing was measured."""
+    """Return the speedup of a row in words, as far as its interval supports it; empty if not measured."""
     if row.eager_s is None or row.compiled_s is None:
         return ""
     if row.ratio is None:
@@ -73,12 +73,12 @@ def speed_words(row: SweepRow) -> str:
 
 
 def interval_words(found: Interval) -> str:
-    """A ratio with its bounds."""
+    """Return a ratio with its bounds."""
     return ratio(found.middle, (found.low, found.high))
 
 
 def quickest(rows: Sequence[SweepRow]) -> SweepRow | None:
-    """The row with the shortest compiled call; None where another's quartiles reach as low, so that nothing is told."""
+    """Return the row with the shortest compiled call; None if another row's quartiles overlap with it."""
     timed = sorted((row for row in rows if row.compiled_s is not None), key=lambda row: row.compiled_s or 0.0)
     if not timed:
         return None
@@ -90,12 +90,12 @@ def quickest(rows: Sequence[SweepRow]) -> SweepRow | None:
 
 
 def seconds(value: float | None) -> str:
-    """Seconds in words; nothing where they were not recorded."""
+    """Return seconds in words; empty if not recorded."""
     return "" if value is None else duration_s(value)
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:
-    """Names in a sentence: `a, b and c`; the rest as a count."""
+    """Return names in a sentence: `a, b and c`; the rest as a count."""
     if len(names) > most:
         return f"{', '.join(names[:most])} and {number(len(names) - most)} more"
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

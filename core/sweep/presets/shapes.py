@@ -1,4 +1,4 @@
-"""Shapes: some sizes, one after the other, with static, automatic and dynamic shapes, and with a marked dimension."""
+"""Shapes: several sizes with static, automatic and dynamic shapes, and with a marked dimension."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ VARIANTS: dict[str, AxisValue] = {
 
 
 def plan(base: CompileJob, here: Environment) -> Plan:
-    """The same calls, each with another batch, in four ways."""
+    """Return four cells with the same calls, each call with another batch size."""
     varied = replace(base, calls=calls_of(base, SIZES), sizes={}, marks=(), target="", rival=None)
     return Plan(varied, (Axis("variant", tuple(VARIANTS.values()), tuple(VARIANTS)),))
 
 
 def answer(asked: Question) -> Answer:
-    """How often each way compiles, how long that takes, and how many kernels it makes."""
+    """Return compilations, compile time and kernels of each shape mode."""
     done = ended(asked.rows)
     facts = tuple(fact(row) for row in done)
     by_name = {found.name: found for found in facts}
@@ -54,7 +54,7 @@ def answer(asked: Question) -> Answer:
 
 
 def fact(row: SweepRow) -> ShapeFact:
-    """What the sizes cost in one way."""
+    """Return the cost of the sizes in a shape mode."""
     return ShapeFact(label(row), len(row.calls), row.compilations or 0, row.compile_s, row.kernels)
 
 
@@ -69,12 +69,12 @@ def _sentence(facts: tuple[ShapeFact, ...]) -> str:
 
 
 def _by_call(row: SweepRow) -> str:
-    """Compilations that each call met: `1 + 1 + 0 + 0`."""
+    """Return the compilations during each call: `1 + 1 + 0 + 0`."""
     return " + ".join("?" if call.compilations is None else number(call.compilations) for call in row.calls)
 
 
 def _notes(done: tuple[SweepRow, ...]) -> tuple[str, ...]:
-    """What dynamic code costs at the last size, where that was measured."""
+    """Return the speed of dynamic code at the last size, if measured."""
     told = [f"{label(row)}: {speed_words(row)}" for row in done if speed_words(row)]
     return (f"At the last size, {'; '.join(told)}.",) if told else ()
 

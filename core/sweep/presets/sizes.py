@@ -1,6 +1,4 @@
-"""Calls of other sizes: the model's own where they differ in size, else its inputs, or the calls that a job gives, with
-another batch.
-"""
+"""Calls of other sizes: the model's own, or its inputs or the job's calls with another batch size."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from core.job.arguments import own_call, resized_call, tensor_sizes
 
 
 def calls_of(base: CompileJob, sizes: Sequence[int]) -> tuple[str, ...]:
-    """The job's calls where they differ in size; else its first, or the model's, with each size of the batch."""
+    """Return the job's calls if they differ in size; otherwise its first call, or the model's, at each batch size."""
     own = [tensor_sizes(text) for text in base.calls]
     if any(sizes != own[0] for sizes in own):
         return base.calls

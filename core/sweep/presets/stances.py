@@ -32,7 +32,7 @@ ABOUT = {
 
 
 def plan(base: CompileJob, here: Environment) -> Plan:
-    """Three calls of other sizes in each stance; the last cell forces the backend eager."""
+    """Return cells with three calls of different sizes in each stance; the last cell forces the eager backend."""
     varied = replace(base, calls=calls_of(base, SIZES), sizes={}, marks=(), measure=False, target="", rival=None)
     named = {f"{name}{AFTER if name in PRIMED else ''}": _stance(name) for name in STANCES}
     forced: AxisValue = {"stance": "default", "primed": False, "force_backend": "eager"}
@@ -45,7 +45,7 @@ def _stance(name: str) -> AxisValue:
 
 
 def answer(asked: Question) -> Answer:
-    """What became of each call in each stance, and which stances compiled how often."""
+    """Return how each call was executed in each stance, and how often each stance compiled."""
     facts = {row.at: fact(row) for row in ended(asked.rows)}
     width = max((len(found.how) for found in facts.values()), default=0)
     return Answer(
@@ -60,7 +60,7 @@ def answer(asked: Question) -> Answer:
 
 
 def fact(row: SweepRow) -> StanceFact:
-    """How each call of a row was made, with the compilations up to it."""
+    """Return how each call of a row was executed, with the compilations so far."""
     counted = itertools.accumulate(call.compilations or 0 for call in row.calls)
     return StanceFact(label(row), tuple(counted), tuple(call.how for call in row.calls))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from core.base.syntax import NOT_READ
+from core.base.syntax import NOT_READ, TooDenseError
 from core.report import FxGraph, Stage
 from core.report.schedule import Direction
 from core.trace import TraceRecord
@@ -57,6 +57,9 @@ def _counted(draft: ReportDraft, record: TraceRecord) -> tuple[dict[str, int], d
     """The outer graph's nodes by op, and what all of its graphs call."""
     try:
         graphs = parse_graphs(draft.text(record))
+    except TooDenseError as error:
+        draft.problem(f"graph text was not parsed: {error}", record.offset)
+        return {}, {}
     except NOT_READ:
         draft.problem("graph text is not Python", record.offset)
         return {}, {}

@@ -44,7 +44,8 @@ class Values:
         """Return the newest value of a type, None if there is none."""
         name, is_list = self._fields[kind]
         values: Any = self._values.get(name)
-        return values[-1] if values and is_list else values
+        newest: T | None = values[-1] if values and is_list else values
+        return newest
 
     def fields(self) -> dict[str, Any]:
         """Field → its value or values; without those that nothing was added to."""

@@ -1,4 +1,4 @@
-"""A row of chips: short facts, each a link to its evidence."""
+"""A row of chips: short facts, each with a link to its evidence."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ _COMPONENT = st.components.v2.component(
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """One fact: a value in the code font, a word for it, and the page that shows more; without `page` it is no link."""
+    """A fact in the header: a value in the code font, its label, and the page that shows more; no link if `page` is
+    empty.
+    """
 
     value: str
     label: str = ""
@@ -39,7 +41,7 @@ class ChipsData(msgspec.Struct, frozen=True):
 
 
 def chips(items: list[Chip], *, key: str) -> str | None:
-    """Show chips; returns the page of the one that was clicked just now, and none that no chip has."""
+    """Show chips; return the page of the chip that was clicked just now, None if none was."""
     data = msgspec.to_builtins(ChipsData(tuple(items)))
     result = _COMPONENT(key=key, data=data, on_open_change=lambda: None)
     return next((chip.page for chip in items if chip.page and chip.page == result.open), None)

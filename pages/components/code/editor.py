@@ -1,4 +1,4 @@
-"""Python code to edit, coloured as the code view colours it."""
+"""An editor for Python code, with the colours of the code view."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COMPONENT = st.components.v2.component(
 
 
 class EditorData(msgspec.Struct, frozen=True):
-    """The message to the browser: the text at first, and between which heights in pixels the editor grows with it."""
+    """The message to the browser: the initial text, and the least and the largest height of the editor in pixels."""
 
     label: str
     text: str
@@ -30,8 +30,9 @@ class EditorData(msgspec.Struct, frozen=True):
 
 
 def code_editor(text: str, *, label: str, key: str, least: int, most: int) -> str:
-    """Show code to be edited; returns it as it stands. `text` counts when the editor appears: later the browser owns
-    it.
+    """Show an editor; return its current text.
+
+    `text` is used only when the editor appears: later the browser owns the text.
     """
     key = component_key(key)
     first = first_wish(key, text) or ""

@@ -79,7 +79,7 @@ _HEX_COLOUR = re.compile(r"#[0-9A-Fa-f]{3,8}")
 
 @dataclass(frozen=True, slots=True)
 class CodeLine:
-    """One line: its text as it is, what it belongs to (links), and what the margin and the note under it say."""
+    """A line of code: its text, the links that it belongs to, and the texts of the margin and of the note below it."""
 
     number: int
     id: str
@@ -93,7 +93,7 @@ class CodeLine:
 
 @dataclass(frozen=True, slots=True)
 class CodePicture:
-    """A piece of code as the view shows it; language is a name that Pygments knows, anything else is plain text."""
+    """A piece of code for the view; `language` is a Pygments name, and any other value means plain text."""
 
     title: str
     language: str
@@ -197,7 +197,7 @@ def token_runs(text: str, language: str) -> tuple[tuple[Piece, ...], ...]:
 
 @lru_cache(maxsize=32)
 def _payload(code: CodePicture) -> tuple[tuple[LineData, ...], str]:
-    """Give the lines as the browser reads them, and a stamp that changes with them."""
+    """Return the lines in the browser's form, and a stamp that changes with them."""
     # A diff's lexer takes a line without its end for context.
     shown = "".join(f"{line.text[:LINE_LIMIT].replace(chr(10), chr(13))}\n" for line in code.lines)
     runs = token_runs(shown, code.language)
@@ -230,7 +230,7 @@ def _tokens(text: str, language: str) -> Iterator[Piece]:
 
 
 def _append(line: list[Piece], css_class: str, text: str) -> None:
-    """Add a run, joined with the one before where that looks the same."""
+    """Append a run, joined with the previous one if both look the same."""
     if text.isprintable():
         _join(line, css_class, text)
         return

@@ -1,5 +1,5 @@
-"""What torch.compile and a backend agree on, as a picture: five stations, and below them a line for each compilation
-with a strip of the calls of the run.
+"""A picture of the contract between torch.compile and a backend: five steps, then one line per compilation with a strip
+of the run's calls.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _COMPONENT = st.components.v2.component(
 
 
 class StationData(msgspec.Struct, frozen=True):
-    """A station: what it is, what is handed over there as one would write it, and this run's number for it."""
+    """A station of the picture: its title, the code that crosses it, and this run's number for it."""
 
     name: str
     handed: str
@@ -30,8 +30,10 @@ class StationData(msgspec.Struct, frozen=True):
 
 
 class GivenData(msgspec.Struct, frozen=True):
-    """A line: a compilation by its id, with what stands below each of the first four stations; the marks of the calls,
-    a letter each, with what is said of each of them; and its executions in words.
+    """A line of the picture: one compilation.
+
+    It has an id, a text below each of the first four stations, the marks of the calls (one letter each, with a text for
+    each), and its executions as text.
     """
 
     id: str
@@ -43,9 +45,7 @@ class GivenData(msgspec.Struct, frozen=True):
 
 
 class ContractData(msgspec.Struct, frozen=True):
-    """The message to the browser; `once` and `always` say when the stations are passed, `legend` has a word for each
-    letter.
-    """
+    """The message to the browser; `once` and `always` say when the stations are passed, `legend` names each letter."""
 
     stations: tuple[StationData, ...]
     once: str
@@ -56,6 +56,6 @@ class ContractData(msgspec.Struct, frozen=True):
 
 
 def contract_view(data: ContractData, *, key: str) -> str | None:
-    """Show the picture; returns the compilation that was clicked just now, and none that is not shown."""
+    """Show the picture; return the compilation that was clicked just now, None if none was."""
     result = _COMPONENT(key=key, data=msgspec.to_builtins(data), on_chosen_change=lambda: None)
     return result.chosen if result.chosen in {row.id for row in data.rows} else None

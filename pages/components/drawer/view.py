@@ -1,4 +1,4 @@
-"""The edge of a drawer beside a drawing, by which the drawer is made wider or narrower in the browser."""
+"""The edge of a drawer beside a drawing; dragging it changes the drawer's width in the browser."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A flame chart: spans of time by depth, to zoom, pan, search and choose from in the browser.
+"""A flame chart: spans of time by depth, with zoom, pan, search and selection in the browser.
 
-The browser owns the selection, so that what is sent stays the same over reruns; a choice comes back by its id.
+The browser owns the selection, so that the sent data stays the same over reruns; a choice comes back by its id.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ _COMPONENT = st.components.v2.component(
 
 
 class FlameSpan(msgspec.Struct, frozen=True, array_like=True):
-    """A span: `name` and `owner` number those of the chart, times are whole microseconds since its first span.
+    """A span; `name` and `owner` are indexes of the chart's names and owners, times are whole microseconds since its
+    first span.
 
-    `own_us` is what is the span's alone; `thread` is 0 for the one whose spans nest.
+    `own_us` is the self time; `thread` is 0 for the thread whose spans nest.
     """
 
     id: str
@@ -43,8 +44,9 @@ class FlameSpan(msgspec.Struct, frozen=True, array_like=True):
 
 
 class FlameName(msgspec.Struct, frozen=True):
-    """A name that spans have: its colours' name is `kind`, and `links` are what may be opened from it, where the
-    owner has that.
+    """A name of spans; `kind` is the name of their colours.
+
+    `links` can be opened from these spans, if their owner has them too.
     """
 
     text: str
@@ -53,7 +55,7 @@ class FlameName(msgspec.Struct, frozen=True):
 
 
 class FlameOwner(msgspec.Struct, frozen=True):
-    """What spans belong to, how many seconds it has in all, and which links lead anywhere for it."""
+    """The owner of spans: its id, its title, its total seconds, and the links that lead somewhere for it."""
 
     id: str
     title: str
@@ -62,7 +64,7 @@ class FlameOwner(msgspec.Struct, frozen=True):
 
 
 class FlameLegend(msgspec.Struct, frozen=True):
-    """A kind's colour on light and on dark paper, and its word."""
+    """A kind's colour on light and on dark paper, and its label."""
 
     light: str
     dark: str
@@ -70,7 +72,10 @@ class FlameLegend(msgspec.Struct, frozen=True):
 
 
 class FlamePicture(msgspec.Struct, frozen=True):
-    """What is drawn; `rows` nest, and below them each of `threads` has a row. `links` says what each opens."""
+    """The data of a flame graph.
+
+    `rows` nest; below them, each of `threads` has a row. `links` names what each link opens.
+    """
 
     spans: tuple[FlameSpan, ...]
     names: tuple[FlameName, ...]
@@ -83,14 +88,14 @@ class FlamePicture(msgspec.Struct, frozen=True):
 
 
 class FlameData(FlamePicture, frozen=True):
-    """The message to the browser: what is drawn, and the span that is selected when the chart appears."""
+    """The message to the browser: the chart's data, and the span that is selected when the chart appears."""
 
     initial: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class FlameChoice:
-    """What the visitor chose: a span by its id, and a link of it with its owner where one was clicked just now."""
+    """The visitor's choice: the id of a span, and, if a link was clicked just now, that link with its owner."""
 
     selected: str | None = None
     opened: str = ""
@@ -98,7 +103,7 @@ class FlameChoice:
 
 
 def flame(picture: FlamePicture, *, key: str, selected: str | None = None) -> FlameChoice:
-    """Draw a flame chart; `selected` counts when it appears. What comes back is one of what was sent."""
+    """Draw a flame chart; `selected` is used only when it appears. Return a choice from the sent data."""
     key = component_key(key)
     data = FlameData(**msgspec.structs.asdict(picture), initial=first_wish(key, selected))
     result = _COMPONENT(
@@ -114,7 +119,7 @@ def flame(picture: FlamePicture, *, key: str, selected: str | None = None) -> Fl
 
 
 def _opened(said: object, picture: FlamePicture) -> tuple[str, str]:
-    """A link and an owner that the picture has, else neither."""
+    """Return the link and the owner if the picture has both, else two empty texts."""
     link, owner = said if isinstance(said, Sequence) and len(said) == 2 else ("", "")
     return (link, owner) if link in picture.links and owner in {item.id for item in picture.owners} else ("", "")
 

@@ -1,6 +1,6 @@
-"""What the graph view is told, field by field; `make docs` writes the types of js/wire.d.ts from it.
+"""The messages to the graph view, field by field; `make docs` writes the types of js/wire.d.ts from them.
 
-A field that says nothing (its default) is not sent, and those of which there are thousands have short names.
+A field with its default value is not sent, and fields that occur thousands of times have short names.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Frames = tuple[tuple[int, int], ...]
 
 
 class RowData(msgspec.Struct, frozen=True, omit_defaults=True, rename={"op_class": "cls"}):
-    """A row of a node. `joins`: from which frame on it belongs to which group of rows."""
+    """A row of a node; `joins` lists the groups of rows that it joins, and from which frame on."""
 
     id: str
     label: str
@@ -44,7 +44,7 @@ class ItemData(
         "last": "to",
     },
 ):
-    """A box: a node (with `i`, its number) or a group (with `g`, and the range of nodes that it holds)."""
+    """A box: a node (with `i`, its number) or a group (with `g`, and the range of its nodes)."""
 
     id: str
     part: int
@@ -79,7 +79,7 @@ class EdgeData(
     omit_defaults=True,
     rename={"source": "s", "target": "t", "count": "n", "frames": "f"},
 ):
-    """An edge between two items of its level; `ends` are the nodes that it is about, `points` those of its curve."""
+    """An edge between two items of its level; `ends` are the nodes that it connects, `points` those of its curve."""
 
     source: int
     target: int
@@ -92,7 +92,7 @@ class EdgeData(
 
 
 class LevelData(msgspec.Struct, frozen=True):
-    """What lies directly in a group, in `parts` of a width and a height."""
+    """The direct contents of a group, laid out in `parts`, each with a width and a height."""
 
     id: int
     note: str
@@ -110,7 +110,7 @@ class CategoryData(msgspec.Struct, frozen=True):
 
 
 class OverlayData(msgspec.Struct, frozen=True):
-    """What colours may say; `range` is the least and the most of a number's values, if any are known."""
+    """A colouring of the graph; `range` is the minimum and the maximum of a number's values, empty if none is known."""
 
     name: str
     title: str
@@ -122,7 +122,7 @@ class OverlayData(msgspec.Struct, frozen=True):
 
 
 class SizeData(msgspec.Struct, frozen=True):
-    """How much there is in a graph."""
+    """The size of a graph."""
 
     nodes: int
     edges: int
@@ -140,7 +140,7 @@ class FrameData(msgspec.Struct, frozen=True):
 
 
 class ShownData(msgspec.Struct, frozen=True, kw_only=True):
-    """A graph, with the levels that are seen first, by their groups."""
+    """A graph, with the levels that are shown first, by group."""
 
     digest: str
     root: LevelData
@@ -150,13 +150,13 @@ class ShownData(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MorphData(ShownData, frozen=True, kw_only=True):
-    """The other graph, and what both are called."""
+    """The second graph of a morph, and the labels of both."""
 
     labels: tuple[str, str]
 
 
 class MetricsData(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """Pixels of which boxes are laid out."""
+    """Pixel sizes for the layout of boxes."""
 
     label_char: float
     small_char: float
@@ -175,7 +175,7 @@ class MetricsData(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fi
 
 
 class GraphData(ShownData, frozen=True, kw_only=True):
-    """The graph view's message, but for its place; `classes` are the words for classes of ops."""
+    """The graph view's message without its place; `classes` are the labels of op classes."""
 
     classes: Mapping[str, str]
     metrics: MetricsData
@@ -184,8 +184,9 @@ class GraphData(ShownData, frozen=True, kw_only=True):
 
 
 class PlaceData(msgspec.Struct, frozen=True, kw_only=True):
-    """The rest of it: a view's own name among those of its channel, pixels, and what it starts with; a film starts with
-    its last frame if none is told.
+    """The place of a graph view: its name within its channel, its height, and its initial state.
+
+    A film starts with its last frame by default.
     """
 
     source: str
@@ -197,7 +198,7 @@ class PlaceData(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CommandData(msgspec.Struct, frozen=True):
-    """What Python wants selected in a view, written after that many choices of the user."""
+    """A selection that Python requests in a view, sent after `serial` choices of the user."""
 
     source: str
     id: str | None
@@ -206,13 +207,13 @@ class CommandData(msgspec.Struct, frozen=True):
 
 
 class LevelsData(msgspec.Struct, frozen=True):
-    """The answer of the routes `levels` and `all`: levels by their groups."""
+    """The response of the routes `levels` and `all`: levels by group."""
 
     levels: dict[str, LevelData]
 
 
 class HitData(msgspec.Struct, frozen=True, rename={"node": "i"}):
-    """An item that a search found, with the groups around it and their names."""
+    """A match of the search, with the groups around it and their names."""
 
     id: str
     label: str
@@ -223,28 +224,28 @@ class HitData(msgspec.Struct, frozen=True, rename={"node": "i"}):
 
 
 class HitsData(msgspec.Struct, frozen=True):
-    """The answer of the route `search`: the first hits, and how many there are."""
+    """The response of the route `search`: the first matches, and the total number."""
 
     total: int
     hits: tuple[HitData, ...]
 
 
 class FoundData(msgspec.Struct, frozen=True, rename={"node": "i"}):
-    """The answer of the route `find`: the groups around an item."""
+    """The response of the route `find`: the groups around an item."""
 
     path: tuple[int, ...]
     node: int
 
 
 class PartData(msgspec.Struct, frozen=True):
-    """The answer of the route `part`."""
+    """The response of the route `part`."""
 
     level: LevelData
     title: str
 
 
 class ProblemData(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An answer that is none: the server has `lost` the graph, or what is wrong in words."""
+    """An error response: the server has `lost` the graph, or a message."""
 
     lost: bool = False
     error: str = ""

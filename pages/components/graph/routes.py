@@ -1,4 +1,4 @@
-"""What the graph view asks the server for: levels, searches, parts of a graph, and its downloads."""
+"""The graph view's requests to the server: levels, searches, parts of a graph, and downloads."""
 
 from __future__ import annotations
 
@@ -40,14 +40,17 @@ Answer = Callable[[Stored, Request], Response]
 
 
 def graph_routes(base: str = "") -> list[Route]:
-    """The routes below `base`, the server's own path; they are found by a graph's digest, which nobody can guess."""
+    """Return the routes below `base`, the server's own path.
+
+    They address a graph by its digest, which nobody can guess.
+    """
     start = f"/{base.strip('/')}/graph/{{digest}}" if base.strip("/") else "/graph/{digest}"
     return [Route(f"{start}/{name}", _endpoint(answer)) for name, answer in ANSWERS.items()]
 
 
 def _endpoint(answer: Answer) -> Callable[[Request], Response]:
     def endpoint(request: Request) -> Response:
-        """Starlette runs it in a thread, since layouts take a while."""
+        """Answer a request; Starlette runs this in a thread, since layouts take a while."""
         graph = GRAPHS.get(request.path_params["digest"])
         if graph is None:
             return _json(request, ProblemData(lost=True), 404)
@@ -148,7 +151,7 @@ def _file(request: Request, content: bytes, kind: str, name: str) -> Response:
 
 
 def _zipped(request: Request, content: bytes, kind: str, headers: dict[str, str], status: int) -> Response:
-    """Large answers are zipped here, faster than Streamlit's own way at its highest level."""
+    """Compress large responses here, which is faster than Streamlit's compression at its highest level."""
     if len(content) > LEAST_ZIPPED_BYTES and "gzip" in request.headers.get("accept-encoding", ""):
         content = gzip.compress(content, ZIP_LEVEL)
         headers |= {"content-encoding": "gzip", "vary": "accept-encoding"}

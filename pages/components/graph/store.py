@@ -1,4 +1,4 @@
-"""The graphs that this server can still be asked about, by the digest of their content."""
+"""The graphs that the browser can still request, by the digest of their content."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_NODES = 400_000
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What the kernels of a graph are called, and their colours (hex), by their ids."""
+    """Names and colours (hex) of a graph's kernels, by kernel id."""
 
     colours: Mapping[str, str] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
@@ -22,7 +22,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stored:
-    """A graph with its look and the digest of both."""
+    """A graph with its look, and the digest of both."""
 
     digest: str
     model: GraphModel
@@ -30,7 +30,7 @@ class Stored:
 
 
 class GraphStore:
-    """The graphs that were used last, as many as hold `most_nodes` nodes together; safe for threads."""
+    """The most recently used graphs, with at most `most_nodes` nodes in total; safe for threads."""
 
     def __init__(self, most_nodes: int = MOST_NODES) -> None:
         self._most_nodes = most_nodes
@@ -38,7 +38,7 @@ class GraphStore:
         self._lock = Lock()
 
     def keep(self, graph: Stored) -> None:
-        """Have a graph found under its digest; the one that was used longest ago makes room, never the newest."""
+        """Store a graph under its digest; the least recently used graphs are dropped, never the newest one."""
         with self._lock:
             self._graphs[graph.digest] = graph
             self._graphs.move_to_end(graph.digest)
@@ -48,12 +48,12 @@ class GraphStore:
                 nodes -= len(oldest.model.nodes)
 
     def forget(self, name: str) -> None:
-        """Have a graph found no more."""
+        """Drop a graph."""
         with self._lock:
             self._graphs.pop(name, None)
 
     def get(self, name: str) -> Stored | None:
-        """The graph of a digest, None if it has been forgotten."""
+        """Return the graph of a digest; None if it was dropped."""
         with self._lock:
             found = self._graphs.get(name)
             if found is not None:
@@ -65,6 +65,6 @@ GRAPHS = GraphStore()
 
 
 def stored(model: GraphModel, look: Look | None = None) -> Stored:
-    """A graph with its digest, which takes a tenth of a second for 50,000 nodes: keep it as long as the graph."""
+    """Return a graph with its digest, which takes 0.1 s for 50,000 nodes: keep it as long as the graph."""
     look = look or Look()
     return Stored(digest(model, look), model, look)

@@ -1,10 +1,10 @@
 """The interactive graph: pan, unfold, search and select in the browser, the selection returned to Python.
 
-The browser owns the selection. The graph is sent once and stays byte-identical over reruns, since what changes with a
-click (the selection, the film's frame) never travels with it; levels that are folded away are fetched by the browser
-from the server's routes. What Python wants, from a deep link or from a table, goes through a second component of a few
-bytes, the command. `serial` counts the user's own choices: the browser ignores a command that was written before the
-user's last click, and Python sees a click even on what it believed selected.
+The browser owns the selection. The graph is sent once and stays byte-identical over reruns, since the state that a
+click changes (the selection, the film's frame) never travels with it. The browser fetches folded levels from the
+server's routes. A selection from Python, such as a deep link's or a table's, goes through a second component of a few
+bytes, the command. `serial` counts the user's own choices: the browser ignores a command that is older than the user's
+last click, and Python sees a click even on an item that it believed selected.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -35,9 +35,7 @@ Wish = TypeVar("Wish")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawn:
-    """A graph as it is sent to the browser, with the graphs that the browser may ask the server about; worth
-    caching.
-    """
+    """A graph as it is sent to the browser, with the graphs that the browser may request; worth caching."""
 
     data: Mapping[str, Any]
     graphs: tuple[Stored, ...]
@@ -45,7 +43,7 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What the user chose: an item's id, the film's frame, and the overlay that colours the graph."""
+    """The user's choice: an item's id, the film's frame, and the overlay that colours the graph."""
 
     id: str | None
     frame: int | None
@@ -58,8 +56,9 @@ def drawn(
     morph: Stored | None = None,
     labels: tuple[str, str] = ("Before", "After"),
 ) -> Drawn:
-    """Lay out what is seen first; `frames` make it a film, `morph` is a second graph to switch to, of a film its first
-    frame.
+    """Lay out the levels that are shown first.
+
+    `frames` make it a film; `morph` is a second graph to switch to, for a film its first frame.
     """
     data = graph_data(graph, frames=frames, morph=morph, labels=labels)
     return Drawn(msgspec.to_builtins(data), (graph, morph) if morph else (graph,))
@@ -77,14 +76,14 @@ def graph_view(
     overlay: str = "",
     on_activate: Callable[[str], None] | None = None,
 ) -> Chosen:
-    """Draw a graph, `height` pixels high, and return what the user chose in it.
+    """Draw a graph, `height` pixels high, and return the user's choice in it.
 
-    `selected` is what the caller wants selected (usually the URL's), `frame` the film's frame: each is obeyed when it
-    first comes and whenever it changes; between that the user's choices count. `overlay` colours the graph at first. A
-    caller may hand back what was returned (by way of the URL, say): that is no new wish. `on_activate` gets the id of a
-    double-clicked node. Views with the same `channel` on a page light up each other's related items without a rerun,
-    those with the same `step` follow each other's pan, zoom and folds. A graph that the server had forgotten is there
-    again after this call.
+    `selected` is the caller's selection (usually the URL's), `frame` the film's frame: each is applied when it first
+    arrives and whenever it changes; between these, the user's choices count. `overlay` colours the graph at first. A
+    caller may pass back the returned values (through the URL, say): that is no new selection. `on_activate` gets the id
+    of a double-clicked node. Views with the same `channel` on a page highlight each other's related items without a
+    rerun; views with the same `step` follow each other's pan, zoom and folds. A graph that the server has dropped is
+    stored again by this call.
     """
     key = component_key(key)
     for known in graph.graphs:
@@ -117,7 +116,9 @@ def graph_view(
 
 
 def _newest(memory: str, wish: Wish, reported: object, value: Wish) -> Wish:
-    """The newest of the caller's wish and the browser's report; a caller who echoes the last answer wishes nothing."""
+    """Return the newer of the caller's value and the browser's report; a caller who echoes the last result sets
+    nothing.
+    """
     asked, answered, heard = st.session_state.get(memory, (wish, wish, reported))
     if wish not in (asked, answered):
         chosen = wish

@@ -1,4 +1,4 @@
-"""A graph as the browser gets it: levels, overlays with their colours, and the frames of its film."""
+"""A graph in the browser's form: levels, overlays with their colours, and the frames of its film."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ CLASSES = {name: colour.label for name, colour in OP_CLASSES.items()}
 
 @dataclass(frozen=True, slots=True)
 class WireStep:
-    """A frame of a film: its words, and the ids of the nodes that it changed from the frame before."""
+    """A frame of a film: its text, and the ids of the nodes that it changed from the frame before."""
 
     title: str
     detail: str = ""
@@ -76,7 +76,7 @@ def graph_data(
     morph: Stored | None = None,
     labels: tuple[str, str] = ("Before", "After"),
 ) -> GraphData:
-    """The component's first message; `labels` are the morph's ends."""
+    """Return the component's first message; `labels` are those of the morph's two graphs."""
     return GraphData(
         **_shown(graph),
         classes=CLASSES,
@@ -87,7 +87,7 @@ def graph_data(
 
 
 def level_data(graph: Stored, shown: Level, whole: GraphModel | None = None) -> LevelData:
-    """A level for the browser; of a part of a `whole`, nodes are numbered as there."""
+    """Return a level for the browser; a level of a part of a `whole` keeps the whole's node numbers."""
     number = _numbers(graph.model, whole) if whole else range(len(graph.model.nodes))
     return LevelData(
         shown.group,
@@ -99,7 +99,7 @@ def level_data(graph: Stored, shown: Level, whole: GraphModel | None = None) -> 
 
 
 def _shown(graph: Stored) -> dict[str, Any]:
-    """The fields of ShownData."""
+    """Return the fields of ShownData."""
     model = graph.model
     return {
         "digest": graph.digest,
@@ -111,8 +111,10 @@ def _shown(graph: Stored) -> dict[str, Any]:
 
 
 def opened(model: GraphModel) -> list[Level]:
-    """The groups that are unfolded at first: all of a graph of few ops, else forward and backward, or those around the
-    model's layers. So a graph opens alike before fusion and after it.
+    """Return the groups that are unfolded at first.
+
+    All groups of a graph with few ops, else forward and backward, or the groups around the model's layers: so a graph
+    opens the same way before and after fusion.
     """
     sides = [number for number, group in enumerate(model.groups) if group.kind == "direction"]
     ops = sum(max(1, len(node.rows)) for node in model.nodes)
@@ -128,8 +130,9 @@ def opened(model: GraphModel) -> list[Level]:
 
 
 def _heaviest(model: GraphModel) -> Iterator[int]:
-    """From the top down, as long as one module holds most of the ops: down to the model's layers. Where a few modules
-    share them, so in each.
+    """Yield the groups to open first, from the top down to the model's layers.
+
+    Descend while one module holds most of the ops. If a few modules share them, descend into each of them.
     """
     tops = [number for number, group in enumerate(model.groups) if group.parent == TOP]
     whole = sum(model.groups[one].count for one in tops)
@@ -214,7 +217,7 @@ def _commonest_class(model: GraphModel, values: Sequence[int | float | None]) ->
 
 
 def _words(fact: Fact) -> str:
-    """A fact's value as text."""
+    """Return a fact's value as text."""
     if isinstance(fact.value, str):
         return fact.value
     if fact.unit == "share":
@@ -262,7 +265,7 @@ def _category(overlay: str, index: int, text: str, look: Look) -> CategoryData:
 
 
 def _segment_colour(text: str) -> dict[str, str]:
-    """A segment has the colour of its number; what torch runs has none."""
+    """Return the colours of a segment by its number; muted ones for ops that torch runs."""
     colour = segment_colour(text)
     return {"light": colour, "dark": colour} if colour else MUTED
 
@@ -273,7 +276,7 @@ def _frame(model: GraphModel, frame: WireStep) -> FrameData:
 
 
 def _places(model: GraphModel, ids: Sequence[str]) -> tuple[int, ...]:
-    """Indexes of nodes; those that are not drawn have none."""
+    """Return the indexes of the nodes that are drawn."""
     found = (find(model, item) for item in ids)
     return tuple(place.node for place in found if place is not None and place.node != TOP)
 

@@ -1,4 +1,4 @@
-"""The browser's history holds one entry a page, so that one step back is the page before."""
+"""Browser history with one entry per page, so that one step back leads to the page before."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ _COMPONENT = st.components.v2.component(
 
 
 def one_entry_a_page(*, key: str) -> None:
-    """From now on another entry is made for another page or run alone; Streamlit makes one for each parameter."""
+    """Make a browser history entry for a new page or run only; Streamlit alone makes one for each parameter."""
     with st.container(key=key):
         _COMPONENT(key=f"{key}-view", data={})

@@ -1,4 +1,4 @@
-"""Keys that work on every page, and the list of them all."""
+"""Keys that work on every page, and the list of all keys."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ LISTS = (
 
 
 class KeysData(msgspec.Struct, frozen=True):
-    """The message to the browser: keys as its events name them."""
+    """The message to the browser: keys, named as in its events."""
 
     keys: tuple[str, ...] = ("[", "]", "?")
 
@@ -61,7 +61,7 @@ class KeysData(msgspec.Struct, frozen=True):
 def page_keys(pressed: Callable[[str], None], *, key: str) -> int:
     """Call `pressed` with the key before the page runs again; `?` opens the list.
 
-    Returns how many pages further whoever presents wants to go: 1, -1, or 0.
+    Return how many pages to go on in a presentation: 1, -1, or 0.
     """
 
     def changed() -> None:

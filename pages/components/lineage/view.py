@@ -1,6 +1,4 @@
-"""The compilations of a frame as a tree, each line with what made it, and beside it a strip with a cell for each
-call.
-"""
+"""A frame's compilations as a tree, each line with its cause, and beside it a strip with one cell per call."""
 
 from __future__ import annotations
 
@@ -21,8 +19,10 @@ _COMPONENT = st.components.v2.component(
 
 
 class CompilationData(msgspec.Struct, frozen=True):
-    """A line: a compilation `depth` below its frame's first, the guard that failed, what was expected and what came,
-    the call, what it took in words, and a letter for each call: compiled, failed, used, unknown, or a space.
+    """A line of the tree: a compilation `depth` levels below its frame's first.
+
+    It has the failed guard, the expected and the new value, the call, the time as text, and one letter per call:
+    compiled, failed, used, unknown, or a space.
     """
 
     id: str
@@ -37,8 +37,10 @@ class CompilationData(msgspec.Struct, frozen=True):
 
 
 class LineageData(msgspec.Struct, frozen=True):
-    """The message to the browser: a frame by name, with what is said of all its compilations, and those. `calls` are
-    the inputs of each call in words, `legend` a word for each letter, of which the `explained` ones are drawn below.
+    """The message to the browser: a frame's name, a text about all its compilations, and the compilations.
+
+    `calls` are the inputs of each call as text, `legend` names each letter; the `explained` letters are listed below
+    the tree.
     """
 
     name: str
@@ -51,6 +53,6 @@ class LineageData(msgspec.Struct, frozen=True):
 
 
 def lineage_view(data: LineageData, *, key: str) -> str | None:
-    """Show the tree; returns the compilation that was clicked just now, and none that is not shown."""
+    """Show the tree; return the compilation that was clicked just now, None if none was."""
     result = _COMPONENT(key=key, data=msgspec.to_builtins(data), on_chosen_change=lambda: None)
     return result.chosen if result.chosen in {row.id for row in data.rows} else None

@@ -1,4 +1,4 @@
-"""A run while it runs: the worker's steps, and torch's phases as they happen."""
+"""The timeline of a live run: the worker's steps, and torch's phases as they happen."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ _COMPONENT = st.components.v2.component(
 
 
 class SpanData(msgspec.Struct, frozen=True, array_like=True):
-    """A phase: its colours' name is `kind`, `depth` counts the phases around it, `is_open` if it has not ended."""
+    """A phase; `kind` is the name of its colours, `depth` counts the phases around it, `is_open` is True
+    until it ends.
+    """
 
     name: str
     kind: str
@@ -36,7 +38,7 @@ class SpanData(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ProgressData(msgspec.Struct, frozen=True):
-    """The message to the browser; a phase's kind has a colour on light and one on dark paper, and a word."""
+    """The message to the browser; a phase's kind has a colour on light and one on dark paper, and a label."""
 
     steps: tuple[str, ...]
     to_come: tuple[str, ...]
@@ -48,7 +50,7 @@ class ProgressData(msgspec.Struct, frozen=True):
 
 
 def progress_view(found: Progress, *, key: str, live: bool) -> None:
-    """Draw the timeline of a run so far; phases that have not ended reach to its end."""
+    """Draw the timeline of a run so far; open phases reach to its end."""
     spans = [phase for phase in found.phases if (phase.duration_s or 1) > 0.0005][-MOST_PHASES:]
     start_us = min((phase.start_us for phase in found.phases), default=0.0)
     end_us = max((phase.end_us or phase.start_us for phase in found.phases), default=0.0)

@@ -1,4 +1,4 @@
-"""The stages of a graph in their order, each with its ops: a click or an arrow key goes to one."""
+"""The stages of a graph in their order, each with its op count: a click or an arrow key selects one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COMPONENT = st.components.v2.component(
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """One graph: its id, a number for it, and what to say of it."""
+    """A graph of the row: its id, a number for it, and its tooltip."""
 
     id: str
     count: str
@@ -31,9 +31,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Graphs that belong together, such as the one before some passes and the one after them; `lane` is where the
-    row begins anew.
-    """
+    """Graphs that belong together, such as the graphs before and after some passes; a new `lane` starts a new row."""
 
     label: str
     stops: tuple[Stop, ...]
@@ -48,7 +46,7 @@ class StagesData(msgspec.Struct, frozen=True):
 
 
 def stages(stretches: tuple[Stretch, ...], chosen: str, *, key: str, on_pick: Callable[[str], None]) -> None:
-    """Show the stages; `on_pick` gets the id of one that is picked, before the page runs again."""
+    """Show the stages; `on_pick` gets the id of a picked stage before the page runs again."""
     ids = {stop.id for stretch in stretches for stop in stretch.stops}
 
     def picked() -> None:

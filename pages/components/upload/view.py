@@ -1,4 +1,4 @@
-"""A log from the visitor's machine: dropped or picked, sent to disk while its progress is shown."""
+"""The upload of a log from the visitor's machine: dropped or picked, sent to disk with a progress display."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _COMPONENT = st.components.v2.component(
 
 
 class UploadData(msgspec.Struct, frozen=True):
-    """The message to the browser: how large a file may be, in bytes and in words."""
+    """The message to the browser: the largest size of a file, in bytes and as text."""
 
     most: int
     words: str
 
 
 def upload(most_bytes: int, *, key: str) -> str | None:
-    """Offer to bring a file of at most so many bytes; returns the id of the run that it became just now."""
+    """Offer to upload a file of at most so many bytes; return the id of the run that was just made of it."""
     data = UploadData(most_bytes, fmt.bytes_(most_bytes))
     result = _COMPONENT(key=key, data=msgspec.to_builtins(data), on_stored_change=lambda: None)
     return result.stored if isinstance(result.stored, str) else None

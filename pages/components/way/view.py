@@ -1,4 +1,4 @@
-"""Stages of a way as boxes joined by arrows, each with its call, how long it took and how it ended; one is chosen."""
+"""Steps as boxes joined by arrows, each with its call, its time and its outcome; one is selected."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COMPONENT = st.components.v2.component(
 
 @dataclass(frozen=True, slots=True)
 class WayStage:
-    """One box: what is called there, a figure, and a line of what came of it."""
+    """A step in the picture: the function called there, a figure, and one line about the result."""
 
     id: str
     title: str
@@ -34,14 +34,14 @@ class WayStage:
 
 
 class WayData(msgspec.Struct, frozen=True):
-    """The message to the browser: the boxes column by column, those of a column one above the other."""
+    """The message to the browser: the boxes by column, those of a column one above the other."""
 
     columns: tuple[tuple[WayStage, ...], ...]
     chosen: str
 
 
 def way(columns: tuple[tuple[WayStage, ...], ...], chosen: str, *, key: str, on_pick: Callable[[str], None]) -> None:
-    """Show the way; `on_pick` gets the id of a box that is picked, before the page runs again."""
+    """Show the steps; `on_pick` gets the id of a picked box before the page runs again."""
     ids = {stage.id for column in columns for stage in column}
 
     def picked() -> None:

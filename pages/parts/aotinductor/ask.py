@@ -1,4 +1,4 @@
-"""A run's job once more, with its model exported and packaged: which dimensions are dynamic, within which bounds."""
+"""A form to package a run's model: the dynamic dimensions and their bounds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BOUND_HELP = "Empty: torch's own bound. Torch says where the model allows less."
 
 
 def ask_for_package(view: RunView, label: str) -> None:
-    """Offer to package the run's model, and say how that is done without this page; nothing that may not run here."""
+    """Offer to package the run's model, and show the command line for it; nothing if the job may not run here."""
     job = job_again(view)
     if job is None or job.target:
         return
@@ -42,7 +42,7 @@ def ask_for_package(view: RunView, label: str) -> None:
 
 
 def _dims(view: RunView, job: CompileJob) -> tuple[DynamicDim, ...]:
-    """The dimensions that are chosen, each with its bounds."""
+    """Return the chosen dimensions, each with its bounds."""
     sizes = _offered(view)
     before = {dim.at: dim for dim in (job.aoti.dims if job.aoti else ())}
     names = list(dict.fromkeys([*before, BATCH, *sizes]))
@@ -60,7 +60,7 @@ def _dims(view: RunView, job: CompileJob) -> tuple[DynamicDim, ...]:
 
 
 def _offered(view: RunView) -> dict[str, int]:
-    """The dimensions of the first call's tensors; none where its inputs are no text of a call."""
+    """Return the dimensions of the first call's tensors; none if its inputs are not recorded as a call's text."""
     first = next(iter(view.report.calls), None)
     sizes = attempt(lambda: tensor_sizes(first.inputs), passed_over) if first else None
     if not sizes:
@@ -69,7 +69,7 @@ def _offered(view: RunView) -> dict[str, int]:
 
 
 def _bounded(name: str, before: DynamicDim) -> DynamicDim:
-    """A dimension with the bounds that are typed; empty ones are torch's own."""
+    """Return a dimension with the typed bounds; empty bounds leave torch's own."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"{code(name)} from", width=130)
         least = _bound("at least", name, before.least)
@@ -94,7 +94,7 @@ def _bound(label: str, name: str, before: int | None) -> int | None:
 
 
 def _command(job: CompileJob, dims: tuple[DynamicDim, ...]) -> str:
-    """What one types for the same."""
+    """Return the command line that makes the same package."""
     model = {"code": "model.py", "file": f"{job.model.value}:{job.model.name}"}.get(job.model.kind, job.model.value)
     asked = [word for dim in dims for word in ("--dim", dim.text)]
     inference = ["--no-training"] if job.training else []

@@ -1,4 +1,4 @@
-"""What is in a package: its files as a tree, the text of the one that is chosen, and what AOTInductor wrote of it."""
+"""The contents of a package: its files as a tree, the text of the chosen file, and AOTInductor's metadata."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SHORT_DIGEST = 8
 
 
 def package_panel(view: RunView, story: AotiStory) -> None:
-    """The files of the package beside the text of one of them."""
+    """Draw the files of the package beside the text of one of them."""
     package = story.package
     if package is None:
         st.caption("The model was not exported, so there is no package.")
@@ -52,7 +52,7 @@ def package_panel(view: RunView, story: AotiStory) -> None:
 
 
 def _tree(view: RunView, package: Package, files: Sequence[PackagedFile]) -> PackagedFile:
-    """The tree; returns the file that is chosen, by a click or by the URL."""
+    """Draw the tree; return the file that is chosen, by a click or by the URL."""
     rows = package_tree(files)
     frame = pd.DataFrame(
         [{"file": _indented(row), "kind": row.kind, "size": fmt.bytes_(row.bytes)} for row in rows],
@@ -72,20 +72,20 @@ def _indented(row: TreeRow) -> str:
 
 
 def _short(name: str) -> str:
-    """A name without the middle of the digest that torch begins it with."""
+    """Return a name without the middle of torch's digest at its start."""
     shown = one_line(name, LONGEST_LINE)
     return DIGEST.sub(lambda found: f"{found.group()[:SHORT_DIGEST]}…", shown)
 
 
 def _first(view: RunView, files: Sequence[PackagedFile]) -> PackagedFile:
-    """The file to begin with: one whose text was recorded, the wrapper before others."""
+    """Return the first file to show: one with a recorded text, the wrapper before others."""
     readable = [file for file in files if text_of(view, "file", file.name) is not None]
     by_kind = (file for kind in FIRST for file in readable if file.kind == kind)
     return next(by_kind, None) or next(iter(readable), files[0])
 
 
 def _text(view: RunView, file: PackagedFile) -> None:
-    """The text of a file; of one without, what it is."""
+    """Draw the text of a file, or its kind if it has no text."""
     name = _short(file.name.rsplit("/", 1)[-1])
     text = text_of(view, "file", file.name)
     if text is None:
@@ -97,7 +97,7 @@ def _text(view: RunView, file: PackagedFile) -> None:
 
 
 def _metadata(package: Package) -> None:
-    """What AOTInductor wrote of the package, and its digest."""
+    """Draw AOTInductor's metadata of the package, and its digest."""
     rows = [
         {"metadata": one_line(name, LONGEST_NAME), "value": one_line(value, LONGEST_LINE)}
         for name, value in list(package.metadata.items())[:MOST_METADATA]
@@ -109,6 +109,6 @@ def _metadata(package: Package) -> None:
 
 
 def text_of(view: RunView, part: PackagePart, name: str) -> PackageText | None:
-    """A text of a package, by its part and its name there, any if none is given; None if it was not recorded."""
+    """Return a text of a package by its part and name, any name if none is passed; None if it was not recorded."""
     found = (text for text in view.report.package_texts if text.part == part and (not name or text.name == name))
     return next(found, None)

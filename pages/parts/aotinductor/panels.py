@@ -1,4 +1,4 @@
-"""One step of the way to a package, in full: the exported program, the files, and what ran from Python and C++."""
+"""The panels of the steps to a package: the exported program, the files, and the runs from Python and from C++."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_LINES = 80
 
 
 def panel(view: RunView, story: AotiStory, step: StepId) -> None:
-    """What one step of the way made."""
+    """Draw the result of one step."""
     PANELS[step](view, story)
 
 
@@ -53,7 +53,7 @@ def _export_panel(view: RunView, story: AotiStory) -> None:
 
 
 def _not_exported(view: RunView, export: Export) -> None:
-    """Torch's words, and the line of the user's code that they are about."""
+    """Draw torch's message, and the line of the user's code that it names."""
     height = code_height(export.problem)
     if not export.frames:
         st.code(export.problem, language=None, height=height, wrap_lines=True)
@@ -69,7 +69,7 @@ def _not_exported(view: RunView, export: Export) -> None:
 
 
 def _signature(export: Export) -> None:
-    """The inputs and outputs as the program's signature names them."""
+    """Draw the inputs and outputs as the program's signature names them."""
     rows = [
         {
             "name": one_line(value.name, LONGEST_NAME),

@@ -1,4 +1,4 @@
-"""A package as it was loaded and called from Python and from C++: how that is done, and what it returned."""
+"""A package loaded and called from Python and from C++: the code for it, and the results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STAGES = {"build": "was not built", "load": "could not load it", "call": "could 
 
 
 def python_panel(view: RunView, story: AotiStory) -> None:
-    """How the package is run from Python, and what it returned there."""
+    """Draw how the package is run from Python, and its results there."""
     file = story.package.file if story.package and story.package.file else "model.pt2"
     left, right = st.columns(2, gap="medium")
     with left:
@@ -37,7 +37,7 @@ def python_panel(view: RunView, story: AotiStory) -> None:
 
 
 def cpp_panel(view: RunView, story: AotiStory) -> None:
-    """The program in C++ with what builds it, how it was built, and what it returned."""
+    """Draw the C++ program with its build files, how it was built, and its results."""
     texts = [text for text in view.report.package_texts if text.part == "runner"][:MOST_SOURCES]
     left, right = st.columns([3, 2], gap="medium")
     with left:
@@ -57,7 +57,7 @@ def cpp_panel(view: RunView, story: AotiStory) -> None:
 
 
 def _outcome(who: str, run: PackageRun | None) -> None:
-    """What it returned against eager, or what was said instead."""
+    """Draw the outputs compared with eager, or the message of the failure."""
     if run is None:
         st.caption("There is no package to run.")
         return
@@ -86,7 +86,7 @@ def _outcome(who: str, run: PackageRun | None) -> None:
 
 
 def _build(run: PackageRun) -> None:
-    """How the program was built, and what it printed."""
+    """Draw how the program was built, and its output."""
     if run.compiler:
         took = "built before" if run.build_s is None else f"built in {fmt.duration_s(run.build_s)}"
         st.caption(plain(f"{run.compiler}; {took}", LONGEST_LINE))

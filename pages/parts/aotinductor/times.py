@@ -1,4 +1,4 @@
-"""What a package costs per call beside eager and compiled, and which sizes it takes."""
+"""The cost of a package per call, compared with eager and compiled, and the sizes that it takes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FIXED = "Every size is fixed to that of the example inputs: a call with another 
 
 
 def times_part(view: RunView, story: AotiStory) -> None:
-    """All that ran on one chart with quartiles, and each against eager with its interval."""
+    """Draw the times of all sides in one chart with quartiles, and each compared with eager with its interval."""
     times = story.times
     sides = side_times(times) if times else ()
     st.header("Time per call", anchor=False)
@@ -68,14 +68,14 @@ def _row(one: SideTime, story: AotiStory) -> dict[str, str | None]:
 
 
 def _against(one: SideTime) -> str:
-    """How many times as fast as eager; the bounds alone where no difference is seen."""
+    """Return the speedup over eager; only its bounds if no difference is seen."""
     if one.faster is None or one.faster.apart or one.faster.wide:
         return ratio_words(one.faster)
     return f"none seen ({fmt.number(one.faster.low)} to {fmt.number(one.faster.high)} ×)"
 
 
 def _sampling_words(times: PackageTimes) -> str:
-    """How the samples were taken."""
+    """Describe the sampling."""
     rounds = max(map(len, times.sides.values())) - times.warm_up
     threads = f" on {fmt.count(times.threads, 'thread')}" if times.threads else ""
     timed = f", timed by {plain(times.clock, LONGEST_LINE)}" if times.clock else ""
@@ -88,7 +88,9 @@ def _sampling_words(times: PackageTimes) -> str:
 
 
 def _cost_words(cost: CallCost | None) -> str:
-    """What is between Python and C++ of the same library; that no difference is seen, where none is."""
+    """Return the cost of Python compared with C++ for the same library, or that no difference is seen; empty without
+    cost.
+    """
     if cost is None:
         return ""
     bounds = f"{fmt.number(cost.ratio.low)} to {fmt.number(cost.ratio.high)}"
@@ -101,7 +103,7 @@ def _cost_words(cost: CallCost | None) -> str:
 
 
 def sizes_part(story: AotiStory) -> None:
-    """The dynamic dimensions as they were asked for, torch's own ranges, and what calls at their ends said."""
+    """Draw the requested dynamic dimensions, torch's own ranges, and the results of calls at their ends."""
     st.header("Sizes", anchor=False)
     export = story.export
     if export is None:
@@ -127,7 +129,7 @@ def _checked(story: AotiStory) -> bool:
 
 
 def _unchecked_words(story: AotiStory) -> str:
-    """That a package refuses nothing by itself, where that was seen."""
+    """Return a warning that the package does not check its range itself; empty if no run showed this."""
     found = ran_outside(story.trials)
     if not found:
         return ""
@@ -142,7 +144,7 @@ def _dim_words(dim: ExportedDim) -> str:
 
 
 def _trial_row(trial: RangeTrial) -> dict[str, str]:
-    """Where the program was called, `skipped` is about the package alone."""
+    """Return one row of the trials; if the program was called, `skipped` is about the package only."""
     called = bool(trial.inputs) or not trial.skipped
     skipped = plain(trial.skipped, LONGEST_LINE)
     return {
@@ -155,7 +157,7 @@ def _trial_row(trial: RangeTrial) -> dict[str, str]:
 
 
 def _said(error: str, same: bool | None) -> str:
-    """Torch's words first: what it refuses is what the page is asked for."""
+    """Return torch's message first, since its refusals are the reason for this table."""
     if error:
         return code(first_line(error), LONGEST_LINE)
     return {True: "equals eager", False: "differs from eager", None: "runs"}[same]

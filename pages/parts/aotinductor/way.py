@@ -1,4 +1,4 @@
-"""The way from a model to a package and to those who run it, as boxes of which one is open below."""
+"""The steps from a model to a package and to its callers, as boxes; the selected step is open below."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STEPS: tuple[StepId, ...] = ("export", "package", "python", "c++")
 
 
 def package_way(story: AotiStory) -> StepId:
-    """Draw the way; returns the step that is open: the first that failed, unless another was chosen."""
+    """Draw the steps; return the open one: the first that failed, unless another is chosen."""
     first = step_with_problem(story) or "package"
     url.read(url.STEP, STEPS, first)
     wanted = held(url.STEP, first)

@@ -1,4 +1,6 @@
-"""The contract of torch.compile with a backend, with the numbers of a run: what its picture says, and its calls."""
+"""The contract between torch.compile and a backend with the numbers of a run: the data of its
+picture, and its calls.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +34,9 @@ ONCE, ALWAYS = "once for each graph", "at each call whose guards hold"
 
 
 def contract(report: Report, rows: Sequence[BackendRow], chosen: str, going: bool = False) -> ContractData:
-    """The picture of the contract: its stations with the numbers of all compilations, and a line for each of those;
-    executions are recorded at the end of a run.
+    """Return the picture's data: its stations with the numbers of all compilations, and a line for each compilation.
+
+    Executions are recorded at the end of a run.
     """
     names, untold = frame_names(report), LATER if going else fmt.NOT_RECORDED
     return ContractData(
@@ -78,7 +81,7 @@ def _ran(report: Report, rows: Sequence[BackendRow], untold: str) -> str:
 
 
 def _is_failed(row: BackendRow) -> bool:
-    """Whether nothing came back that could run."""
+    """Return True if the last invocation failed, so that the backend returned nothing that could run."""
     return bool(row.invocations[-1].problem)
 
 
@@ -108,7 +111,7 @@ def _ran_words(row: BackendRow, untold: str) -> str:
 
 
 def _said(cell: StripCell, report: Report) -> str:
-    """What a call had to do with a compilation, for a mark of the strip."""
+    """Describe for a mark of the strip how a call used a compilation."""
     given = next((call.inputs for call in report.calls if call.index == cell.call), "")
     parts = [LEGEND.get(LETTERS[cell.use], ""), cell.because.replace("`", ""), _seconds(cell)]
     words = "; ".join(filter(None, parts)) or "not of this compilation"
@@ -125,7 +128,7 @@ def _seconds(cell: StripCell) -> str:
 
 
 def call_table(row: BackendRow, report: Report) -> pd.DataFrame:
-    """The calls of the run that had to do with a compilation, with the guard that let each through or sent it on."""
+    """Draw the calls that concern a compilation, with the guard that passed each or made it recompile."""
     inputs = {call.index: call.inputs for call in report.calls}
     return pd.DataFrame(
         [

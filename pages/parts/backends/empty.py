@@ -1,4 +1,4 @@
-"""What stands where no call of a backend was recorded: why, the backends that ship, and one's own to be written."""
+"""The page without a recorded call of a backend: the reason, the built-in backends, and the form for a custom one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CONTRACT = (
 
 
 def why_nothing(report: Report) -> None:
-    """Why there is nothing of a backend, and where to look instead."""
+    """Draw the reason why no backend was recorded, and where to look instead."""
     asked = asked_backend(report)
     st.write(CONTRACT)
     if asked == INDUCTOR:
@@ -38,7 +38,7 @@ def why_nothing(report: Report) -> None:
 
 
 def offer_backends(view: RunView) -> None:
-    """The run's job again with a backend that ships, or with one's own; nothing where it may not be run again."""
+    """Offer the run's job with a built-in or a custom backend; nothing if the job may not run again."""
     job = job_again(view)
     if job is None:
         st.caption("This cannot be run again here: it came from elsewhere, or from code that may not be run here.")

@@ -1,4 +1,4 @@
-"""When what a backend returned ran: a chart of the first executions, and a line for each of them."""
+"""The executions of a backend's compiled code: a chart of the first ones, and a line for each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OUTSIDE, FAILED = "outside of the calls", "raised"
 
 
 def executions_chart(found: Sequence[Execution], ran: Executions | None, on: Theme) -> go.Figure:
-    """Seconds of each execution as bars, coloured by the call of the run that made it, and the mean of the others."""
+    """Draw the seconds of each execution as bars, coloured by the call of the run, and the mean of the others."""
     outside = outside_seconds(found, ran)
     factor, unit = in_unit(max([one.seconds for one in found] + [outside or 0.0]))
     figure = go.Figure()
@@ -56,7 +56,10 @@ def executions_chart(found: Sequence[Execution], ran: Executions | None, on: The
 
 
 def outside_seconds(found: Sequence[Execution], ran: Executions | None) -> float | None:
-    """The mean of the executions outside of the calls; None without any, and where those of calls are not all told."""
+    """Return the mean seconds of the executions outside of the calls.
+
+    None if there are none, or if not all executions of the calls are listed.
+    """
     told = [one.seconds for one in found if one.call is not None]
     if ran is None or not ran.measured or len(told) != ran.calls:
         return None
@@ -76,13 +79,13 @@ def _colour(one: Execution, on: Theme) -> str:
 
 
 def _hover(one: Execution) -> str:
-    """Plotly reads a little HTML."""
+    """Return the hover text, escaped, since Plotly reads some HTML."""
     lines = f"{_kind(one)}: {fmt.duration_s(one.seconds)}", f"{', '.join(one.inputs)} → {', '.join(one.outputs)}"
     return "<br>".join(one_line(line, LONGEST_LINE).replace("<", "&lt;") for line in lines)
 
 
 def execution_rows(found: Sequence[Execution]) -> pd.DataFrame:
-    """A line for each execution."""
+    """Return one row per execution."""
     return pd.DataFrame(
         [
             {
@@ -98,7 +101,7 @@ def execution_rows(found: Sequence[Execution]) -> pd.DataFrame:
 
 
 def ran_words(ran: Executions | None, told: int) -> str:
-    """How often it ran in all, in the calls of the run and outside of them."""
+    """Describe how often the compiled code ran, in the calls of the run and outside of them."""
     if ran is None:
         return "How often it ran was not recorded."
     first = f"; the first {fmt.number(told)} are told one by one" if told < ran.calls else ""

@@ -1,4 +1,4 @@
-"""The graphs of a compilation that a backend was given or made, painted by what it told of their nodes."""
+"""The graphs that a backend received or made, coloured by its reports about their nodes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pages.session.view import View
 
 
 def graph_pane(view: View) -> None:
-    """One of the graphs: at first the one that the backend told of, else the one that it was given."""
+    """Draw one of the graphs: first the one that the backend reported, else its input graph."""
     graphs = view.compilation.graphs
     told = _told_graph(view)
     first = told or next((graph for graph in graphs if graph.stage == "dynamo_output_graph"), graphs[0])
@@ -24,14 +24,16 @@ def graph_pane(view: View) -> None:
         stage_row(graphs, graph)
     url.write(url.GRAPH)
     if not graph.ops:
-        st.caption("The text of this graph is not Python, so it cannot be drawn.")
+        st.caption(
+            "The text of this graph was not parsed, so it cannot be drawn: it is not Python, or too long or too dense."
+        )
         return
     overlay = told_name(0) if graph == told else ""
     show(fx_drawn(view, graph), f"given-{view.compilation.id}-{graph.id}", overlay=overlay)
 
 
 def _told_graph(view: View) -> FxGraph | None:
-    """The last graph that a table was told of: what a backend was given has the names of what it made, in part."""
+    """Return the last graph that a table names: a backend's input graph shares names with the graph that it made."""
     for graph in reversed(view.compilation.graphs if view.report.told_tables else ()):
         if told_of(view.report, view.compilation.id, {node.name for node in view.nodes(graph)}):
             return graph

@@ -1,4 +1,4 @@
-"""The nodes of the graph that a backend was given: a table with the columns of `print_tabular`, and `gm.code`."""
+"""The nodes of a backend's input graph: a table with the columns of `print_tabular`, and `gm.code`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COLUMNS = ("opcode", "name", "target", "args", "kwargs", "users", "value")
 
 
 def node_rows(nodes: Sequence[BackendNode]) -> pd.DataFrame:
-    """A line for each node."""
+    """Return one row per node."""
     return pd.DataFrame([_row(node) for node in nodes[:MOST_NODES_SHOWN]], columns=list(COLUMNS))
 
 
@@ -38,7 +38,7 @@ def _row(node: BackendNode) -> dict[str, str]:
 
 
 def node_text(nodes: Sequence[BackendNode]) -> str:
-    """The table as text, as `gm.graph.print_tabular()` prints it."""
+    """Return the table as text, in the format of `gm.graph.print_tabular()`."""
     rows = [COLUMNS, *((n.op, n.name, n.target, n.args, n.kwargs, ", ".join(n.users), n.value) for n in nodes)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     head, *lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
@@ -46,14 +46,14 @@ def node_text(nodes: Sequence[BackendNode]) -> str:
 
 
 def left_out_words(given: Invocation) -> None:
-    """How many nodes are not shown."""
+    """Note how many nodes are not shown."""
     more = given.left_out + max(0, len(given.nodes) - MOST_NODES_SHOWN)
     if more:
         st.caption(f"{fmt.count(more, 'more node')} not shown.")
 
 
 def code_picture(given: Invocation) -> CodePicture | None:
-    """`gm.code`, each line linked to the node that it computes; None where it was not recorded."""
+    """Return `gm.code`, each line linked to the node that it computes; None if it was not recorded."""
     if not given.code:
         return None
     code = given.code.strip("\n").rstrip()

@@ -1,4 +1,4 @@
-"""What stands below the contract: at the left nodes, graph, executions and told tables; at the right texts."""
+"""The panes below the contract: at the left nodes, graph, executions and reported tables; at the right texts."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Panes = Mapping[str, Callable[[], None]]
 
 
 def pane(name: str, panes: Panes, first: str) -> None:
-    """One of the panes, which are chosen in a row above it; the one that is shown stands in the URL."""
+    """Draw one of the panes; they are chosen in a row above, and the choice is in the URL."""
     url.read(name, panes, first)
     st.segmented_control(name, list(panes), key=name, label_visibility="collapsed")
     url.write(name)
@@ -47,7 +47,7 @@ def pane(name: str, panes: Panes, first: str) -> None:
 
 
 def left_panes(view: View, row: BackendRow) -> Panes:
-    """The graph, its nodes, the executions, and the tables that the backend told."""
+    """Return the left panes: the graph, its nodes, the executions, and the tables that the backend reported."""
     tables = tables_of(view.report, view.compilation.id)
     return {
         **({GRAPH: partial(graph_pane, view)} if view.compilation.graphs else {}),
@@ -58,7 +58,7 @@ def left_panes(view: View, row: BackendRow) -> Panes:
 
 
 def right_panes(view: View, made: Invocation) -> Panes:
-    """The graph's code, the backend's, the texts that it told, what was printed, and an editor for another one."""
+    """Return the right panes: the graph's code, the backend's code, its reported texts, the output, and an editor."""
     told = texts_of(view.report, view.compilation.id)
     code, source, job = code_picture(made), backend_picture(view, made), job_again(view)
     shown = {name: picture for name, picture in ((CODE, code), (BACKEND, source)) if picture is not None}
@@ -116,7 +116,7 @@ def _code(view: View, picture: CodePicture, name: str) -> None:
 
 
 def _printed(output: str, *, key: str) -> None:
-    """What the run printed, its backend among it."""
+    """Draw the end of the run's output, which includes the backend's."""
     lines = code_lines(output, prefix="printed")
     code_view(CodePicture("the end of what the run printed", "", lines), key=key, height=FILL, channel="printed")
 

@@ -1,4 +1,4 @@
-"""What went wrong in a backend, or in what it returned."""
+"""The failures of a backend, or of the compiled code that it returned."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_PROBLEMS = 3
 
 
 def problem_boxes(found: Sequence[BackendProblem]) -> None:
-    """The first of what went wrong, each with the line of the backend."""
+    """Draw the first failures, each with the backend's line."""
     for one in found[:MOST_PROBLEMS]:
         st.error(_words(one), icon=":material/error:")
     if len(found) > MOST_PROBLEMS:

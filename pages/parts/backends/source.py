@@ -1,4 +1,4 @@
-"""The code of the backend that a run was compiled with, with what went wrong at its line."""
+"""The code of a run's backend, with failures at its lines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OWN_FILE = "backend.py"
 
 
 def backend_picture(view: View, given: Invocation) -> CodePicture | None:
-    """The backend's own file: the job's, one that ships, or the one that the log holds; None where there is none."""
+    """Return the backend's own file: the job's, a built-in one, or the logged one; None if there is none."""
     code, title = _code(view, given)
     if not code:
         return None
@@ -31,7 +31,7 @@ def backend_picture(view: View, given: Invocation) -> CodePicture | None:
 
 
 def _code(view: View, given: Invocation) -> tuple[str, str]:
-    """Its text and what it is called: as it was when it ran, where the log holds it."""
+    """Return the text and the title of the code, as it was when it ran if the log holds it."""
     recorded = [source.path for source in view.report.sources]
     if given.place and given.place[0] in recorded:
         return source_text(view, given.place[0]), _name(given.place[0])
@@ -50,7 +50,7 @@ def _code(view: View, given: Invocation) -> tuple[str, str]:
 
 
 def _of_the_model(view: View, backend: str) -> tuple[str, str]:
-    """The model's file, where that holds the backend: a function, a class or a variable of its name."""
+    """Return the model's file if it defines the backend: a function, a class or a variable of its name."""
     text = source_text(view)
     held = re.search(rf"^(def|class) {re.escape(backend)}\b|^{re.escape(backend)}\s*[:=]", text, re.MULTILINE)
     return (text, _name(source_path(view.report))) if held else ("", "")

@@ -1,4 +1,4 @@
-"""What a backend told of itself by torch's trace: tables, of which a column `node` leads to the graph, and texts."""
+"""Reports of a backend through torch's trace: tables, whose column `node` leads to the graph, and texts."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ MOST_TOLD = 24
 
 
 def tables_of(report: Report, compilation: str) -> tuple[ToldTable, ...]:
-    """The tables that were told of a compilation, and those that name none."""
+    """Return the tables reported for a compilation, and those that name no compilation."""
     return tuple(table for table in report.told_tables if table.compilation in ("", compilation))[:MOST_TOLD]
 
 
 def texts_of(report: Report, compilation: str) -> tuple[ToldText, ...]:
-    """The texts that were told of a compilation, and those that name none."""
+    """Return the texts reported for a compilation, and those that name no compilation."""
     return tuple(text for text in report.told_texts if text.compilation in ("", compilation))[:MOST_TOLD]
 
 
 def told_tables(view: View, tables: Sequence[ToldTable]) -> None:
-    """One of the tables, which are chosen by their titles."""
+    """Draw one of the tables, which are chosen by title."""
     at = _chosen(url.TABLE, tables)
     told_table(tables[at], key=f"told-{view.compilation.id}-{at}")
 
 
 def told_texts(view: View, texts: Sequence[ToldText]) -> None:
-    """One of the texts, which are chosen by their titles."""
+    """Draw one of the texts, which are chosen by title."""
     at = _chosen(url.TEXT, texts)
     told = texts[at]
     lines = code_lines(view.text(told.text), prefix="told")
@@ -48,7 +48,7 @@ def told_texts(view: View, texts: Sequence[ToldText]) -> None:
 
 
 def _chosen(name: str, told: Sequence[ToldTable | ToldText]) -> int:
-    """The place of the one that is chosen, which stands in the URL."""
+    """Return the index of the chosen one, which is in the URL."""
     places = [str(at) for at in range(len(told))]
     url.read(name, places, places[0])
     if len(told) > 1:
@@ -59,7 +59,7 @@ def _chosen(name: str, told: Sequence[ToldTable | ToldText]) -> int:
 
 
 def told_table(table: ToldTable, *, key: str) -> None:
-    """A table as the backend told it; a row of it selects its node."""
+    """Draw a table as the backend reported it; a click on a row selects its node."""
     columns = [one_line(name, LONGEST_NAME) or f"column {at}" for at, name in enumerate(table.columns, 1)]
     frame = pd.DataFrame([list(map(_cell, row)) for row in table.rows], columns=_apart(columns))
     if NODE_COLUMN in table.columns:
@@ -78,5 +78,5 @@ def _cell(value: str | int | float | None) -> str | int | float | None:
 
 
 def _apart(names: list[str]) -> list[str]:
-    """A table of Streamlit's has no two columns of one name."""
+    """Make column names distinct, since Streamlit's tables need that."""
     return [name if name not in names[:at] else f"{name} ({at + 1})" for at, name in enumerate(names)]

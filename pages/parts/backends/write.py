@@ -1,4 +1,4 @@
-"""A backend of one's own, written on the page: its editor, and the button that runs the shown job with it."""
+"""A custom backend, edited on the page: the editor, and the button that runs the shown job with it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from pages.session.view import RunView
 
 
 def write_backend(view: RunView, job: CompileJob) -> None:
-    """The editor, which begins with the run's own backend or one that ships; nothing where no code may be brought."""
+    """Draw the editor, which starts with the run's own or a built-in backend; nothing if the visitor may not bring
+    code.
+    """
     if not may_bring_code():
         return
     st.header("Write your own", anchor=False)
@@ -24,7 +26,7 @@ def write_backend(view: RunView, job: CompileJob) -> None:
 
 
 def editor(view: RunView, job: CompileJob, most: int = TALL) -> None:
-    """The editor and its button, which stays on this page with the run that it makes."""
+    """Draw the editor and its button; the new run is shown on this page."""
     button = st.container()
     chosen = own_code(job, f"write-{view.run.id}", most)
     if button.button(
@@ -34,7 +36,7 @@ def editor(view: RunView, job: CompileJob, most: int = TALL) -> None:
 
 
 def run_with(job: CompileJob, chosen: BackendChoice) -> None:
-    """The job with another backend: a finished run of it, or a new one, on this page."""
+    """Show the job with another backend on this page: a finished run of it, or a new one."""
     run = run_of(with_backend(job, chosen))
     if run is not None:
         show_run(run.id, menu.BACKEND)

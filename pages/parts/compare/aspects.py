@@ -1,4 +1,4 @@
-"""What of two runs can be looked at, and in how much of each they differ."""
+"""The aspects of two runs, and the number of differences in each."""
 
 from __future__ import annotations
 
@@ -55,6 +55,6 @@ ASPECTS: dict[str, Callable[[RunComparison, Pair], int]] = {
 
 
 def aspect_label(aspect: str, found: RunComparison, pair: Pair) -> str:
-    """Its name, and how many things differ there: "kernels · 3"."""
+    """Return an aspect's name and its number of differences: "kernels · 3"."""
     differing = ASPECTS[aspect](found, pair) if aspect in ASPECTS else 0
     return f"{aspect} · {fmt.number(differing)}" if differing else aspect

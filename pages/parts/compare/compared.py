@@ -1,4 +1,4 @@
-"""Two runs, compared once for all sessions; and which of their compilations belong together."""
+"""Comparisons of two runs, cached for all sessions, and the pairing of their compilations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pages.session.view import RunView, View
 
 
 def compared_runs(left: RunView, right: RunView) -> RunComparison:
-    """Everything that differs between two runs."""
+    """Return all differences of two runs."""
     ids = (left.run.id, str(left.report.log_bytes), right.run.id, str(right.report.log_bytes))
     return _compared(ids, left, right)
 
@@ -27,8 +27,9 @@ def _side(view: RunView) -> RunSide:
 
 
 def pair_of(found: RunComparison, compile_id: str) -> CompilationComparison | None:
-    """A compilation of the left run with that of the right one; where it has none, the pair with the most nodes in
-    graphs of the same stage, and None where no compilation has a counterpart.
+    """Return a compilation of the left run with its counterpart in the right one.
+
+    Without a counterpart, return the pair with the most nodes in graphs of the same stage; None if there are no pairs.
     """
     pairs = [pair for pair in found.compilations if pair.left and pair.right]
     shown = next((pair for pair in pairs if pair.left == compile_id), None)
@@ -40,6 +41,6 @@ def _nodes(pair: CompilationComparison) -> int:
 
 
 def side_of_pair(run: RunView, compile_id: str) -> View | None:
-    """One run's side of a pair."""
+    """Return one run's side of a pair; None if it has no such compilation."""
     compilation = run.report.compilation(compile_id)
     return run.of(compilation) if compilation is not None else None

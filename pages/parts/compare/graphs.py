@@ -1,4 +1,4 @@
-"""The graphs of two compilations as one stable drawing: what was added, removed, changed and moved."""
+"""The graphs of two compilations as one stable drawing: nodes added, removed, changed and moved."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ GONE = "Neither graph has this node."
 
 
 def graphs(pair: CompilationComparison, left: View, right: View) -> None:
-    """Choose a stage, and draw both its graphs as one."""
+    """Let the visitor choose a stage, and draw both its graphs as one."""
     stages = {graph.left: graph for graph in pair.graphs if graph.left and graph.right}
     if not stages:
         st.write("The two compilations have no graph of the same stage.")
@@ -74,13 +74,13 @@ def _draw(graph: GraphDifference, left: View, right: View) -> None:
 
 
 def changes_words(graph: GraphDifference) -> str:
-    """What became of the nodes: "+4 −12 ~4", or that they are the same."""
+    """Return the counts of changed nodes ("+4 −12 ~4"), or "the same"."""
     told = [f"{sign}{fmt.number(graph.changes[change])}" for change, sign in SIGNS.items() if graph.changes.get(change)]
     return " ".join(told) or "the same"
 
 
 def _alone(pair: CompilationComparison) -> str:
-    """The stages that one of the two has alone."""
+    """Note the stages that only one of the two has."""
     sides = (
         ("left", [g.stage for g in pair.graphs if not g.right]),
         ("right", [g.stage for g in pair.graphs if not g.left]),
@@ -98,13 +98,13 @@ def _union(ids: tuple[str, ...], _left: View, _right: View) -> tuple[GraphUnion,
 
 
 def union_drawn(left: View, right: View, graph: str, other: str) -> tuple[GraphUnion, Drawn]:
-    """Two graphs, by their ids, as one, and its drawing."""
+    """Return two graphs, by id, as one graph, and its drawing."""
     ids = (left.run.id, left.compilation.id, graph, right.run.id, right.compilation.id, other)
     return _union(ids, left, right)
 
 
 def _frames(union: GraphUnion) -> list[WireStep]:
-    """The left graph, both at once, and the right one."""
+    """Return the frames: the left graph, both at once, and the right graph."""
     ids = {
         change: tuple(f"n:{node.name}" for node in union.nodes if node.change == change)
         for change in ("only right", "only left", "changed", "moved")
@@ -116,7 +116,7 @@ def _frames(union: GraphUnion) -> list[WireStep]:
 
 
 def _node(union: GraphUnion, selected: str | None) -> None:
-    """A node as each of the two graphs has it."""
+    """Draw a node as it is in each of the two graphs."""
     name = (selected or "").removeprefix("n:")
     node = next((one for one in union.nodes if one.name == name), None)
     if node is None:
@@ -129,7 +129,7 @@ def _node(union: GraphUnion, selected: str | None) -> None:
 
 
 def _both(left: str, right: str) -> str:
-    """What a node has in both, once where it is the same."""
+    """Return the value of both sides, once if it is the same."""
     return left if left == right else " → ".join(filter(None, (left, right)))
 
 
@@ -150,7 +150,7 @@ def _value(meta: TensorMeta | None) -> str:
 
 
 def _changes(union: GraphUnion, key: str) -> None:
-    """Every node that is not the same; a click selects it in the drawing."""
+    """Draw the table of changed nodes; a click selects one in the drawing."""
     nodes = [node for node in union.nodes if node.change != "same"]
     if not nodes:
         st.caption("Every node is the same in both.")
@@ -176,5 +176,5 @@ def _call(node: FxNode | None) -> str:
 
 
 def unlike(found: Sequence[GraphDifference]) -> int:
-    """How many stages differ, of those that both have."""
+    """Count the stages that both runs have and that differ."""
     return sum(not graph.same for graph in found if graph.left and graph.right)

@@ -1,4 +1,4 @@
-"""Two runs of one model as a table of kernel pairs: what is not the same on both sides is marked with ≠."""
+"""Kernel pairs of two runs of one model as a table; differences are marked with ≠."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ COLUMNS: dict[str, Any] = {
 
 
 def table(pairs: Sequence[KernelPair]) -> Styler:
-    """One line a pair; cells that differ hold ≠, and are tinted too. Columns that say nothing are left out."""
+    """Return the table with one row per pair.
+
+    Cells that differ contain ≠ and are tinted. Empty columns are left out.
+    """
     frame = pd.DataFrame([_line(pair) for pair in pairs])
     frame = frame.drop(columns=[name for name in frame if not frame[name].map(_says_something).any()])
     told = frame.style.map(lambda value: MARK if isinstance(value, str) and UNLIKE in value else "")
@@ -55,7 +58,7 @@ def table(pairs: Sequence[KernelPair]) -> Styler:
 
 
 def details(pair: KernelPair) -> Styler:
-    """One pair, an aspect a line."""
+    """Return the table of one pair, one row per aspect."""
     rows = [
         {"": name, "left": _text(pair.left, name), UNLIKE: _mark(pair, name), "right": _text(pair.right, name)}
         for name in CELLS
@@ -66,7 +69,7 @@ def details(pair: KernelPair) -> Styler:
 
 
 def configs(side: KernelSide) -> str:
-    """The chosen config, or all of them where it takes timing to choose."""
+    """Return the chosen config, or all of them if only timing can choose."""
     if side.config is None:
         return ""
     if side.config.chosen:
@@ -99,7 +102,7 @@ def _aspect(pair: KernelPair, name: str) -> str:
 
 
 def _cell(left: str, right: str, *, differs: bool) -> str:
-    """Both sides' text in one cell, once where it is the same."""
+    """Return both sides' text in one cell, once if it is the same."""
     if differs:
         return f"{left} {UNLIKE} {right}"
     return left if left == right else f"{left or UNKNOWN} | {right or UNKNOWN}"

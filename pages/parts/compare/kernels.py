@@ -1,4 +1,4 @@
-"""The kernels of two compilations: a table of pairs, the pair that is chosen, and both its sources."""
+"""The kernels of two compilations: a table of pairs, the chosen pair, and both its sources."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def _compared(ids: tuple[str, ...], _left: View, _right: View) -> tuple[Comparis
 
 
 def compared(left: View, right: View) -> tuple[Comparison, Side, Side]:
-    """The comparison of two compilations, with the sources of both."""
+    """Return the comparison of two compilations, with the sources of both."""
     ids = (left.run.id, str(left.report.log_bytes), left.compilation.id, right.run.id, right.compilation.id)
     return _compared(ids, left, right)
 
 
 def kernel_pairs(left: View, right: View, height: int = TALL) -> None:
-    """Every pair in a table, and the one that is chosen in full."""
+    """Draw the table of all pairs, and the chosen pair in full."""
     comparison, one, other = compared(left, right)
     pairs = comparison.pairs
     said = (
@@ -55,7 +55,7 @@ def kernel_pairs(left: View, right: View, height: int = TALL) -> None:
 
 
 def time_words(name: str, sides: list[KernelSide]) -> str:
-    """How the times of one side were got."""
+    """Describe whether the times of one side are measured or estimated, and their sum."""
     timed = [side for side in sides if side.time_s is not None]
     if not timed:
         return f"{name}: no kernel has a time"
@@ -66,18 +66,18 @@ def time_words(name: str, sides: list[KernelSide]) -> str:
 
 
 def pair_id(pair: KernelPair) -> str:
-    """What the URL calls a pair: its left kernel as every page does, or the right one that stands alone."""
+    """Return the id of a pair for the URL: `k` and its left kernel, or `r` and the right one if it has no left one."""
     return f"{'k' if pair.left else 'r'}:{pair.either.kernel}"
 
 
 def chosen_pair(pairs: tuple[KernelPair, ...]) -> KernelPair:
-    """The pair that the URL selects, else the first that differs."""
+    """Return the pair that the URL selects, else the first that differs."""
     by_id = {pair_id(pair): pair for pair in pairs}
     return by_id.get(url.selected() or "") or next((pair for pair in pairs if pair.differs), pairs[0])
 
 
 def sources(pair: KernelPair, left: Side, right: Side, key: str) -> None:
-    """Both kernels' sources: their difference where they are one language, else side by side."""
+    """Draw both kernels' sources: as a diff if they have the same language, else side by side."""
     texts = [
         side.code.get(kernel.kernel, "") if kernel else "" for side, kernel in ((left, pair.left), (right, pair.right))
     ]
@@ -97,7 +97,7 @@ def sources(pair: KernelPair, left: Side, right: Side, key: str) -> None:
 
 
 def _side_by_side(pair: KernelPair, texts: list[str], key: str) -> None:
-    """Two sources that no diff could tell anything about."""
+    """Draw two sources side by side, for which a diff would be useless."""
     for column, kernel, text, name in zip(
         st.columns(2, gap="medium"), (pair.left, pair.right), texts, ("left", "right"), strict=True
     ):

@@ -1,4 +1,4 @@
-"""What Dynamo met in either run: what both have, and what one has alone."""
+"""Lists of Dynamo's events in either run: those that both have, and those of one run only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ One = TypeVar("One")
 
 
 def breaks_and_recompiles(found: RunComparison) -> None:
-    """Each graph break and each recompile of either run."""
+    """Draw each graph break and each recompile of either run."""
     st.header("Graph breaks", anchor=False)
     _listed(found.breaks, "Neither run has a graph break.", _break, "compare-breaks")
     st.header("Recompiles", anchor=False)
@@ -68,7 +68,7 @@ def _edge(found: Recompile | None) -> str:
 
 
 def guards(pair: CompilationComparison) -> None:
-    """The guards that one of the two compilations has alone."""
+    """Draw the guards that only one of the two compilations has."""
     found = pair.guards
     if found is None:
         st.write("The other run has no counterpart of this compilation, so there are no guards to compare.")

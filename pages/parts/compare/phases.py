@@ -1,4 +1,4 @@
-"""Where compile time went in two runs."""
+"""Compile time of two runs, by phase."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_PHASES = 40
 
 
 def phases(found: RunComparison, left: RunView, right: RunView) -> None:
-    """Where compile time went in either run: by class as a picture, by phase in a table."""
+    """Draw the compile time of both runs: a chart by class, a table by phase."""
     rows = [
         {
             "phase": one_line(pair.name, LONGEST_LINE),
@@ -50,7 +50,7 @@ def phases(found: RunComparison, left: RunView, right: RunView) -> None:
 
 
 def phase_chart(left: Report, right: Report, on: Theme) -> go.Figure:
-    """Each instant of compile time once, by the class of its phase: a bar for either run."""
+    """Draw compile time by the class of its phase, each instant once: one bar per run."""
     sides = {"right": _by_class(right), "left": _by_class(left)}
     factor, unit = in_unit(max(sum(seconds.values()) for seconds in sides.values()))
     figure = go.Figure()

@@ -1,4 +1,4 @@
-"""Which runs the shown one can be held against: those of the same model first, then all others."""
+"""The runs that the shown run can be compared with: those of the same model first, then all others."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from pages.session.view import RunView, open_view
 
 
 def other_runs(view: RunView) -> tuple[Comparable, ...]:
-    """Ended runs of the same model that this visitor is shown, newest first."""
+    """Return ended runs of the same model that are listed for this visitor, newest first."""
     return comparable_runs(named_runs(), view.run, view.shown.status.title, view.job)
 
 
 def labels(others: Sequence[Comparable]) -> dict[str, str]:
-    """Each run in the list of right sides: what it was made for and when, and the end of its id, since a choice is
-    known by its label.
+    """Return each run's label in the list of right sides.
+
+    A label has the run's settings, its time and the end of its id, since a choice is identified by its label.
     """
     return {other.run.id: _label(other) for other in others}
 
 
 def any_runs(view: RunView) -> dict[str, str]:
-    """Every other run that this visitor is shown, those of the same model first, and the one that the URL names."""
+    """Return every other run that is listed for this visitor, those of the same model first, and the URL's run."""
     named = {run.id: _label(Comparable(run, status, None)) for run, status in named_runs()}
     asked = url.asked(url.OTHER)
     there = open_view(asked) if asked and asked not in named else None
@@ -38,7 +39,7 @@ def any_runs(view: RunView) -> dict[str, str]:
 
 
 def pick_other(names: dict[str, str], first: str | None) -> str | None:
-    """The run on the right: what the URL says, else the first; it stays in the URL."""
+    """Let the visitor pick the right run: by default the URL's, else the first; the choice stays in the URL."""
     url.read(url.OTHER, names, first)
     chosen = st.selectbox(
         "Right",
@@ -53,7 +54,7 @@ def pick_other(names: dict[str, str], first: str | None) -> str | None:
 
 
 def newest_other(view: RunView, names: dict[str, str]) -> str | None:
-    """The run to begin with: of the same model and for the same target, else any of it, else none."""
+    """Return the first right run: of the same model and target, else of the same model; None if there is none."""
     alike = other_runs(view)
     target = view.job.target if view.job else ""
     same = [other for other in alike if other.job is None or other.job.target == target]

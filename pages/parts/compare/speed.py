@@ -1,4 +1,4 @@
-"""The calls of two runs in the steady state: seconds, and in which interval their ratio lies."""
+"""Steady-state calls of two runs: seconds, and the interval of their ratio."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ HOW = (
 
 
 def times(found: RunComparison, left: RunView, right: RunView) -> None:
-    """The claim, the seconds, and the intervals that it is made of."""
+    """Draw the claim, the seconds, and the intervals that it is based on."""
     compared = found.times
     if compared is None:
         _missing(left, right)
@@ -64,7 +64,7 @@ def times(found: RunComparison, left: RunView, right: RunView) -> None:
 
 
 def claim_words(compared: TimeComparison) -> str:
-    """What the intervals allow to say."""
+    """Return the claim that the intervals allow."""
     if not compared.comparable:
         return f"Not comparable: {compared.disturbed}, and eager is not the same work in both, which would tell."
     said = speed_words(compared)
@@ -72,7 +72,7 @@ def claim_words(compared: TimeComparison) -> str:
 
 
 def in_turn(left: RunView, right: RunView) -> None:
-    """Offer to time both compiled calls in one process, in turn, where the two jobs differ in nothing else."""
+    """Offer to time both compiled calls alternately in one process, if the jobs differ in compile settings only."""
     job, other = job_again(left), right.job
     if job is None or other is None or job.target or job.compile == other.compile:
         return
@@ -83,7 +83,7 @@ def in_turn(left: RunView, right: RunView) -> None:
 
 
 def _asked(job: CompileJob) -> CompileJob:
-    """A job without how it is compiled, measured and bounded."""
+    """Return a job without its settings for compiling, measuring and limits."""
     return replace(
         job, compile=CompileOptions(), rival=None, measure=True, memory=False, numerics="", sweep="",
         time_limit_s=1.0, memory_limit_bytes=1, from_file=None,
@@ -99,7 +99,7 @@ def _missing(left: RunView, right: RunView) -> None:
 
 
 def seconds_chart(left: Speed, right: Speed, on: Theme) -> go.Figure:
-    """Median seconds per call of both runs, eager and compiled, with quartiles as error bars."""
+    """Draw median seconds per call of both runs, eager and compiled, with quartiles as error bars."""
     rows = [
         (f"{kind}, {side}", median_s, quartiles_s, COLOURS[kind])
         for side, found in (("right", right), ("left", left))
@@ -115,7 +115,7 @@ def seconds_chart(left: Speed, right: Speed, on: Theme) -> go.Figure:
 
 
 def ratio_chart(found: TimeComparison, on: Theme) -> go.Figure:
-    """The intervals on a logarithmic axis, one marked; on the right of it the right run is faster."""
+    """Draw the intervals on a logarithmic axis, with one marked; to its right the right run is faster."""
     rows: list[tuple[str, Interval | None, bool]] = [
         ("eager itself", found.eager, False),
         ("against its own eager", found.against_eager, False),
@@ -150,7 +150,7 @@ def ratio_chart(found: TimeComparison, on: Theme) -> go.Figure:
 
 
 def _ticks(known: list[Interval]) -> dict[str, object]:
-    """Ticks that people read: the nearer all is to one, the finer."""
+    """Return readable ticks: the closer all values are to one, the finer."""
     low, high = min(1.0, *(one.low for one in known)), max(1.0, *(one.high for one in known))
     finest = next(ticks for spread, ticks in TICKS if high / low < spread)
     chosen = [tick for tick in finest if low / 2 < tick < 2 * high]

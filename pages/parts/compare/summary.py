@@ -1,4 +1,4 @@
-"""Two runs at a glance: their numbers, what was asked for, and the code."""
+"""Summary of two runs: their numbers, their settings, and the code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ONCE = "measured once"
 
 
 def summary(found: RunComparison) -> None:
-    """The numbers of both, beside what was asked for."""
+    """Draw the numbers of both runs, beside their settings."""
     left, right = st.columns([3, 2], gap="medium")
     with left:
         widths = {"": 130, "left": 150, UNLIKE: 30, "right": 150, "difference": 210}
@@ -34,7 +34,7 @@ def summary(found: RunComparison) -> None:
 
 
 def figures_table(found: RunComparison) -> Styler:
-    """A number a line; what differs for certain is marked."""
+    """Return the table with one number per row; certain differences are marked."""
     frame = pd.DataFrame(
         [
             {
@@ -77,7 +77,7 @@ def _options(found: RunComparison) -> None:
 
 
 def _results(found: RunComparison) -> None:
-    """Whether each run's results agree with eager, what failed in either, and what is known of the times."""
+    """Draw each run's results compared with eager, its failures, and a note about the times."""
     for side, outcome, failed in zip(("Left", "Right"), found.results, found.failures, strict=True):
         told = f"results against eager: {outcome or 'not compared'}"
         st.markdown(f"**{side}**: {told}{f'; {plain(failed, LONGEST_LINE)}' if failed else ''}.")
@@ -86,7 +86,7 @@ def _results(found: RunComparison) -> None:
 
 
 def source(found: RunComparison) -> None:
-    """The user's code as a diff, file by file."""
+    """Draw the user's code as a diff, file by file."""
     if found.sources is None:
         st.write("One of the two logs does not hold the code, so it cannot be compared.")
         return

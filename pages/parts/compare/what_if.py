@@ -1,4 +1,4 @@
-"""What if one option were another: the shown run's job with it changed, made and compared with the shown run."""
+"""What-if: change one option of the shown run's job, run it, and compare the two runs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ def _chosen(job: CompileJob, name: str) -> CompileJob | None:
 
 
 def _typed(job: CompileJob) -> CompileJob | None:
-    """Fields as they are typed as axes of a sweep, each with one value."""
+    """Draw a field for options in the form of sweep axes; return the changed job.
+
+    None if nothing valid is typed, or if the job stays the same.
+    """
     typed = st.text_area(
         "Fields",
         key="what-if-fields",
@@ -68,12 +71,12 @@ def _typed(job: CompileJob) -> CompileJob | None:
 
 
 def _same(one: CompileJob, other: CompileJob) -> bool:
-    """Whether they ask for the same, whether the file or the job says it."""
+    """Return True if both jobs have the same settings, no matter if the file or the job sets them."""
     return replace(one, from_file=()) == replace(other, from_file=())
 
 
 def _compare_with(job: CompileJob) -> None:
-    """Have it on the right: a finished run of the very same job, or a new one."""
+    """Show a run of the job on the right: a finished run of the very same job, or a new one."""
     run = run_of(job)
     if run is not None:
         url.put(url.OTHER, run.id)
@@ -81,7 +84,7 @@ def _compare_with(job: CompileJob) -> None:
 
 
 def _each(field: str, values: Mapping[str, AxisValue]) -> Callable[[CompileJob], Alternatives]:
-    """The job with each value of a field, by its word."""
+    """Return the job with each value of a field, by the value's label."""
     return lambda job: {word: applied(job, field, value) for word, value in values.items()}
 
 
@@ -90,7 +93,9 @@ def _compiled(job: CompileJob, **fields: object) -> CompileJob:
 
 
 def _modes(job: CompileJob) -> Alternatives:
-    """Torch takes a mode or options, and Inductor alone takes either."""
+    """Return the job with each mode, on Inductor and without options: torch takes a mode or options, for
+    Inductor only.
+    """
     plain = _compiled(job, options=None, backend="inductor", backend_code="")
     torchs = CompileOptions().mode
     return {mode: applied(plain, "mode", torchs if mode == MODES[0] else mode) for mode in MODES}

@@ -1,4 +1,4 @@
-"""A run beside the one that repairs it."""
+"""A run beside the run that fixes it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ SHOWN_LEFT = 8
 
 
 def before_and_after(before: RunView, after: RunView) -> None:
-    """What came of a repair: its verdict, what remains with torch's reasons, then the numbers of both runs."""
+    """Draw the result of a fix: its verdict, the remaining breaks with torch's reasons, then the numbers of
+    both runs.
+    """
     found = trial_of(before, after)
     bar = {"repaired": st.success, "worse": st.error, "differs": st.error}.get(found.outcome, st.warning)
     head, dot, rest = found.words.partition(". ")
@@ -49,7 +51,7 @@ def before_and_after(before: RunView, after: RunView) -> None:
 
 
 def trial_of(before: RunView, after: RunView) -> Trial:
-    """The trial that the second run is of the first: the repairs and settings that only its job has."""
+    """Return the trial of the first run that the second run is: the fixes and settings that only its job has."""
     one, other = before.job, after.job
     ids: tuple[str, ...] = ()
     dynamic = False

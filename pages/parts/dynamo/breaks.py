@@ -24,7 +24,7 @@ METHOD = (
 
 
 def broken_file(view: RunView, breaks: Sequence[GraphBreak]) -> str:
-    """The file to show: the innermost that the log holds of the first break, or another of those that breaks name."""
+    """Let the visitor pick the file to show: first the innermost logged file of the first break."""
     held = {source.path for source in view.report.sources}
     frames = [frame for found in breaks for frame in reversed(found.stack) if frame.file in held]
     files = list(dict.fromkeys(frame.file for frame in frames))
@@ -36,8 +36,9 @@ def broken_file(view: RunView, breaks: Sequence[GraphBreak]) -> str:
 
 
 def one_break(number: int, cost: BreakCost, view: RunView, given_up: Mapping[str, str]) -> None:
-    """Torch's reason, explanation and hints for one break, what it cost, how often it was met, whether it cost the
-    whole frame, and what would mend it.
+    """Draw torch's reason, explanation and hints for one break, its cost, and its fixes.
+
+    It also says how often the break was hit, and if it made the whole frame run eagerly.
     """
     found = cost.found
     with st.container(border=True, key=f"break-{number}"):
@@ -64,7 +65,9 @@ def _list(hints: Sequence[str]) -> str:
 
 
 def _where(found: GraphBreak, report: Report) -> str:
-    """The innermost line, the user's line that led there where it is another, and the compilations that met it."""
+    """Draw the innermost line, the user's line that led there if it differs, and the compilations that
+    hit the break.
+    """
     mine = line_in(found, source_path(report))
     there = f"{plain(near(found.place))}{_within(found)}" if found.place.file else ""
     if mine is not None and found.place.file == source_path(report):
@@ -82,7 +85,7 @@ def _within(found: GraphBreak) -> str:
 
 
 def cost_words(cost: BreakCost) -> str:
-    """What was compiled because of a break: `2 graphs, 1.34 s of compile time, 3 kernel launches`."""
+    """Describe the compile cost of a break: `2 graphs, 1.34 s of compile time, 3 kernel launches`."""
     if not cost.made:
         return "nothing was compiled because of it"
     parts = [f"{fmt.count(cost.graphs, 'more graph')} in {fmt.count(len(cost.made), 'compilation')}"]
@@ -94,7 +97,7 @@ def cost_words(cost: BreakCost) -> str:
 
 
 def _registry(registry_id: str) -> None:
-    """What PyTorch's registry says of this kind of break, as it shipped with the torch that it is of."""
+    """Draw the entry of this kind of graph break in PyTorch's registry, with the version of torch that shipped it."""
     if not registry_id[2:].isdigit():
         return
     registry = graph_break_registry()
@@ -120,7 +123,7 @@ def _stack(found: GraphBreak) -> None:
 
 
 def eager_frames(found: Sequence[Failure]) -> None:
-    """The frames that run eagerly although no graph break says so, such as those over the recompile limit."""
+    """Draw the frames that run eagerly without a graph break, such as those over the recompile limit."""
     for failure in found:
         with st.container(border=True):
             st.markdown(f"**\\[{plain(failure.compilation)}\\] {code(failure.frame)}: {prose(failure.reason)}**")
@@ -128,7 +131,7 @@ def eager_frames(found: Sequence[Failure]) -> None:
 
 
 def title(report: Report, found: Sequence[Failure]) -> str:
-    """Places first, then how often they were met, and what was not compiled at all."""
+    """Return the number of places, how often they were hit, and the frames that were not compiled."""
     rest = ", ".join(failure_counts(found).values())
     breaks = report.graph_breaks
     if breaks:

@@ -1,4 +1,4 @@
-"""The bytecode of a frame before and after Dynamo, beside each other and beside the user's lines."""
+"""The bytecode of a frame before and after Dynamo, side by side and beside the user's lines."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ WITHOUT_PYTHON = {
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """What the log holds of a frame's code, as texts; what it does not hold is empty. `has_decompiler` says whether a
-    decompiler was there, None if the log does not.
+    """The logged texts of a frame's code; missing texts are empty.
+
+    `has_decompiler` is True if a decompiler was installed, None if the log does not say it.
     """
 
     original: str
@@ -46,7 +47,9 @@ class Texts:
 
 
 def texts(view: View) -> Texts | None:
-    """The recorded bytecode of the shown compilation, the run's own record before torch's; None without either."""
+    """Return the recorded bytecode of the shown compilation, the run's own record before torch's; None
+    without either.
+    """
     found = view.compilation.bytecode
     if found is None:
         return None
@@ -61,7 +64,7 @@ def texts(view: View) -> Texts | None:
 
 
 def missing(compilation: Compilation) -> str:
-    """Why there is no bytecode."""
+    """Return the reason why there is no bytecode."""
     if compilation.status in ("failed", "empty") and compilation.graph_op_count is None:
         return "Dynamo did not rewrite this function: it runs as it was written."
     return (
@@ -71,7 +74,9 @@ def missing(compilation: Compilation) -> str:
 
 
 def title(view: View, found: Texts) -> str:
-    """How the code grew, and what it calls now, as Markdown."""
+    """Return as Markdown how many instructions the rewriting adds, and the compiled graphs and functions
+    that it calls.
+    """
     name = plain(frame_names(view.report)[view.compilation.id], LONGEST_NAME)
     before, after = instructions(found.original), instructions(found.modified)
     grown = f"{fmt.count(len(before), 'instruction')} became {fmt.number(len(after))}"
@@ -83,7 +88,7 @@ def title(view: View, found: Texts) -> str:
 
 
 def both_listings(view: View, found: Texts) -> None:
-    """The listings, with the user's lines beside them where the log holds their file."""
+    """Draw both listings, with the user's lines beside them if the log holds their file."""
     picture = user_code(view) if view.compilation.frame.file == source_path(view.report) else None
     line = view.compilation.frame.line
     columns = st.columns([3, 4, 5] if picture else [4, 5], gap="small")
@@ -100,7 +105,7 @@ def both_listings(view: View, found: Texts) -> None:
 
 
 def _listing(name: str, text: str, notes: Mapping[str, str], added_at: int | None) -> CodePicture:
-    """Instructions that Dynamo adds stand at the line where the function begins, which is not linked for them."""
+    """Return a listing; instructions that Dynamo adds are at the function's first line, which gets no link for them."""
     rows = instructions(text)
     said = {row: notes.get(item.resume, GOES_ON) for row, item in enumerate(rows, 1) if item.resume}
     said |= {row: "the compiled graph" for row, item in enumerate(rows, 1) if item.graph}
@@ -118,7 +123,9 @@ def _listing(name: str, text: str, notes: Mapping[str, str], added_at: int | Non
 
 
 def _row(item: Instruction, first: bool) -> str:
-    """The line where it is another than in the row above, the offset that jumps name, the op and what it is about."""
+    """Return a line of the listing: the line number if it changes, the offset if jumps name it, the op and its
+    argument.
+    """
     line = item.line if first and item.line else ""
     return f"{line:>4} {item.offset:>4} {item.op:<14} {item.about}".rstrip()
 
@@ -134,7 +141,7 @@ def _going_on(view: View) -> dict[str, str]:
 
 
 def both_as_python(found: Texts) -> None:
-    """What the decompiler makes of both, and what it could not read."""
+    """Draw both codes as decompiled Python, and a warning about parts that could not be decompiled."""
     st.caption(
         f"Written by {plain(found.decompiler, LONGEST_NAME)} from the bytecode: it computes the same, in words that "
         "nobody wrote."
@@ -152,7 +159,7 @@ def both_as_python(found: Texts) -> None:
 
 
 def leads(view: View, found: Texts) -> None:
-    """Links to what the modified code calls: its graph, and the functions that go on after a break."""
+    """Draw links to the targets of the modified code: its graph, and its resume functions."""
     calls = instructions(found.modified)
     of = resume_compilations(view.report, view.compilation)
     names = frame_names(view.report)
@@ -177,7 +184,7 @@ def leads(view: View, found: Texts) -> None:
 
 
 def how_shown(found: Texts) -> str:
-    """Which of the two is asked for: the listing, or Python again where a decompiler was there."""
+    """Return the chosen view: the bytecode listing, or Python if there was a decompiler."""
     if not found.decompiler:
         st.caption(WITHOUT_PYTHON[found.has_decompiler])
         return BYTECODE

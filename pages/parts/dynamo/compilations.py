@@ -1,4 +1,4 @@
-"""The compilations of a run as a tree in a table, and what there is to see of one of them."""
+"""The compilations of a run as a tree in a table, and the details of one of them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ FORMS: dict[str, Callable[[Any], str]] = {
 
 
 def totals(report: Report, entries: Sequence[Entry]) -> str:
-    """The sums over all compilations of the run."""
+    """Draw the sums over all compilations of the run."""
     rows = [entry for _, entry in flattened(entries)]
     parts = [
         fmt.count(sum(entry.ops for entry in rows), "captured op"),
@@ -57,9 +57,9 @@ def totals(report: Report, entries: Sequence[Entry]) -> str:
 
 
 def compilation_table(entries: Sequence[Entry], key: str) -> None:
-    """A row for each compilation, the ones that belong to it below; a click shows it.
+    """Draw a row for each compilation, with its children below it; a click shows it.
 
-    Of frames that are alike only the first has rows, until something is searched for.
+    Of similar frames only the first has rows, until the visitor searches.
     """
     times = alike(entries)
     rows = list(flattened([entry for entry in entries if entry.id in times]))
@@ -74,7 +74,7 @@ def compilation_table(entries: Sequence[Entry], key: str) -> None:
 
 
 def _matches(entries: Sequence[Entry], text: str) -> list[tuple[int, Entry]]:
-    """The rows of what is searched for; none for an empty text."""
+    """Return the rows that match the search; none for an empty text."""
     wanted = text.strip().lower()
     found = flattened(entries) if wanted else ()
     return [(depth, entry) for depth, entry in found if wanted in f"[{entry.id}] {entry.name}".lower()]
@@ -120,7 +120,7 @@ def _columns(frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def _bar(name: str, most: float) -> Any:
-    """A bar against the largest of the column, with the number."""
+    """Return a bar relative to the column's maximum, with the number."""
     numbers = "%.3g s" if name == "compile time" else "%d"
     width = WIDTHS.get(name, 64)
     return st.column_config.ProgressColumn(
@@ -139,7 +139,7 @@ HELP = {
 
 
 def one_compilation(found: Compilation, entry: Entry) -> None:
-    """What a compilation is, and the pages that show more of it."""
+    """Draw a compilation's facts, and links to the pages that show more of it."""
     st.header(f"\\[{plain(found.id)}\\] {plain(entry.name, LONGEST_NAME)}", anchor=False)
     st.markdown(f"{code(found.frame.short) or 'Its place was not recorded'}: {MEANINGS[entry.status]}.")
     if found.error:
@@ -161,7 +161,7 @@ def _restarts(found: Compilation) -> str:
 
 
 def _pages(found: Compilation, entry: Entry) -> list[menu.Page]:
-    """The pages that have something to show of it."""
+    """Return the pages that show more of the compilation."""
     there = {
         menu.FX_GRAPH: bool(found.graphs),
         menu.FUSION: bool(found.schedules),

@@ -1,4 +1,4 @@
-"""Symbols of dynamic shapes: all of a compilation in a table, and one in full."""
+"""Symbols of dynamic shapes: all symbols of a compilation in a table, and one in full."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WHY_NONE = (
 
 
 def title(rows: Sequence[SymbolRow], compilation: Compilation) -> str:
-    """How many, and what became of them."""
+    """Return the number of symbols, of unbacked ones, and of those that became constants."""
     unbacked = sum(not row.symbol.backed for row in rows)
     constant = sum(bool(row.constant) for row in rows)
     more = [
@@ -36,7 +36,7 @@ def title(rows: Sequence[SymbolRow], compilation: Compilation) -> str:
 
 
 def symbol_table(rows: Sequence[SymbolRow]) -> pd.DataFrame:
-    """A line each."""
+    """Draw one row per symbol."""
     return pd.DataFrame(
         [
             {
@@ -54,7 +54,7 @@ def symbol_table(rows: Sequence[SymbolRow]) -> pd.DataFrame:
 
 
 def whole_symbol(row: SymbolRow) -> None:
-    """One symbol in full: where it came from, what tracing needed, what every call checks, and what fixed it."""
+    """Draw one symbol in full: its origin, the needs of tracing, the checks at every call, and its specializations."""
     symbol = row.symbol
     _heading(row)
     for found in row.specializations:
@@ -110,7 +110,7 @@ def _stack(stack: Sequence[Frame]) -> None:
 
 
 def elsewhere(view: View) -> None:
-    """Links to the compilations of the run that have symbols, where the shown one has none."""
+    """Draw links to the run's compilations that have symbols, if the shown one has none."""
     names = frame_names(view.report)
     found = [item for item in view.report.compilations if item.symbols]
     for item in found[:MOST_LINKS]:
@@ -127,7 +127,7 @@ def elsewhere(view: View) -> None:
 
 
 def why_none(job: CompileJob | None) -> str:
-    """Why there is no symbol, and how to have some."""
+    """Return the reason why there is no symbol, and how to get one."""
     if job is not None and job.compile.dynamic:
         return "This run asked for `dynamic=True`; nothing in this compilation could be dynamic."
     return f"{WHY_NONE} `torch.compile(model, dynamic=True)` makes them dynamic from the start."

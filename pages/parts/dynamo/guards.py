@@ -1,4 +1,4 @@
-"""Guards in families: how many there are, what checking them takes, and what would be spared without some."""
+"""Guards by family: their number, the time of checking them, and the time that could be saved."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FEW = 14
 
 
 def check_time(compilation: Compilation) -> str:
-    """What checking all guards takes: once with a cold cache, by torch, and warm, by the worker."""
+    """Describe the time of checking all guards: once with a cold cache by torch, and warm by the worker."""
     if compilation.guard_latency_us is None:
         return "How long checking them takes was not recorded."
     took = fmt.duration_s(compilation.guard_latency_us / 1e6)
@@ -56,7 +56,7 @@ def check_time(compilation: Compilation) -> str:
 
 
 def as_printed(compilation: Compilation) -> str:
-    """What is not sure of the count where only the printed tree is known."""
+    """Return a note on the guard count if only the printed tree is known or if it differs; else empty."""
     if compilation.guard_leaves == len(compilation.guards):
         return ""
     if compilation.guard_leaves is not None:
@@ -68,7 +68,7 @@ def as_printed(compilation: Compilation) -> str:
 
 
 def family_table(families: Sequence[GuardFamilyShare], compilation: Compilation) -> pd.DataFrame:
-    """A line each."""
+    """Draw one row per family."""
     costs = compilation.guard_costs
     least_us = NOISE * costs.check_us if costs else 0.0
     table = pd.DataFrame(
@@ -90,12 +90,12 @@ def _family_words(us: float | None, least_us: float) -> str:
 
 
 def families_words(families: Sequence[GuardFamilyShare]) -> str:
-    """What is in each."""
+    """Describe the guard families."""
     return " · ".join(f"**{name}**: {about}" for name, about in (FAMILIES[found.family] for found in families))
 
 
 def guard_table(rows: Sequence[GuardRow]) -> Styler | pd.DataFrame:
-    """A line each, what takes longest first where that is known."""
+    """Draw one row per guard, the most expensive first if costs are known."""
     table = pd.DataFrame(
         [
             {
@@ -120,7 +120,7 @@ def _line(row: GuardRow) -> str:
 
 
 def how_checked(rows: Sequence[GuardRow]) -> str:
-    """What a check of one guard is, and of how many it is not known."""
+    """Describe what a guard's check time includes, and for how many guards it is unknown."""
     unknown = sum(row.guard.check_us is None for row in rows)
     if unknown == len(rows):
         return "What the check of one guard takes was not recorded."
@@ -129,12 +129,12 @@ def how_checked(rows: Sequence[GuardRow]) -> str:
 
 
 def by_cost(rows: Sequence[GuardRow]) -> list[GuardRow]:
-    """Those that made recompiles first, then those whose check takes longest."""
+    """Sort the guards: first those that caused recompiles, then by check time, longest first."""
     return sorted(rows, key=lambda row: (-len(row.recompiles), -(row.guard.check_us or 0.0)))
 
 
 def whole_guard(row: GuardRow, recompiles: Sequence[Recompile]) -> None:
-    """One guard in full."""
+    """Draw one guard in full."""
     guard = row.guard
     st.markdown(f"**{plain(guard.kind)}** on {code(guard.source) or 'no single value'}: {plain(row.protects)}")
     st.code(guard.expression, language="python", wrap_lines=True)
@@ -153,7 +153,7 @@ def _in_call(call: int | None) -> str:
 
 
 def filters(compilation: Compilation) -> None:
-    """What torch's own filters would spare of a check, measured on copies of the tree."""
+    """Draw how much check time torch's own guard filters would save, measured on copies of the tree."""
     costs = compilation.guard_costs
     if costs is None or not costs.filters:
         st.caption("What a `guard_filter_fn` would spare was not recorded.")

@@ -1,4 +1,4 @@
-"""What made torch compile a frame again: the picture of all, and one recompile in full."""
+"""The recompiles of a frame: the picture of all, and one recompile in full."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ TOLD_BY = {
 
 
 def title(found: tuple[FrameLineage, ...], recompiles: int) -> str:
-    """How many, and what they took together."""
+    """Return the number of recompiles, and their total time."""
     took_s = sum(frame.again_s for frame in found)
     took = f", which took {fmt.duration_s(took_s)}" if took_s else ""
     return f"{fmt.count(recompiles, 'recompile')} because a guard failed{took}."
 
 
 def alike_words(group: LineageGroup) -> None:
-    """How many frames were compiled again in the same way, and what that took together; one of them is drawn."""
+    """Note how many frames recompiled for the same reasons, and their total time; one of them is drawn."""
     if len(group.frames) > 1:
         took = f", {fmt.duration_s(group.again_s)} together" if group.again_s else ""
         st.caption(f"× {fmt.number(len(group.frames))} frames of this function, for the same reasons{took}.")
 
 
 def picture(found: FrameLineage, report: Report, chosen: str, explained: str) -> LineageData:
-    """The tree of a frame, with the strip of the calls that the run recorded; these of its letters are explained."""
+    """Draw the tree of a frame, with the strip of the recorded calls; only its own letters are explained."""
     first = found.first.frame
     took = f"; compiling again took {fmt.duration_s(found.again_s)}" if found.again_s else ""
     at = f"{first.short} · " if first.file else ""
@@ -76,22 +76,22 @@ def _row(node: LineageNode) -> CompilationData:
 
 
 def letters(found: tuple[FrameLineage, ...]) -> str:
-    """The letters of the strips of all frames."""
+    """Return the letters of the strips of all frames."""
     return "".join({LETTERS[use]: None for frame in found for node in frame.nodes for use in node.calls})
 
 
 def condition(reason: Recompile) -> str:
-    """The guard that failed, in one line."""
+    """Return the failed guard in one line."""
     return reason.reason.split("\n")[0]
 
 
 def _without_values(text: str) -> str:
-    """A reason about a tensor without what was expected and came, which stand beside it."""
+    """Return a tensor's failure reason without the expected and the new value, which are shown beside it."""
     return text.partition(". expected ")[0]
 
 
 def edge_box(node: LineageNode, report: Report) -> DeltaGenerator:
-    """One recompile in full. What mends it is shown at the end of the container that this returns."""
+    """Draw one recompile in full, and return its container, at whose end its fixes are shown."""
     box = st.container(border=True, key=f"recompile-{node.compilation.id.replace('/', '-')}")
     with box:
         if node.edge is None:
@@ -136,7 +136,7 @@ def _link(page: menu.Page, label: str, query: dict[str, str]) -> None:
 
 
 def _values(edge: RecompileEdge, report: Report) -> Iterator[str]:
-    """What was expected, what came, in which call, and which line asked for it."""
+    """Yield the expected value, the new value, the call, and the line that needed the guard."""
     if edge.old:
         yield f"expected {code(edge.old)}"
     yield f"met {code(edge.new)}{TOLD_BY[edge.told_by]}" if edge.new else "the new value was not recorded"
@@ -153,7 +153,7 @@ def _called(call: Call) -> str:
 
 
 def _by_reason(reasons: tuple[Recompile, ...]) -> dict[str, list[str]]:
-    """Each reason once, with the compilations that it is about."""
+    """Return each reason once, with its compilations."""
     found: dict[str, list[str]] = {}
     for reason in reasons:
         found.setdefault(condition(reason), []).append(reason.failed)
@@ -161,7 +161,7 @@ def _by_reason(reasons: tuple[Recompile, ...]) -> dict[str, list[str]]:
 
 
 def how_told(report: Report) -> str:
-    """What the strip is drawn from, and what is not recorded."""
+    """Describe the source of the strip, and what is not recorded."""
     if not report.calls:
         return "The log does not tell of calls, so which of them used which code is not recorded."
     if all(call.entered is None for call in report.calls):
@@ -175,8 +175,10 @@ def how_told(report: Report) -> str:
 def chosen_node(
     found: tuple[FrameLineage, ...], shown: Compilation | None, is_default: bool, selected: str | None
 ) -> LineageNode:
-    """The shown compilation where somebody chose it and it is a recompile, else the last of the guard that failed most
-    often; of several guards that of the longest compile time.
+    """Return the recompile to show.
+
+    The shown compilation if the visitor chose it and it is a recompile; else the last recompile of the guard that
+    failed most often, and of several such guards the one with the longest compile time.
     """
     nodes = [node for frame in found for node in frame.nodes]
     picked = shown is not None and (not is_default or shown.id == selected)

@@ -1,5 +1,5 @@
-"""Repairs of the user's code, each as a difference that can be tried: a run of the repaired code, held against the code
-as it was, with what came of it beside what it was.
+"""Fixes of the user's code, each as a diff that can be tried: a run of the fixed code, compared with
+the original run.
 """
 
 from __future__ import annotations
@@ -48,8 +48,9 @@ DYNAMIC = "torch.compile(model, dynamic=True)"
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way to mend something: in words, the reason, what it may change, the difference of the file, and the job that
-    tries it. A change of the job has no difference, and None stands for a job that may not be run here.
+    """A fix: its name, the reason, its side effects, the diff of the file, and the job that tries it.
+
+    A fix that changes only the job has an empty diff. `job` is None if the job may not run here.
     """
 
     words: str
@@ -60,12 +61,12 @@ class Way:
 
 
 def break_repairs(view: RunView, found: GraphBreak) -> tuple[Repair, ...]:
-    """What can be done about a graph break: edits of the user's file, and settings of Dynamo."""
+    """Return the fixes of a graph break: edits of the user's file, and settings of Dynamo."""
     return repairs_of_break(source_text(view), found, source_path(view.report))
 
 
 def offer_break_repairs(view: RunView, found: GraphBreak, key: str) -> None:
-    """Under a graph break: its repairs, or why there is none."""
+    """Draw the fixes of a graph break, or the reason why there is none."""
     repairs = break_repairs(view, found)
     if not source_text(view):
         st.caption(NO_CODE)
@@ -77,12 +78,12 @@ def offer_break_repairs(view: RunView, found: GraphBreak, key: str) -> None:
 
 
 def near(place: Place) -> str:
-    """A line of a file with the folder that it is in: `logging/__init__.py:1488`."""
+    """Return a line of a file with its folder: `logging/__init__.py:1488`."""
     return f"{'/'.join(place.file.split('/')[-2:])}:{place.line}"
 
 
 def recompile_repairs(view: RunView, reasons: Iterable[Recompile]) -> list[Repair]:
-    """The first repair of each recompile."""
+    """Return the first fix of each recompile."""
     return [repair for reason in reasons for repair in _of_recompile(view, reason)[:1]]
 
 
@@ -92,13 +93,13 @@ def _of_recompile(view: RunView, reason: Recompile) -> tuple[Repair, ...]:
 
 
 def offer_repairs(view: RunView, reason: Recompile, key: str) -> None:
-    """Under a recompile: edits of the code that spare it, or a change of the job that does."""
+    """Draw the fixes of a recompile: edits of the code, or a change of the job."""
     ways = [_way(view, repair) for repair in _of_recompile(view, reason)]
     _offer(view, [*ways, *_dynamic(view, reason)], key)
 
 
 def offer_all(view: RunView, repairs: Sequence[Repair], key: str) -> None:
-    """All of a page at once, as far as they go together; nothing where that is one."""
+    """Offer all compatible fixes of a page at once; nothing if there is only one."""
     text = source_text(view)
     stacked = together(text, tuple(repair for repair in repairs if repair.stacks))
     if len(stacked) < 2:
@@ -118,14 +119,14 @@ def offer_all(view: RunView, repairs: Sequence[Repair], key: str) -> None:
 
 
 def way_back(view: RunView) -> None:
-    """On a run that tries a repair: the way to what it repairs, and both beside each other."""
+    """Draw, on a run that tries a fix, the link to the original run, and both side by side."""
     before = back_link(view)
     if before is not None:
         before_and_after(before, view)
 
 
 def back_link(view: RunView) -> RunView | None:
-    """The way to the run that a run tries a repair of; gives that, None without one."""
+    """Draw the link to the original run of a run that tries a fix; return that run, None without one."""
     before = open_view(view.job.repairs_of) if view.job is not None and view.job.repairs_of else None
     if before is None:
         return None
@@ -141,7 +142,7 @@ def _way(view: RunView, repair: Repair) -> Way:
 
 
 def _job(view: RunView, ids: tuple[str, ...]) -> CompileJob | None:
-    """The job with repairs: edits as a step of their own, settings among its conditions."""
+    """Return the job with fixes: edits as a step of their own, settings among its conditions."""
     job = job_again(view)
     if job is None:
         return None
@@ -158,7 +159,7 @@ def _job(view: RunView, ids: tuple[str, ...]) -> CompileJob | None:
 
 
 def _dynamic(view: RunView, reason: Recompile) -> list[Way]:
-    """The same job with dynamic shapes, where a size or a number is what varied."""
+    """Return the same job with dynamic shapes, if a size or a number varied."""
     job = job_again(view)
     if not dynamic_spares(view.report, reason) or (job is not None and job.compile.dynamic is True):
         return []
@@ -178,7 +179,7 @@ def _offer(view: RunView, ways: Sequence[Way], key: str) -> None:
 
 
 def _chosen(ways: Sequence[Way], key: str) -> int:
-    """Which way is looked at; the first until another is picked."""
+    """Return the index of the chosen fix; the first one by default."""
     if len(ways) == 1:
         st.markdown(f"**{prose(ways[0].words, LONGEST_NAME)}**")
         return 0
@@ -202,7 +203,7 @@ def _diff(way: Way, key: str) -> None:
 
 
 def _trial(view: RunView, way: Way, key: str, label: str) -> None:
-    """The button, or what came of it."""
+    """Draw the button that tries a fix, or the result of the trial."""
     if way.job is None:
         st.caption(needs_device(view) or NOT_AGAIN)
         return
@@ -240,7 +241,7 @@ def _link(run: Run) -> None:
 
 @st.fragment(run_every=POLL_S)
 def _going(run: Run, key: str) -> None:
-    """While the repaired code is run: where it stands, and the way to end it."""
+    """Draw the progress of a trial, and the button that cancels it."""
     status: Status = run.standing()
     if not status.live:
         st.rerun()

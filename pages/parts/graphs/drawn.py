@@ -1,7 +1,6 @@
-"""From a report's graphs to what the graph view draws: FX graphs, the scheduler before and after fusion, films of
-passes.
+"""The graphs of a report as input of the graph view: FX graphs, the schedule before and after fusion, films of passes.
 
-Ids are shared by every view of a page: `n:` an FX node, `s:` a scheduler node, `g:` a group of them, `m:` a module,
+Every view of a page uses the same ids: `n:` an FX node, `s:` a scheduler node, `g:` a group of nodes, `m:` a module,
 `k:` a kernel, `l:` a line of the user's code, `c:` a line of generated code.
 """
 
@@ -34,7 +33,7 @@ def show(
     step: str = "",
     on_activate: Callable[[str], None] | None = None,
 ) -> Chosen:
-    """A drawing that takes the page's room; what is selected in it, and what colours it, stand in the URL."""
+    """Draw a graph that fills the page; its selection and its overlay are in the URL."""
     chosen = graph_view(
         picture,
         key=key,
@@ -52,17 +51,17 @@ def show(
 
 
 def look(view: View) -> Look:
-    """Names and colours of a compilation's kernels."""
+    """Return the names and colours of a compilation's kernels."""
     return Look(kernel_colours(view.report), kernel_names(view.compilation))
 
 
 def lowered_graph(compilation: Compilation, schedule: Schedule) -> FxGraph | None:
-    """The graph that a schedule was made of."""
+    """Return the graph that a schedule was made from."""
     return compilation.lowered(schedule.direction) or next(iter(compilation.lowered_graphs), None)
 
 
 def lowered_nodes(view: View, schedule: Schedule) -> dict[str, FxNode]:
-    """The FX nodes that a schedule's origins name."""
+    """Return the FX nodes that a schedule's origins name."""
     graph = lowered_graph(view.compilation, schedule)
     return {node.name: node for node in view.nodes(graph)} if graph else {}
 
@@ -74,7 +73,7 @@ def _fx(run_id: str, compile_id: str, graph_id: str, _view: View, _graph: FxGrap
 
 
 def fx_drawn(view: View, graph: FxGraph) -> Drawn:
-    """An FX graph; a joint graph with the partitioner's decisions."""
+    """Return an FX graph's drawing; a joint graph has the partitioner's decisions."""
     return _fx(view.run.id, view.compilation.id, graph.id, view, graph)
 
 
@@ -84,7 +83,7 @@ def _partitions(run_id: str, compile_id: str, _view: View) -> tuple[Partition, .
 
 
 def partitions_of(view: View) -> tuple[Partition, ...]:
-    """How the joint graphs of a compilation were divided into forward and backward."""
+    """Return the partitions of a compilation's joint graphs into forward and backward."""
     return _partitions(view.run.id, view.compilation.id, view)
 
 
@@ -103,8 +102,9 @@ def _fusion(run_id: str, compile_id: str, index: int, morph: bool, _view: View) 
 
 
 def fusion_drawn(view: View, index: int, morph: bool) -> tuple[Drawn, ...]:
-    """The scheduler before fusion, and after it as a film of its steps; for a morph one graph that becomes the
-    other.
+    """Return the drawings of the scheduler before fusion, and after it as a film of its steps.
+
+    For a morph, return one graph that turns into the other.
     """
     return _fusion(view.run.id, view.compilation.id, index, morph, view)
 
@@ -115,7 +115,7 @@ def _segments(run_id: str, compile_id: str, _view: View) -> tuple[Segment, ...]:
 
 
 def segments_of(view: View) -> tuple[Segment, ...]:
-    """The film of a compilation, a segment for each run of graphs in which names mean the same."""
+    """Return the film of a compilation: one segment for each run of graphs in which names mean the same nodes."""
     return _segments(view.run.id, view.compilation.id, view)
 
 
@@ -134,12 +134,12 @@ def _film(run_id: str, compile_id: str, segment_id: str, _segment: Segment, _vie
 
 
 def film_drawn(view: View, segment: Segment) -> Drawn:
-    """A segment of the film: every node that is there in any frame, at one place for all of them."""
+    """Return a segment's drawing: every node of any frame, at one place for all frames."""
     return _film(view.run.id, view.compilation.id, segment.id, segment, view)
 
 
 def film_frame(frame: FilmStep) -> WireStep:
-    """A frame as the view tells it."""
+    """Return a frame in the view's form."""
     return WireStep(
         one_line(frame.title, LONGEST_LINE),
         frame_words(frame),
@@ -150,7 +150,7 @@ def film_frame(frame: FilmStep) -> WireStep:
 
 
 def frame_words(frame: FilmStep) -> str:
-    """What a frame changed: "+3 −2 ~1 in 412 µs", or that only the order changed."""
+    """Describe a frame's changes: "+3 −2 ~1 in 412 µs", or "reordered" if only the order changed."""
     counts = ((sign, names) for sign, names in (("+", frame.added), ("−", frame.removed), ("~", frame.rewritten)))
     words = " ".join(f"{sign}{fmt.number(len(names))}" for sign, names in counts if names)
     if not words and frame.reordered:

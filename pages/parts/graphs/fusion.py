@@ -1,4 +1,4 @@
-"""The parts of the fusion page: both sides of the scheduler, and why two nodes stayed apart."""
+"""The parts of the fusion page: both sides of the scheduler, and why two nodes were not fused."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ OPENED = "fusion-opened"
 
 
 def schedule_words(schedule: Schedule) -> str:
-    """A schedule's name in a list."""
+    """Return a schedule's name in a list."""
     words = f"{schedule.direction or 'graph'} {schedule.graph_id}" if schedule.graph_id >= 0 else schedule.direction
     return f"{words}, {one_line(schedule.subgraph, LONGEST_NAME)}" if schedule.subgraph else words
 
 
 def draw_both(view: View, index: int) -> str | None:
-    """Before and after side by side, in step; what is selected in one is marked in the other. After is a film of the
-    fusions, which shows the last frame at first.
+    """Draw before and after fusion side by side; a selection in one is marked in the other.
+
+    The right side is a film of the fusions, which starts with its last frame.
     """
     before, after = fusion_drawn(view, index, morph=False)
     left, right = st.columns(2, gap="small")
@@ -51,7 +52,9 @@ def draw_both(view: View, index: int) -> str | None:
 
 
 def draw_morph(view: View, index: int) -> str | None:
-    """One view that goes from before to after and back, the ops moving into their kernels."""
+    """Draw a view that moves the ops into their kernels, from before fusion to after it and back; return the selected
+    id.
+    """
     (both,) = fusion_drawn(view, index, morph=True)
     return show(both, f"morph-{view.compilation.id}-{index}", on_activate=_activated).id
 
@@ -61,7 +64,7 @@ def _activated(item: str) -> None:
 
 
 def open_kernel(view: View, schedule: Schedule) -> None:
-    """Go to the page of the kernel that was double-clicked just now."""
+    """Open the page of the kernel that was double-clicked just now."""
     kernel = kernel_at(view, schedule, held(OPENED))
     hold(OPENED, None)
     if kernel is not None:
@@ -70,7 +73,7 @@ def open_kernel(view: View, schedule: Schedule) -> None:
 
 
 def kernel_at(view: View, schedule: Schedule, selected: str | None) -> Kernel | None:
-    """The kernel that a selected box, op or kernel belongs to."""
+    """Return the kernel of a selected box, op or kernel."""
     kind, _, name = (selected or "").partition(":")
     nodes = {node.name: node.kernel for node in schedule.before}
     kernel_id = name if kind == "k" else nodes.get(name, "")
@@ -78,7 +81,7 @@ def kernel_at(view: View, schedule: Schedule, selected: str | None) -> Kernel | 
 
 
 def kernel_drawer(view: View, kernel: Kernel | None) -> None:
-    """A kernel's source, and the lines of the model that it came from."""
+    """Draw a kernel's source, and the lines of the model that it comes from."""
     if kernel is None:
         st.caption("Click a kernel for its source and the lines that it came from; double click opens its page.")
         return
@@ -92,7 +95,7 @@ def kernel_drawer(view: View, kernel: Kernel | None) -> None:
 
 
 def _newest(one: str | None, other: str | None) -> str | None:
-    """The selection that changed since the last run of the page, of two views that each report their own."""
+    """Return the selection that changed since the page's last run, of two views that report separately."""
     before = held("fusion-selections", (None, None))
     hold("fusion-selections", (one, other))
     if other != before[1]:
@@ -101,7 +104,7 @@ def _newest(one: str | None, other: str | None) -> str | None:
 
 
 def why_not(view: View, schedule: Schedule) -> None:
-    """Pick two nodes: why they are not one. At first a pair that torch itself refused."""
+    """Let the visitor pick two nodes, and show why they are not fused; by default a pair that torch refused."""
     if len(schedule.after) < 2:
         st.caption("There is one node, and nothing that it could be fused with.")
         return
@@ -149,7 +152,7 @@ def _shared_words(found: WhyApart) -> str:
 
 
 def _with_words(reason: str, words: dict[str, str]) -> str:
-    """Torch's reason, the scheduler's names followed by the user's ops."""
+    """Return torch's reason, with the user's ops after the scheduler's names."""
 
     def told(match: re.Match[str]) -> str:
         ops = words.get(match.group())

@@ -8,7 +8,7 @@ from core.analysis.numerics import numerics_of
 from core.graph import kernels_of, source_path
 from core.report import FxGraph, FxNode
 from pages.components.code.view import CodePicture, code_lines, code_view
-from pages.look.sizes import FILL
+from pages.look.sizes import FILL, MAX_CHARS, TALL
 from pages.look.text import LONGEST_NAME, code
 from pages.parts.code import output_code
 from pages.parts.graphs.drawn import fx_drawn, show
@@ -19,18 +19,18 @@ NODE, GENERATED, TEXT = "node", "generated code", "graph text"
 
 
 def draw(view: View, graph: FxGraph) -> str | None:
-    """The graph; returns the selected item and puts it into the URL."""
+    """Draw the graph; return the selected item and write it to the URL."""
     return show(fx_drawn(view, graph), f"fx-{view.compilation.id}-{graph.id}").id
 
 
 def tabs(view: View, graph: FxGraph) -> list[str]:
-    """What the drawer can show of a graph."""
+    """Return the tabs that the drawer has for a graph."""
     generated = any(kernel.graph == graph.id for kernel in view.compilation.kernels)
     return [NODE, *([GENERATED] if generated else []), TEXT]
 
 
 def fill_drawer(view: View, graph: FxGraph, tab: str, selected: str | None) -> None:
-    """One tab of the drawer."""
+    """Draw one tab of the drawer."""
     nodes = view.nodes(graph)
     if tab == GENERATED:
         _generated(view, graph, nodes)
@@ -49,7 +49,7 @@ def fill_drawer(view: View, graph: FxGraph, tab: str, selected: str | None) -> N
 
 
 def _generated(view: View, graph: FxGraph, nodes: tuple[FxNode, ...]) -> None:
-    """The whole output code of the graph, which holds its first kernel."""
+    """Draw the whole output code that contains the graph's first kernel."""
     path = source_path(view.report)
     first = next(kernel for kernel in view.compilation.kernels if kernel.graph == graph.id)
     lines = {node.name: node.source.line for node in nodes if node.source and node.source.file == path}
@@ -67,3 +67,16 @@ def _text(view: View, graph: FxGraph, nodes: tuple[FxNode, ...]) -> None:
     links = {line - shift: value for line, value in links.items()}
     picture = CodePicture(graph.id, "python", code_lines(text.removeprefix("\n"), prefix="t", links=links))
     code_view(picture, key=f"text-{view.compilation.id}-{graph.id}", height=FILL)
+
+
+def unparsed(view: View, graph: FxGraph) -> None:
+    """The text of a graph that was not parsed. The code view cuts long lines, which a browser cannot lay out."""
+    st.warning(
+        "The text of this graph was not parsed: it is not Python, or it is too long or too dense to parse. "
+        "No graph is drawn."
+    )
+    text = view.text(graph.payload)
+    if len(text) > MAX_CHARS:
+        st.caption(f"These are its first {MAX_CHARS:,} characters; the download has all {len(text):,}.")
+    picture = CodePicture(graph.id, "python", code_lines(text[:MAX_CHARS], prefix="t"))
+    code_view(picture, key=f"unparsed-{view.compilation.id}-{graph.id}", height=TALL)

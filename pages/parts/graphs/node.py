@@ -1,4 +1,4 @@
-"""A node in the drawer: everything that is known of it, and the lines of code that it comes from."""
+"""Details of a node in the drawer, and the lines of code that it comes from."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ MOST_USERS = 12
 
 
 def node_of(nodes: Iterable[FxNode], selected: str | None) -> FxNode | None:
-    """The node that is selected; None if it is not among these."""
+    """Return the selected node; None if it is not among these."""
     name = (selected or "").removeprefix("n:")
     return next((node for node in nodes if node.name == name), None)
 
 
 def node_lines(view: View, nodes: Sequence[FxNode], node: FxNode | None, key: str) -> None:
-    """The file that holds the innermost line of a node, or of most nodes; the lines around that call it to choose."""
+    """Draw the file with the innermost line of a node, or of most nodes; the visitor can choose the lines
+    that call it.
+    """
     files = recorded_files(view, nodes)
     stack = [place for place in reversed(places_of(node)) if place.file in files] if node else []
     words = {_title(place): place.file for place in stack} or {_title(Place(path, 0)): path for path in files}
@@ -47,7 +49,7 @@ def node_lines(view: View, nodes: Sequence[FxNode], node: FxNode | None, key: st
 
 
 def _title(place: Place) -> str:
-    """`modeling_llama.py:193 in forward`; a file alone by its name."""
+    """Return `modeling_llama.py:193 in forward`, or the file's name alone."""
     if not place.line:
         return one_line(place.file.rsplit("/", 1)[-1], LONGEST_NAME)
     return one_line(f"{place.short} in {place.name}" if place.name else place.short, LONGEST_NAME)
@@ -61,7 +63,7 @@ def node_details(
     lowered: bool,
     numerics: GraphNumerics | None = None,
 ) -> None:
-    """Everything that is known of a node; what there is not is left out, what another stage would tell is said."""
+    """Draw all facts about a node; missing facts are left out, with a note if another stage has them."""
     users = [found.name for found in nodes if node.name in found.inputs]
     more = f" and {fmt.number(len(users) - MOST_USERS)} more" if len(users) > MOST_USERS else ""
     rows = {
@@ -89,14 +91,14 @@ def _value(node: FxNode) -> str:
 
 
 def _symbols(compilation: Compilation, node: FxNode) -> str:
-    """The dynamic sizes in a node's shape, with what they stand for."""
+    """Draw the dynamic sizes in a node's shape, with their meaning."""
     sizes = re.findall(r"\w+", " ".join(node.meta.shape)) if node.meta else []
     found = [symbol for symbol in compilation.symbols if symbol.name in sizes]
     return "; ".join(f"{code(item.name)} = {code(item.source)}, first {code(item.value)}" for item in found)
 
 
 def _guards(compilation: Compilation, node: FxNode) -> str:
-    """The guards on the value that an input of the Dynamo graph stands for."""
+    """Draw the guards on the value of an input of the Dynamo graph."""
     if node.op not in ("placeholder", "get_attr"):
         return ""
     found = guards_on(compilation, node)

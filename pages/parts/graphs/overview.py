@@ -1,4 +1,4 @@
-"""The graph of the heaviest compilation, beside the verdict on it."""
+"""The graph of the heaviest compilation, beside its verdict."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_OPS = 5_000
 
 
 def graph_picture(of: RunView) -> None:
-    """The picked compilation's graph as Dynamo captured it, with the way to its page; none while the run goes on."""
+    """Draw the picked compilation's Dynamo graph, with a link to its page; nothing while the run is going."""
     compilation = shown_compilation(of.report)
     if of.going or compilation is None or not compilation.graphs:
         return

@@ -1,4 +1,4 @@
-"""The parts of the page Forward and backward: the values that are kept, and why."""
+"""The parts of the page Forward and backward: the saved activations, and the partitioner's reasons."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DECISIONS: dict[Decision, str] = {
 
 
 def decision_counts(partition: Partition) -> str:
-    """How many nodes went where, in torch's words."""
+    """Count the nodes per decision, in torch's words."""
     counts = Counter(partition.decisions.values())
     words = [f"{fmt.number(counts[decision])} {decision}" for decision in DECISIONS if counts[decision]]
     if partition.dropped:
@@ -36,14 +36,16 @@ def decision_counts(partition: Partition) -> str:
 
 
 def kept_words(partition: Partition) -> str:
-    """What the forward keeps: as compiled, where that was recorded, else as the graphs say."""
+    """Describe the activations that the forward keeps: as compiled if that was recorded, else from the graphs."""
     values = partition.saved if partition.kept is None else partition.kept
     verb = "Before Inductor, the forward keeps" if partition.kept is None else "The forward keeps"
     return f"{verb} {_activations(values)}, for the backward."
 
 
 def planned_words(partition: Partition) -> str:
-    """The partitioner's plan beside what became of it: Inductor may keep a copy of an input, in a layout of its own."""
+    """Return the partitioner's plan compared with the compiled code: Inductor may save a copy of an input in its own
+    layout.
+    """
     if partition.kept is None:
         return "What Inductor made of that was not recorded."
     copies = {value.name for value in partition.saved if value.kind == "input"}
@@ -60,7 +62,10 @@ def _activations(values: Sequence[SavedValue | KeptValue]) -> str:
 
 
 def saved_table(partition: Partition, nodes: Mapping[str, FxNode], *, key: str) -> None:
-    """What is kept, largest first; the node of a row that is picked is selected when the page runs again."""
+    """Draw the saved values, largest first.
+
+    A click on a row selects its node when the page runs again.
+    """
     values = saved_values(partition)
     kept = {value.name: value for value in partition.kept or ()}
     table = pd.DataFrame([_row(value, nodes.get(value.name), kept.get(value.name)) for value in values])
@@ -95,7 +100,7 @@ def _kept_as(value: SavedValue, kept: KeptValue | None) -> str:
 
 
 def value_details(partition: Partition, nodes: Mapping[str, FxNode], selected: str | None) -> None:
-    """The decision on the selected node."""
+    """Draw the partitioner's decision on the selected node."""
     name = (selected or "").removeprefix("n:")
     node = nodes.get(name)
     if node is None:

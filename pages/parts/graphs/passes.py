@@ -1,4 +1,4 @@
-"""The parts of the page Passes: the list of steps, and what one step did."""
+"""The parts of the page Passes: the list of steps, and the changes of one step."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ NOT_TOLD = "No record tells this step: it is what differs between two graphs tha
 
 
 def ops(segment: Segment, frame: int) -> int:
-    """How many nodes of a frame compute."""
+    """Count the nodes of a frame that compute."""
     return sum(node.op.startswith("call_") for node in graph_at(segment, frame))
 
 
 def steps_table(segment: Segment, *, key: str) -> None:
-    """The steps as a table; a choice in it stands in the URL, and the film obeys it when the page runs again."""
+    """Draw the steps as a table; a click is in the URL, and the film follows when the page runs again."""
     table = pd.DataFrame([_row(index, frame) for index, frame in enumerate(segment.frames)])
     row = newly_picked(
         in_words(table, {"µs": fmt.number}),
@@ -41,12 +41,12 @@ def steps_table(segment: Segment, *, key: str) -> None:
 
 
 def asked_frame(segment: Segment) -> int:
-    """The frame that the URL asks for, the last one without."""
+    """Return the frame of the URL; the last frame by default."""
     return shown_frame(segment, url.number(url.FRAME))
 
 
 def shown_frame(segment: Segment, frame: int | None) -> int:
-    """A frame that there is, told to the URL; the last one if none is asked for."""
+    """Return the selected frame and write it to the URL; defaults to the last frame."""
     last = len(segment.frames) - 1
     found = last if frame is None or frame > last else frame
     url.put(url.FRAME, None if found == last else str(found))
@@ -66,7 +66,7 @@ def _row(index: int, frame: FilmStep) -> dict[str, object]:
 
 
 def node_in_frame(view: View, segment: Segment, number: int, selected: str | None) -> None:
-    """What a node is in a step, and the lines that it comes from."""
+    """Draw a node's details in a step, and its source lines."""
     nodes = graph_at(segment, number)
     node = node_of(nodes, selected)
     if node is None:
@@ -77,7 +77,7 @@ def node_in_frame(view: View, segment: Segment, number: int, selected: str | Non
 
 
 def frame_details(segment: Segment, number: int) -> None:
-    """What a step is, and each node that it changed."""
+    """Draw a step, and each node that it changed."""
     frame = segment.frames[number]
     st.markdown(f"**Step {number}**: {code(frame.title, LONGEST_LINE)}")
     for line in _origin(frame):
@@ -95,7 +95,7 @@ def frame_details(segment: Segment, number: int) -> None:
 
 
 def _origin(frame: FilmStep) -> list[str]:
-    """Where the pass and its patterns stand in torch's code."""
+    """Return the places of the pass and of its patterns in torch's code."""
     lines = [] if frame.recorded else [NOT_TOLD]
     if frame.source:
         lines.append(f"The pass is at {code(str(frame.source), LONGEST_LINE)}")
@@ -119,7 +119,7 @@ def _line(node: FxNode) -> str:
 
 
 def unchanged_passes(compilation: Compilation) -> None:
-    """The passes that ran and changed nothing, with their times."""
+    """Draw the passes that ran without changing anything, with their times."""
     found = [
         (record.stage, name, duration) for record in compilation.unchanged_passes for name, duration in record.passes
     ]

@@ -1,4 +1,4 @@
-"""The stages at which a compilation's graphs were recorded: which belong together, and what each of them is."""
+"""The recorded stages of a compilation's graphs: the groups that they form, and the meaning of each."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ LANES = ("forward", "backward")
 
 
 def first_graph(graphs: Sequence[FxGraph]) -> FxGraph:
-    """The graph that is looked at first: what Dynamo captured, where that was recorded."""
+    """Return the graph to show first: Dynamo's if it was recorded."""
     return next((graph for graph in graphs if graph.stage == "dynamo_output_graph"), graphs[0])
 
 
 def stage_words(graph: FxGraph) -> str:
-    """What a graph is."""
+    """Describe the stage of a graph."""
     return STAGES[graph.stage][1] if graph.stage in STAGES else graph.stage
 
 
 def stage_row(graphs: Sequence[FxGraph], chosen: FxGraph) -> None:
-    """The stages as a row of steps; one that is picked is held for the URL."""
+    """Draw the stages as a row of steps; a picked stage is stored for the URL."""
     with st.container(key="stages"):
         stages(stretches(graphs), chosen.id, key="stage-row", on_pick=partial(hold, url.GRAPH))
 
 
 def stretches(graphs: Sequence[FxGraph]) -> tuple[Stretch, ...]:
-    """The graphs in the compiler's order: those of the forward after each other, then those of the backward."""
+    """Return the graphs in the compiler's order: first those of the forward, then those of the backward."""
     found: list[Stretch] = []
     before = 0
     for (lane, label), those in groupby(sorted(graphs, key=_lane), key=lambda graph: (_lane(graph), _label(graph))):

@@ -1,4 +1,4 @@
-"""Any two forms of a kernel as a diff: another rung, target or config, or the kernel of another run."""
+"""Two forms of a kernel as a diff: another rung, target or config, or the kernel of another run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_RUNS = 50
 
 @dataclass(frozen=True, slots=True)
 class RungSide:
-    """What one side of the comparison is: a request to a run, and the rung of its answer."""
+    """A side of the comparison: a request to a run, and the rung of its result."""
 
     run: Run
     request: Request
@@ -33,7 +33,10 @@ class RungSide:
 
 
 def compare_view(view: View, kernel: Kernel) -> None:
-    """Choose two sides; their difference below. The right one is the same kernel in another run of the model."""
+    """Let the visitor choose two sides, and draw their diff.
+
+    The right side starts with the same kernel in another run of the model.
+    """
     other_run = _other_run(view)
     if other_run is None and kernel.language == "cpp":
         st.info(
@@ -62,7 +65,7 @@ def compare_view(view: View, kernel: Kernel) -> None:
 
 
 def _other_run(view: View) -> Run | None:
-    """The newest other run of the model that generates the same language."""
+    """Return the newest other run of the model that generates the same language."""
     others = comparable_runs(listed_runs(), view.run, view.shown.status.title, view.job)
     return next((other.run for other in others if _on_accelerator(other.job) == _on_accelerator(view.job)), None)
 
@@ -72,7 +75,7 @@ def _on_accelerator(job: CompileJob | None) -> bool:
 
 
 def _side(view: View, kernel: Kernel, run: Run, key: str, later: bool) -> RungSide | None:
-    """The choices of one side, drawn; `run` is preset, and `later` its later rung."""
+    """Draw the choices of one side, and return them; `run` is preset, and `later` makes a later rung the default."""
     runs = {item.id: status.title for item, status in listed_runs()[:MOST_RUNS]}
     runs.setdefault(view.run.id, view.shown.status.title)
     runs.setdefault(run.id, view.shown.status.title)
@@ -137,7 +140,7 @@ def _cpp_side(run: Run, kernel: Kernel, key: str, later: bool) -> RungSide:
 
 
 def target_words(key: str) -> str:
-    """A target in a list."""
+    """Return a target in a list."""
     return TARGETS[key].title if key in TARGETS else "as generated"
 
 

@@ -44,7 +44,7 @@ VECTOR = {"explicit": "at::vec", "vectorised": "by the compiler", "scalar": "sca
 def rung_view(
     rung: Rung, key: str, marks: Mapping[int, Mark] | None = None, notes: Mapping[int, str] | None = None
 ) -> None:
-    """One rung as code; a line selects the lines of the other rungs that come from the same line of the source."""
+    """Draw a rung as code; a line selects the lines of other rungs that come from the same source line."""
     links = {number: (f"s:{line}",) for number, line in rung.lines.items()}
     lines = code_lines(rung.text, prefix=rung.name, links=links, marks=marks, notes=notes)
     code_view(
@@ -58,7 +58,7 @@ def rung_view(
 
 
 def ladder_view(answer: LadderAnswer, key: str) -> None:
-    """Two rungs side by side, what the machine code takes, and the files behind it."""
+    """Draw two rungs side by side, the machine code's resources, and the files behind it."""
     st.caption(f"Compiled for {plain(answer.target)} on this machine; not run. {resource_words(answer.resources)}")
     if answer.problem:
         st.warning(plain(answer.problem, LONGEST_TEXT), icon=":material/warning:")
@@ -82,7 +82,7 @@ def _ends(names: Sequence[str]) -> tuple[str, str]:
 
 
 def _files(answer: LadderAnswer, key: str) -> None:
-    """What Triton left in its cache for this kernel."""
+    """Draw the files that Triton left in its cache for this kernel."""
     with st.expander(f"{fmt.count(len(answer.files), 'file')} that Triton cached"):
         st.dataframe(
             in_words(
@@ -103,7 +103,7 @@ def _files(answer: LadderAnswer, key: str) -> None:
 
 
 def resource_words(resources: Resources | None) -> str:
-    """Registers, spills, shared memory and occupancy in one sentence."""
+    """Return registers, spills, shared memory and occupancy in one sentence."""
     if resources is None:
         return "What it takes of the device was not said."
     parts = [
@@ -125,7 +125,7 @@ def _spill_words(resources: Resources) -> str:
 
 
 def passes_view(answer: PassesAnswer, key: str) -> None:
-    """The passes that changed the module; the chosen one's diff."""
+    """Draw the passes that changed the module, and the diff of the chosen one."""
     st.caption(
         f"{fmt.count(len(answer.changes) + answer.left_out, 'pass', 'passes')} of {answer.ran} changed the module, "
         f"compiled for {plain(answer.target)}. Debug locations are left out."
@@ -145,7 +145,7 @@ def passes_view(answer: PassesAnswer, key: str) -> None:
 
 
 def configs_view(answer: ConfigsAnswer, measured: Autotuning | None) -> None:
-    """Every config with its figures, and its time where the run measured it; the chosen one is marked."""
+    """Draw every config with its figures, and its time if the run measured it; the chosen one is marked."""
     times: dict[str, Choice] = {choice.name: choice for choice in measured.choices} if measured else {}
     rows = [_config_row(index, answer, times) for index in range(len(answer.configs))]
     count = fmt.count(len(rows), "config")
@@ -185,7 +185,7 @@ def _config_row(index: int, answer: ConfigsAnswer, times: Mapping[str, Choice]) 
 
 
 def assembly_view(answer: AssemblyAnswer, key: str) -> None:
-    """The source with its loops marked, and its assembly beside it."""
+    """Draw the source with its loops marked, and its assembly beside it."""
     vectorised = [loop for loop in answer.loops if loop.kind != "scalar"]
     parallel = f"{fmt.count(len(answer.outlined), 'OpenMP region')} outlined" if answer.outlined else "no OpenMP region"
     st.caption(f"{fmt.number(len(vectorised))} of {fmt.count(len(answer.loops), 'loop')} vectorised; {parallel}.")
@@ -207,7 +207,7 @@ def assembly_view(answer: AssemblyAnswer, key: str) -> None:
 
 
 def loop_words(loop: Loop) -> str:
-    """What became of a loop, in a line."""
+    """Describe a loop: vectorised and how, or why not."""
     tail = "tail: " if loop.tail else ""
     if loop.kind == "scalar":
         return f"{tail}not vectorised: {loop.words}"

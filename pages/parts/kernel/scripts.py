@@ -1,4 +1,4 @@
-"""The scripts around a kernel: the one that reproduces it, and a Triton kernel in the interpreter."""
+"""The scripts of a kernel: one that reproduces it, and a Triton kernel in the interpreter."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ AXES = ("x", "y", "z")
 
 @cached()
 def _script(run_id: str, kernel_id: str, _view: RunView) -> tuple[str, str]:
-    """The script and nothing, or nothing and why there is none."""
+    """Return the script and an empty text, or an empty text and the reason why there is none."""
     problems: list[str] = []
     script = attempt(lambda: reproduction_of(_view.run, _view.report, kernel_id), problems.append)
     return script or "", "".join(problems)
 
 
 def reproduce_view(view: RunView, kernel: Kernel) -> None:
-    """The script that reproduces the kernel alone; it can be run here."""
+    """Draw the script that reproduces the kernel alone; it can be run here."""
     script, problem = _script(view.run.id, kernel.id, view)
     if problem:
         st.info(plain(problem, LONGEST_TEXT))
@@ -67,7 +67,7 @@ def _ran(view: RunView, kernel: Kernel) -> None:
 
 
 def interpreter_view(view: RunView, kernel: Kernel) -> None:
-    """One program of a Triton kernel, drawn on the tensors that it touches."""
+    """Draw one program of a Triton kernel on the tensors that it touches."""
     sources = [THIS] * (kernel.language == "triton") + [SAMPLE] + [PASTED] * may_bring_code()
     source = st.segmented_control(
         "Interpret", sources, default=sources[0], key="interpret", label_visibility="collapsed"

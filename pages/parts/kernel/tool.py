@@ -1,4 +1,4 @@
-"""A tool's answer on a page: asked when it is first shown, waited for in a fragment, stored for the next time."""
+"""A tool's result on a page: requested when first shown, awaited in a fragment, stored for the next time."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ WAITING = "tool-waiting"
 
 
 def may_run_tools(here: Shown) -> bool:
-    """Whether tools may work on this run: they import code that its log holds, so a log from elsewhere needs a yes.
+    """Return True if tools may work on this run; they import its log's code, so a log from elsewhere needs consent.
 
-    Draws the question, or why not.
+    Draws the question, or the reason why tools may not run.
     """
     if here.status.kind == "run":
         return True
@@ -43,7 +43,7 @@ def _trust(run_id: str) -> None:
 
 
 def tool(run: Run, request: Request, waiting: str) -> Answer | None:
-    """The answer to a request, None while it is made or if there is none; what there is to say is drawn."""
+    """Return the result of a tool request, None while it runs or if it failed; draws progress and errors."""
     found = result(run, request)
     if found is None:
         _start(run, request, waiting)
@@ -56,7 +56,7 @@ def tool(run: Run, request: Request, waiting: str) -> Answer | None:
 
 
 def trouble(found: Trouble) -> None:
-    """What went wrong in the tool's words, and what it printed folded under it."""
+    """Draw the tool's error message, with its output folded below."""
     st.error(plain(found.message, LONGEST_TEXT), icon=":material/error:")
     if found.detail.strip():
         with st.expander("What it printed"):

@@ -1,4 +1,4 @@
-"""What one program of a Triton kernel touches, drawn on its tensors."""
+"""The tensor elements that one program of a Triton kernel touches, drawn."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KINDS = ("untouched", "loaded", "stored", "loaded and stored")
 
 
 def touched_view(answer: InterpretAnswer, key: str) -> None:
-    """The verdict, then one picture for each tensor."""
+    """Draw the verdict, then one picture for each tensor."""
     place = ", ".join(map(str, answer.program[: max(1, len(answer.grid))]))
     grid = " × ".join(map(str, answer.grid))
     st.caption(f"{code(answer.kernel)} in Triton's interpreter on the CPU: program {place} of a grid of {grid}.")
@@ -42,19 +42,19 @@ def touched_view(answer: InterpretAnswer, key: str) -> None:
 
 
 def shape_words(tensor: Touched) -> str:
-    """The tensor as torch prints it."""
+    """Return the tensor's dtype and shape in torch's notation."""
     return f"{tensor.dtype}[{', '.join(map(str, tensor.shape))}]"
 
 
 def touch_words(tensor: Touched) -> str:
-    """How many of its elements were touched."""
+    """Return how many of the tensor's elements were loaded and stored."""
     loads, stores = fmt.count(tensor.loads, "load"), fmt.count(tensor.stores, "store")
     parts = [loads] * bool(tensor.loads) + [stores] * bool(tensor.stores)
     return " and ".join(parts) or "untouched"
 
 
 def cells(tensor: Touched) -> list[list[int]]:
-    """The tensor as rows of cells, each 0 to 3 as in KINDS; several elements share a cell where there are too many."""
+    """Return the tensor as rows of cells, each 0 to 3 as in KINDS; elements share a cell if there are too many."""
     rows, columns = _plane(tensor.shape)
     down, across = -(-rows // CELLS), -(-columns // CELLS)
     table = [[0] * -(-columns // across) for _ in range(-(-rows // down))]
@@ -67,7 +67,7 @@ def cells(tensor: Touched) -> list[list[int]]:
 
 
 def _plane(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Rows and columns to draw: the last dimension across, one dimension alone wrapped."""
+    """Return the rows and columns to draw: the last dimension across, a single dimension wrapped."""
     if len(shape) < 2:
         size = prod(shape)
         return -(-size // WRAP) or 1, min(WRAP, max(1, size))
@@ -75,7 +75,7 @@ def _plane(shape: tuple[int, ...]) -> tuple[int, int]:
 
 
 def _index(offset: int, tensor: Touched) -> int:
-    """The logical index of an offset into the storage; -1 for what lies between the elements."""
+    """Return the logical index of an offset into the storage; -1 for an offset between the elements."""
     left, coordinates = offset, [0] * len(tensor.shape)
     for axis in sorted(range(len(tensor.shape)), key=lambda axis: -tensor.stride[axis]):
         if tensor.stride[axis]:
@@ -89,7 +89,7 @@ def _index(offset: int, tensor: Touched) -> int:
 
 
 def touched_chart(tensor: Touched, on: Theme) -> go.Figure:
-    """A heat map of the tensor's elements."""
+    """Draw a heat map of the tensor's elements."""
     table = cells(tensor)
     colours = (GRID[on], ACCENT[on], INK[on], MUTED[on])
     scale = [[at, colour] for index, colour in enumerate(colours) for at in (index / 4, (index + 1) / 4)]

@@ -1,4 +1,4 @@
-"""The views of one kernel that compile it once more, and which kernel that is."""
+"""The views that compile one kernel again, and the choice of that kernel."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MOST_CONFIGS = 200
 
 
 def chosen_kernel(generated: Mapping[str, Kernel], names: Mapping[str, str]) -> Kernel:
-    """The picked kernel by its name, which the URL holds as the selection of every page."""
+    """Return the picked kernel by name; the URL holds it as the selection of every page."""
     selected = (url.selected() or "").removeprefix("k:")
     fallback = max(generated.values(), key=lambda kernel: len(kernel.origins)).id
     url.read(url.KERNEL, generated, selected if selected in generated else fallback)
@@ -58,7 +58,7 @@ def chosen_kernel(generated: Mapping[str, Kernel], names: Mapping[str, str]) -> 
 
 
 def compiled_views(view: View, kernel: Kernel, shape: str) -> None:
-    """The views that compile the kernel once more; its source stands there until that is done."""
+    """Draw a view that compiles the kernel again; shows its source until that is done."""
     target, config = ("", 0) if shape == ASSEMBLY else _target_and_config(shape)
     key = f"{shape}-{kernel.id}-{target}-{config}"
     request, waiting = _asked(kernel.id, shape, target, config)
@@ -89,7 +89,7 @@ def _target_and_config(shape: str) -> tuple[str, int]:
 
 
 def _asked(kernel: str, shape: str, target: str, config: int) -> tuple[Request, str]:
-    """What a view asks a tool for, and what is said while it is made."""
+    """Return a view's tool request, and the text shown while the tool runs."""
     if shape == ASSEMBLY:
         return Assembly(kernel), "Compiling to assembly…"
     if shape == LADDER:

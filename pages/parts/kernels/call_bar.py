@@ -1,4 +1,4 @@
-"""One compiled call as a stacked bar: its kernels, then what else it takes."""
+"""A compiled call as a stacked bar: its kernels, then the rest of the call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MARK = "display:inline-block;width:10px;height:10px;margin-right:6px;border-radi
 
 
 def call_bar(found: LedgerSum, on: Theme) -> str:
-    """The bar and its parts with their seconds, as HTML; what each part is stands under the pointer."""
+    """Return the bar and its parts with their seconds as HTML; a tooltip describes each part."""
     whole_s = sum(part.seconds for part in found.parts) or 1.0
     bars, keys = [], []
     for at, part in enumerate(found.parts):

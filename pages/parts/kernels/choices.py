@@ -1,4 +1,4 @@
-"""What was decided for a target without asking the device: attention, kernels that only timing could choose."""
+"""Choices made for a target without the device: attention, and kernels that only timing could choose."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, 
 
 
 def target_choices(compilation: Compilation) -> None:
-    """Each decision with its reason, in one fold; nothing where there was none."""
+    """Draw each decision with its reason, in one expander; nothing if there was none."""
     if not compilation.target_choices:
         return
     abouts = ", ".join(

@@ -1,4 +1,4 @@
-"""The kernel ledger of a compilation: its rows, what is left of them by a search, and its pictures."""
+"""The kernel ledger of a compilation: its rows, the search, and its pictures."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ def _rows(run_id: str, log_bytes: int, compile_id: str, _view: View) -> tuple[Le
 
 
 def rows_of(view: View) -> tuple[LedgerRow, ...]:
-    """The ledger of the compilation, with the facts that the sources of its C++ kernels tell."""
+    """Return the ledger of the compilation, with facts from the sources of its C++ kernels."""
     return _rows(view.run.id, view.report.log_bytes, view.compilation.id, view)
 
 
 def _take_point(key: str) -> None:
-    """A cell or point of a chart was picked."""
+    """Select the picked kernel in the URL, as the callback of a chart."""
     for point in picked_points(key):
         if point.get("customdata"):
             url.select(f"k:{str(point['customdata'][0]).rpartition('@')[0]}")
 
 
 def chosen_kernel(compilation: Compilation, rows: Sequence[LedgerRow]) -> Kernel:
-    """The kernel that the URL selects, else the worst."""
+    """Return the kernel that the URL selects, else the worst."""
     by_id = {kernel.id: kernel for kernel in compilation.kernels}
     return by_id.get((url.selected() or "").removeprefix("k:"), by_id[rows[0].kernel])
 
 
 def filtered(rows: Sequence[LedgerRow]) -> list[LedgerRow]:
-    """The rows that the search and the pills leave."""
+    """Return the rows that match the search and the pills."""
     kinds = list(dict.fromkeys(row.kind for row in rows))
     with st.container(horizontal=True, vertical_alignment="center"):
         asked = st.text_input(
@@ -68,14 +68,14 @@ def filtered(rows: Sequence[LedgerRow]) -> list[LedgerRow]:
 
 
 def _searched(row: LedgerRow) -> str:
-    """What the search looks through."""
+    """Return the text that the search looks through."""
     return " ".join(
         [row.label, row.name, row.kind, row.direction, *row.ops, *(part for module in row.modules for part in module)]
     ).lower()
 
 
 def picture(view: View, rows: Sequence[LedgerRow]) -> str | None:
-    """Which picture is asked for, of those that the rows have figures for."""
+    """Let the visitor choose a picture, of those that the rows have figures for."""
     limits, compile_id = ceilings(view.report), view.compilation.id
     of_time = TIME if any(row.measured for row in rows) else ESTIMATED
     views = [*([of_time] if any(row.time_s for row in rows) else []), TRAFFIC]
@@ -86,7 +86,7 @@ def picture(view: View, rows: Sequence[LedgerRow]) -> str | None:
 
 
 def chart(view: View, rows: Sequence[LedgerRow], shape: str | None, selected: str) -> None:
-    """The picture that was asked for; only that one is drawn."""
+    """Draw the chosen picture; only that one is made."""
     limits, compile_id = ceilings(view.report), view.compilation.id
     colours, on = kernel_colours(view.report), theme()
     if shape is None:
@@ -113,7 +113,7 @@ def chart(view: View, rows: Sequence[LedgerRow], shape: str | None, selected: st
 
 
 def compiled_call(view: View) -> None:
-    """One compiled call as a bar of its parts, where both it and its kernels were measured."""
+    """Draw one compiled call as a bar of its parts; nothing unless both it and its kernels were measured."""
     found = summary(view.report)
     if found is None or found.call_s is None:
         return

@@ -1,4 +1,4 @@
-"""Plotly figures of the kernel ledger: where the time or the traffic goes."""
+"""Plotly figures of the kernel ledger: kernel time or memory traffic by kernel."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def treemap(
     selected: str,
     on: Theme,
 ) -> go.Figure:
-    """Kernel calls as cells with an area by their size; drawn as bars, since only those can be clicked in Streamlit."""
+    """Draw kernel calls as cells with an area by size; as bars, since Streamlit reports clicks on bars only."""
     sized = sorted(((size(row) or 0.0, row) for row in rows), key=lambda pair: -pair[0])[:MOST_CELLS]
     shown = [(value, row) for value, row in sized if value > 0]
     cells = squarified([value for value, _ in shown], ASPECT, 1.0)
@@ -75,7 +75,9 @@ def treemap(
 
 
 def _cell_text(row: LedgerRow, size: str, cell: Cell) -> str:
-    """As much as fits into a cell of the chart's usual width: the module's end, the ops, and what is shown of it."""
+    """Return the text that fits into a cell of the chart at its usual width: the module's end, the ops,
+    and the size.
+    """
     letters, lines = int(cell.width / ASPECT * USUAL_WIDTH / LETTER) - 1, int(cell.height * HEIGHT / LINE)
     module, _, ops = one_line(row.label, LONGEST_NAME).rpartition(" · ")
     if letters < FEWEST_LETTERS or not lines:
@@ -89,7 +91,7 @@ def _cell_text(row: LedgerRow, size: str, cell: Cell) -> str:
 
 
 def _end_of(module: str, letters: int) -> str:
-    """The last modules of a path that fit, `…0.mlp` of `layers.0.mlp`; the innermost is told in any case."""
+    """Return the last modules of a path that fit, `…0.mlp` of `layers.0.mlp`; always at least the innermost."""
     kept = module
     while len(kept) >= letters and "." in kept:
         kept = kept.partition(".")[2]
@@ -97,9 +99,9 @@ def _end_of(module: str, letters: int) -> str:
 
 
 def squarified(sizes: Sequence[float], width: float, height: float) -> list[Cell]:
-    """Cells of a rectangle, each with its part of the area, as square as can be.
+    """Divide a rectangle into cells of the given sizes, as square as possible.
 
-    Bruls, Huizing and van Wijk, "Squarified treemaps" (2000); the sizes are given largest first.
+    Bruls, Huizing and van Wijk, "Squarified treemaps" (2000); the sizes come largest first.
     """
     scale = width * height / (sum(sizes) or 1.0)
     left = [size * scale for size in sizes]
@@ -125,16 +127,16 @@ def squarified(sizes: Sequence[float], width: float, height: float) -> list[Cell
 
 
 def _worst(areas: Sequence[float], side: float) -> float:
-    """The largest ratio of sides in a row of cells along a side."""
+    """Return the largest ratio of sides in a row of cells along a side."""
     whole = sum(areas)
     return max(side**2 * areas[0] / whole**2, whole**2 / (side**2 * areas[-1])) if whole and areas[-1] else float("inf")
 
 
 def label_of(row: LedgerRow) -> str:
-    """What people call it, as text: plotly reads some HTML."""
+    """Return the row's label as HTML-escaped text, since plotly reads some HTML."""
     return html.escape(one_line(row.label, LONGEST_NAME))
 
 
 def named(row: LedgerRow) -> str:
-    """What people call it, and below that torch."""
+    """Return the row's label, and below it torch's name of the kernel."""
     return f"<b>{label_of(row)}</b><br>{html.escape(one_line(row.name, LONGEST_NAME))}"

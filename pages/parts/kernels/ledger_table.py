@@ -1,4 +1,4 @@
-"""The kernel ledger as a table: numbers that sort as numbers and read as words, and no column that says nothing."""
+"""The kernel ledger as a table: columns that sort as numbers and read as text; empty columns are left out."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ COLUMNS: dict[str, Any] = {
 
 
 def table(rows: Sequence[LedgerRow]) -> pd.DataFrame | Styler:
-    """One line a kernel call."""
+    """Return the table with one row per kernel call."""
     frame = pd.DataFrame([_line(row) for row in rows])
     empty = [name for name in LEFT_OUT_WHEN_EMPTY if name in frame and not frame[name].map(_says_something).any()]
     return in_words(frame.drop(columns=empty), FORMS)
@@ -110,7 +110,7 @@ def _with_more(names: list[str]) -> str:
 
 
 def _lines(frames: tuple[Frame, ...]) -> list[Frame]:
-    """The frames whose text is a line of code, each once."""
+    """Return the distinct frames whose text is a line of code."""
     return list({(frame.file, frame.line): frame for frame in frames if frame.line}.values())
 
 

@@ -20,8 +20,9 @@ from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, plai
 
 
 def title(rows: Sequence[LedgerRow], unreliable: str = "") -> str:
-    """What the kernels take and which wastes most; without times, how many there are; times that are no
-    evidence are not summed up.
+    """Summarize the kernels' time and its largest waste.
+
+    Without times: the number of kernels. Unreliable times are not summed up.
     """
     timed = [row for row in rows if row.measured]
     if not timed:
@@ -43,12 +44,12 @@ def title(rows: Sequence[LedgerRow], unreliable: str = "") -> str:
 
 
 def traffic_words(size: float, row: LedgerRow) -> str:
-    """The bytes of a kernel call, said to be a bound where they are one."""
+    """Return the bytes of a kernel call; says so if they are a bound."""
     return f"{'at most ' if row.at_most else ''}{fmt.bytes_(size)}"
 
 
 def worst(rows: Sequence[LedgerRow]) -> str:
-    """The kernel with the most time above the roofline, as Markdown; empty where nothing is known."""
+    """Return the kernel with the most time above the roofline, as Markdown; empty if there is none."""
     row = rows[0] if rows and rows[0].wasted_s else None
     if row is None:
         return ""
@@ -59,7 +60,7 @@ def worst(rows: Sequence[LedgerRow]) -> str:
 
 
 def without_peak(rows: Sequence[LedgerRow], report: Report) -> str:
-    """Why products of float32 have no roofline, as Markdown; empty where they have one."""
+    """Return as Markdown why float32 products have no roofline; empty if they have one."""
     limits = ceilings(report)
     if limits is None or TF32 in limits.flops_s:
         return ""
@@ -70,7 +71,7 @@ def without_peak(rows: Sequence[LedgerRow], report: Report) -> str:
 
 
 def disturbed(report: Report) -> str:
-    """Why nothing is told about waste, as Markdown; empty where it is."""
+    """Return as Markdown why nothing is concluded about waste; empty if it is."""
     reason, unreliable = kernels_disturbed(report), times_unreliable(report)
     if unreliable:
         return "The times below are not reliable, and nothing is concluded from them. "
@@ -78,7 +79,7 @@ def disturbed(report: Report) -> str:
 
 
 def sums(found: LedgerSum | None) -> str:
-    """The kernels against the compiled call, as Markdown; what the rest is stands in its bar."""
+    """Return the kernels' time compared with the compiled call, as Markdown; the bar shows the rest."""
     if found is None or found.call_s is None or found.ratio is None:
         return ""
     share = fmt.share(found.kernels_s if found.rest else found.call_s, found.call_s)
@@ -86,7 +87,7 @@ def sums(found: LedgerSum | None) -> str:
 
 
 def ceiling_words(limits: Roofline | None) -> str:
-    """Where the ceilings come from, as Markdown."""
+    """Describe the source of the ceilings, as Markdown."""
     if limits is None:
         return "What the device can do at most was not measured, so there is no roofline."
     device = plain(limits.device, LONGEST_NAME)
@@ -101,7 +102,7 @@ def ceiling_words(limits: Roofline | None) -> str:
 
 
 def untimed(report: Report, target: str) -> str:
-    """Why there are no measured times, as Markdown."""
+    """Return as Markdown why there are no measured times."""
     if target:
         return (
             f"Generated for {plain(target, LONGEST_NAME)} without one; not run. "

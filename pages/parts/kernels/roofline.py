@@ -1,4 +1,4 @@
-"""The roofline of a compilation's kernels, as a Plotly figure whose labels keep out of each other's way."""
+"""The roofline of a compilation's kernels, as a Plotly figure with labels that do not overlap."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class LabelBox(NamedTuple):
     bottom: float
 
     def meets(self, other: LabelBox) -> bool:
-        """Whether the two have a place in common."""
+        """Return True if the two boxes overlap."""
         return (
             self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
         )
 
     def holds(self, other: LabelBox) -> bool:
-        """Whether the other lies within it."""
+        """Return True if the other box lies within this one."""
         return (
             self.left <= other.left
             and other.right <= self.right
@@ -61,7 +61,7 @@ class Scale(NamedTuple):
     top: float
 
     def place(self, x: float, y: float) -> tuple[float, float]:
-        """Where a point stands on the narrowest chart."""
+        """Return the position of a point in pixels on the narrowest chart."""
         across = (math.log10(x) - self.left) / (self.right - self.left)
         down = (self.top - math.log10(y)) / (self.top - self.bottom)
         return across * NARROW[0], down * NARROW[1]
@@ -70,9 +70,9 @@ class Scale(NamedTuple):
 def roofline_chart(
     rows: Sequence[LedgerRow], ceilings: Roofline, colours: Mapping[str, str], selected: str, on: Theme
 ) -> go.Figure:
-    """Kernels by arithmetic intensity and FLOP/s under the device's ceilings, both axes logarithmic.
+    """Draw kernels by arithmetic intensity and FLOP/s under the device's ceilings, both axes logarithmic.
 
-    The ceilings are named in the legend, and kernels where there is room, those first that take most.
+    The legend names the ceilings. Kernels have a label if there is room, those with the most time first.
     """
     shown = sorted((row for row in rows if row.intensity and row.flops_s), key=lambda row: -(row.share or 0.0))
     dtypes = sorted({row.dtype for row in shown if row.dtype in ceilings.flops_s}) or list(ceilings.flops_s)[:1]
@@ -114,16 +114,18 @@ def roofline_chart(
 
 
 def told_levels(levels: Sequence[Bandwidth]) -> list[Bandwidth]:
-    """The levels of memory that are told apart, nearest first: one that is no faster than the next, within noise, is
-    left out.
+    """Return the memory levels to draw, nearest first.
+
+    A level that is no faster than the next, within noise, is left out.
     """
     kept = [near for near, far in pairwise(levels) if near.bytes_s > NOISE * far.bytes_s]
     return [*kept, levels[-1]]
 
 
 def point_names(rows: Sequence[LedgerRow], scale: Scale) -> dict[str, tuple[str, float, float]]:
-    """Row → its name and by how many pixels to the right and up it stands from its point, for those that find a place
-    where it meets no other name and no point; given out in the order of what they take.
+    """Return the label of each row, with its offset to the right and up from the point, in pixels.
+
+    Only for labels that find a place without overlap with another label or a point; rows with the most time come first.
     """
     points = {row.id: scale.place(row.intensity or 1.0, row.flops_s or 1.0) for row in rows}
     taken = [LabelBox(x - GAP, y - GAP, x + GAP, y + GAP) for x, y in points.values()]
@@ -143,7 +145,7 @@ def point_names(rows: Sequence[LedgerRow], scale: Scale) -> dict[str, tuple[str,
 
 
 def _scale(rows: Sequence[LedgerRow], ceilings: Roofline, dtypes: Sequence[str]) -> Scale:
-    """Axes that hold every kernel and the knee of every ceiling."""
+    """Return axes that contain every kernel and the knee of every ceiling."""
     peak = max(ceilings.flops_s[dtype] for dtype in dtypes)
     knees = [ridge(level, peak) for level in ceilings.bandwidths]
     across = [row.intensity for row in rows if row.intensity] + knees
@@ -168,9 +170,7 @@ def _add_line(figure: go.Figure, ends: tuple[list[float], list[float]], name: st
 
 
 def _add_kernel(figure: go.Figure, row: LedgerRow, colour: str, selected: bool, on: Theme) -> None:
-    """One kernel call; hollow where its FLOPs are counted by op and iteration, a diamond where its time is an
-    estimate.
-    """
+    """Add one kernel call; hollow if its FLOPs are counted by op and iteration, a diamond if its time is estimated."""
     shape = "circle" if row.measured else "diamond"
     figure.add_scatter(
         x=[row.intensity],

@@ -1,4 +1,4 @@
-"""The parts of the kernels page: a kernel's source, and the FX nodes and user's lines that it came from."""
+"""The parts of the kernels page: a kernel's source, and the FX nodes and user's lines that it comes from."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from pages.session.view import View
 
 
 def kernel_source(view: View, kernel: Kernel, whole: bool, height: int = TALL) -> None:
-    """Highlighted source with line numbers of the output code, in the kernel's colour; its first line and calls are
-    links.
+    """Draw highlighted source with line numbers of the output code, in the kernel's colour.
+
+    Its first line and its calls are links.
     """
     whole_code = output_code(view, kernel, {})
     if whole:
@@ -32,7 +33,9 @@ def kernel_source(view: View, kernel: Kernel, whole: bool, height: int = TALL) -
 
 
 def user_lines(view: View, kernel: Kernel) -> None:
-    """The file that most of a kernel comes from, every kernel's lines coloured, and this one's nodes below it."""
+    """Draw the file that most of a kernel comes from, every kernel's lines coloured, and this kernel's
+    nodes below it.
+    """
     graph = view.compilation.graph(kernel.graph)
     nodes = {node.name: node for node in view.nodes(graph)} if graph else {}
     origins = [nodes[name] for name in kernel.origins if name in nodes]
@@ -67,7 +70,9 @@ def _coloured(view: View, kernel: Kernel, nodes: dict[str, FxNode], path: str) -
 
 
 def _lines(kernel: Kernel, nodes: dict[str, FxNode], path: str) -> set[int]:
-    """The lines of a file that a kernel comes from: by its FX nodes, and by the stacks that torch recorded for it."""
+    """Return the lines of a file that a kernel comes from: by its FX nodes, and by the stacks that torch recorded for
+    it.
+    """
     found = (nodes[name] for name in kernel.origins if name in nodes)
     of_nodes = {place.line for node in found for place in places_of(node) if place.file == path}
     return of_nodes | {frame.line for frame in kernel.stacks if frame.file == path}
@@ -79,7 +84,7 @@ def _first_line(kernel: Kernel, nodes: dict[str, FxNode], path: str, prefix: str
 
 
 def _origins(kernel: Kernel, nodes: dict[str, FxNode]) -> None:
-    """The FX nodes that became this kernel, in the order of the graph, with a link to the graph."""
+    """Draw the FX nodes that became this kernel, in the order of the graph, with a link to the graph."""
     if not kernel.origins:
         st.caption("Which FX nodes it came from was not recorded; set INDUCTOR_PROVENANCE=1 to record it.")
         return

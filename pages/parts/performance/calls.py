@@ -1,4 +1,4 @@
-"""The calls of a run as they were first made, a row for each thing that was compared."""
+"""The first executions of a run's calls, one row for each compared value."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BECAME = {
 
 
 def call_rows(calls: Sequence[Call]) -> list[dict[str, object]]:
-    """What was compared of each call; one row of a call of which nothing was."""
+    """Return one row per comparison; a single row for a call without comparisons."""
     return [_beginning(call) | _compared(item) for call in calls for item in (call.differences or (_nothing(call),))]
 
 
@@ -51,5 +51,5 @@ def _compared(item: Difference) -> dict[str, object]:
 
 
 def _nothing(call: Call) -> Difference:
-    """What stands for the comparison of a call of which nothing was compared."""
+    """Return an empty comparison with the reason, for a call without comparisons."""
     return Difference("", None, kind="", reason=call.raised or call.ended)

@@ -1,4 +1,4 @@
-"""Plotly figures about eager against compiled."""
+"""Plotly figures about eager compared with compiled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EAGER, COMPILED = "eager", "compiled"
 
 
 def steady_chart(found: Speed, on: Theme) -> go.Figure:
-    """Median seconds per call, with quartiles as error bars."""
+    """Draw median seconds per call, with quartiles as error bars."""
     rows = (
         (EAGER, found.eager_s, found.eager_quartiles_s, 3),
         (COMPILED, found.compiled_s, found.compiled_quartiles_s, 0),
@@ -27,9 +27,7 @@ def steady_chart(found: Speed, on: Theme) -> go.Figure:
 
 
 def break_even_chart(found: Speed, cost_s: float, break_even: tuple[int, int], on: Theme) -> go.Figure:
-    """Total time against the number of calls, eager and compiled: in the band where the lines cross, compiling has
-    paid.
-    """
+    """Draw total time over the number of calls, eager and compiled; break-even is in the band where the lines cross."""
     soonest, latest = break_even
     last = max(10, 2 * latest)
     calls = sorted({round(10 ** (index / 20)) for index in range(200) if 10 ** (index / 20) <= last} | {last})
@@ -63,7 +61,7 @@ def samples_chart(
     on: Theme,
     names: tuple[str, str] = (EAGER, COMPILED),
 ) -> go.Figure:
-    """Every sample of two sides in the order in which it was taken; the warm-up is shaded."""
+    """Draw every sample of two sides in the order of measurement; the warm-up is shaded."""
     figure = go.Figure()
     factor, unit = in_unit(statistics.median((*eager_s, *compiled_s)))
     for name, samples, colour in ((names[0], eager_s, 3), (names[1], compiled_s, 0)):
@@ -84,7 +82,7 @@ def samples_chart(
 
 
 def first_calls_chart(calls: Sequence[Call], on: Theme) -> go.Figure:
-    """Seconds of each call as it was first made, eager and compiled, on a logarithmic axis."""
+    """Draw the seconds of each call's first execution, eager and compiled, on a logarithmic axis."""
     figure = go.Figure()
     names = [f"call {call.index}" for call in calls]
     figure.add_bar(x=names, y=[call.eager_s for call in calls], name=EAGER, marker={"color": kernel_colour(3)})

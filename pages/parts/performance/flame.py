@@ -1,4 +1,4 @@
-"""Torch's phases as a flame chart, and what may be opened from one of them."""
+"""Torch's phases as a flame chart, and the links of a phase."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ MADE_OF_KERNELS = ("codegen", "compile")
 
 
 def flame_chart(view: RunView, compile_id: str) -> None:
-    """The chart of one compilation, or of all; the chosen phase is in the URL, and what is opened from it opens."""
+    """Draw the chart of one compilation, or of all.
+
+    The chosen phase is in the URL, and a link that was clicked opens its page.
+    """
     picture = _picture(view.run.id, view.report.log_bytes, compile_id, view)
     wanted = url.selected() or ""
     choice = flame(picture, key=f"flame-{view.run.id}-{compile_id}", selected=wanted if wanted[:2] == "p:" else None)
@@ -49,7 +52,7 @@ def _picture(run_id: str, log_bytes: int, compile_id: str, _view: RunView) -> Fl
 
 
 def flame_picture(report: Report, compile_id: str = "") -> FlamePicture:
-    """The phases that ended, of one compilation or of all; the longest where there are too many."""
+    """Return the ended phases of one compilation or of all; the longest if there are too many."""
     own = self_seconds(report.phases)
     ended = [
         (index, phase)
@@ -114,7 +117,7 @@ def _links(compilation: Compilation | None) -> tuple[str, ...]:
 
 
 def _graph_of(report: Report, compile_id: str, selected: str | None) -> FxGraph | None:
-    """The graph that the chosen phase makes, None where it makes none or none was recorded."""
+    """Return the graph that the chosen phase makes; None if it makes none or none was recorded."""
     phase = _phase(report, selected)
     found = report.compilation(compile_id)
     stage = MAKES.get(phase_class(phase.name), "") if phase else ""

@@ -1,4 +1,4 @@
-"""The parts of the page Memory: the curves, what is alive at the peaks, and Inductor's plan."""
+"""The parts of the page Memory: the curves, the allocations alive at the peaks, and Inductor's plan."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ WHAT = (
 
 
 def uses_of(report: Report) -> list[MemoryUse]:
-    """The sides that were measured, eager first."""
+    """Return the measured sides, eager first."""
     return [use for use in (memory_of(report, "eager"), memory_of(report, "compiled")) if use is not None]
 
 
 def how_measured(uses: Sequence[MemoryUse]) -> str:
-    """How, beside what, and what the system says of it, as Markdown."""
+    """Describe how memory was measured, the constant memory beside it, and the system's own figures, as Markdown."""
     first = uses[0]
     where = "each in a process of its own" if first.device == "cpu" else f"on {plain(first.device)}"
     held = max(use.held_bytes for use in uses)
@@ -62,7 +62,7 @@ def how_measured(uses: Sequence[MemoryUse]) -> str:
 
 
 def peaks_words(report: Report, uses: Sequence[MemoryUse]) -> str:
-    """Where the peaks are, as Markdown."""
+    """Describe when the peaks occur, as Markdown."""
     return " ".join(filter(None, (_peak_words(report, use) for use in uses)))
 
 
@@ -77,14 +77,14 @@ def _peak_words(report: Report, use: MemoryUse) -> str:
 
 
 def curves(view: RunView, uses: Sequence[MemoryUse]) -> None:
-    """Both curves on one axis."""
+    """Draw both curves on one axis."""
     on = theme()
     figure = kept(lambda: curves_chart(uses, on), "memory", view.run.id, view.report.log_bytes, on)
     st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key="memory-curves")
 
 
 def alive_table(view: RunView) -> None:
-    """What is alive at the peaks; a row of a kernel selects it."""
+    """Draw the table of allocations alive at a peak; a click on a kernel's row selects it."""
     every = alive_rows(view.report)
     sides = list(dict.fromkeys(row.side for row in every))
     if not sides:
@@ -123,7 +123,7 @@ def _alive_line(row: AliveRow, lines: Sequence[str]) -> dict[str, object]:
 
 
 def _source_lines(view: RunView) -> list[str]:
-    """The file that eager's lines are of; nothing where the log does not hold it."""
+    """Return the file that eager's lines refer to; empty if the log does not hold it."""
     eager = memory_of(view.report, "eager")
     return source_text(view, eager.path).split("\n") if eager is not None else []
 
@@ -134,7 +134,7 @@ def _plans(run_id: str, log_bytes: int, compile_id: str, _view: View) -> tuple[G
 
 
 def plans_of(view: RunView, compilation: Compilation | None) -> tuple[GraphPlan, ...]:
-    """Inductor's plans for the generated codes of a compilation."""
+    """Return Inductor's plans for the generated code of a compilation."""
     if compilation is None:
         return ()
     found = _plans(view.run.id, view.report.log_bytes, compilation.id, view.of(compilation))
@@ -142,7 +142,7 @@ def plans_of(view: RunView, compilation: Compilation | None) -> tuple[GraphPlan,
 
 
 def plan_section(view: View, plans: Sequence[GraphPlan]) -> None:
-    """One plan as a map of memory, and as a table; a click on either selects the kernel."""
+    """Draw one memory plan as a chart and as a table; a click on either selects the kernel."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header(f"Inductor's plan for [{plain(view.compilation.id)}]", anchor=False)
         chosen = _chosen(view, plans)
@@ -176,7 +176,7 @@ def _chosen(view: View, plans: Sequence[GraphPlan]) -> GraphPlan:
 
 
 def _title(plans: Sequence[GraphPlan], index: int) -> str:
-    """`forward`, and `forward 2` where a graph was lowered again."""
+    """Return `forward`, or `forward 2` for a graph that was lowered again."""
     before = sum(plan.title == plans[index].title for plan in plans[:index])
     title = one_line(plans[index].title, LONGEST_NAME)
     return f"{title} {fmt.number(before + 1)}" if before else title

@@ -1,4 +1,4 @@
-"""Plotly figures about memory: eager's and compiled's curves, and Inductor's plan, kernel by kernel."""
+"""Plotly figures about memory: eager's and compiled's curves, and Inductor's plan by kernel."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 
 @dataclass(frozen=True, slots=True)
 class MemoryBlock:
-    """A piece of memory over steps of a plan at one height: a rectangle of the chart."""
+    """A piece of memory over steps of a plan, at one height: a rectangle of the chart."""
 
     memory: PlannedMemory
     first: int
@@ -34,7 +34,7 @@ class MemoryBlock:
 
 
 def curves_chart(uses: Sequence[MemoryUse], on: Theme) -> go.Figure:
-    """What the allocator had given out over each call, from its beginning to its end, with the peaks named."""
+    """Draw the allocated bytes over each call, with both peaks marked."""
     figure = go.Figure()
     most = max((use.peak_bytes for use in uses), default=0)
     factor, unit = _unit(most)
@@ -73,7 +73,7 @@ def _faint(colour: str) -> str:
 
 
 def _curve(use: MemoryUse) -> tuple[list[float], list[int], list[str]]:
-    """Parts of the call, bytes, and words for each point: from nothing to what is left."""
+    """Return for each point the fraction of the call, the bytes and a text, from the start of the call to its end."""
     whole = use.call_us or 1.0
     curve = use.curve
     at = [0.0, *(min(1.0, moment / whole) for moment in curve.at_us), 1.0]
@@ -91,7 +91,7 @@ def _place(use: MemoryUse, index: int) -> str:
 
 
 def _near(use: MemoryUse, other: MemoryUse) -> bool:
-    """Whether the names of two peaks would lie on each other."""
+    """Return True if the labels of two peaks would overlap."""
     across = abs(use.peak_us / (use.call_us or 1.0) - other.peak_us / (other.call_us or 1.0))
     return across < 0.25 and abs(use.peak_bytes - other.peak_bytes) < 0.08 * max(use.peak_bytes, other.peak_bytes)
 
@@ -120,8 +120,10 @@ def _name_peak(figure: go.Figure, use: MemoryUse, factor: float, above_px: int, 
 
 
 def plan_chart(found: GraphPlan, colours: Mapping[str, str], selected: str, on: Theme) -> go.Figure:
-    """The memory that is there while each kernel runs: a rectangle a piece, in the colour of the kernel that fills it,
-    as long as it lives. A bar's click selects that kernel.
+    """Draw the live memory while each kernel runs.
+
+    A rectangle is a buffer for its lifetime, in the colour of the kernel that fills it; a click on it selects that
+    kernel.
     """
     plan = found.plan
     factor, unit = _unit(max((step.live_bytes for step in plan.steps), default=0))
@@ -172,19 +174,19 @@ def _mark_peak(figure: go.Figure, found: GraphPlan, factor: float, on: Theme) ->
 
 
 def _anchor(at: float) -> str:
-    """On which side of a point its name has room, by the part of the axis that is before it."""
+    """Return the side of a point where its label has room, by the fraction of the axis before it."""
     return "right" if at > 0.8 else "left" if at < 0.2 else "center"
 
 
 def _owner(found: GraphPlan, memory: PlannedMemory) -> str:
-    """The kernel that a piece is made for; of what was there before the first, the one that needs it last."""
+    """Return the kernel that a buffer is made for; for a buffer saved before the first kernel, its last user."""
     step = memory.last if memory.origin == "saved" else memory.first
     kernel = found.kernels.get(found.plan.steps[step].line)
     return kernel.id if kernel else ""
 
 
 def _told(found: GraphPlan, block: MemoryBlock) -> str:
-    """A piece in words: its names, its size, who fills it, and from when to when it is there."""
+    """Describe a buffer: its names, its size, the kernel that fills it, and its lifetime."""
     memory, steps = block.memory, found.plan.steps
     first, last = steps[memory.first], steps[memory.last]
     name = html.escape(one_line(" → ".join(memory.names), LONGEST_NAME))
@@ -200,9 +202,10 @@ def _call(found: GraphPlan, line: int) -> str:
 
 
 def blocks(memories: Sequence[PlannedMemory], steps: int) -> Iterator[MemoryBlock]:
-    """Pieces on top of each other, the oldest below; one moves down when what is under it goes, and is a block more.
+    """Stack buffers on top of each other, the oldest at the bottom.
 
-    Of too many for so many steps the largest are drawn.
+    A buffer moves down when the memory below it is freed, and is then one more block. If there are too many for the
+    steps, only the largest are drawn.
     """
     most = max(1, MOST_PLACED // max(1, steps))
     largest = sorted((one for one in memories if one.bytes), key=lambda memory: -(memory.bytes or 0))[:most]
@@ -230,5 +233,5 @@ def _ticks(steps: int) -> dict[str, object]:
 
 
 def _unit(most: float) -> tuple[float, str]:
-    """What bytes are divided by on an axis that goes so far, and the unit that they are in then."""
+    """Return the divisor and the unit of an axis of bytes whose largest value is `most`."""
     return next(((scale, unit) for scale, unit in UNITS if most >= scale), UNITS[-1])

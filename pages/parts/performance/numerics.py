@@ -1,4 +1,4 @@
-"""The parts of the page Numerics: what calls left, and the nodes of a graph, each against float64."""
+"""The parts of the page Numerics: the results of calls, and the nodes of a graph, compared with float64."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ COLUMNS = {
 
 
 def by_error(found: Numerics) -> list[ResultStanding]:
-    """What differs first, then by the part of its tolerance that compiled's error is."""
+    """Sort the results: first those that differ, then by compiled's error relative to its tolerance."""
     return sorted(found.results, key=lambda item: (item.standing != "differs", -(of_tolerance(item.accuracy) or 0.0)))
 
 
 def results_part(view: RunView, found: Numerics) -> None:
-    """Every result as a chart and a table."""
+    """Draw every result as a chart and a table."""
     rows, on = by_error(found), theme()
     drawn = [row for row in rows if row.accuracy.compiled_error is not None]
     left, right = st.columns(2, gap="medium") if drawn else (None, st.container())
@@ -94,14 +94,14 @@ def _figures(found: Accuracy | None) -> dict[str, object]:
 
 
 def chosen_node(found: GraphNumerics) -> NodeAccuracy | None:
-    """The node that the URL selects, else the first that differs, else the one with the largest error."""
+    """Return the node that the URL selects, else the first that differs, else the one with the largest error."""
     asked = (url.selected() or "").removeprefix("n:")
     largest = max(found.nodes, key=lambda node: (node.accuracy and node.accuracy.compiled_error) or 0.0, default=None)
     return next((node for node in found.nodes if node.name == asked), first_apart(found) or largest)
 
 
 def nodes_part(view: View, found: GraphNumerics, chosen: NodeAccuracy | None) -> None:
-    """The errors of all nodes in the order in which they run; a click on a point selects its node."""
+    """Draw the errors of all nodes in execution order; a click on a point selects its node."""
     name, on = chosen.name if chosen else "", theme()
     what = ("node-numerics", view.run.id, view.report.log_bytes, view.compilation.id, name, on)
     key = f"numerics-nodes-{view.compilation.id}"
@@ -122,7 +122,7 @@ def _take_node(key: str) -> None:
 
 
 def node_table(view: View, found: GraphNumerics, nodes: Mapping[str, FxNode]) -> None:
-    """A line for each node; a click selects it."""
+    """Draw a table with one row per node; a click selects it."""
     standings = node_standings(found)
     rows = [_node_row(at, node, standings[node.name], nodes.get(node.name)) for at, node in enumerate(found.nodes)]
     ids = [f"n:{node.name}" for node in found.nodes]
@@ -144,7 +144,7 @@ def _node_row(at: int, found: NodeAccuracy, standing: str, node: FxNode | None) 
 
 
 def graph_link(graph: FxGraph, chosen: NodeAccuracy) -> None:
-    """From the chosen node to its place in the graph, painted by where each node stands."""
+    """Draw a link from the chosen node to its place in the graph, coloured by the accuracy of each node."""
     query = url.link(**{url.GRAPH: graph.id, url.SELECT: f"n:{chosen.name}", url.COLOUR: COLOUR})
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(code(chosen.name, LONGEST_NAME))

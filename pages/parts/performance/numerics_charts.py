@@ -1,4 +1,4 @@
-"""Plotly figures of errors against float64: of what calls left, and of nodes in the order in which they run."""
+"""Plotly figures of errors compared with float64: of call results, and of nodes in execution order."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FEW_NODES, FEW_LETTERS = 12, 14
 
 
 def results_chart(found: Sequence[ResultStanding], on: Theme) -> go.Figure:
-    """Both errors of each result on one line of a logarithmic axis; the largest first."""
+    """Draw both errors of each result on one line of a logarithmic axis; the largest first."""
     shown = [item for item in found if item.accuracy.compiled_error is not None][:MOST_RESULTS]
     # A place on the axis, one for each even where names are alike.
     names = [f"result {index}" for index in range(len(shown))]
@@ -62,7 +62,7 @@ def results_chart(found: Sequence[ResultStanding], on: Theme) -> go.Figure:
 
 
 def nodes_chart(found: GraphNumerics, selected: str, on: Theme) -> go.Figure:
-    """Both errors of each node that was compared, in the order in which they run."""
+    """Draw both errors of each compared node, in execution order."""
     shown = [(at, node) for at, node in enumerate(found.nodes) if node.accuracy is not None]
     low, axis = _axis([node.accuracy for _, node in shown if node.accuracy])
     figure = go.Figure()
@@ -100,7 +100,7 @@ def nodes_chart(found: GraphNumerics, selected: str, on: Theme) -> go.Figure:
 
 
 def _mark(figure: go.Figure, at: int, node: NodeAccuracy, low: float, look: tuple[bool, Theme]) -> None:
-    """A ring around a node, with its name: red around the first that differs, else for the one that is selected."""
+    """Mark a node with a ring and its name: the first that differs in red, else the selected one."""
     first, on = look
     error = _placed(_error(node.accuracy, COMPILED), low) if node.accuracy else None
     if error is None:
@@ -135,12 +135,12 @@ def _error(found: Accuracy | None, side: str) -> float | None:
 
 
 def _placed(error: float | None, low: float) -> float | None:
-    """Where an error stands on an axis that has no zero: none at all stands at its beginning."""
+    """Return an error's position on an axis without zero: an error of zero is at its start. None without an error."""
     return None if error is None else max(error, low)
 
 
 def _ends(found: Sequence[Accuracy]) -> tuple[int, int, bool]:
-    """The powers of ten around all errors and tolerances, and whether there is one of no error at all."""
+    """Return the powers of ten around all errors and tolerances, and True if an error is zero."""
     errors = [error for item in found for error in (item.eager_error, item.compiled_error) if error is not None]
     known = [error for error in (*errors, *(item.tolerance for item in found)) if error > 0]
     low, high = min(known, default=1e-9), max(known, default=1.0)
@@ -148,7 +148,7 @@ def _ends(found: Sequence[Accuracy]) -> tuple[int, int, bool]:
 
 
 def _axis(found: Sequence[Accuracy]) -> tuple[float, dict[str, Any]]:
-    """A logarithmic axis of errors, and where on it stands what has none."""
+    """Return a logarithmic axis of errors, and the position on it of an error of zero."""
     first, last, exact = _ends(found)
     powers = range(first, last + 1, 1 + (last - first) // TICKS)
     values, texts = [10.0**power for power in powers], [fmt.power_of_ten(power) for power in powers]
@@ -165,10 +165,10 @@ def _hover(name: str, found: Accuracy) -> str:
 
 
 def _result(found: ResultStanding, calls: bool) -> str:
-    """A result by its name, and by its call where there are several."""
+    """Return a result's name, with its call if there are several."""
     return _words(found.what) + (f", call {found.call}" if calls else "")
 
 
 def _words(name: str, limit: int = LABEL_LETTERS) -> str:
-    """A name as text: plotly reads some HTML."""
+    """Return a name as escaped text, since Plotly reads some HTML."""
     return html.escape(one_line(name.replace("`", ""), limit))

@@ -1,4 +1,4 @@
-"""The table of phases, what it adds up to, and what threads did at once."""
+"""The table of phases, its sum, and the work of parallel threads."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ COLUMNS: dict[str, Any] = {
 
 
 def row(item: PhaseTotal) -> dict[str, object]:
-    """One line of the table; seconds that threads spent at once are no seconds of the clock, and stand apart."""
+    """Return one row of the table.
+
+    Seconds that threads spent in parallel are no wall-clock seconds, so they have a column of their own.
+    """
     return {
         "phase": one_line(item.name, LONGEST_LINE),
         "times": item.count,
@@ -37,15 +40,16 @@ def row(item: PhaseTotal) -> dict[str, object]:
 
 
 def time_words(wanted: str, seconds: Mapping[str, float]) -> str:
-    """What the column of own times adds up to, as Markdown."""
+    """Describe the sum of the column of self times, as Markdown."""
     if wanted == ALL:
         return f"“By itself” adds up to {fmt.duration_s(sum(seconds.values()))}, the compile time of the run."
     return f"“By itself” adds up to {fmt.duration_s(seconds.get(wanted, 0.0))}, the compile time of [{plain(wanted)}]."
 
 
 def parallel_words(phases: Sequence[Phase], totals: Sequence[PhaseTotal]) -> str:
-    """What ran beside the compiling thread, and where that makes more seconds than the clock's, as Markdown; empty
-    where nothing did.
+    """Describe the work beside the compiling thread, as Markdown; empty if there was none.
+
+    Names the phases whose threads add up to more seconds than the clock's.
     """
     found = parallel_totals(totals)
     told = [

@@ -1,4 +1,4 @@
-"""Another call of torch.compile, timed in turn with the run's own: the sentence, both medians, and every sample."""
+"""Another torch.compile configuration, timed alternately with the run's own: a sentence, both medians, all samples."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAMES = ("this run's call", "the other call")
 
 
 def rival_section(report: Report, run_id: str, on: Theme) -> None:
-    """Nothing where the job named no rival."""
+    """Draw the comparison with the alternative configuration; nothing if the job has none."""
     rival = report.rival
     if rival is None:
         return

@@ -1,4 +1,4 @@
-"""The calls across the ABI, what torch ran instead, and how long each stage of making the programs took."""
+"""The calls across the ABI, torch's fallbacks, and the time of each stage of making the programs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ COLUMNS = {
 
 
 def calls_station(view: View, piece: PipelinePiece) -> None:
-    """Calls as a table, fallbacks by reason, stages as bars."""
+    """Draw calls as a table, fallbacks by reason, and stages as bars."""
     crossings = [found for found in view.report.crossings if found.compilation == view.compilation.id]
     st.caption(crossing_words(crossings, view.report.timing is not None, crossings_disturbed(view.report)))
     left, right = st.columns([3, 2], gap="medium")
@@ -62,7 +62,7 @@ def calls_station(view: View, piece: PipelinePiece) -> None:
 
 
 def crossing_words(crossings: list[Crossing], measured: bool, disturbed: str = "") -> str:
-    """How often the border was crossed, and what that cost, in a sentence."""
+    """Return one sentence about the calls across the ABI, and their cost."""
     calls = sum(found.calls for found in crossings)
     if not calls:
         return "No call across the ABI was recorded; a run that ended early has none."
@@ -108,7 +108,7 @@ def _fallbacks(crossings: list[Crossing]) -> None:
 
 
 def stages_of(pipeline: Pipeline) -> dict[str, float]:
-    """Seconds of each stage; those of the programs are of all segments together."""
+    """Return the seconds of each stage; those of the programs are summed over all segments."""
     found = {STAGES.get(stage, stage): seconds for stage, seconds in pipeline.times_s.items() if stage != "programs"}
     for segment in pipeline.segments:
         for stage, seconds in segment.times_s.items():

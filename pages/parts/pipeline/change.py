@@ -1,4 +1,4 @@
-"""The same job with ops switched off, passes left out or parameters frozen, and what is another then."""
+"""The same job with ops disabled, passes left out or parameters frozen, and the resulting differences."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ FREEZE = (
 
 
 def change_menu(view: View, piece: PipelinePiece) -> None:
-    """Fields for what the accelerator's options say, and a button that runs the job with them; nothing for a log from
-    elsewhere and for code that may not run here.
+    """Draw fields for the accelerator's options, and a button that runs the job with them.
+
+    Nothing for a log from elsewhere and for code that may not run here.
     """
     job = job_again(view)
     if job is None or job.compile.backend != ACCELERATOR:
@@ -54,12 +55,12 @@ def change_menu(view: View, piece: PipelinePiece) -> None:
 
 
 def _words(value: object) -> list[str]:
-    """As `options` writes several names."""
+    """Split several names, separated as in `options`."""
     return str(value or "").replace(",", " ").replace("+", " ").split()
 
 
 def passes_of(value: object) -> list[str]:
-    """The passes that an option names; all where there is none."""
+    """Return the passes that an option names; all if it is empty."""
     names = _words(value)
     return list(PASSES) if names in ([], [ALL]) else [name for name in PASSES if name in names]
 
@@ -67,7 +68,7 @@ def passes_of(value: object) -> list[str]:
 def accelerated(
     job: CompileJob, without: Sequence[str] = (), passes: Sequence[str] = tuple(PASSES), freeze: bool = False
 ) -> CompileJob:
-    """The job for the accelerator; what is as it is by default is not said."""
+    """Return the job for the accelerator; options with default values are left out."""
     given = job.compile.options or {} if job.compile.backend == ACCELERATOR else {}
     options = {name: value for name, value in given.items() if name == "examples"}
     if without:
@@ -81,7 +82,7 @@ def accelerated(
 
 
 def run_beside(job: CompileJob, before: RunView | None) -> None:
-    """Show the job's run on this page, a finished one or a new one, with the run before beside it."""
+    """Show the job's run on this page, a finished one or a new one, with the previous run beside it."""
     fitted = server.runner().limits.fitted(job)
     run = stored_run(fitted) or attempt(lambda: doors.submit(fitted))
     if run is not None:
@@ -90,14 +91,14 @@ def run_beside(job: CompileJob, before: RunView | None) -> None:
 
 
 def run_before(view: View) -> RunView | None:
-    """The run that the URL says is to stand beside this one, where that was the accelerator's, too."""
+    """Return the URL's run to compare with, if it also ran on the accelerator; else None."""
     name = url.asked(url.OTHER)
     found = open_view(name) if name and name != view.run.id else None
     return found if found is not None and any(one.pipelines for one in found.report.compilations) else None
 
 
 def changes_station(before: RunView, after: View) -> None:
-    """Both runs in numbers, and the ops that moved."""
+    """Draw both runs in numbers, and the ops that moved."""
     st.caption(change_words(before.report, after.report))
     rows = [
         {"": row.name, "before": row.before, "now": row.after, "difference": row.difference}
@@ -116,7 +117,7 @@ def changes_station(before: RunView, after: View) -> None:
 
 
 def change_words(before: Report, after: Report) -> str:
-    """What moved between torch and the accelerator, in a sentence."""
+    """Return one sentence about the ops that moved between torch and the accelerator."""
     moved = moved_ops(before, after)
     gone = sum(max(0, now - was) for was, now in moved.values())
     come = sum(max(0, was - now) for was, now in moved.values())

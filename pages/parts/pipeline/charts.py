@@ -21,9 +21,7 @@ UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 
 
 def temporaries(segment: PipelineSegment) -> list[tuple[ProgramBuffer, int]]:
-    """The temporaries of a program with where each is drawn: its place in the arena; without a plan on top of the
-    others.
-    """
+    """Return the temporaries of a program with their offsets: in the arena, or stacked without a plan."""
     found = [buffer for buffer in segment.buffers if buffer.kind == "temporary"]
     largest = sorted(found, key=lambda buffer: -buffer.bytes)[:MOST_DRAWN]
     placed, top = [], 0
@@ -34,7 +32,7 @@ def temporaries(segment: PipelineSegment) -> list[tuple[ProgramBuffer, int]]:
 
 
 def arena_chart(segment: PipelineSegment, on: Theme) -> go.Figure:
-    """The temporaries as rectangles: from the first instruction that needs one to the last, at its place."""
+    """Draw the temporaries as rectangles from their first to their last instruction, at their offsets."""
     drawn = temporaries(segment)
     high = max((base + buffer.bytes for buffer, base in drawn), default=0)
     factor, unit = _unit(high)
@@ -68,7 +66,7 @@ def arena_chart(segment: PipelineSegment, on: Theme) -> go.Figure:
 
 
 def _marks(segment: PipelineSegment) -> dict[str, int]:
-    """The arena's size, and what the temporaries would take each by itself, where that is near enough to be drawn."""
+    """Return marks for the arena's size, and for the sum of the temporaries if it is near enough."""
     arena, alone = segment.arena_bytes, segment.temporary_bytes
     marks = {f"arena {fmt.bytes_(arena)}": arena} if arena else {}
     return {**marks, f"each by itself {fmt.bytes_(alone)}": alone} if arena < alone <= NEAR * arena else marks
@@ -112,7 +110,7 @@ def _unit(most: float) -> tuple[float, str]:
 
 
 def stages_chart(stages: Mapping[str, float], on: Theme) -> go.Figure:
-    """Seconds of each stage, a bar each, in their order from the top."""
+    """Draw the seconds of each stage, one bar each, in their order from the top."""
     names: Sequence[str] = [html.escape(one_line(name, LONGEST_NAME)) for name in stages]
     factor, unit = in_unit(max(stages.values(), default=1.0))
     figure = go.Figure()

@@ -1,4 +1,4 @@
-"""The graph as it was divided: segments in their colours, what stays with torch and why, bytes across the borders."""
+"""The divided graph: segments in their colours, the ops that stay with torch and why, bytes across the borders."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ COLUMNS = {
 
 
 def graph_station(view: View, piece: PipelinePiece, row: DeltaGenerator) -> None:
-    """The graph with its drawer."""
+    """Draw the graph with its drawer."""
     graph, pipeline = graph_of(view, piece.pipeline), piece.pipeline
     with row:
         open_button(ORDER, "What runs, in order", ":material/format_list_numbered:")
@@ -74,7 +74,7 @@ def graph_station(view: View, piece: PipelinePiece, row: DeltaGenerator) -> None
 
 
 def division_words(pipeline: Pipeline) -> str:
-    """How a graph was divided, in a sentence."""
+    """Return one sentence about the division of a graph into segments."""
     taken = [segment for segment in pipeline.segments if not segment.problem]
     into, out = sum(segment.input_bytes for segment in taken), sum(segment.output_bytes for segment in taken)
     rest = len(pipeline.refusals)
@@ -137,7 +137,7 @@ def _go(piece: str) -> None:
 
 
 def _order(view: View, pipeline: Pipeline) -> None:
-    """What runs one after the other; a row that is picked selects its first node."""
+    """Draw the segments and ops in their order of execution; a click on a row selects its first node."""
     st.caption(division_words(pipeline))
     stops, key = pipeline_stops(pipeline), f"order-{view.compilation.id}-{pipeline.direction}"
     took = {
@@ -167,7 +167,7 @@ def _row(stop: PipelineStop, call_s: float | None) -> dict[str, object]:
 
 
 def _refused(pipeline: Pipeline) -> None:
-    """What stays with torch, by reason."""
+    """Draw the ops that stay with torch, by reason."""
     if not pipeline.refusals:
         st.caption("Every op of this graph is in a segment.")
     for reason, names in refusal_counts(pipeline).items():

@@ -1,4 +1,4 @@
-"""What the page says where the accelerator was given no graph, and how it is given one."""
+"""The Accelerator page without a graph: the reason, and how to get one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NO_COMPILER = "builds its runtime with a C++ compiler"
 
 
 def without_pipeline(of: RunView) -> None:
-    """Why there is none, and a button that makes one."""
+    """Draw the reason why there is no pipeline, and a button that makes one."""
     failed = _failed(of)
     st.title(f"The accelerator {'could not be used' if failed else 'was given no graph'}.", anchor=False)
     st.write(WHAT)
@@ -45,7 +45,7 @@ def without_pipeline(of: RunView) -> None:
 
 
 def _failed(of: RunView) -> str:
-    """What ended a run of the accelerator's."""
+    """Return the error that ended a run of the accelerator; empty if there is none."""
     job = of.job
     if job is None or job.compile.backend != ACCELERATOR:
         return ""
@@ -58,7 +58,7 @@ def _message(report: Report) -> str:
 
 
 def _offer(of: RunView, said_none: bool) -> None:
-    """The accelerator, unless there is no compiler for it; where there is none, or was none, what needs none."""
+    """Offer the accelerator unless its compiler is missing; if it is or was missing, backends that need none."""
     job = job_again(of)
     if job is None:
         return
@@ -76,7 +76,7 @@ def _offer(of: RunView, said_none: bool) -> None:
 
 
 def _instead(job: CompileJob, backends: Sequence[str]) -> None:
-    """The same job with a backend that needs no compiler, for those that are here."""
+    """Return the same job with each available backend that needs no compiler."""
     for name in WITHOUT_COMPILER:
         if name in backends and st.button(f"Run with {name}", key=f"instead-{name}"):
             chosen = job.with_settings(backend=name, backend_code="", mode=None, options=None)

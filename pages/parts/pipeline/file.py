@@ -1,4 +1,4 @@
-"""A program's file: where its sections lie, and their bytes with what stands there."""
+"""A program's file: its sections, and their bytes with their meaning."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STANDING = {
 
 
 def file_station(view: View, piece: PipelinePiece, row: DeltaGenerator) -> None:
-    """The bytes of a section; of a log from elsewhere what was recorded of the sections."""
+    """Draw the bytes of a section; for a log from elsewhere, the recorded table of sections."""
     segment = program_or_reason(piece)
     if segment is None:
         return
@@ -58,7 +58,7 @@ def _words(segment: PipelineSegment, file: ProgramFile) -> str:
 
 
 def _section_words(file: ProgramFile, part: str) -> str:
-    """Where a section lies, and whether its bytes are those that were written."""
+    """Describe the place of a section, and whether its bytes match their checksum."""
     found = file.part(part)
     if part == HEAD:
         return "The header with the table of the sections. Numbers are little-endian."
@@ -96,7 +96,7 @@ def _downloads(segment: PipelineSegment, file: ProgramFile) -> None:
 
 
 def _recorded(segment: PipelineSegment) -> None:
-    """What the log says of a file that is not here."""
+    """Draw the log's record of a file that is not here."""
     rows = [
         {"section": section.name, "from byte": section.offset, "bytes": section.bytes, "CRC32C": _crc(section.checksum)}
         for section in segment.sections
@@ -123,7 +123,7 @@ def _crc(value: int) -> str:
 
 
 def _first_row(file: ProgramFile, part: str, key: str) -> int:
-    """The row from which on a section is shown; asked for where it is a long one."""
+    """Return the first row to show of a section; the visitor chooses it for a long section."""
     rows = -(-file.part(part).bytes // ROW_BYTES)
     if rows <= MOST_ROWS:
         return 0
@@ -155,7 +155,7 @@ def _bytes(file: ProgramFile, part: str, first: int, key: str) -> None:
 
 
 def _line(row: DumpRow) -> str:
-    """`00000040  89 43 42 …  |.CB…|  what stands there`."""
+    """Return a line `00000040  89 43 42 …  |.CB…|  meaning`."""
     halves = (row.data[:8].hex(" "), row.data[8:].hex(" "))
     text = "".join(chr(byte) if 32 <= byte < 127 else "·" for byte in row.data)
     return f"{row.offset.to_bytes(4, 'big').hex()}  {halves[0]:<23}  {halves[1]:<23}  {text:<16}  {row.words}".rstrip()

@@ -1,4 +1,4 @@
-"""The memory plan of a program: temporaries in their arena, and everything else that it reads and writes."""
+"""The memory plan of a program: temporaries in their arena, and all other buffers that it reads and writes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KINDS = ("input", "constant", "temporary", "output")
 
 
 def memory_station(view: View, piece: PipelinePiece) -> None:
-    """The picture, and the buffers as a table."""
+    """Draw the picture, and the buffers as a table."""
     segment = program_or_reason(piece)
     if segment is None:
         return
@@ -42,7 +42,7 @@ def memory_station(view: View, piece: PipelinePiece) -> None:
 
 
 def plan_words(segment: PipelineSegment) -> str:
-    """What the temporaries take, and which part that is of what each by itself would take."""
+    """Describe the memory of the temporaries, and its share of the sum of their sizes."""
     words = memory_words(segment)
     if not segment.temporary_bytes:
         return "This program needs no memory but its inputs, its constants and its outputs."

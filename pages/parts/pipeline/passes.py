@@ -1,4 +1,4 @@
-"""The passes over a program: what each changed, and the program after it."""
+"""The passes over a program: the changes of each, and the program after it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TOLD = {
 
 
 def passes_station(view: View, piece: PipelinePiece) -> None:
-    """A pass to choose, its difference, and the program after it."""
+    """Draw the choice of a pass, its diff, and the program after it."""
     segment = program_or_reason(piece)
     if segment is None:
         return
@@ -51,7 +51,7 @@ def passes_station(view: View, piece: PipelinePiece) -> None:
 
 
 def _chosen(segment: PipelineSegment) -> int:
-    """The pass that the URL names, at first the one that took out the most."""
+    """Return the pass that the URL names; by default the pass that removed the most instructions."""
     steps = segment.passes
     offered = [fmt.exact(index) for index in range(len(steps))]
     saved = [before.entries - after.entries for before, after in pairwise(steps)]

@@ -1,4 +1,4 @@
-"""What of a compilation's pipelines is looked at: a graph and one of its segments."""
+"""The selection on the Accelerator page: a graph of a compilation and one of its segments."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from pages.session.view import View
 
 @dataclass(frozen=True, slots=True)
 class PipelinePiece:
-    """A segment of a graph; None where the whole graph stays with torch."""
+    """A segment of a graph; `segment` is None if the whole graph stays with torch."""
 
     pipeline: Pipeline
     segment: PipelineSegment | None
 
     @property
     def id(self) -> str:
-        """Its name in the URL."""
+        """The segment's id in the URL."""
         return ".".join(filter(None, [self.pipeline.direction, self.segment.name if self.segment else ""]))
 
 
 def pieces(compilation: Compilation) -> dict[str, PipelinePiece]:
-    """The segments of all graphs of a compilation, by id."""
+    """Return the segments of all graphs of a compilation, by id."""
     found = (
         PipelinePiece(pipeline, segment)
         for pipeline in compilation.pipelines
@@ -38,7 +38,7 @@ def pieces(compilation: Compilation) -> dict[str, PipelinePiece]:
 
 
 def chosen_piece(offered: Mapping[str, PipelinePiece]) -> PipelinePiece:
-    """The one that the URL names, at first the largest; asked for where there are several."""
+    """Return the segment that the URL names, by default the largest; draws a choice if there are several."""
     largest = max(offered, key=lambda name: _ops(offered[name]))
     url.read(url.SEGMENT, offered, largest)
     if len(offered) == 1:
@@ -66,11 +66,11 @@ def _words(piece: PipelinePiece) -> str:
 
 
 def nodes_of(view: View, pipeline: Pipeline) -> tuple[FxNode, ...]:
-    """The nodes of the graph that was divided; none where the log does not hold it."""
+    """Return the nodes of the divided graph; none if the log does not hold it."""
     graph = graph_of(view, pipeline)
     return view.nodes(graph) if graph else ()
 
 
 def graph_of(view: View, pipeline: Pipeline) -> FxGraph | None:
-    """The graph that was divided."""
+    """Return the divided graph."""
     return divided_graph(view.compilation, pipeline)

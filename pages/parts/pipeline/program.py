@@ -1,4 +1,4 @@
-"""The program of a segment: its instructions, each with the nodes and the user's lines that it comes from."""
+"""The program of a segment: its instructions, each with its nodes and the user's lines."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COLUMNS = {
 
 
 def program_or_reason(piece: PipelinePiece) -> PipelineSegment | None:
-    """The segment, where it has a program; else it is said why there is none."""
+    """Return the segment if it has a program; else draw why it has none."""
     segment = piece.segment
     if segment is None:
         st.info("Every op of this graph stays with torch, so there is no program.")
@@ -45,7 +45,7 @@ def program_or_reason(piece: PipelinePiece) -> PipelineSegment | None:
 
 
 def program_station(view: View, piece: PipelinePiece) -> None:
-    """The instructions as a table, and beside it the user's code."""
+    """Draw the instructions as a table, beside the user's code."""
     segment = program_or_reason(piece)
     if segment is None:
         return
@@ -60,7 +60,7 @@ def program_station(view: View, piece: PipelinePiece) -> None:
 
 
 def program_words(segment: PipelineSegment) -> str:
-    """How many instructions there are, and of what."""
+    """Describe the program: the number of ops, inputs and instructions."""
     inputs = sum(entry.op == "argument" for entry in segment.entries)
     work = sum(entry.op not in ENDS for entry in segment.entries)
     sizes = ", for each set of sizes that it meets; this is the first" if segment.dynamic else ""

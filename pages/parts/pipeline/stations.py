@@ -1,4 +1,4 @@
-"""The stations of a graph's way to the accelerator, of which the page shows one."""
+"""The steps of a graph to the accelerator; the page shows one of them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ IN_ORDER = (GRAPH, "program", "passes", "memory", "file", "calls")
 
 
 def station_of(view: View) -> str:
-    """The station that the URL names; what changed is one, where there is a run before this one."""
+    """Return the step that the URL names; the step of changes exists only with a previous run."""
     offered = [*IN_ORDER, *([CHANGES] if run_before(view) else [])]
     url.read(url.STATION, offered, GRAPH)
     chosen = st.segmented_control("Station", offered, key=url.STATION, label_visibility="collapsed")
@@ -43,7 +43,7 @@ def station_of(view: View) -> str:
 
 
 def draw_station(view: View, piece: PipelinePiece, station: str, row: DeltaGenerator) -> None:
-    """One station; `row` is that of the stations."""
+    """Draw one station; `row` is the container of the stations' row."""
     before = run_before(view)
     if station == CHANGES and before is not None:
         changes_station(before, view)

@@ -1,4 +1,4 @@
-"""From a run back to the form that makes one, with its model and its options filled in."""
+"""Back from a run to the form, with the run's model and options filled in."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pages.session.shown import Shown
 
 
 def edit_and_run_again(here: Shown) -> None:
-    """Offer the run's job to be edited; nothing for a log from elsewhere, and for code that may not run here."""
+    """Offer to edit the run's job; nothing for a log from elsewhere and for code that may not run here."""
     if job_to_change(here) is None:
         return
     st.page_link(

@@ -1,4 +1,4 @@
-"""The findings of a run as cards: what it costs, why, and what to try, which is one click away where it can be."""
+"""The findings of a run as cards: the cost, the reason, and the advice, with a button to try it if possible."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WHERE: dict[Evidence, menu.Page] = {
 
 
 def finding_cards(view: RunView) -> None:
-    """The three that weigh most, the others folded; a sentence where nothing was found in a run that ended well."""
+    """Draw the three most important findings, the others folded; a sentence if a run ended well without any."""
     output = view.run.output_tail(MOST_OUTPUT_BYTES)
     found = _found(view.run.id, view.report.log_bytes, len(output), view.report, output)
     if not found:
@@ -76,8 +76,9 @@ def _leads(finding: Finding) -> None:
 
 
 def _try(view: RunView, proposal: Proposal, number: int) -> None:
-    """The same job with what the finding proposes, or the recorded run of that where its device is not here; nothing
-    where it may not be run again.
+    """Offer the same job with the finding's change, or its recorded run if the device is missing here.
+
+    Nothing if the job may not run again.
     """
     job = job_to_change(view)
     if job is None:

@@ -1,4 +1,4 @@
-"""What the form of a job starts from."""
+"""Initial values of the form of a job."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ MOST_S, MOST_GIB, LEAST_GIB = 86_400.0, 1024.0, 0.5
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What the fields start from: what torch can do here, a job, the bounds of the server's owner, whether this
-    visitor may bring code, and what the model's file asks for.
+    """The start of the fields.
+
+    `environment` is what torch can do here, `start` a job, `limits` the bounds of the server's owner; `code` is True if
+    this visitor may bring code, and `file` holds the settings of the model's file.
     """
 
     environment: Environment
@@ -26,13 +28,14 @@ class Form:
     file: FileSettings = field(default_factory=FileSettings)
 
     def is_left(self, name: str) -> bool:
-        """Whether the job leaves a setting to the model's file."""
+        """Return True if the job leaves a setting to the model's file."""
         return name in self.start.as_file_says()
 
     @property
     def backends(self) -> list[str]:
-        """The backends of torch here, without those for its own tests, those that ship, and what the job names, which
-        its file may hold; where no code may be brought, only those that are open to everybody.
+        """The backends of torch here without its test backends, the built-in ones, and the job's.
+
+        If the visitor may bring no code, only those that are open to everybody.
         """
         here = [name for name in self.environment.backends or BACKENDS if "TESTING" not in name]
         chosen, forced = self.start.compile, self.start.conditions.force_backend
@@ -42,7 +45,7 @@ class Form:
 
     @property
     def backend(self) -> str:
-        """What is chosen of them at first; one's own where the job holds its code."""
+        """The first choice of the backend field; the custom one if the job holds its code."""
         if self.is_left("backend"):
             return AS_FILE
         return OWN if self.start.compile.backend_code else self.start.compile.backend
@@ -54,16 +57,16 @@ class Form:
 
     @property
     def device(self) -> str:
-        """The device or target of the job, if there is one here; else the first."""
+        """The device or target of the job if it is available here; else the first."""
         first = next(iter(self.devices), "cpu")
         return self.start.target or (self.start.device if self.start.device in self.devices else first)
 
     @property
     def most_s(self) -> int:
-        """The longest time limit."""
+        """The longest time limit in seconds."""
         return max(1, int(self.limits.time_s or MOST_S))
 
     @property
     def most_gib(self) -> float:
-        """The largest memory limit."""
+        """The largest memory limit in GiB."""
         return max(LEAST_GIB, (self.limits.memory_bytes or MOST_GIB * GIB) / GIB)

@@ -1,4 +1,4 @@
-"""What the overview points at beside its findings: one line for each page that has something to tell of this run."""
+"""Links of the overview beside its findings: one line for each page with a result for this run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SHOWN_DIFFERENCES = 5
 
 
 def evidence(report: Report) -> None:
-    """How it was run, then a line each that says what a page shows and leads there."""
+    """Draw how the run was made, then one line and link for each page with a result."""
     for note in report.notes:
         st.info(plain(note, LONGEST_TEXT), icon=":material/info:")
     ended = ended_words(report)
@@ -41,7 +41,7 @@ def evidence(report: Report) -> None:
 
 
 def result_note(report: Report) -> None:
-    """What differs from eager, or could not be compared, and why; nothing where all is the same."""
+    """Draw the differences from eager, or why results could not be compared; nothing if all are the same."""
     found = results(report)
     if found is None or found.outcome in ("same", "other strides"):
         return

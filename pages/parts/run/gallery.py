@@ -1,4 +1,4 @@
-"""A card of the gallery: a picture of the sample's own graph, what it teaches, and its last result."""
+"""A card of the gallery: a picture of the sample's own graph, its lesson, and its last result."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LastRun:
 def last_runs(titles: Iterable[str]) -> dict[str, LastRun]:
     """Return the newest finished run of each title, sweep cells excluded.
 
-    Verdicts alone are read: a report is a hundred times as large.
+    Reads verdicts only: a report is a hundred times as large.
     """
     wanted = set(titles)
     newest = {
@@ -42,7 +42,7 @@ def last_runs(titles: Iterable[str]) -> dict[str, LastRun]:
 
 
 def card(item: Sample, last: LastRun | None) -> None:
-    """One sample with its last run; it can be compiled as it is, or opened with its code and options."""
+    """Draw a sample with its last run; a click compiles it as it is, or opens its code and options."""
     with st.container(border=True, key=f"card-{item.name}", gap="small", height="stretch"):
         picture = image(f"samples/{item.name}.svg")
         if picture is not None:

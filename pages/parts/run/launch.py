@@ -1,4 +1,4 @@
-"""The three ways to a run: a sample, one's own code, a log from elsewhere."""
+"""The three forms for a new run: a sample, custom code, a log from elsewhere."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ CONVENTION = (
 
 @st.fragment(run_every=1.0)
 def torch_is_starting() -> None:
-    """Until torch has said what it can do here: say so, and draw the page anew once it has."""
+    """Show that torch is starting; rerun the page once its environment is known."""
     if server.environment() is not None:
         st.rerun()
     st.caption("torch is starting in the background; you can choose meanwhile.")
@@ -49,14 +49,14 @@ def torch_is_starting() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """The run whose job the forms begin with."""
+    """The run whose job the forms start from."""
 
     run: str
     job: CompileJob
 
 
 def asked_again() -> Beginning | None:
-    """The run that the URL says is to be edited; None without one, and for one that has no job."""
+    """Return the URL's run to edit; None without one, and for a run without a job."""
     run_id = url.asked(url.AGAIN)
     if not run_id:
         return None
@@ -66,7 +66,7 @@ def asked_again() -> Beginning | None:
 
 
 def _repaired(job: CompileJob, run: Run) -> CompileJob:
-    """A job whose code was repaired begins with that code, where code may be brought."""
+    """Return a fixed job with its fixed code as its model, if the visitor may bring code."""
     if not job.repairs:
         return job
     code = attempt(run.code, passed_over) if may_bring_code() else None
@@ -75,7 +75,7 @@ def _repaired(job: CompileJob, run: Run) -> CompileJob:
 
 
 def sample_form(item: Sample, environment: Environment | None, start: Beginning | None) -> None:
-    """A chosen sample beside the gallery: the button, its options, its code."""
+    """Draw the form of a sample beside the gallery: the button, its options, its code."""
 
     @st.dialog(item.title, width=DRAWER_PX, position="right", on_dismiss=_put_away)
     def drawer() -> None:
@@ -94,8 +94,9 @@ def _put_away() -> None:
 
 
 def code_form(environment: Environment | None, start: Beginning | None) -> None:
-    """Pasted code, or a file on this machine: where the server allows it. It begins with a run's, else with what was
-    typed here before.
+    """Draw the form for pasted code or a file of this machine, if the server allows it.
+
+    It starts with the code of the run to edit, else with the text typed here before.
     """
     if not may_bring_code():
         st.info(
@@ -145,7 +146,7 @@ def _form(environment: Environment | None, start: Beginning) -> None:
 
 
 def _offer_stored(job: CompileJob) -> None:
-    """A finished run of the very same job is offered at once."""
+    """Offer a finished run of the very same job."""
     stored = stored_run(job)
     if stored is not None:
         st.page_link(
@@ -157,7 +158,7 @@ def _offer_stored(job: CompileJob) -> None:
 
 
 def log_form() -> None:
-    """A log from `TORCH_TRACE=dir python script.py`, uploaded or by its path."""
+    """Draw the form for a log of `TORCH_TRACE=dir python script.py`, uploaded or by its path."""
     st.caption(
         "Record one anywhere with `TORCH_TRACE=/tmp/trace python script.py`; bring the file named "
         "dedicated_log_torch_trace….log."

@@ -1,5 +1,5 @@
-"""A run that goes on: one polling fragment draws all that depends on it, until the verdict stands; from then on a
-line.
+"""The view of a live run: one polling fragment draws everything that changes until the verdict is
+final, then one line.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ POLL_S = 0.25
 
 @st.fragment(run_every=POLL_S)
 def live_run(shown: Shown) -> None:
-    """Poll a run until the verdict stands, or it has ended without one, then let the page show it; and once it begins,
-    since the header says that it runs.
+    """Poll a run until its verdict is final or it has ended without one, then rerun the page.
+
+    Also reruns the page when the run starts, since the header shows its state.
     """
     here = open_shown(shown.run.id)
     if here is None or here.stands or bool(here.progress.steps) != bool(shown.progress.steps):
@@ -38,7 +39,7 @@ def live_run(shown: Shown) -> None:
 
 @st.fragment(run_every=2 * POLL_S)
 def measured_yet(run: Run) -> None:
-    """While the verdict stands and its numbers are measured: how far that is, and the page anew once it has ended."""
+    """Show the progress of measuring after the final verdict; rerun the page when the run ends."""
     here = open_shown(run.id)
     if here is None or not here.going:
         st.rerun()
@@ -49,7 +50,7 @@ def measured_yet(run: Run) -> None:
 
 
 def cancel_button(here: Shown) -> None:
-    """End the run, for those whose it is."""
+    """Draw a button that cancels the run, for visitors who own it."""
     own = who().owns(here.status.by)
     st.button(
         "Cancel",

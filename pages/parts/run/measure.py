@@ -1,4 +1,4 @@
-"""The same job once more: with what was not measured, or with what was no evidence."""
+"""The same job again: with measurements that were missing or unreliable."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ AGAIN = (
 
 
 def measure_now(of: RunView) -> None:
-    """Offer to measure a run that did not; nothing for a log from elsewhere, for a device that is not here, and for
-    code that may not run here.
+    """Offer to measure a run that was not measured.
+
+    Nothing for a log from elsewhere, for a device that is not here, and for code that may not run here.
     """
     job = job_again(of)
     if job is None or job.measure or job.target:
@@ -30,8 +31,9 @@ def measure_now(of: RunView) -> None:
 
 
 def measure_again(*sides: RunView, label: str = "Measure again") -> None:
-    """Offer to measure those runs again whose times are no evidence, one by one; nothing for a run that goes on, and
-    where it may not be run again.
+    """Offer to measure runs with unreliable times again, one by one.
+
+    Nothing for a live run, and for a run that may not run again.
     """
     for at, of in enumerate(sides):
         if not of.going and doubts(of.report):

@@ -1,4 +1,4 @@
-"""The same job once more, with its memory measured."""
+"""The same job again, with its memory measured."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from pages.session.view import RunView
 
 
 def measure_memory(of: RunView) -> None:
-    """Offer to measure the memory of a run that did not; nothing for a log from elsewhere, for a target, and for code
-    that may not run here.
+    """Offer to measure the memory of a run.
+
+    Nothing for a run that has it, for a log from elsewhere, for a target, and for code that may not run here.
     """
     job = job_again(of)
     if job is None or job.memory or job.target:

@@ -1,4 +1,4 @@
-"""The same job once more, held against float64."""
+"""The same job again, compared with float64."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ HELP = "The same job; after it the model is run in float64, and compiled once mo
 
 
 def numerics_now(of: RunView, label: str) -> None:
-    """Offer to compare all results and nodes of a run with float64; nothing for a log from elsewhere, for a target, and
-    for code that may not run here.
+    """Offer to compare all results and nodes of a run with float64.
+
+    Nothing for a log from elsewhere, for a target, and for code that may not run here.
     """
     job = job_again(of)
     if job is None or job.target or job.numerics == "nodes":

@@ -26,8 +26,9 @@ CALL, CONDITIONS = rows("call"), rows("conditions")
 def job_options(
     model: Model, environment: Environment | None, start: CompileJob, limits: Limits, again: str
 ) -> CompileJob:
-    """Show the options of `torch.compile` and of the run, which begin as those of a job; `again` is the run that it is
-    of, if it is of one. Returns the job that they make. Raises JobError.
+    """Draw the options of `torch.compile` and of the run, starting with a job's; return the new job.
+
+    `again` is the run that the job comes from, if any. Raises JobError.
     """
     key = f"options-{model.kind}-{model.value if model.kind == 'sample' else ''}{again and f'-{again}'}"
     said = attempt(lambda: file_settings(model), passed_over) if model.value else None
@@ -60,7 +61,7 @@ def _call_line(key: str, form: Form) -> str:
 
 
 def _conditions_line(key: str, form: Form, model: Model) -> str:
-    """What differs from torch's defaults, in a line."""
+    """Return a line with the conditions that differ from torch's defaults."""
     held_now = _held(key, form, CONDITIONS)
     job = attempt(lambda: with_values(CompileJob(model), _values(CONDITIONS, held_now)), passed_over)
     told = _words(job) if job else ""
@@ -72,7 +73,7 @@ def _held(key: str, form: Form, rows: Rows) -> dict[str, Any]:
 
 
 def _drawn(key: str, form: Form, rows: Rows) -> dict[str, Any]:
-    """What each field holds, by its name."""
+    """Draw the fields, and return their values by name."""
     values: dict[str, Any] = {}
     for row in rows:
         at = st.grid(min_column_width=ROW_PX // len(row), vertical_alignment="bottom") if len(row) > 1 else st

@@ -1,4 +1,4 @@
-"""How a run ended, what it compiled, and what of its log was read."""
+"""The outcome of a run: its end, its compilations, and how much of its log was read."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FORMS: dict[str, Callable[[Any], str]] = {OPS: fmt.number, "kernels": fmt.number
 
 
 def outcome(here: Shown) -> None:
-    """Why a run did not end well, with the user's own lines first and the raw traceback folded."""
+    """Draw why a run failed, with the user's own lines first and the raw traceback folded."""
     error = here.report.error if here.report else None
     if here.is_no_trace:
         st.error(prose(NO_RECORD), icon=":material/error:")
@@ -57,7 +57,7 @@ def outcome(here: Shown) -> None:
 
 
 def _error(error: RunError) -> None:
-    """Where it was raised, and what the title, which has the first line of the message, leaves out."""
+    """Draw the place of an error, and the rest of its message, whose first line is in the title."""
     field = f", field {code(error.field)}" if error.field else ""
     more = f": {prose(error.explanation, LONGEST_TEXT)}" if error.explanation else "."
     st.error(f"**{plain(error.type)}** at {code(error.stage)}{field}{more}", icon=":material/error:")
@@ -66,7 +66,7 @@ def _error(error: RunError) -> None:
 
 
 def headline(here: Shown) -> str:
-    """The first line of the overview: the verdict, or how the run ended instead."""
+    """Draw the first line of the overview: the verdict, or how the run failed."""
     error = here.report.error if here.report else None
     if here.status.state == "damaged":
         return "The run is damaged."
@@ -84,7 +84,7 @@ def headline(here: Shown) -> str:
 
 
 def _verdict(report: Report) -> str:
-    """The verdict as Markdown; what failed or differs has names from the user's code in it."""
+    """Return the verdict as Markdown; its failures and differences contain names from the user's code."""
     found = verdict(report)
     differs = found.result is not None and found.result.outcome == "differs"
     named = found.failures or found.ended or differs
@@ -92,7 +92,7 @@ def _verdict(report: Report) -> str:
 
 
 def not_compiled(view: RunView) -> None:
-    """Each compilation that failed and each frame that runs eagerly, with torch's reason, and its traceback folded."""
+    """Draw each failed compilation and each frame that runs eagerly, with torch's reason and its folded traceback."""
     found = failures(view.report)
     # The cards of the findings tell the reason of the first of each kind.
     told = {failure.kind: failure.compilation for failure in reversed(found)}
@@ -122,7 +122,7 @@ def _error_text(view: RunView, compilation: Compilation | None) -> str:
 
 
 def compilations(report: Report) -> None:
-    """The heaviest compilations; a click on one opens its graph, and all of them have a page."""
+    """Draw the heaviest compilations; a click opens the graph, and a page shows all compilations."""
     st.header("Compilations", anchor=False)
     if not report.compilations:
         st.write(nothing_compiled(report))
@@ -142,7 +142,7 @@ def compilations(report: Report) -> None:
 
 
 def nothing_compiled(report: Report) -> str:
-    """Why there is no compilation, as far as the log says."""
+    """Return the reason why there is no compilation, as far as the log shows it."""
     if report.setting.job is not None:
         return "torch.compile compiled nothing: no frame was captured."
     return "The log holds no compilation."
@@ -160,7 +160,7 @@ def _row(entry: Entry, ops: int | None) -> dict[str, object]:
 
 
 def model_code(view: RunView) -> None:
-    """The code that was compiled, graph breaks marked."""
+    """Draw the compiled code, with graph breaks marked."""
     report = view.report
     picture = user_code(view, breaks=report.graph_breaks, error=report.error)
     st.header("The model", anchor=False)
@@ -179,7 +179,7 @@ def _shown(records: int, unparsed: int) -> str:
 
 
 def what_was_read(report: Report) -> None:
-    """What of the log the report rests on: kinds read, not read, and unreadable."""
+    """Draw the parts of the log that the report uses: record kinds that are read, not read, and unreadable."""
     problems = sum(problem.count for problem in report.problems)
     title = f"The log: {fmt.bytes_(report.log_bytes)}, {fmt.count(sum(report.kinds.values()), 'record')}"
     with st.expander(title + (f", {fmt.count(problems, 'problem')}" if problems else "")):

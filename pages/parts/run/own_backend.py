@@ -1,5 +1,6 @@
-"""The backend that a form has chosen: one by its name, whose code can be read where it ships, or one's own, which is
-written here or held by the model's file.
+"""The backend that a form has chosen: a named one, whose code can be read if it is built in, or a custom one.
+
+A custom backend is written in the form, or defined in the model's file.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ DRAFT = "backend-draft"
 
 @dataclass(frozen=True, slots=True)
 class BackendChoice:
-    """A backend by its name, with its code where that is one's own."""
+    """A backend by its name, with its code if it is a custom one."""
 
     name: str
     code: str = ""
@@ -39,8 +40,9 @@ LEFT = BackendChoice("")
 
 
 def chosen_backend(choice: str, start: CompileJob, key: str) -> BackendChoice:
-    """What a form has chosen, `LEFT` where that is the file's to decide; one's own is shown to be written, one that
-    ships to be read.
+    """Return the form's chosen backend; `LEFT` if the file decides.
+
+    Draws an editor for a custom backend, and the code of a built-in one.
     """
     if choice == AS_FILE:
         return LEFT
@@ -54,7 +56,10 @@ def chosen_backend(choice: str, start: CompileJob, key: str) -> BackendChoice:
 
 
 def of_a_job(choice: str, start: CompileJob, key: str) -> BackendChoice:
-    """What a form has chosen, as it was drawn last; of its code only whether there is some."""
+    """Return the form's chosen backend, as drawn last.
+
+    A custom backend's code is the unedited text here: check only if it is empty.
+    """
     if choice != OWN:
         return LEFT if choice == AS_FILE else BackendChoice(choice)
     here = held(f"{key}-own-way", WRITTEN) != IN_FILE
@@ -69,7 +74,7 @@ def _way(start: CompileJob, key: str) -> str:
 
 
 def own_code(start: CompileJob, key: str, most: int = TALL) -> BackendChoice:
-    """A backend to be written, which begins with the job's, or with one that ships; what was typed is kept."""
+    """Draw an editor for a backend, which starts with the job's or a built-in one; typed text is kept."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         begins = _begins(start)
         begin = st.selectbox("Begin with", begins, key=f"{key}-own-begin", width=190) or begins[0]
@@ -86,7 +91,7 @@ def own_code(start: CompileJob, key: str, most: int = TALL) -> BackendChoice:
 
 
 def _begins(start: CompileJob) -> list[str]:
-    """What there is to begin with: first what the job was compiled with, where that can be edited."""
+    """Return the backends to start editing from: first the job's, if it can be edited."""
     asked = start.compile
     own = [EDITED] if asked.backend_code else [asked.backend] if asked.backend in SHIPPED_BACKENDS else []
     return list(dict.fromkeys([*own, *SHIPPED_BACKENDS]))
@@ -103,12 +108,12 @@ def _first_name(start: CompileJob) -> str:
 
 
 def shipped_text(name: str) -> str:
-    """The code of a backend that ships."""
+    """Return the code of a built-in backend."""
     return SHIPPED_BACKENDS[name].path.read_text(encoding="utf-8")
 
 
 def shipped_code(name: str, key: str) -> None:
-    """The code of a backend that ships, folded; nothing for another one."""
+    """Draw the code of a built-in backend, folded; nothing for another one."""
     if name not in SHIPPED_BACKENDS:
         return
     with st.expander(f"The backend `{name}` {SHIPPED_BACKENDS[name].words}", icon=":material/menu_book:"):
@@ -117,6 +122,9 @@ def shipped_code(name: str, key: str) -> None:
 
 
 def with_backend(job: CompileJob, chosen: BackendChoice) -> CompileJob:
-    """The job with another backend: its mode and options were for the one before, and a target is Inductor's."""
+    """Return the job with another backend.
+
+    Drops its mode, options and target: they belong to the previous backend, and targets to Inductor.
+    """
     changed = job.with_settings(backend=chosen.name, backend_code=chosen.code, mode=None, options=None)
     return replace(changed, target="")

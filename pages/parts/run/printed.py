@@ -1,4 +1,4 @@
-"""What the run's code and its libraries printed, folded."""
+"""Output of the run's code and of its libraries, folded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHOWN_WHOLE = 8
 
 
 def printed(run: Run) -> None:
-    """Each line of the output once, with how often it came; nothing of a run that printed nothing."""
+    """Draw each line of the output once, with its count; nothing for empty output."""
     lines = printed_lines(run.output_tail(MOST_OUTPUT_BYTES))
     if not lines:
         return

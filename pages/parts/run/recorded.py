@@ -1,4 +1,4 @@
-"""The gallery of runs that were recorded on devices which need not be here."""
+"""Gallery of runs recorded on devices that this machine may not have."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ COLUMNS = {
 
 
 def tab_title() -> str:
-    """What the gallery is called: by its device; nothing where none was recorded."""
+    """Return the gallery's title, with its devices; empty if there are no recorded runs."""
     devices = dict.fromkeys(one.device for one in recordings())
     return f"Recorded on {', '.join(devices)}" if devices else ""
 
 
 def recorded_form() -> None:
-    """All that is recorded; a click opens it as a run, or as a sweep."""
+    """Draw all recordings; a click opens one as a run, or as a sweep."""
     titles = {one.name: one.title for one in samples()}
     found: tuple[RecordedSweep | Recording, ...] = (*recorded_sweeps(), *recordings())
     st.caption(
@@ -73,7 +73,7 @@ def _told(one: RecordedSweep | Recording) -> str:
 
 
 def _open_sweep(one: RecordedSweep) -> None:
-    """The sweep that was opened from it before, else a new one."""
+    """Open a recorded sweep: the one opened before, else a new one."""
     opened = next((sweep for sweep in listed_sweeps() if sweep.title == one.title), None)
     sweep = opened or attempt(lambda: doors.open_recorded_sweep(one))
     if sweep is not None:

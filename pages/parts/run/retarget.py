@@ -1,4 +1,4 @@
-"""The same job for another device: one that is here, or one that is not."""
+"""The same job for another device, present here or not."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ HELP = (
 
 
 def retarget(of: Shown | RunView) -> None:
-    """Offer the shown run's job again for each target; nothing for a log from elsewhere or code that may not run
-    here.
+    """Offer the shown run's job for each other target; nothing for a log from elsewhere or code that may
+    not run here.
     """
     job = job_to_change(of)
     if job is None:

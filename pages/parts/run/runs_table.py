@@ -1,4 +1,4 @@
-"""All stored runs as a table: what each was made for, and its verdict."""
+"""Table of all stored runs, with their settings and verdicts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ COLUMNS: dict[str, Any] = {
 
 
 def runs_table(kept: Sequence[Listed]) -> tuple[Listed | None, list[Listed]]:
-    """The table; the run that was opened just now, and those that are ticked."""
+    """Draw the table; return the run that was opened just now, and the ticked runs."""
     found, waiting = verdicts(kept)
     now = time.time()
     rows = [_row(run, status, found.get(run.id), now) for run, status in kept]
@@ -57,7 +57,7 @@ def runs_table(kept: Sequence[Listed]) -> tuple[Listed | None, list[Listed]]:
 
 
 def _go_on() -> None:
-    """Some verdicts are still to be made: the page is drawn anew, with more of them."""
+    """Rerun the page while verdicts are missing, to make more of them."""
     drawn_s = time.monotonic()
 
     @st.fragment(run_every=AGAIN_S)
@@ -70,7 +70,7 @@ def _go_on() -> None:
 
 
 def words_of(run: Run, status: Status) -> str:
-    """What a filter looks into."""
+    """Return the text that a filter looks through."""
     return " ".join([called(run, status), run.note(), *made_for(run), status.state, run.id])
 
 
@@ -97,12 +97,12 @@ def _row(run: Run, status: Status, found: Verdict | None, now: float) -> dict[st
 
 
 def _speed_words(found: Verdict) -> str:
-    """The ratio, where there is one."""
+    """Return the ratio as text; empty if there is none."""
     return seen_words(found.speed) if found.speed is not None else ""
 
 
 def _doubt(found: Verdict | None) -> str:
-    """Why the ratio may not be taken for one, or there is none; empty where nothing is wrong with it."""
+    """Return why the ratio is missing or unreliable; empty if it is reliable."""
     if found is None or found.speed is None:
         return ""
     return found.speed.unknown or found.speed.disturbed

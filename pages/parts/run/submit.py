@@ -1,4 +1,4 @@
-"""A job becomes a run, and the page goes there."""
+"""From a job to a run: submit it, or find one that already exists, and go to its page."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from pages.session.view import RunView
 
 
 def job_to_change(of: Shown | RunView) -> CompileJob | None:
-    """The job of a run as the beginning of another, for another device too; None for a log from elsewhere, and for code
-    that may not run here.
+    """Return the job of a run to start another one from, possibly for another device.
+
+    None for a log from elsewhere, and for code that may not run here.
     """
     job = of.job
     return job if job is not None and (job.model.kind == "sample" or may_bring_code()) else None
 
 
 def job_again(of: Shown | RunView) -> CompileJob | None:
-    """The job of a run that this visitor may run once more; None also where its device is not here."""
+    """Return the job of a run that this visitor may run again; None also if its device is missing here."""
     job = job_to_change(of)
     return None if job is None or missing_device(job) else job
 
 
 def missing_device(job: CompileJob) -> str:
-    """The kind of device that a job needs and this machine does not have; empty where it has it."""
+    """Return the kind of device that a job needs and this machine lacks; empty if it lacks none."""
     kind = job.device.partition(":")[0]
     if kind == "cpu":
         return ""
@@ -35,19 +36,19 @@ def missing_device(job: CompileJob) -> str:
 
 
 def needs_device(of: Shown | RunView) -> str:
-    """Why a run cannot be made again here, for want of a device; empty where it can, or for another reason."""
+    """Return why a run cannot be made again here if a device is missing; else empty."""
     job = job_to_change(of)
     kind = missing_device(job) if job is not None else ""
     return f"Running this again needs a {kind.upper()} device, which is not here." if kind else ""
 
 
 def recorded_as(job: CompileJob) -> Recording | None:
-    """The recorded run of the very same job; None if the gallery has none."""
+    """Return the recorded run of the very same job; None if there is none."""
     return next((one for one in recordings() if one.job == job), None)
 
 
 def open_recorded(one: Recording) -> None:
-    """The run that was opened from a recording before, else a new one."""
+    """Return the run of a recording: the one opened before, else a new one."""
     opened = newest_of(one.fingerprint)
     run = opened[0] if opened else attempt(lambda: doors.open_recording(one.name))
     if run is not None:
@@ -55,25 +56,25 @@ def open_recorded(one: Recording) -> None:
 
 
 def submit(job: CompileJob) -> None:
-    """Queue a job and go to its run, or say what is wrong with it."""
+    """Queue a job and go to its run, or show why the job is invalid."""
     run = attempt(lambda: doors.submit(job))
     if run is not None:
         show_run(run.id)
 
 
 def stored_run(job: CompileJob) -> Run | None:
-    """A finished run of the very same job; None without one, and for a job that is not right."""
+    """Return a finished run of the very same job; None without one, and for an invalid job."""
     return attempt(lambda: server.runner().stored(job), passed_over)
 
 
 def run_of(job: CompileJob) -> Run | None:
-    """A finished run of the very same job, else a new one; None where that is refused, and the page says why."""
+    """Return a finished run of the very same job, else a new one; None if that is refused, and the page says why."""
     fitted = server.runner().limits.fitted(job)
     return stored_run(fitted) or attempt(lambda: doors.submit(fitted))
 
 
 def submit_or_open(job: CompileJob) -> None:
-    """A finished run of the very same job is shown at once; else it is made."""
+    """Show a finished run of the very same job at once; else submit the job."""
     job = server.runner().limits.fitted(job)
     stored = stored_run(job)
     if stored is not None:

@@ -1,4 +1,4 @@
-"""How much of a server a visitor has used, said before it is used up."""
+"""A visitor's use of the server's bounds, shown before they are used up."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NEARLY = 0.8
 
 
 def what_is_used() -> None:
-    """What there is of each bound that the server's owner has set; nothing where there is none."""
+    """Draw the use of each bound that the server's owner has set; nothing without bounds."""
     limits = server.runner().limits
     parts = _parts(limits, _usage(who().name))
     if not parts:
@@ -37,7 +37,10 @@ def _usage(name: str) -> Usage:
 
 
 def _parts(limits: Limits, used: Usage) -> list[tuple[str, str, str, float]]:
-    """Each bound: what is used, what there is, of what, and the share. A visitor's own are those of one with a name."""
+    """Return each bound: the amount used, its maximum, its name, and the share.
+
+    For a visitor with a name, the bounds of that visitor.
+    """
     known = (
         (limits.runs, used.runs, fmt.number, "runs of yours"),
         (limits.visitor_bytes, used.visitor_bytes, fmt.gib, "for your runs"),

@@ -1,4 +1,4 @@
-"""From a job to a sweep: the presets as cards, and axes of one's own."""
+"""The form that makes a sweep of a job: the presets as cards, and custom axes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OPEN_BACKENDS = ("inductor", "eager", "aot_eager")
 
 
 def preset_cards(base: CompileJob) -> None:
-    """Each question with a button that asks it of a job, and what it takes."""
+    """Draw each preset as a card with its question, its cost, and a button that starts it for a job."""
     each_s = last_took_s(base)
     with st.grid(min_column_width=250):
         for preset in PRESETS.values():
@@ -49,7 +49,7 @@ def preset_cards(base: CompileJob) -> None:
 
 
 def preset_menu(base: CompileJob | None, key: str) -> None:
-    """The same as a list that opens, for a page with little room; nothing for a job that may not be run again."""
+    """Draw the presets as a menu, for a page with little room; nothing for a job that may not run again."""
     if base is None:
         return
     with st.popover("Ask of this model…", icon=":material/apps:"):
@@ -63,7 +63,7 @@ def preset_menu(base: CompileJob | None, key: str) -> None:
 
 
 def ask(preset: Preset, base: CompileJob) -> None:
-    """Start a preset's sweep and go to it, or say why not; one of many runs is confirmed first."""
+    """Start a preset's sweep and go to it, or show why not; a sweep of many runs asks for confirmation."""
     plan = attempt(lambda: planned(preset, base))
     if plan is None:
         return
@@ -85,13 +85,13 @@ def _title(preset: Preset, base: CompileJob) -> str:
 
 
 def planned(preset: Preset, base: CompileJob) -> Plan:
-    """What a preset makes of a job here; before torch has started, of what is known without it."""
+    """Return a preset's plan for a job here; before torch has started, with the facts known without it."""
     here = server.environment() or Environment()
     return preset.plan(_alone(base), here if may_bring_code() else replace(here, backends=OPEN_BACKENDS))
 
 
 def _alone(base: CompileJob) -> CompileJob:
-    """A job as the beginning of others: no repair, no other sweep."""
+    """Return a job as the start of a sweep: without a fix and without its sweep."""
     return server.runner().limits.fitted(replace(base, repairs=(), repairs_of="", sweep=""))
 
 
@@ -100,13 +100,13 @@ def _cells(plan: Plan) -> int:
 
 
 def _planned_runs(preset: Preset, base: CompileJob, each_s: float | None) -> str:
-    """How many runs a preset makes; empty for a job whose calls cannot be read, which its own field says."""
+    """Describe how many runs a preset makes; empty if the job's calls cannot be read, which its own field reports."""
     plan = attempt(lambda: planned(preset, base), passed_over)
     return "" if plan is None else _runs(plan, each_s)
 
 
 def _runs(plan: Plan, each_s: float | None) -> str:
-    """How many runs the axes of a plan make, over what, and how long that takes if each takes `each_s`."""
+    """Describe how many runs a plan's axes make, the axes, and the total time if each run takes `each_s` seconds."""
     fields = [axis.field for axis in plan.axes if axis.field != "variant"]
     over = f" over {', '.join(map(code, fields))}" if fields else ""
     return f"{fmt.count(_cells(plan), 'run')}{over}{_taking(_cells(plan), each_s)}"
@@ -123,7 +123,7 @@ def _start(base: CompileJob, axes: tuple[Axis, ...], preset: str, title: str) ->
 
 
 def own_axes(base: CompileJob) -> None:
-    """Axes as they are typed, how many cells they make, and the button that starts them."""
+    """Draw fields for custom axes, the number of cells, and the button that starts them."""
     typed = st.text_area(
         "Axes",
         key="axes",
@@ -151,7 +151,10 @@ def own_axes(base: CompileJob) -> None:
 
 
 def _read(base: CompileJob, lines: Sequence[str]) -> tuple[Axis, ...]:
-    """The axes; raises JobError where one names a backend that is not here, or a file that this visitor may not."""
+    """Return the typed axes.
+
+    Raises JobError if one names a backend that is not here, or a file that this visitor may not run.
+    """
     axes = parse_axes(lines)
     named = [value for axis in axes if axis.field == "backend" for value in axis.values]
     if not may_bring_code() and any(".py" in str(value) for value in named):
@@ -163,5 +166,5 @@ def _read(base: CompileJob, lines: Sequence[str]) -> tuple[Axis, ...]:
 
 
 def _counted(base: CompileJob, axes: tuple[Axis, ...]) -> int:
-    """How many cells the axes make of a job; raises JobError."""
+    """Count the cells that the axes make of a job; raises JobError."""
     return prod(len(axis.values) for axis in new_sweep(base, axes).axes)

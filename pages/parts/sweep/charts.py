@@ -1,4 +1,4 @@
-"""Plotly figures of a sweep's rows: times with their quartiles, ratios with their intervals, where compiling went."""
+"""Plotly figures of a sweep's rows: times with quartiles, ratios with intervals, and compile time by phase."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ SPANS = 20.0
 
 
 def height_of(lines: int) -> int:
-    """Of a chart with so many bars, in pixels."""
+    """Return the height in pixels of a chart with so many bars."""
     return max(LEAST_PX, min(MOST_PX, FRAME_PX + BAR_PX * lines))
 
 
 def label(row: SweepRow) -> str:
-    """Where a row is, as an axis says it."""
+    """Return a row's position as an axis label."""
     return one_line(", ".join(row.at), LONGEST_NAME)
 
 
 def times_chart(rows: Sequence[SweepRow], on: Theme) -> go.Figure:
-    """Median seconds of an eager and a compiled call in each cell, with quartiles: bars, or points on a logarithmic
-    axis where they span decades, on which a bar has no beginning.
+    """Draw median seconds of an eager and a compiled call in each cell, with quartiles.
+
+    As bars, or as points on a logarithmic axis if they span decades, where a bar would have no start.
     """
     timed = [row for row in rows if row.eager_s is not None and row.compiled_s is not None][::-1]
     sides = {COMPILED: [row.compiled_s or 0.0 for row in timed], EAGER: [row.eager_s or 0.0 for row in timed]}
@@ -65,7 +66,7 @@ def times_chart(rows: Sequence[SweepRow], on: Theme) -> go.Figure:
 
 
 def _bar_look(seconds: Sequence[float]) -> dict[str, Any]:
-    """Bars say their seconds where there is room."""
+    """Return the look of bars, which show their seconds if there is room."""
     if len(seconds) > WITH_TEXT:
         return {}
     texts = [fmt.duration_s(value) for value in seconds]
@@ -94,7 +95,7 @@ def _hover(row: SweepRow) -> str:
 
 
 def phases_chart(rows: Sequence[SweepRow], on: Theme) -> go.Figure:
-    """Seconds of compile time in each cell, by class of phase."""
+    """Draw seconds of compile time in each cell, by class of phase."""
     shown = [row for row in rows if row.phases_s][::-1]
     figure = go.Figure()
     kinds = [kind for kind in PHASES if any(row.phases_s.get(kind) for row in shown)]
@@ -122,7 +123,7 @@ def phases_chart(rows: Sequence[SweepRow], on: Theme) -> go.Figure:
 
 
 def memory_chart(rows: Sequence[SweepRow], on: Theme) -> go.Figure:
-    """Bytes at the peak of an eager and a compiled call in each cell."""
+    """Draw peak bytes of an eager and a compiled call in each cell."""
     shown = [row for row in rows if row.eager_peak_bytes is not None and row.compiled_peak_bytes is not None][::-1]
     figure = go.Figure()
     for name in (EAGER, COMPILED):

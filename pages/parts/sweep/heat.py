@@ -1,4 +1,4 @@
-"""Plotly figures of two labels: one number for each cell of two axes, and what became of each call."""
+"""Plotly figures over two label axes: one number per cell, and the outcome of each call."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ SHADE = 0.55
 
 @dataclass(frozen=True, slots=True)
 class Shade:
-    """How a measure is read off a row, and said."""
+    """A measure's value in a row, and its text."""
 
     value: Callable[[SweepRow], float | None]
     words: Callable[[float], str]
 
 
 def _log_ratio(row: SweepRow) -> float | None:
-    """The ratio's logarithm, nothing of it where no difference was seen."""
+    """Return the ratio's logarithm; 0 if no difference was seen."""
     if row.ratio is None:
         return None
     return math.log2(row.ratio.middle) if row.clear else 0.0
@@ -49,14 +49,14 @@ MEASURES: dict[Measure, Shade] = {
 
 
 def measured(rows: Sequence[SweepRow]) -> list[Measure]:
-    """The measures that some row has."""
+    """Return the measures that at least one row has."""
     return [name for name, shade in MEASURES.items() if any(shade.value(row) is not None for row in rows)]
 
 
 def heat_map(
     rows: Sequence[SweepRow], down: Sequence[str], across: Sequence[str], measure: Measure, on: Theme
 ) -> go.Figure:
-    """One number a cell, by its shade and in words; a cell without it is empty."""
+    """Draw one number per cell, as a shade and as text; a cell without a value is empty."""
     shade = MEASURES[measure]
     by_place = {row.at: row for row in rows}
     cells = [[by_place.get((one, other)) for other in across] for one in down]
@@ -89,7 +89,7 @@ def heat_map(
 
 
 def _two_sided(known: Sequence[float], on: Theme) -> dict[str, object]:
-    """Compiled is faster on one side, and eager on the other."""
+    """Return the colour scale of a ratio: compiled is faster on one side, eager on the other."""
     most = max([math.log2(FULL), *map(abs, known)])
     eager, compiled = (blended(kernel_colour(place), PAPER[on], SHADE) for place in (1, 0))
     return {"zmin": -most, "zmax": most, "colorscale": [[0, eager], [0.5, PAPER[on]], [1, compiled]]}
@@ -111,7 +111,7 @@ def _hover(row: SweepRow | None) -> str:
 
 
 def calls_chart(rows: Sequence[SweepRow], on: Theme) -> go.Figure:
-    """What became of each call in each cell: compiled, reused, run eagerly, or refused."""
+    """Draw each cell's calls by outcome: compiled, reused, mixed, eager, or raised."""
     ways = {
         "compiled": PHASES["dynamo"].on(on),
         "reused": kernel_colour(2),

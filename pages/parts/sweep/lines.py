@@ -1,4 +1,4 @@
-"""Plotly figures over a number: the ratio with its interval, both times with their quartiles, and all time spent."""
+"""Plotly figures over a number: the ratio with its interval, both times with their quartiles, and total time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ Series = Mapping[str, Sequence[tuple[float, SweepRow]]]
 
 
 def ratio_lines(series: Series, title: str, between: tuple[float, float] | None, on: Theme) -> go.Figure:
-    """Eager over compiled against a number, a line a series, with 99 % intervals: compiled is faster above one."""
+    """Draw eager over compiled against a number, one line per series, with 99 % intervals; above one compiled is
+    faster.
+    """
     figure = go.Figure()
     for place, (name, points) in enumerate(series.items()):
         found = [(x, row.ratio) for x, row in points if row.ratio is not None]
@@ -52,7 +54,7 @@ def ratio_lines(series: Series, title: str, between: tuple[float, float] | None,
 
 
 def _ratio_axis(found: Sequence[Interval]) -> dict[str, object]:
-    """Twice as large is as far from one as half as large; an interval that says nothing does not make the rest flat."""
+    """Return a logarithmic axis of ratios; an uninformative interval does not flatten the others."""
     low = min(0.8, *(max(one.low, one.middle / SHOWN_TIMES) for one in found)) / 1.1
     high = max(1.25, *(min(one.high, one.middle * SHOWN_TIMES) for one in found)) * 1.1
     ticks = log_ticks(low, high)
@@ -74,7 +76,7 @@ def _interval_bars(found: Sequence[Interval]) -> dict[str, object]:
 
 
 def time_lines(points: Sequence[tuple[float, SweepRow]], title: str, on: Theme) -> go.Figure:
-    """Seconds of an eager and a compiled call against a number, in a band from quartile to quartile."""
+    """Draw seconds of an eager and a compiled call against a number, in a band from quartile to quartile."""
     timed = [(x, row) for x, row in points if row.eager_s and row.compiled_s]
     every = [seconds for _, row in timed for seconds in (row.eager_s or 0.0, row.compiled_s or 0.0)]
     factor, unit = in_unit(max(every))
@@ -117,7 +119,7 @@ def _time_line(
 
 
 def cumulative_chart(rows: Sequence[SweepRow], costs_s: Sequence[float], on: Theme) -> go.Figure:
-    """All time spent up to a call: eagerly, and compiled in each cell, which begins with what its first calls cost."""
+    """Draw total time over calls: eager, and compiled in each cell, which starts with the cost of its first calls."""
     eager_s = statistics.median(row.eager_s or 0.0 for row in rows)
     most = max(10.0, *(_last(row, cost_s) for row, cost_s in zip(rows, costs_s, strict=True)))
     calls = [10 ** (math.log10(most) * step / CURVE) for step in range(CURVE + 1)]
@@ -158,13 +160,13 @@ def _pays(row: SweepRow, cost_s: float) -> tuple[int, int] | None:
 
 
 def _last(row: SweepRow, cost_s: float) -> float:
-    """As far as the curve of a row goes: twice to where it pays, or to where the cost is ten times outweighed."""
+    """Return the end of a row's curve in calls: twice its break-even, else the calls that take ten times the cost."""
     pays = _pays(row, cost_s)
     return 2.0 * pays[1] if pays else 10 * cost_s / (row.compiled_s or 1.0)
 
 
 def _number_axis(figure: go.Figure, x: Sequence[float], title: str) -> None:
-    """The numbers that were tried, spaced by their ratio where they span more than a decade."""
+    """Return the axis of tried numbers, logarithmic if they span more than a decade."""
     wide = min(x) > 0 and max(x) > WIDE * min(x)
     ticks = sorted(set(x))
     texts = [number_words(value) for value in ticks]
@@ -172,5 +174,5 @@ def _number_axis(figure: go.Figure, x: Sequence[float], title: str) -> None:
 
 
 def number_words(value: float) -> str:
-    """A number of an axis, as it was typed."""
+    """Return a number of an axis as it was typed."""
     return fmt.exact(int(value) if value == int(value) else value)

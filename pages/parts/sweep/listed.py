@@ -1,4 +1,4 @@
-"""The start of the page Sweep: of which model to ask, and the sweeps so far."""
+"""The start of the page Sweep: the model to ask about, and the list of sweeps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHOWN = "the shown run"
 
 
 def asked_of(job: CompileJob | None) -> CompileJob:
-    """The job that is asked about: that of the shown run, where it has one, or a sample."""
+    """Return the job to ask about: that of the shown run if it has one, else a sample's."""
     names = [item.name for item in samples()]
     offered = [*([SHOWN] if job else []), *names]
     titles = {item.name: item.title for item in samples()}
@@ -44,7 +44,7 @@ def asked_of(job: CompileJob | None) -> CompileJob:
 
 
 def sweeps_so_far() -> None:
-    """A line for each sweep, which opens it; one that is ticked can be named, and all of them deleted."""
+    """Draw one row per sweep, which opens it; a ticked sweep can be renamed, and ticked sweeps can be deleted."""
     found = listed_sweeps()
     st.header("Sweeps so far", anchor=False)
     if not found:
@@ -87,7 +87,7 @@ def _rename(sweep: Sweep) -> None:
 
 
 def _delete(ticked: Sequence[Sweep]) -> None:
-    """Remove sweeps for good, on wish with the runs that they made."""
+    """Delete sweeps, and on request the runs that they made."""
     with st.popover(f"Delete {fmt.count(len(ticked), 'sweep')}", icon=":material/delete:"):
         with_runs = st.checkbox(f"and the runs of {fmt.agree(len(ticked), 'its', 'their')} cells")
         if st.button("Delete for good", type="primary"):

@@ -1,4 +1,4 @@
-"""The pictures of a sweep: which of them its axes and its preset call for."""
+"""The pictures of a sweep, chosen by its axes and its preset."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAMES = {"batch": "batch size", "threads": "threads"}
 
 
 def pictures(here: ShownSweep) -> None:
-    """Two beside each other where there are two, nothing before a cell is done."""
+    """Draw the pictures, two of them side by side; nothing before a cell is done."""
     done = [row for row in here.rows if row.state == "done"]
     if not done:
         return
@@ -43,7 +43,7 @@ def pictures(here: ShownSweep) -> None:
 
 
 def _shown(here: ShownSweep, figures: dict[str, Callable[[], go.Figure]], on: Theme) -> None:
-    """Each figure, drawn once for all sessions as long as the sweep has no more to show."""
+    """Draw each figure, cached for all sessions as long as the sweep has no new data."""
     columns = st.columns(len(figures), gap="medium")
     for column, (name, make) in zip(columns, figures.items(), strict=True):
         with column:
@@ -64,12 +64,12 @@ def _bars(here: ShownSweep, done: Sequence[SweepRow], on: Theme) -> None:
 
 
 def _phases(done: Sequence[SweepRow], on: Theme) -> dict[str, Callable[[], go.Figure]]:
-    """Where compile time went, where that was recorded."""
+    """Return the chart of compile time by phase, if it was recorded."""
     return {"phases": lambda: phases_chart(done, on)} if any(row.phases_s for row in done) else {}
 
 
 def numeric(axes: Sequence[Axis]) -> int | None:
-    """The only axis of numbers among one or two; None without one, or where there are more axes."""
+    """Return the only numeric axis among one or two; None without one, or if there are more axes."""
     found = [place for place, axis in enumerate(axes) if len(axis.values) > 1 and all(map(_is_number, axis.values))]
     return found[0] if len(found) == 1 and len(axes) <= 2 else None
 
@@ -79,7 +79,7 @@ def _is_number(value: object) -> bool:
 
 
 def _lines(here: ShownSweep, done: Sequence[SweepRow], on: Theme) -> None:
-    """The ratio with its interval, and both times where there is one line of them."""
+    """Return the chart of the ratio with its interval, and that of both times if there is only one series."""
     axes = here.sweep.axes
     place = numeric(axes) or 0
     title = NAMES.get(axes[place].field, axes[place].field)
@@ -100,7 +100,7 @@ def _lines(here: ShownSweep, done: Sequence[SweepRow], on: Theme) -> None:
 
 
 def _heat(here: ShownSweep, done: Sequence[SweepRow], on: Theme) -> None:
-    """One measure of all cells, which the visitor chooses."""
+    """Draw one measure of all cells, chosen by the visitor."""
     offered = measured(done)
     if not offered:
         return
@@ -115,7 +115,7 @@ def _heat(here: ShownSweep, done: Sequence[SweepRow], on: Theme) -> None:
 
 
 def _costs(here: ShownSweep, done: Sequence[SweepRow]) -> dict[str, float]:
-    """What the first calls cost in each cell that was timed."""
+    """Return the cost of the first calls in seconds by cell, for the cells that were timed."""
     told = {fact.label: fact.cost_s for fact in here.answer.facts if isinstance(fact, BreakEven)}
     return {row.at[0]: cost_s for row in done if row.eager_s and (cost_s := told.get(", ".join(row.at))) is not None}
 
@@ -127,7 +127,7 @@ def _cumulative(here: ShownSweep, done: Sequence[SweepRow], on: Theme) -> go.Fig
 
 
 def progress_words(here: ShownSweep) -> str:
-    """How far a sweep is, what it does now, and the time that is left by an estimate."""
+    """Describe a sweep's progress, its current cells, and the estimated time left."""
     at = here.standing
     parts = [f"{fmt.number(at.done)} of {fmt.count(at.total, 'cell')} done"]
     if at.failed:

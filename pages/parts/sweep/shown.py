@@ -1,4 +1,4 @@
-"""One sweep on its page: how far it is, its answer, its pictures, its table."""
+"""A sweep on its page: progress, answer, pictures, table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ POLL_S = 1.0
 
 
 def sweep(here: ShownSweep) -> None:
-    """The answer so far as the title, then how far it is, the pictures, and the table."""
+    """Draw the answer so far as the title, then the progress, the pictures, and the table."""
     said = here.answer
     st.title(prose(_headline(here), LONGEST_TEXT), anchor=False)
     with st.container(horizontal=True, vertical_alignment="center", key="sweep-bar"):
@@ -45,7 +45,7 @@ def sweep(here: ShownSweep) -> None:
 
 
 def _headline(here: ShownSweep) -> str:
-    """The answer; where no cell is done and some failed, that; before either, the question."""
+    """Draw the answer; the failure if no cell is done and some failed; the question before any cell ended."""
     at = here.standing
     if at.failed and not at.done:
         first = next(row for row in here.rows if row.settled)
@@ -56,7 +56,9 @@ def _headline(here: ShownSweep) -> str:
 
 @st.fragment(run_every=POLL_S)
 def _going(here: ShownSweep) -> None:
-    """How far a sweep is that goes on, in red while all that has ended failed; redrawn once there is more to show."""
+    """Draw the progress of a running sweep, in red if all ended cells failed; rerun the page once there is more to
+    show.
+    """
     if not is_as_shown(here):
         st.rerun()
     at = here.standing
@@ -78,7 +80,7 @@ def _standing(here: ShownSweep) -> None:
 
 
 def _steer(here: ShownSweep) -> None:
-    """Cancel what goes, resume what does not; failed cells once more on wish."""
+    """Draw the buttons to cancel a live sweep, to resume a stopped one, and to run failed cells again."""
     at, own = here.standing, here.own
     help_ = None if own else ANOTHERS
     if at.live:
@@ -110,5 +112,5 @@ def _resume(here: ShownSweep, words: str, *, again: bool) -> None:
 
 
 def _go_on(sweep_id: str, again: bool) -> None:
-    """As the callback of a button: says itself why not."""
+    """Resume a sweep, as a button's callback: shows a refusal itself."""
     attempt(lambda: doors.resume_sweep(sweep_id, again), toasted)

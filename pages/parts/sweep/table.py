@@ -1,4 +1,4 @@
-"""The table of a sweep: a line a cell, which opens its run."""
+"""The table of a sweep: one row per cell, which opens its run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ COLUMNS: dict[str, Callable[[SweepRow], Any]] = {
 
 
 def _whole(value: Any) -> str:
-    """A count, of which a table with gaps makes a floating number."""
+    """Return a count as an integer, since a table with gaps makes it a floating-point number."""
     return fmt.number(int(value))
 
 
@@ -54,12 +54,12 @@ COLUMN_WIDTHS: dict[str, Any] = {
 
 
 def _unclear(row: SweepRow) -> str:
-    """What is said instead of a ratio."""
+    """Return the text that replaces an unclear ratio; empty if there is none."""
     return row.claim if row.claim and row.eager_s is not None else ""
 
 
 def table(axes: Sequence[Axis], rows: Sequence[SweepRow], said: Answer) -> pd.DataFrame:
-    """One line a cell: where it is, how it stands, what the preset says of it, and what was measured."""
+    """Return the table with one row per cell: its position, state, the preset's columns, and the measurements."""
     named = [one_line(axis.field, LONGEST_LINE) for axis in axes]
     lines = [
         {

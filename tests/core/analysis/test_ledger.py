@@ -217,7 +217,7 @@ def test_sum_says_what_the_rest_of_the_compiled_call_is() -> None:
 
 
 def test_no_part_of_the_compiled_call_is_negative_and_the_outer_measurement_bounds_the_inner() -> None:
-    noisy = LedgerSum(kernels_s=3e-3, in_place_s=4.9e-3, wrapper_s=3.9e-3, call_s=4.5e-3, steady_s=4.4e-3, not_alone=0)
+    noisy = LedgerSum(kernels_s=3e-3, in_place_s=4.9e-3, wrapper_s=3.9e-3, call_s=4.5e-3, steady_s=4.4e-3)
     assert [(part.name, part.seconds) for part in noisy.rest] == [
         ("cold caches", pytest.approx(0.9e-3)),
         ("outside", pytest.approx(0.6e-3)),

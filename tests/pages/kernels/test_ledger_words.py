@@ -31,7 +31,7 @@ def test_a_compiled_call_is_told_in_a_sentence_and_its_parts_as_a_bar() -> None:
 
 
 def test_kernels_that_by_themselves_take_more_than_the_call_leave_no_part_and_no_negative_one() -> None:
-    found = LedgerSum(kernels_s=6e-3, in_place_s=5e-3, wrapper_s=5e-3, call_s=5.5e-3, steady_s=5.4e-3, not_alone=0)
+    found = LedgerSum(kernels_s=6e-3, in_place_s=5e-3, wrapper_s=5e-3, call_s=5.5e-3, steady_s=5.4e-3)
     assert sums(found) == "Kernels take about all of a compiled call's 5.50 ms. "
     assert [(part.name, part.seconds) for part in found.parts] == [("kernels", 5.5e-3)]
     assert "−" not in call_bar(found, "dark")

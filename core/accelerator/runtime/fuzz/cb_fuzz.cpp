@@ -61,8 +61,9 @@ void run(const cb_program* program) {
   char error[256] = "";
   cb_stats stats;
   std::vector<double> seconds(info.instructions);
-  if (cb_program_run(program, inputs.buffers.data(), inputs.buffers.size(), outputs.buffers.data(), outputs.buffers.size(),
-                     1, &stats, seconds.data(), error, sizeof error) && !error[0])
+  if (cb_program_run(program, inputs.buffers.data(), inputs.buffers.size(), outputs.buffers.data(),
+                     outputs.buffers.size(), 1, &stats, seconds.data(), error, sizeof error) &&
+      !error[0])
     fail("a run ended without a reason");
 }
 
@@ -91,7 +92,8 @@ void attempt(const uint8_t* data, size_t size, uint32_t executor, uint32_t passe
   }
   std::vector<uint8_t> saved(cb_program_save(program, nullptr, 0));
   cb_program_save(program, saved.data(), saved.size());
-  if (cb::write_program(cb::read_program(saved.data(), saved.size())) != saved) fail("a saved program is read as another");
+  if (cb::write_program(cb::read_program(saved.data(), saved.size())) != saved)
+    fail("a saved program is read as another");
   if (runs) run(program);
 }
 
@@ -126,8 +128,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned
   return made ? made : size;
 }
 
-size_t LLVMFuzzerCustomCrossOver(const uint8_t* one, size_t one_size, const uint8_t* other, size_t other_size, uint8_t* to,
-                                 size_t most, unsigned seed) {
+size_t LLVMFuzzerCustomCrossOver(const uint8_t* one, size_t one_size, const uint8_t* other, size_t other_size,
+                                 uint8_t* to, size_t most, unsigned seed) {
   cb_fuzz::Random random(seed);
   return copied(cb_fuzz::crossed({one, one + one_size}, {other, other + other_size}, random), to, most);
 }
@@ -160,7 +162,8 @@ int main(int argc, char** argv) {
     for (size_t n = 1 + random() % 4; n-- > 0;)
       file = random() % 8 ? cb_fuzz::mutated(file, random, LLVMFuzzerMutate)
                           : cb_fuzz::crossed(file, corpus[random() % corpus.size()], random);
-    std::ofstream("cb_fuzz.last", std::ios::binary).write(reinterpret_cast<const char*>(file.data()), long(file.size()));
+    std::ofstream("cb_fuzz.last", std::ios::binary)
+        .write(reinterpret_cast<const char*>(file.data()), long(file.size()));
     LLVMFuzzerTestOneInput(file.data(), file.size());
   }
   std::printf("%ld executions, no crash\n", executions);

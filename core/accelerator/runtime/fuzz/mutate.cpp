@@ -12,9 +12,12 @@ namespace {
 constexpr size_t HEADER = 64, ENTRY = 32, SECTIONS = 6;
 constexpr size_t RECORD[SECTIONS] = {1, 32, 160, 32, 8, 64};
 enum { STRINGS, STORAGES, TENSORS, INSTRUCTIONS, WORDS, CONSTANTS };
-const uint64_t NUMBERS[] = {0, 1, 2, 3, 4, 5, 7, 8, 12, 16, 31, 63, 64, 65, 127, 255, 256, 4096, 65535, 0x7fffffff,
-                            0x80000000, 0xffffffff, 0x100000000, 1ull << 40, (1ull << 40) + 1, 1ull << 62,
-                            ~0ull >> 1, ~0ull, ~0ull - 63, ~0ull - 1};
+const uint64_t NUMBERS[] = {0,          1,          2,           3,          4,
+                            5,          7,          8,           12,         16,
+                            31,         63,         64,          65,         127,
+                            255,        256,        4096,        65535,      0x7fffffff,
+                            0x80000000, 0xffffffff, 0x100000000, 1ull << 40, (1ull << 40) + 1,
+                            1ull << 62, ~0ull >> 1, ~0ull,       ~0ull - 63, ~0ull - 1};
 
 template <typename T>
 T number(const Bytes& file, size_t at) {
@@ -87,8 +90,11 @@ void change_field(Bytes& section, size_t part, Random& random) {
   size_t at = record + (first + below(random, fields - first)) * (is_wide ? 8 : 4);
   size_t other = below(random, records) * RECORD[part] + (at - record);
   bool copies = below(random, 3) == 0;
-  if (is_wide) put(section, at, copies ? number<uint64_t>(section, other) : any_number(random, number<uint64_t>(section, at)));
-  else put(section, at, copies ? number<uint32_t>(section, other) : uint32_t(any_number(random, number<uint32_t>(section, at))));
+  if (is_wide)
+    put(section, at, copies ? number<uint64_t>(section, other) : any_number(random, number<uint64_t>(section, at)));
+  else
+    put(section, at,
+        copies ? number<uint32_t>(section, other) : uint32_t(any_number(random, number<uint32_t>(section, at))));
 }
 
 // An operand of a step: a kind, and the number of something.
@@ -150,7 +156,8 @@ Bytes crossed(const Bytes& one, const Bytes& other, Random& random) {
   Parts a, b;
   if (!Parts::read(one, a) || !Parts::read(other, b)) return one;
   size_t part = below(random, SECTIONS), size = RECORD[part];
-  size_t from = below(random, b.at[part].size() / size + 1) * size, to = below(random, a.at[part].size() / size + 1) * size;
+  size_t from = below(random, b.at[part].size() / size + 1) * size,
+         to = below(random, a.at[part].size() / size + 1) * size;
   if (below(random, 2)) {
     a.at[part] = b.at[part];
   } else if (from <= b.at[part].size() && to <= a.at[part].size()) {

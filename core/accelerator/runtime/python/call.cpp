@@ -1,6 +1,6 @@
-// One call of a program from Python: tensors are looked at and results allocated here, since each step costs Python as much
-// as a small kernel. Nothing of a call is kept: addresses are asked for each time. It is not linked with the runtime, but is
-// given the address of cb_program_run, so that there is one runtime in a process.
+// One call of a program from Python: tensors are looked at and results allocated here, since each step costs Python as
+// much as a small kernel. Nothing of a call is kept: addresses are asked for each time. It is not linked with the
+// runtime, but is given the address of cb_program_run, so that there is one runtime in a process.
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -112,19 +112,21 @@ PyObject* call(PyObject*, PyObject* const* given, Py_ssize_t count) {
   char error[1024];
   int failed;
   Py_BEGIN_ALLOW_THREADS;
-  failed = run(program, buffers.all, size_t(inputs), results, size_t(outputs), threads, &stats, nullptr, error, sizeof error);
+  failed = run(program, buffers.all, size_t(inputs), results, size_t(outputs), threads, &stats, nullptr, error,
+               sizeof error);
   Py_END_ALLOW_THREADS;
   if (failed) return PyErr_Format(program_error, "%s", error);
   return Py_BuildValue("OdK", made.object, stats.seconds, static_cast<unsigned long long>(stats.allocated_bytes));
 }
 
-PyMethodDef methods[] = {
-    {"call", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call)), METH_FASTCALL,
-     "call(run, program, input_plans, output_plans, allocate, threads, inputs): the outputs, seconds in the runtime and bytes "
-     "of temporaries; None if an input has other sizes, strides or dtype than planned."},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {{"call", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call)), METH_FASTCALL,
+                          "call(run, program, input_plans, output_plans, allocate, threads, inputs): the outputs, "
+                          "seconds in the runtime and bytes "
+                          "of temporaries; None if an input has other sizes, strides or dtype than planned."},
+                         {nullptr, nullptr, 0, nullptr}};
 
-PyModuleDef module = {PyModuleDef_HEAD_INIT, "compileboard_call", nullptr, -1, methods, nullptr, nullptr, nullptr, nullptr};
+PyModuleDef module = {
+    PyModuleDef_HEAD_INIT, "compileboard_call", nullptr, -1, methods, nullptr, nullptr, nullptr, nullptr};
 
 }  // namespace
 

@@ -62,3 +62,12 @@ def test_a_visitor_keeps_the_order_of_its_runs_whatever_was_taken_before() -> No
         lane.queue.append(assigned(Run(name, Path(name)), job(), by=name[0]))
     lane.add(assigned(Run("b2", Path("b2")), job(), by="b"))
     assert [item.run.id for item in lane.queue] == ["a1", "a2", "a3", "b1", "b2"]
+
+
+def test_the_later_runs_of_a_visitor_take_the_places_of_the_earlier_where_one_is_removed() -> None:
+    lane = Lane(1)
+    runs = {name: Run(name, Path(name)) for name in ("a1", "b1", "a2", "b2", "a3")}
+    for name, run in runs.items():
+        lane.add(assigned(run, job(), by=name[0]))
+    assert (lane.remove(runs["b1"]), lane.remove(runs["b1"])) == (True, False)
+    assert [item.run.id for item in lane.queue] == ["a1", "b2", "a2", "a3"]
