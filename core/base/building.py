@@ -25,7 +25,9 @@ def build_once(path: Path, make: Callable[[Path], None]) -> bool:
     if path.exists():
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.parent / "lock"), tempfile.TemporaryDirectory(dir=path.parent) as made:
+    # A lock of the system ends with its process; a file instead of one would outlive it, and nobody would build again.
+    lock = FileLock(path.parent / "lock", fallback_to_soft=False)
+    with lock, tempfile.TemporaryDirectory(dir=path.parent) as made:
         if path.exists():
             return False
         make(Path(made) / path.name)

@@ -22,7 +22,7 @@ OPEN = {"LOCAL", "handle_of_pids"}
 
 def processes(name: str) -> set[str]:
     modules = {module for module, _ in imports(name)}
-    return ((dotted(name) | modules) & OF_PROCESSES) - HARMLESS.get(name, set())
+    return ({*dotted(name), *modules} & OF_PROCESSES) - HARMLESS.get(name, set())
 
 
 def attributes(name: str) -> set[str]:

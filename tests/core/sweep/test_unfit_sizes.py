@@ -7,7 +7,7 @@ import pytest
 from core import CompileJob
 from core.sweep import Axis, new_sweep
 from tests.core.sweep.test_sweep_runner import CODE, sweeper
-from tests.support import prompt
+from tests.support import engines
 from tests.support.engines import PromptEngine
 
 UNFIT = "IndexError while call 0: eager: index 35 is out of bounds for dimension 0 with size 4"
@@ -25,7 +25,7 @@ UNFIT = "IndexError while call 0: eager: index 35 is out of bounds for dimension
 def test_a_preset_stops_once_the_model_does_not_take_inputs_of_other_sizes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, preset: str, calls: tuple[str, ...], field: str, started: int
 ) -> None:
-    monkeypatch.setitem(prompt.ENDS, "failed", UNFIT)
+    monkeypatch.setitem(engines.ENDS, "failed", UNFIT)
     engine = PromptEngine(lambda run: "failed")
     found = sweeper(tmp_path, engine)
     sweep = found.start(new_sweep(CompileJob(CODE, calls=calls), (Axis(field, (1, 2, 3)),), preset))
@@ -38,7 +38,7 @@ def test_a_preset_stops_once_the_model_does_not_take_inputs_of_other_sizes(
 def test_a_model_that_takes_some_size_is_measured_at_all_of_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(prompt.ENDS, "failed", UNFIT)
+    monkeypatch.setitem(engines.ENDS, "failed", UNFIT)
     engine = PromptEngine(lambda run: "done" if run.job().sizes["batch"] == 2 else "failed")  # type: ignore[union-attr]
     found = sweeper(tmp_path, engine)
     sweep = found.start(new_sweep(CompileJob(CODE), (Axis("batch", (1, 2, 3, 4)),), "batch"))
