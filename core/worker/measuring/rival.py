@@ -1,5 +1,6 @@
-"""Another call of torch.compile, timed in turn with the run's own in one process: a difference may be smaller than
-what two processes differ by.
+"""Alternative torch.compile configuration, timed alternately with the run's own in one process.
+
+The difference may be smaller than that between two processes.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def _made(job: CompileJob, paths: tuple[Path, Path], calls: list[Call]) -> Prepa
 
 
 def _call(said: CallRecord) -> Call:
-    """As the report has it; what Dynamo numbered is of frames that the log does not tell of."""
+    """Return the call for the report, without Dynamo's frame numbers, whose frames the log does not have."""
     shared = {field.name: getattr(said, field.name) for field in fields(Call)}
     return Call(**{**shared, "entered": None, "newest": ()})
 
