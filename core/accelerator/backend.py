@@ -48,7 +48,7 @@ class Made:
 
 
 class Accelerator:
-    """What torch.compile calls; it writes programs below a directory, and tells what it did."""
+    """Backend object that torch.compile calls; writes programs into a directory, and records its work."""
 
     def __init__(self, emit: Emit, directory: Path) -> None:
         self._emit = emit
@@ -128,7 +128,7 @@ class Accelerator:
         return segment
 
     def _written(self, segment: SegmentModule, compilation: str, direction: str, settings: AcceleratorSettings) -> str:
-        """Write the segment's program; returns the file's name, nothing where there is no program."""
+        """Write the segment's program; returns the file's name, empty if there is no program."""
         if segment.first is None:
             return ""
         stem = "-".join(filter(None, [compilation.replace("/", "_"), direction, segment.name]))
@@ -142,7 +142,7 @@ class Accelerator:
         return f"{stem}.cbp"
 
     def close(self) -> None:
-        """Record what went across the ABI; what is compiled afterwards is not told."""
+        """Record the calls across the ABI; later compilations are not recorded."""
         load = self._load.load() if self._made else None
         for made in self._made:
             found = made.segment.crossings
@@ -166,12 +166,12 @@ class Accelerator:
 
 
 def c_name(stem: str) -> str:
-    """A name of C for the program of a file, so that those of several segments can be linked together."""
+    """Return a C name for the program of a file, so that programs of several segments can be linked together."""
     return "program_" + re.sub(r"\W", "_", stem, flags=re.ASCII)
 
 
 def _refusals(divided: GraphModule, ops: Mapping[str, str], support: Support) -> tuple[RefusedNode, ...]:
-    """What is left of the graph beside its segments, each node with the reason."""
+    """Return the nodes of the graph outside of its segments, each with its reason."""
     left = [node for node in divided.graph.nodes if node.op == "call_function" and node.name in ops]
     return tuple(
         RefusedNode(node.name, ops[node.name], support.reasons.get(node.name, OUTWARD), written_bytes(node))
@@ -180,7 +180,7 @@ def _refusals(divided: GraphModule, ops: Mapping[str, str], support: Support) ->
 
 
 def _untold(record: Record) -> None:
-    """What is done with records of a run that has told all."""
+    """Ignore records of a run that is already closed."""
 
 
 def _require_runtime() -> None:
@@ -191,7 +191,7 @@ def _require_runtime() -> None:
 
 
 def _boxed(graph: GraphModule) -> Callable[[list[Any]], Any]:
-    """A function that takes its arguments as a list, and lets go of them, as AOTAutograd likes it."""
+    """Return a function that takes its arguments as a list and clears it, as AOTAutograd prefers."""
 
     def call(inputs: list[Any]) -> Any:
         given = list(inputs)
@@ -203,7 +203,7 @@ def _boxed(graph: GraphModule) -> Callable[[list[Any]], Any]:
 
 
 def _parameters(graph: GraphModule) -> list[torch.Tensor | None]:
-    """For each input of Dynamo's graph its parameter or buffer; None for one that every call brings."""
+    """Return the parameter or buffer of each input of Dynamo's graph; None for an input passed at every call."""
     nodes = [node for node in graph.graph.nodes if node.op == "placeholder"]
     return [_parameter(node.meta) for node in nodes]
 
@@ -215,7 +215,7 @@ def _parameter(meta: Mapping[str, Any]) -> torch.Tensor | None:
 
 
 def _frozen(graph: GraphModule, parameters: Sequence[torch.Tensor | None]) -> dict[str, torch.Tensor]:
-    """The parameters by the placeholder of AOTAutograd's graph; none where its inputs are not Dynamo's one by one."""
+    """Return the parameters by placeholder of AOTAutograd's graph; empty unless its inputs are Dynamo's one by one."""
     nodes = [node for node in graph.graph.nodes if node.op == "placeholder"]
     if len(nodes) != len(parameters):
         return {}

@@ -80,7 +80,7 @@ def _call(*command: str) -> None:
 
 
 def _key(compiler: str) -> str:
-    """What a built file depends on: the sources, the flags, the compiler, and this machine's processor."""
+    """Return a digest of a built file's inputs: the sources, the flags, the compiler, and this machine's processor."""
     digest = hashlib.sha256()
     for path in sorted(SOURCES.glob("*.*")):
         digest.update(path.name.encode() + path.read_bytes())

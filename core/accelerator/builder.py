@@ -1,4 +1,4 @@
-"""From the FX graph of a segment to a program: tensors with torch's own strides, an instruction or two a node."""
+"""Lowering of a segment's FX graph to a program: tensors with torch's strides, one or two instructions per node."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ F32 = 0
 
 
 class Builder:
-    """One program in the making; `size` turns a size of torch's, which may be symbolic, into a number."""
+    """Builder of a program; `size` converts a size of torch's, which may be symbolic, to a number."""
 
     def __init__(self, size: Callable[[Any], int], constants: Mapping[str, torch.Tensor]) -> None:
         self.size = size
@@ -44,7 +44,7 @@ class Builder:
         self._inputs = 0
 
     def build(self, segment: GraphModule, lower: Callable[[Builder, Node], None]) -> Program:
-        """The program of a segment; raises ProgramError where something in it cannot be said."""
+        """Return the program of a segment; raises ProgramError if it contains something a program can't express."""
         for node in segment.graph.nodes:
             if node.op == "placeholder":
                 self._placeholder(node)
@@ -57,19 +57,20 @@ class Builder:
         return Program(tuple(self._storages), tuple(self.tensors), tuple(self._instructions), bytes(self._constants))
 
     def add(self, op: Opcode, name: str, inputs: Sequence[int], outputs: Sequence[int], *attributes: int) -> None:
-        """An instruction without steps."""
+        """Add an instruction without steps."""
         self._instructions.append(ProgramInstruction(op, name, tuple(inputs), tuple(outputs), attributes))
 
     def elementwise(self, node: Node, *steps: tuple[StepOp, *tuple[Any, ...]]) -> None:
-        """An elementwise instruction whose result is the node: each step an op and its operands, which are nodes,
-        numbers, or `StepOperand`s of earlier steps.
+        """Add an elementwise instruction whose result is the node.
+
+        Each step is an op and its operands, which are nodes, numbers, or `StepOperand`s of earlier steps.
         """
         to = self.fresh(node)
         self.steps(node, to, steps)
         self.env[node] = to
 
     def steps(self, node: Node, to: int, steps: Sequence[tuple[StepOp, *tuple[Any, ...]]]) -> None:
-        """The same, into a tensor that is there."""
+        """Add an elementwise instruction that writes to an existing tensor."""
         inputs: list[int] = []
         sizes, dtype = self.tensors[to].sizes, self.tensors[to].dtype
 
@@ -93,11 +94,11 @@ class Builder:
         )
 
     def product(self, name: str, a: int, b: int, to: int) -> None:
-        """A matrix product without an epilogue."""
+        """Add a matrix product without an epilogue."""
         self._instructions.append(ProgramInstruction(Opcode.PRODUCT, name, (a, b), (to,), stored=(-1,)))
 
     def fresh(self, node: Node, index: int | None = None, dtype: int | None = None) -> int:
-        """Memory for a node's value, laid out as torch says; of its output `index` where it has several."""
+        """Return new memory for a node's value with torch's layout; for output `index` if it has several."""
         value = node.meta["val"] if index is None else node.meta["val"][index]
         tensor = self._described(value, len(self._storages), node.name if index is None else f"{node.name}.{index}")
         if dtype is not None:
@@ -106,12 +107,12 @@ class Builder:
         return self.tensor(tensor)
 
     def tensor(self, tensor: ProgramTensor) -> int:
-        """The number of a tensor."""
+        """Add a tensor, and return its number."""
         self.tensors.append(tensor)
         return len(self.tensors) - 1
 
     def expanded(self, tensor: int, sizes: tuple[int, ...]) -> int:
-        """The tensor broadcast to other sizes."""
+        """Return the tensor broadcast to other sizes."""
         found = self.tensors[tensor]
         if found.sizes == sizes:
             return tensor
@@ -123,7 +124,7 @@ class Builder:
         return self.tensor(replace(found, sizes=sizes, strides=made))
 
     def view_of(self, node: Node, source: Node, index: int | None = None) -> int:
-        """A node, or its output `index`, that is a view of another's memory."""
+        """Return a node, or its output `index`, as a view of another node's memory."""
         base, of = self.tensors[self.env[source]], source.meta["val"]
         value = node.meta["val"] if index is None else node.meta["val"][index]
         tensor = self._described(value, base.storage, node.name if index is None else f"{node.name}.{index}")
@@ -155,7 +156,7 @@ class Builder:
             self.add(Opcode.ARGUMENT, node.name, [], [self.env[node]])
 
     def _constant(self, given: torch.Tensor, tensor: ProgramTensor) -> None:
-        """A tensor's memory, gaps and all, behind the constants that there are."""
+        """Append a tensor's memory, including gaps, to the constants."""
         count = tensor.extent_bytes // ITEM_BYTES[tensor.dtype]
         flat = given.detach().as_strided((count,), (1,)).contiguous().view(torch.uint8)
         place = aligned(len(self._constants))

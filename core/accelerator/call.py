@@ -1,6 +1,6 @@
-"""One call of a program on tensors: by an extension module of Python, or by ctypes where that cannot be built.
+"""A call of a program on tensors: by a Python extension module, or by ctypes if that cannot be built.
 
-Both look at each input before they ask for its address, and keep nothing of a call.
+Both check each input before taking its address, and keep no state of a call.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BY_CTYPES = "The accelerator's programs are called through ctypes, which takes l
 
 
 class InputPlan(NamedTuple):
-    """An input of a program: which argument of the call it is, and how that must lie in memory, in so many bytes."""
+    """An input of a program: the argument of the call, and its required memory layout, in so many bytes."""
 
     argument: int
     sizes: tuple[int, ...]
@@ -84,7 +84,7 @@ def call_by_ctypes(
     threads: int,
     inputs: tuple[Any, ...],
 ) -> Done:
-    """What `core/accelerator/runtime/python/call.cpp` does, in several times as long."""
+    """Call the program like `core/accelerator/runtime/python/call.cpp`, but several times slower."""
     if not all(is_as_planned(inputs[plan.argument], plan) for plan in input_plans):
         return None
     made = [allocate(plan.sizes, plan.strides, plan.dtype) for plan in output_plans]
@@ -103,7 +103,7 @@ def _buffers(tensors: Sequence[torch.Tensor], plans: Sequence[InputPlan | Output
 
 
 def is_as_planned(tensor: torch.Tensor, plan: InputPlan) -> bool:
-    """Whether a tensor has a plan's dtype and sizes, and its elements lie as planned."""
+    """Return True if a tensor has the plan's dtype, sizes and strides."""
     if tensor.dtype is not plan.dtype or tensor.shape != plan.sizes:
         return False
     strides = zip(tensor.stride(), plan.strides, plan.sizes, strict=True)

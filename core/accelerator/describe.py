@@ -142,6 +142,6 @@ def _needed(kind: StorageKind, life: tuple[int, int], end: int) -> tuple[int, in
 
 
 def order_of(graph: GraphModule) -> tuple[str, ...]:
-    """What runs, in order: segments by name, torch's calls by node; to take one of several outputs is no call."""
+    """Return the execution order: segments by name, torch's calls by node; `getitem` does not count as a call."""
     calls = [node for node in graph.graph.nodes if node.op in CALLS and node.target is not getitem]
     return tuple(str(node.target) if node.op == "call_module" else node.name for node in calls)

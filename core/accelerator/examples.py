@@ -12,7 +12,7 @@ from core.accelerator.segment import Compiled
 
 
 def keeping_first(directory: Path, stem: str) -> Callable[[Compiled, Sequence[Any], Any], None]:
-    """What keeps the first call that it is told of."""
+    """Return a function that stores the first call of a program."""
     kept: list[Compiled] = []
 
     def keep(compiled: Compiled, inputs: Sequence[Any], results: Any) -> None:

@@ -48,7 +48,7 @@ class CbStats(ctypes.Structure):
 
 @dataclass(frozen=True, slots=True)
 class ProgramRun:
-    """What one run took: seconds in the runtime, bytes of temporaries, seconds of each instruction if asked for."""
+    """Cost of a run: seconds in the runtime, bytes of temporaries, seconds of each instruction if requested."""
 
     seconds: float
     allocated_bytes: int

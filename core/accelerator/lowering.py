@@ -1,4 +1,4 @@
-"""Which ATen op becomes which instruction, and why some calls of it do not: the table of the accelerator's kernels."""
+"""The accelerator's kernel table: the instruction of each ATen op, and why some calls are refused."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ aten = torch.ops.aten
 
 @dataclass(frozen=True, slots=True)
 class OpKernel:
-    """How a node is lowered, and the words in which a call is refused; empty if it is not.
+    """Lowering of an op, and the reason if a call is refused; the reason is empty for supported calls.
 
-    `indices` may be int64; a `free` one touches no memory.
+    `indices` is True if int64 is allowed; a `free` op touches no memory.
     """
 
     lower: Callable[[Builder, Node], None]

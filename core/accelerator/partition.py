@@ -36,7 +36,7 @@ def _renumbered(graph: GraphModule) -> tuple[str, ...]:
 
 
 def _working(nodes: list[Node]) -> set[Node]:
-    """Without views that only others read, which are torch's; nothing where only views are left."""
+    """Return the nodes without views that only others read, which torch runs; empty if only views are left."""
     inside = set(nodes)
     while outward := {node for node in inside if _is_outward(node, inside)}:
         inside -= outward
@@ -44,7 +44,7 @@ def _working(nodes: list[Node]) -> set[Node]:
 
 
 def _is_outward(node: Node, inside: set[Node]) -> bool:
-    """Whether a view is read outside alone; of several outputs of one op either all are left to torch, or none."""
+    """Return True if a view is read outside only; the outputs of one op are either all left to torch, or none."""
     if not _is_free(node):
         return False
     source = node.args[0] if node.target is getitem else None

@@ -18,7 +18,7 @@ NAME = "accelerator"
 
 @contextmanager
 def accelerating(emit: Emit, directory: Path) -> Iterator[None]:
-    """Within it, `torch.compile(backend="accelerator")` builds programs below a directory and records them."""
+    """Build and record programs of `torch.compile(backend="accelerator")` in a directory, inside this context."""
     made: list[Any] = []
 
     def accelerator(graph: Any, inputs: Sequence[Any], options: Mapping[str, Any] | None = None) -> Any:
@@ -37,7 +37,7 @@ def accelerating(emit: Emit, directory: Path) -> Iterator[None]:
 
 
 def register(backend: Any = None) -> None:
-    """Put the name in the list, and behind it what a run takes; a run that takes another says so itself."""
+    """Register the name with a run's backend; a run with another backend reports that itself."""
     registry._COMPILER_FNS.pop(NAME, None)
     torch._dynamo.register_backend(backend or _outside, name=NAME)
 

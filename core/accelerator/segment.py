@@ -1,4 +1,4 @@
-"""A segment as it runs: a program for each set of sizes, called without copies, and torch where there is none."""
+"""Execution of a segment: a program for each set of sizes, called without copies, and torch as the fallback."""
 
 from __future__ import annotations
 
@@ -37,8 +37,9 @@ OTHER_SIZES = "an input has other sizes, or another dtype, than the graph says"
 
 @dataclass(frozen=True, slots=True)
 class ResultPlan:
-    """A result of a program: output `place` as it is if `whole`, else a view of that, or of an input. `bytes` are those
-    of the memory that it lies in.
+    """A result of a program: output `place` itself if `whole`, otherwise a view of that output, or of an input.
+
+    `bytes` are those of the underlying memory.
     """
 
     of_input: bool
@@ -78,10 +79,10 @@ class Crossings:
 
 
 class SegmentModule(torch.nn.Module):
-    """Stands in the graph for the nodes of a segment.
+    """Module that replaces the nodes of a segment in the graph.
 
-    `constants` are frozen parameters by the name of their placeholder. The program of the file has copies of them. A
-    call reads them where they are, as it reads every other input, so that no change of a parameter can be missed.
+    `constants` are frozen parameters by the name of their placeholder. The program file has copies of them. A call
+    reads the originals, as it reads every other input, so that no change of a parameter can be missed.
     """
 
     def __init__(self, nodes: GraphModule, name: str, passes: int, constants: Mapping[str, torch.Tensor]) -> None:
@@ -103,13 +104,13 @@ class SegmentModule(torch.nn.Module):
 
     @property
     def dynamic(self) -> bool:
-        """Whether it has symbolic sizes."""
+        """True if it has symbolic sizes."""
         return self._sizes.dynamic
 
     def forward(self, *inputs: Any) -> Any:
-        """Return the segment's results; torch computes them where the accelerator cannot.
+        """Return the segment's results; torch computes them if the accelerator can't.
 
-        Each look at a module's attribute takes as long as adding a hundred numbers, so there are few.
+        Each access to a module's attribute takes as long as adding a hundred numbers, so there are few.
         """
         begin = perf_counter()
         compiled = self._static or self._for(inputs)
@@ -187,7 +188,7 @@ class SegmentModule(torch.nn.Module):
         return Compiled(loaded, program, saved, *plans, results, whole, start, times)
 
     def _inputs(self, program: Program, constants: Mapping[str, torch.Tensor]) -> tuple[InputPlan, ...]:
-        """Which argument of the call each input is: tensors in their order, without those that are constants."""
+        """Return the argument of each input: tensors in order, without constants."""
         nodes = [node for node in self.nodes.graph.nodes if node.op == "placeholder"]
         given = [
             index
@@ -207,7 +208,7 @@ class SegmentModule(torch.nn.Module):
         )
 
     def _laid(self, compiled: Compiled, inputs: Sequence[Any]) -> tuple[Any, ...]:
-        """The inputs, copied where they lie otherwise than planned; empty if one has other sizes or another dtype."""
+        """Return the inputs, copied if their layout differs from the plan; empty if sizes or dtype differ."""
         laid = list(inputs)
         for plan in compiled.inputs:
             tensor = inputs[plan.argument]
@@ -246,7 +247,7 @@ def _views(program: Program, storage: int) -> list[ProgramTensor]:
 
 
 def _is_whole(views: Sequence[ProgramTensor], storage: ProgramStorage) -> bool:
-    """Whether one result fills the storage."""
+    """Return True if a single result fills the storage."""
     return len(views) == 1 and views[0].numel * ITEM_BYTES[views[0].dtype] == storage.bytes
 
 

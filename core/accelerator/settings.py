@@ -1,4 +1,4 @@
-"""What `options` of torch.compile says to the backend `accelerator`."""
+"""Settings of the backend `accelerator`, from `options` of torch.compile."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ NAMES = ("without", "passes", "freeze", "examples")
 
 @dataclass(frozen=True, slots=True)
 class AcceleratorSettings:
-    """Ops that stay with torch, passes that are made, whether parameters become constants, and whether the first call
-    of each program is kept for `cb_run`.
+    """Settings: ops that stay with torch, and enabled passes.
+
+    With `freeze` parameters become constants; with `examples` the first call of each program is stored for `cb_run`.
     """
 
     without: frozenset[str] = frozenset()

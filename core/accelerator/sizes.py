@@ -1,4 +1,4 @@
-"""Sizes of torch's, symbolic or not, as numbers."""
+"""Conversion of torch's sizes, symbolic or not, to numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.base.errors import ProgramError
 
 
 class Sizes:
-    """What the symbols of a segment stand for, by the inputs of a call, or by torch's hints where there are none."""
+    """Values of a segment's symbols, from the inputs of a call, or from torch's hints without inputs."""
 
     def __init__(self, segment: GraphModule) -> None:
         self._values = [node.meta["val"] for node in segment.graph.nodes if node.op == "placeholder"]
@@ -20,15 +20,15 @@ class Sizes:
 
     @property
     def dynamic(self) -> bool:
-        """Whether there are symbols at all."""
+        """True if there are symbols."""
         return bool(self._places)
 
     def key(self, inputs: Sequence[Any]) -> tuple[int, ...]:
-        """The symbols' values at a call, in their order."""
+        """Return the symbols' values at a call, in order."""
         return tuple(int(_at(inputs[index], dim)) for index, dim in self._places.values())
 
     def number(self, key: tuple[int, ...] | None, value: Any) -> int:
-        """A size as a number; raises ProgramError where no input tells it."""
+        """Return a size as a number; raises ProgramError if no input determines it."""
         if isinstance(value, int):
             return value
         if not isinstance(value, torch.SymInt):
@@ -44,7 +44,7 @@ class Sizes:
 
 
 def hinted(value: Any) -> int:
-    """A size as a number, by torch's hint where it is symbolic; raises ProgramError where torch has none."""
+    """Return a size as a number, by torch's hint if it is symbolic; raises ProgramError if torch has none."""
     if isinstance(value, int):
         return value
     if not value.node.has_hint():
@@ -53,7 +53,7 @@ def hinted(value: Any) -> int:
 
 
 def _places(values: Sequence[Any]) -> dict[Any, tuple[int, int | None]]:
-    """For each symbol an input that tells it: which one, and which of its dimensions; None for the number itself."""
+    """Return symbol → input that determines it, as its index and dimension; None for the number itself."""
     found: dict[Any, tuple[int, int | None]] = {}
     for index, value in enumerate(values):
         sizes = list(enumerate(value.shape)) if isinstance(value, torch.Tensor) else [(None, value)]

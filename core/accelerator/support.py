@@ -1,4 +1,4 @@
-"""What the accelerator takes of a graph, and for each node that it does not take the reason."""
+"""Nodes that the accelerator supports, and the reason for each unsupported node."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ OFF = "switched off"
 
 
 class Support(OperatorSupportBase):
-    """Torch's question for each node; the reasons are kept by the node's name."""
+    """Operator support for torch's partitioner; stores the reasons by node name."""
 
     def __init__(self, without: frozenset[str] = frozenset()) -> None:
         self._without = without
         self.reasons: dict[str, str] = {}
 
     def is_node_supported(self, submodules: Mapping[str, torch.nn.Module], node: Node) -> bool:  # noqa: ARG002
-        """Whether there is a kernel for this call of the op."""
+        """Return True if there is a kernel for this call of the op."""
         if node.op != "call_function":
             return False
         reason = self.refusal(node)
@@ -34,7 +34,7 @@ class Support(OperatorSupportBase):
         return not reason
 
     def refusal(self, node: Node) -> str:
-        """Why the node stays with torch, empty if it does not."""
+        """Return why the node stays with torch; empty if it does not."""
         if node.target is getitem:
             source = node.args[0]
             return self.refusal(source) if source.op == "call_function" else "an item of what is not computed here"
@@ -52,12 +52,12 @@ class Support(OperatorSupportBase):
 
 
 def op_name(target: Any) -> str:
-    """An op's name without its namespace and overload, as one switches it off."""
+    """Return an op's name without namespace and overload, as used to switch it off."""
     return str(target).removeprefix("aten.").partition(".")[0]
 
 
 def _refusal_of_values(node: Node, indices: bool) -> str:
-    """What is wrong with the tensors that go in and come out."""
+    """Return why the input and output tensors are not supported; empty if they are."""
     for value in [
         *_tensors(node.meta.get("val")),
         *(v for n in node.all_input_nodes for v in _tensors(n.meta.get("val"))),

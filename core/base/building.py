@@ -1,4 +1,4 @@
-"""What the machine's compiler builds at first use, kept in the store's cache."""
+"""Files built once by the machine's compiler, in the store's cache."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from filelock import FileLock
 
 
 def build_cache(part: str) -> Path:
-    """Where what is built of a part is kept."""
+    """Return the cache directory for a part's built files."""
     return Path(os.environ.get("COMPILEBOARD_CACHE") or Path(tempfile.gettempdir()) / "compileboard") / part
 
 
 def build_once(path: Path, make: Callable[[Path], None]) -> bool:
-    """Have a file made, unless it is there; returns whether it was made now.
+    """Build a file unless it exists; returns True if it was built now.
 
-    `make` is given a path of that name in a directory of its own. One process builds at a time; the others find what it
-    has built.
+    `make` gets a path of that name in a directory of its own. One process builds at a time; the others use its result.
     """
     if path.exists():
         return False

@@ -1,9 +1,8 @@
-"""The one decoder of JSON: what a log, an upload, a stored file or another process says becomes values that harm
-nothing after it.
+"""The single decoder of JSON: turns logs, uploads, stored files and messages into values that are safe to use.
 
-Python and msgspec accept what others do not, so these are the rules. Text that is too large, too deep or of too many
-values is refused. An integer beyond 64 bits becomes its text, half a character U+FFFD, an infinity the largest float,
-and NaN is None. Of equal names in one object the last counts.
+Python and msgspec accept values that other readers reject, so these are the rules. Text that is too large, too deep or
+has too many values is refused. An integer beyond 64 bits becomes its text, half a character U+FFFD, an infinity the
+largest float, and NaN is None. The last of equal names in an object counts.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ def decoded_as(data: str | bytes, kind: Any) -> Any:
 
 
 def converted(value: Any, kind: type[T]) -> T:
-    """What `decoded` gave, as a value of a type; raises DecodeError, which says where it is of another."""
+    """Return the output of `decoded` as a value of a type; raises DecodeError with the place of a mismatch."""
     _decoder(kind)
     try:
         return msgspec.convert(value, kind, str_keys=True)
@@ -115,14 +114,14 @@ def _checked(data: str | bytes) -> bytes:
 
 
 def _depth(data: bytes) -> int:
-    """How deep lists and objects are nested, counted without decoding anything."""
+    """Return how deep lists and objects are nested, without decoding anything."""
     unescaped = data.replace(b"\\\\", b"").replace(b'\\"', b"")
     brackets = b"".join(unescaped.translate(None, BUT_BRACKETS).split(b'"')[::2])
     return max(accumulate(map(STEPS.__getitem__, brackets)), default=0)
 
 
 def _is_odd(data: bytes) -> bool:
-    """Whether a value may be in it that is not as it should be; in doubt it may."""
+    """Return True if the text may contain a value that needs checking; True if in doubt."""
     zeros = data.translate(AS_ZEROS)
     # One byte is looked for much faster than several.
     if any(mark[:1] in zeros and mark in zeros for mark in ODD):
@@ -131,7 +130,7 @@ def _is_odd(data: bytes) -> bool:
 
 
 def _in_number(zeros: bytes, mark: bytes) -> bool:
-    """Whether a mark is in a number that a value, or a name, begins with; in doubt it is."""
+    """Return True if a mark is in a number at the start of a value or a name; True if in doubt."""
     at = zeros.find(mark)
     for _ in range(LOOKED_AT):
         if at < 0:

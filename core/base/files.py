@@ -45,7 +45,7 @@ def read(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
 
 
 def read_line(path: Path, most_chars: int) -> str:
-    """What somebody wrote, as one line; empty where there is nothing, or more than that could be."""
+    """Return the text of a file as one line; empty if the file is missing or too long."""
     try:
         return one_line(read(path, 4 * most_chars).decode("utf-8", "replace"), most_chars)
     except OSError:
@@ -60,7 +60,7 @@ def one_line(text: str, most_chars: int) -> str:
 
 
 def regular(path: Path) -> os.stat_result | None:
-    """What the system tells of a regular file; None for all others, and where there is none."""
+    """Return the stat result of a regular file; None for all others, and if it is missing."""
     try:
         found = path.stat()
     except (OSError, ValueError):
@@ -114,7 +114,7 @@ def make_private(directory: Path) -> None:
 
 @contextlib.contextmanager
 def in_words(where: Path) -> Iterator[None]:
-    """What the system refuses within is a StoreError that says what to do about it."""
+    """Turn OSErrors inside the context into a StoreError with advice."""
     try:
         yield
     except OSError as error:
@@ -122,7 +122,7 @@ def in_words(where: Path) -> Iterator[None]:
 
 
 def words(error: OSError, where: Path) -> str:
-    """What happened on the disk, and what to do about it."""
+    """Return what happened on the disk, and what to do about it."""
     said = error.strerror or str(error)
     if error.errno in NO_ROOM:
         return f"the disk is full ({said}): delete runs, or make room below {where}, and try again"

@@ -1,4 +1,4 @@
-"""What else the machine does while something is measured."""
+"""Load of the machine by other processes during a measurement."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ WORKING = ("user", "nice", "system", "irq", "softirq", "steal")
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What else the machine did while something was measured.
+    """Load of the machine by other processes during a measurement.
 
-    `others` is the part of the CPUs that other processes used, and `waited` the part of the time in which the run's
-    threads could have run that they waited for a CPU; None where the system does not tell. `stolen` is what of `others`
-    a hypervisor took for other machines.
+    `others` is the part of the CPUs that other processes used; `waited` is the part of the runnable time in which the
+    run's threads waited for a CPU; None if the system does not report it. `stolen` is the part of `others` that a
+    hypervisor gave to other machines.
     """
 
     others: float | None = None
@@ -30,8 +30,9 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Seconds so far: of the clock, of work on the CPUs that this process may use, its own, that its threads ran and
-    waited, and that the hypervisor had the CPUs for other machines.
+    """Seconds so far: of the clock, of all work on this process's CPUs, of its own work.
+
+    Also the seconds that its threads ran and waited, and that the hypervisor gave the CPUs to other machines.
     """
 
     clock_s: float
@@ -43,19 +44,19 @@ class Reading:
 
 
 class LoadWatch:
-    """From its making on."""
+    """Watch of the load since its creation."""
 
     def __init__(self) -> None:
         self._cpus = _cpus()
         self._start = _reading(self._cpus)
 
     def load(self) -> Load:
-        """The shares since then."""
+        """Return the load since the watch was created."""
         return shares(self._start, _reading(self._cpus), len(self._cpus))
 
 
 def shares(then: Reading, now: Reading, cpus: int) -> Load:
-    """What others had of the CPUs between two readings, and which part of its time this process waited for one."""
+    """Return the CPU share of other processes between two readings, and this process's share of waiting."""
     others_s = (now.busy_s - then.busy_s) - (now.own_s - then.own_s)
     whole_s = (now.clock_s - then.clock_s) * cpus
     return Load(min(1.0, max(0.0, others_s / whole_s)), _waited(then, now), _stolen(then, now, whole_s))

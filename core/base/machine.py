@@ -1,4 +1,4 @@
-"""What a process of ours finds on this machine: where our code lies, the C++ compiler, and what torch can do."""
+"""This machine as seen by our process: the path of our code, the C++ compiler, and torch's capabilities."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ PROJECT_DIR = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True, slots=True)
 class BackendEntry:
-    """A backend as torch lists it: its name and tags, and where it is defined, below the folder of packages; the place
-    is empty for what another function made, and for what is not imported before it is used.
+    """A backend as torch lists it: its name and tags, and its file below the folder of packages.
+
+    The place is empty if another function created it, or if it is not imported before its use.
     """
 
     name: str
@@ -23,8 +24,9 @@ class BackendEntry:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What torch can do here: versions, device → its name in words, backends, what each mode sets, and the C++
-    compiler; all empty where torch does not say, with the `problem` where it cannot be started.
+    """Capabilities of torch here: versions, device → description, backends, settings of each mode, C++ compiler.
+
+    Fields are empty if torch does not report them; `problem` is why torch cannot be started.
     """
 
     torch: str = ""

@@ -1,6 +1,4 @@
-"""The id of a run, which is the name of its directory: when it was made, of what, and four digits that make it its
-own.
-"""
+"""Run ids, which are directory names: creation time, subject, and four digits that make the id unique."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ def fresh_id(title: str, folder: Path | None = None) -> str:
 
 
 def made_s(run_id: str) -> float:
-    """When a run was made, in seconds since the epoch; 0 where its id names no such day."""
+    """Return a run's creation time in seconds since the epoch; 0 if its id has no valid time."""
     try:
         return time.mktime(time.strptime(run_id[:STAMP_CHARS], STAMP))
     except (ValueError, OverflowError):
@@ -30,5 +28,5 @@ def made_s(run_id: str) -> float:
 
 
 def slug_of(run_id: str) -> str:
-    """What a run was made of, as far as its id says."""
+    """Return the subject of a run, from its id."""
     return run_id[STAMP_CHARS + 1 : -5]

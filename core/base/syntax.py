@@ -95,7 +95,7 @@ class _Pieces:
         return found
 
     def _stops(self, block: range) -> list[int]:
-        """Where pieces end: each is one long statement, or has statements of so many characters together."""
+        """Return the lines at which pieces end: each is a long statement, or several statements up to a size."""
         starts = self._starts(block)
         found, size = [], 0
         for start, after in zip(starts, [*starts[1:], block.stop], strict=False):

@@ -1,4 +1,4 @@
-"""What is left of writing that was cut short: found by its name, and removed once it is too old to be anybody's."""
+"""Removal of files left by interrupted writes, found by name, once they are too old to be in use."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ UNFINISHED = re.compile(rf"\.(?:{RUN_ID.pattern}|[0-9a-f]{{16}}|[\w.-]{{1,200}}\
 
 
 def tidy(runs_dir: Path) -> None:
-    """Remove what no process has written to for an hour and no reader will ever find."""
+    """Remove files that no process has written to for an hour and no reader will ever find."""
     _remove_old(_nobodys(runs_dir))
 
 
 def tidy_sweeps(sweeps_dir: Path) -> None:
-    """The same of sweeps, and of the rows of their tables."""
+    """Remove such files of sweeps, and of the rows of their tables."""
     found = _listed(sweeps_dir)
     within = (item for sweep in found for directory in (sweep, sweep / "rows") for item in _listed(directory))
     _remove_old(path for path in (*found, *within) if UNFINISHED.fullmatch(path.name))
@@ -54,11 +54,11 @@ def _listed(directory: Path) -> list[Path]:
 
 
 def _holds_nothing(run: Path) -> bool:
-    """Whether a directory never became a run: it has neither a status nor a log with anything in it."""
+    """Return True if a directory never became a run: it has no status, and no log with content."""
     logs = (regular(path) for path in (run / "trace").glob("*.log"))
     return not (run / "status.json").exists() and not any(found and found.st_size for found in logs)
 
 
 def _written_s(path: Path) -> float:
-    """When anything of it was written last."""
+    """Return the time of the last write to a path or anything below it."""
     return max(item.lstat().st_mtime for item in (path, *path.rglob("*")))

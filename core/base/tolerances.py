@@ -1,8 +1,8 @@
-"""How far compiled may be from eager, by dtype: the one table for all that compares results.
+"""Tolerances between compiled and eager by dtype: the only table for all comparisons of results.
 
-A whole result is compared by the root mean square of its errors, each a part of the magnitude around it, which errors
-of single elements hardly move: `BY_NORM`. A kernel alone gets random values instead of the run's, and says for each
-element whether it is eager's, relative to its own magnitude or the typical one, whichever is larger: `BY_ELEMENT`.
+A whole result is compared by the root mean square of its errors, each relative to the magnitude around it, which errors
+of single elements hardly change: `BY_NORM`. A single kernel gets random values instead of the run's, and each element
+is compared relative to its own magnitude or the typical one, whichever is larger: `BY_ELEMENT`.
 """
 
 from __future__ import annotations

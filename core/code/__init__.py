@@ -1,4 +1,4 @@
-"""Generated code and what compilers say of it: definitions, calls, loops, resources, locations, differences."""
+"""Generated code and compiler output: definitions, calls, loops, resources, locations, differences."""
 
 from core.code.cpp import CppFacts, cpp_facts
 from core.code.diff import TextDiff, diff_texts, without_locations

@@ -56,12 +56,11 @@ OFF = "-fno-tree-loop-vectorize"
 
 @dataclass(frozen=True, slots=True)
 class CppFacts:
-    """One C++ kernel: `loops` it has, `vector_loops` among them, that take `lanes` elements a step in registers of
-    `bits`.
+    """A C++ kernel: its `loops`, its `vector_loops`, their `lanes` (elements per step) and register `bits`.
 
-    `parallel_loops` are shared out by OpenMP, to `threads` where the text names a number; `scalar_tails` take what is
-    left of a vectorised loop one by one, `masked_tails` with a shorter load. `lanes` and `bits` are None where nothing
-    is vectorised, or no loop says how far it steps.
+    `parallel_loops` are distributed by OpenMP to `threads`, if the text has a number. `scalar_tails` process the rest
+    of a vectorised loop one element at a time, `masked_tails` with a shorter load. `lanes` and `bits` are None without
+    vectorised loops, or if no loop has a step.
     """
 
     loops: int
@@ -76,12 +75,12 @@ class CppFacts:
 
     @property
     def vectorised(self) -> bool:
-        """Whether any of its loops is written with vectors."""
+        """True if any loop is written with vectors."""
         return self.vector_loops > 0
 
     @property
     def words(self) -> str:
-        """How many elements it takes at a time: `16 lanes`, `vectors` where that is not said, or `scalar`."""
+        """Elements per step: `16 lanes`, `vectors` if unknown, or `scalar`."""
         if not self.vectorised:
             return "scalar"
         return f"{self.lanes} lanes" if self.lanes else "vectors"
@@ -89,10 +88,11 @@ class CppFacts:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """One loop of a C++ kernel, from line to line of its source.
+    """A loop of a C++ kernel, from line to line of its source.
 
-    `kind` is explicit (at::vec), vectorised (by the compiler), or scalar; `width_bytes` that of a vector, 0 for none or
-    where it is not said; `tail` for the rest that does not fill a vector; `words` what was written, or what was said.
+    `kind` is explicit (at::vec), vectorised (by the compiler), or scalar; `width_bytes` is the width of a vector, 0 if
+    there is none or it is unknown; `tail` is True for the rest that does not fill a vector; `words` is the source text
+    or the compiler's message.
     """
 
     line: int
@@ -112,13 +112,13 @@ class Region:
 
 
 def regions(source: str) -> tuple[Region, ...]:
-    """The OpenMP pragmas of a source."""
+    """Return the OpenMP pragmas of a source."""
     rows = enumerate(source.split("\n"), 1)
     return tuple(Region(number, match.group(1)) for number, row in rows if (match := PRAGMA.match(row)))
 
 
 def remarks(report: str, file: str) -> dict[int, list[str]]:
-    """What the compiler said about loops, by line of the file, each once."""
+    """Return the compiler's messages about loops, by line of the file, each once."""
     found: dict[int, list[str]] = {}
     for row in report.split("\n"):
         match = REMARK.match(row)
@@ -131,9 +131,9 @@ def remarks(report: str, file: str) -> dict[int, list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """A loop from line to line: `own` are its lines without those of the loops in it, `text` what stands there.
+    """A loop from line to line: `own` are its lines without those of inner loops, `text` is their text.
 
-    `step` is that of Inductor's nest, None in other loops; `written` names the vectors that are its own.
+    `step` is the step in Inductor's loop nest, None in other loops; `written` are the names of its own vectors.
     """
 
     first: int
@@ -146,7 +146,7 @@ class _Span:
 
 
 def cpp_facts(source: str) -> CppFacts:
-    """Read the facts off the source of one kernel, as Inductor writes it."""
+    """Return the facts of one kernel from the source that Inductor wrote."""
     spans = _spans(source.split("\n"))
     vectors = [span for span in spans if span.written]
     lanes = max((span.step for span in spans if span.step and span.step > 1), default=None) if vectors else None
@@ -166,8 +166,9 @@ def cpp_facts(source: str) -> CppFacts:
 
 
 def loops(source: str, said: Mapping[int, list[str]], asked: Mapping[int, list[str]], command: str) -> tuple[Loop, ...]:
-    """Every loop of a source, outermost first: with what the compiler said, and what it said when asked to
-    vectorise.
+    """Return every loop of a source, outermost first, with the compiler's messages.
+
+    `said` are messages of the normal run, `asked` those of a second run with vectorisation requested.
     """
     return tuple(_loop(span, said, asked, command) for span in _spans(source.split("\n")))
 
@@ -205,12 +206,12 @@ def _span(place: tuple[int, int], places: list[tuple[int, int]], steps: Mapping[
 
 
 def _bits(vectors: list[tuple[str, str]], lanes: int) -> int | None:
-    """The widest register that a step fills: lanes times the bits of a type, over the registers that it takes."""
+    """Return the widest register that a step fills: lanes times the bits of a type, over the registers used."""
     return max((lanes * BITS[kind] // int(count or 1) for kind, count in vectors if kind in BITS), default=None)
 
 
 def _words(said: Mapping[int, list[str]], own: Sequence[int]) -> str:
-    """What was said of a loop: on its first line, and why not on the lines of its body."""
+    """Return the messages about a loop: on its first line, and failure reasons on the lines of its body."""
     first = said.get(own[0], [])
     inside = [text for number in own[1:] for text in said.get(number, []) if text.startswith("not vectorized")]
     return "; ".join(dict.fromkeys([*first, *inside[:2]]))
@@ -225,7 +226,7 @@ def _why(words: str, asked: str, around: bool, command: str) -> str:
 
 
 def _end(rows: list[str], first: int) -> int:
-    """The last line of a loop: where the braces that open behind it are closed, or its one statement ends."""
+    """Return the last line of a loop: at its closing brace, or the end of its single statement."""
     depth = 0
     opened = False
     for number in range(first, len(rows) + 1):

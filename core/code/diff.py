@@ -1,4 +1,4 @@
-"""What two forms of a kernel differ in, as a unified diff that is bounded in time and length."""
+"""Unified diff of two forms of a kernel, bounded in time and length."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOCATION_ENTRY = re.compile(r"^#loc\d* = .*\n?", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class TextDiff:
-    """A unified diff, with how many lines were added and removed in all; `left_out` lines of it are not shown."""
+    """A unified diff, with the numbers of added and removed lines; `left_out` lines are not shown."""
 
     text: str
     added: int
@@ -25,8 +25,9 @@ class TextDiff:
 
 
 def diff_texts(one: str, other: str, one_name: str, other_name: str, limit: int = MAX_DIFF_LINES) -> TextDiff:
-    """What changed from one text to another; where more than `MAX_DIFFED_LINES` lie between the first and the last
-    change, all of them.
+    """Return the diff of two texts.
+
+    If more than `MAX_DIFFED_LINES` lie between the first and the last change, all of them count as changed.
     """
     lines = list(_unified(one.splitlines(), other.splitlines(), one_name, other_name))
     added = sum(line.startswith("+") for line in lines[2:])
@@ -35,14 +36,12 @@ def diff_texts(one: str, other: str, one_name: str, other_name: str, limit: int 
 
 
 def without_locations(module: str) -> str:
-    """A module in MLIR's text without its debug locations, which change with every line."""
+    """Return MLIR text without its debug locations, which change with every line."""
     return LOCATION.sub("", LOCATION_ENTRY.sub("", module)).strip()
 
 
 def _unified(one: Sequence[str], other: Sequence[str], one_name: str, other_name: str) -> Iterator[str]:
-    """`difflib.unified_diff` between the first and the last line that differ: its time grows with their number
-    squared.
-    """
+    """Return `difflib.unified_diff` of the lines from the first to the last difference; its time is quadratic."""
     start = _common(one, other)
     end = _common(one[start:][::-1], other[start:][::-1])
     first = max(0, start - CONTEXT)
@@ -65,5 +64,5 @@ def _common(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def _moved(header: str, lines: int) -> str:
-    """A hunk's header, whose line numbers count from the first line that was compared."""
+    """Return a hunk's header, with line numbers counted from the first compared line."""
     return re.sub(r"([-+])(\d{1,9})", lambda match: f"{match.group(1)}{int(match.group(2)) + lines}", header)

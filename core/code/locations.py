@@ -32,7 +32,7 @@ MAX_DEPTH = 24
 
 
 def mlir_lines(text: str, file: str) -> Lines:
-    """Of TTIR and TTGIR, where `file` is the base name of the kernel's source."""
+    """Return the lines of TTIR and TTGIR; `file` is the base name of the kernel's source."""
     rows = text.split("\n")
     table = {match.group(1): match.group(2) for row in rows if (match := MLIR_ENTRY.match(row))}
     known: dict[str, int | None] = {}
@@ -56,7 +56,7 @@ def mlir_lines(text: str, file: str) -> Lines:
 
 
 def _mlir_line(text: str, file: str, resolve: Callable[[str], int | None]) -> int | None:
-    """The line that a location stands for: its own place, else the first of the locations that it is made of."""
+    """Return the line of a location: its own place, otherwise the first of its nested locations."""
     for path, line in MLIR_PLACE.findall(text):
         if _base(path) == file:
             return int(line)
@@ -68,7 +68,7 @@ def _mlir_line(text: str, file: str, resolve: Callable[[str], int | None]) -> in
 
 
 def llvm_lines(text: str, file: str) -> Lines:
-    """Of LLVM IR."""
+    """Return the lines of LLVM IR."""
     rows = text.split("\n")
     table = {match.group(1): match.group(3) for row in rows if (match := LLVM_ENTRY.match(row))}
     found: Lines = {}
@@ -107,7 +107,7 @@ def _llvm_file(entry: str, table: dict[str, str]) -> str:
 
 
 def comment_lines(text: str, file: str) -> Lines:
-    """Of PTX and AMD's assembly, whose `.loc` say in a comment where they were inlined."""
+    """Return the lines of PTX and AMD assembly, whose `.loc` comments contain the inlining calls."""
     found: Lines = {}
     current: int | None = None
     for number, row in enumerate(text.split("\n"), 1):
@@ -120,7 +120,7 @@ def comment_lines(text: str, file: str) -> Lines:
 
 
 def sass_lines(text: str, file: str, ptx: str) -> Lines:
-    """Of SASS, which does not say where code was inlined: the PTX does, where one call of a line is the only one."""
+    """Return the lines of SASS, which lacks inlining; uses the PTX if a line has a single caller there."""
     callers = _callers(ptx, file)
     found: Lines = {}
     current: int | None = None
@@ -135,7 +135,7 @@ def sass_lines(text: str, file: str, ptx: str) -> Lines:
 
 
 def without_places(text: str, found: Lines) -> tuple[str, Lines]:
-    """SASS without the comments that name files, and its lines by their new numbers."""
+    """Return SASS without the comments that name files, and its lines by their new numbers."""
     kept: list[str] = []
     renumbered: Lines = {}
     for number, row in enumerate(text.split("\n"), 1):
@@ -158,7 +158,10 @@ def _callers(ptx: str, file: str) -> dict[tuple[str, int], int]:
 
 
 def loc_lines(rows: Iterable[str], file: str) -> Lines:
-    """Of g++'s and clang's assembly: an instruction from a header belongs to the last line of the file before it."""
+    """Return the lines of g++ and clang assembly.
+
+    An instruction from a header belongs to the last line of the file before it.
+    """
     files: dict[str, str] = {}
     found: Lines = {}
     current: int | None = None

@@ -43,10 +43,10 @@ BRANCH = re.compile(r"^\s+(?:if|while) ")
 
 @dataclass(frozen=True, slots=True)
 class PlannedMemory:
-    """One piece of memory: its names, the newest last, and its bytes, None where they are not known.
+    """A piece of memory: its names, newest last, and its bytes, None if unknown.
 
-    It is there from step `first` to step `last`, both included, and after the last one if it is `returned`; `line` is
-    the one that makes it.
+    It exists from step `first` to step `last`, both included, and after the last one if it is `returned`; `line`
+    creates it.
     """
 
     names: tuple[str, ...]
@@ -60,7 +60,7 @@ class PlannedMemory:
 
 @dataclass(frozen=True, slots=True)
 class PlanStep:
-    """One line that calls a kernel, and the bytes that are there meanwhile."""
+    """A line that calls a kernel, and the allocated bytes during the call."""
 
     line: int
     kernel: str
@@ -69,8 +69,10 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True)
 class MemoryPlan:
-    """The plan of one output code. `reused` counts the buffers that took over the memory of another, of `reused_bytes`
-    together; with `branches` not all lines run in every call.
+    """The memory plan of one output code.
+
+    `reused` counts the buffers that reuse another buffer's memory, `reused_bytes` their total; with `branches` some
+    lines do not run in every call.
     """
 
     steps: tuple[PlanStep, ...]
@@ -81,15 +83,15 @@ class MemoryPlan:
 
     @property
     def peak(self) -> int | None:
-        """The step at which most is there, None without one."""
+        """Step with the most allocated bytes; None without steps."""
         return max(range(len(self.steps)), key=lambda index: self.steps[index].live_bytes, default=None)
 
     def made(self, *origins: Origin) -> tuple[PlannedMemory, ...]:
-        """The memories of some origins."""
+        """Return the memories of some origins."""
         return tuple(memory for memory in self.memories if memory.origin in origins)
 
     def there(self, step: int) -> tuple[PlannedMemory, ...]:
-        """What is there at a step, the largest first."""
+        """Return the memories that exist at a step, largest first."""
         found = (memory for memory in self.memories if memory.first <= step <= memory.last)
         return tuple(sorted(found, key=lambda memory: -(memory.bytes or 0)))
 
@@ -97,8 +99,10 @@ class MemoryPlan:
 def memory_plan(
     text: str, buffers: Mapping[str, Buffer], saved: Mapping[str, int | None], sizes: Mapping[str, int]
 ) -> MemoryPlan:
-    """The plan of an output code. `buffers` tell the sizes of what libraries return, `saved` the bytes of a backward's
-    inputs that the forward kept for it, `sizes` the values of symbols.
+    """Return the plan of an output code.
+
+    `buffers` have the sizes of library results, `saved` the bytes of a backward's inputs that the forward saved,
+    `sizes` the values of symbols.
     """
     lines = text.split("\n")
     functions = _functions(lines)
@@ -111,13 +115,13 @@ def memory_plan(
 
 
 def _functions(lines: Sequence[str]) -> dict[str, int]:
-    """The index of each wrapper function's first line."""
+    """Return the index of each wrapper function's first line."""
     return {found.group(1): index for index, line in enumerate(lines) if (found := FUNCTION.match(line))}
 
 
 @dataclass(slots=True, eq=False)
 class _Piece:
-    """A piece of memory so far: its names in their order, and those that it still has."""
+    """A piece of memory during reading: its names in order, and the names still alive."""
 
     bytes: int | None
     origin: Origin
@@ -129,13 +133,13 @@ class _Piece:
     returned: bool = False
 
     def planned(self, steps: int) -> PlannedMemory:
-        """As it is told; what never ended is there to the last step."""
+        """Return the finished memory; memory that never ended exists to the last step."""
         last = steps - 1 if self.last is None else self.last
         return PlannedMemory(tuple(self.names), self.bytes, self.origin, self.line, self.first, last, self.returned)
 
 
 class _Reader:
-    """Reads a wrapper line by line; partitions are read where they are called."""
+    """Reads a wrapper line by line; partitions are read at their call."""
 
     def __init__(
         self,
@@ -155,7 +159,7 @@ class _Reader:
         self._branches = False
 
     def read(self, function: str) -> None:
-        """From a function's first line to what it returns."""
+        """Read a function from its first line to its return."""
         for index in range(self._functions[function] + 1, len(self._lines)):
             line = self._lines[index]
             if RETURNED.match(line) or FUNCTION.match(line):
@@ -165,7 +169,7 @@ class _Reader:
             self._line(index + 1, line)
 
     def plan(self) -> MemoryPlan:
-        """What was read."""
+        """Return the plan of the lines read so far."""
         count = len(self._steps)
         memories = tuple(piece.planned(count) for piece in self._pieces if piece.names and piece.bytes != 0)
         changes = [0] * (count + 1)
@@ -217,13 +221,13 @@ class _Reader:
             self._make(name, self._sizes.of_buffer(name), "library", line, len(self._steps) - 1)
 
     def _item(self, name: str, owner: str, line: int) -> None:
-        """One tensor of several that a library returned: there since that call."""
+        """Add a tensor of a tuple that a library returned: it exists since that call."""
         if owner in self._results and self._sizes.knows(name):
             self._drop(owner)
             self._make(name, self._sizes.of_buffer(name), "library", line, self._results[owner])
 
     def _drop(self, owner: str) -> None:
-        """What was taken for a tensor is a tuple of them."""
+        """Remove a buffer that turned out to be a tuple of tensors."""
         piece = self._named.pop(owner, None)
         if piece is not None:
             piece.names.clear()

@@ -22,9 +22,9 @@ AMD_REGISTERS, AMD_REGISTERS_UNIT, AMD_WAVES, AMD_SIMDS, AMD_SHARED_UNIT = 512, 
 
 @dataclass(frozen=True, slots=True)
 class Residency:
-    """Blocks and warps on one multiprocessor at a time; `share` is that of the most warps it can hold, 0 to 1.
+    """Blocks and warps on one multiprocessor at a time; `share` is the part of its maximum warps, 0 to 1.
 
-    `limit` says what keeps it from more: registers, shared memory, warps or blocks.
+    `limit` is the limiting resource: registers, shared memory, warps or blocks.
     """
 
     blocks: int
@@ -34,16 +34,14 @@ class Residency:
 
 
 def occupancy(architecture: Architecture, warps: int, registers: int | None, shared_bytes: int | None) -> float | None:
-    """The part of a multiprocessor's warps that blocks of so many warps can fill, 0 to 1; None where it is not
-    known.
-    """
+    """Return the part of a multiprocessor's warps that blocks of so many warps can fill, 0 to 1; None if unknown."""
     if registers is None or shared_bytes is None or warps < 1:
         return None
     return residency(architecture, warps, registers, shared_bytes).share
 
 
 def residency(architecture: Architecture, warps: int, registers: int, shared_bytes: int) -> Residency:
-    """How many blocks fit on a multiprocessor: `registers` are a thread's, `warps` and `shared_bytes` a block's."""
+    """Return how many blocks fit on a multiprocessor: `registers` per thread, `warps` and `shared_bytes` per block."""
     most_warps = architecture.max_threads_per_multi_processor // architecture.warp_size
     limits = {
         "warps": most_warps // warps,

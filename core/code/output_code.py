@@ -64,7 +64,7 @@ RANDOM = re.compile(r"^\s+(\w+) = rand_strided\((\(.*?\)), (\(.*?\)), device='[^
 
 @dataclass(slots=True)
 class FoundKernel:
-    """One kernel of the text: line numbers count from 1; `handles` are torch's debug handles of its calls."""
+    """A kernel of the text: line numbers count from 1; `handles` are torch's debug handles of its calls."""
 
     name: str
     language: Language
@@ -78,7 +78,7 @@ class FoundKernel:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """One `name = async_compile.<how>(…)`; `texts` are the positional arguments that are strings, in order."""
+    """A definition `name = async_compile.<how>(…)`; `texts` are the positional string arguments, in order."""
 
     name: str
     how: str
@@ -87,7 +87,7 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A tensor that the wrapper makes or takes: torch's dtype name, and Python expressions for shape and stride."""
+    """A tensor that the wrapper creates or takes: torch's dtype name, and Python expressions for shape and stride."""
 
     dtype: str
     shape: str
@@ -96,14 +96,14 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Buffers:
-    """The wrapper's names: the one that a buffer took over, the tuple that it is an item of, and known shapes."""
+    """The wrapper's names: the reused buffer of a buffer, the tuple of an item, and known shapes."""
 
     reused: dict[str, str]
     items: dict[str, tuple[str, int]]
     shapes: dict[str, Shape]
 
     def held(self, name: str) -> tuple[str, ...]:
-        """A name and all that were in the same memory before it, newest first."""
+        """Return a name and all earlier names of the same memory, newest first."""
         names = [name]
         while (before := self.reused.get(names[-1])) is not None and before not in names:
             names.append(before)
@@ -111,24 +111,24 @@ class Buffers:
 
 
 def direction(text: str) -> Direction:
-    """forward, backward or inference, as the AOT ID says; empty if it does not."""
+    """Return forward, backward or inference, from the AOT ID; empty if it has none."""
     match = AOT_ID.search(text[:2000])
     return cast(Direction, match.group(1)) if match else ""
 
 
 def is_extern_kernel(name: str) -> bool:
-    """Whether a call of this name in the wrapper runs a kernel that was not generated: a library's or a custom op."""
+    """Return True if a wrapper call of this name runs a kernel that was not generated: a library's or a custom op."""
     operator = name.removeprefix("torch.ops.")
     return bool(LIBRARY.match(name)) and not (NOT_KERNELS.match(operator) or VIEWS.match(operator))
 
 
 def is_collective(name: str) -> bool:
-    """Whether an extern kernel waits for other processes: one alone cannot call it again to time it."""
+    """Return True if an extern kernel waits for other processes, so that a single process can't time it."""
     return bool(COLLECTIVE.match(name))
 
 
 def find_kernels(text: str) -> list[FoundKernel]:
-    """Every kernel, generated ones in the order of their definition, then extern ones in the order of their calls."""
+    """Return every kernel, generated ones in definition order, then extern ones in call order."""
     lines = text.split("\n")
     generated = _found_definitions(lines)
     extern: list[FoundKernel] = []
@@ -158,7 +158,7 @@ def find_kernels(text: str) -> list[FoundKernel]:
 
 
 def definitions(tree: ast.Module) -> Iterator[Definition]:
-    """The kernels that a module defines, in order."""
+    """Yield the kernels that a module defines, in order."""
     for statement in tree.body:
         if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
             continue
@@ -170,7 +170,7 @@ def definitions(tree: ast.Module) -> Iterator[Definition]:
 
 
 def definition_in(statement: str) -> Definition | None:
-    """The definition that a statement is; None if it is none, or no Python."""
+    """Return the definition in a statement; None if it is not a definition, or not Python."""
     try:
         return next(definitions(module(statement)), None)
     except NOT_READ:
@@ -178,12 +178,12 @@ def definition_in(statement: str) -> Definition | None:
 
 
 def lines_of(text: str, first: int, last: int) -> str:
-    """The lines of a text from the first to the last, which count from 1: a kernel's definition, by its lines."""
+    """Return the lines of a text from first to last, counted from 1."""
     return "\n".join(text.split("\n")[first - 1 : last])
 
 
 def buffers(text: str) -> Buffers:
-    """What the wrapper of an output code says of its names."""
+    """Return the wrapper's names in an output code."""
     found = Buffers({}, {}, {})
     for line in text.split("\n"):
         if match := REUSE.match(line):
@@ -196,7 +196,7 @@ def buffers(text: str) -> Buffers:
 
 
 def call_arguments(text: str, line: int) -> tuple[str, ...]:
-    """The positional arguments of the call in one line of the wrapper, as Python; empty if there is none."""
+    """Return the positional arguments of the call in a line of the wrapper, as Python; empty without a call."""
     statement = text.split("\n")[line - 1].strip()
     try:
         calls = [node for node in ast.walk(module(statement)) if isinstance(node, ast.Call)]
@@ -206,7 +206,7 @@ def call_arguments(text: str, line: int) -> tuple[str, ...]:
 
 
 def tensor_names(call: Sequence[str]) -> list[str]:
-    """The names in a call's arguments, in order, each once."""
+    """Return the distinct names in a call's arguments, in order."""
     found = (name for argument in call for name in re.findall(r"\b[A-Za-z_]\w*\b", argument))
     return [name for name in dict.fromkeys(found) if name != "reinterpret_tensor"]
 
@@ -255,6 +255,6 @@ def _category(name: str, body: str) -> str:
 
 
 def kernel_code(kernel: Kernel, text: str) -> str:
-    """The source of a kernel, cut out of its output code; for an extern kernel the lines around its call."""
+    """Return a kernel's source from its output code; for an extern kernel the lines around its call."""
     first, last = kernel.lines
     return lines_of(text, max(1, first - AROUND_CALL + 1), last + 1) if kernel.extern else lines_of(text, first, last)

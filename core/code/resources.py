@@ -1,6 +1,6 @@
-"""What a kernel takes of a device, as compilers say it: registers, spills, shared memory.
+"""Device resources of a kernel as reported by compilers: registers, spills, shared memory.
 
-`ptxas -v` says it when it assembles PTX, `cuobjdump -res-usage` of a cubin that is there, and LLVM at the end of AMD's
+`ptxas -v` reports them when it assembles PTX, `cuobjdump -res-usage` for an existing cubin, and LLVM at the end of AMD
 assembly:
 
     ptxas info    : Used 22 registers, used 1 barriers, 128 bytes smem
@@ -12,7 +12,7 @@ assembly:
         .sgpr_count:     21
         .vgpr_spill_count: 0
 
-Spills are bytes everywhere. AMD's notes count registers that were spilled, each 4 bytes a lane.
+Spills are bytes everywhere. AMD's notes count spilled registers, each 4 bytes per lane.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ AMD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What one config takes; None where the tool does not say.
+    """Resources of one config; None if the tool does not report a value.
 
-    Registers are a thread's (for AMD vector registers, accumulators included), shared memory a block's (static and
+    Registers are per thread (for AMD vector registers, accumulators included), shared memory per block (static and
     dynamic together). `local_bytes` is all of a thread's local memory, spills and other stack, which the driver does
-    not tell apart. `occupancy` is theoretical, 0 to 1, for blocks of `warps` warps.
+    not separate. `occupancy` is theoretical, 0 to 1, for blocks of `warps` warps.
     """
 
     registers: int | None
@@ -55,7 +55,7 @@ class Resources:
 
 
 def ptxas_resources(log: str, kernel: str, dynamic_shared_bytes: int) -> Resources | None:
-    """The figures of a kernel in the words of `ptxas -v`; None if they are not there."""
+    """Return a kernel's resources from `ptxas -v` output; None if they are missing."""
     part = log
     for match in PTXAS_FUNCTION.finditer(log):
         if match.group(1) == kernel:
@@ -74,13 +74,13 @@ def ptxas_resources(log: str, kernel: str, dynamic_shared_bytes: int) -> Resourc
 
 
 def cubin_usage(said: str) -> tuple[int, int] | None:
-    """Registers and bytes of stack in the words of `cuobjdump -res-usage`; None if they are not there."""
+    """Return registers and stack bytes from `cuobjdump -res-usage` output; None if they are missing."""
     usage = USAGE.search(said)
     return (int(usage.group(1)), int(usage.group(2))) if usage else None
 
 
 def amd_resources(assembly: str, dynamic_shared_bytes: int) -> Resources | None:
-    """The figures of a kernel in the metadata of AMD's assembly; None if they are not there."""
+    """Return a kernel's resources from the metadata of AMD assembly; None if they are missing."""
     found = {name: int(value) for name, value in AMD.findall(assembly)}
     if "vgpr_count" not in found:
         return None
@@ -95,7 +95,7 @@ def amd_resources(assembly: str, dynamic_shared_bytes: int) -> Resources | None:
 
 
 def too_large(shared_bytes: int | None, device: Architecture | None) -> str:
-    """Why a kernel cannot be launched on a device; empty if it can, as far as is known."""
+    """Return why a kernel can't be launched on a device; empty if it can, as far as is known."""
     if device is None or shared_bytes is None:
         return ""
     most = device.shared_memory_per_block_optin

@@ -1,4 +1,4 @@
-"""Lines of a user's file that matter to what torch.compile makes of it, found without running it."""
+"""Lines of a user's file that affect torch.compile, detected without running it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONGEST_LINE = 200
 
 
 def source_remarks(path: str, text: str) -> tuple[SourceRemark, ...]:
-    """The first such lines of a file; none of one that is no Python."""
+    """Return the first such lines of a file; empty if it is not Python."""
     if not WORTH_READING.search(text):
         return ()
     try:

@@ -30,15 +30,15 @@ class StorageSizes:
         self._sizes = sizes
 
     def of_text(self, shape: str, stride: str, dtype: str) -> int | None:
-        """Shape and stride as Python tuples."""
+        """Return the bytes for shape and stride as Python tuples; None if unknown."""
         return _bytes(self._tuple(shape), self._tuple(stride), dtype)
 
     def knows(self, name: str) -> bool:
-        """Whether a buffer is a tensor, as far as was recorded; without a record every one may be."""
+        """Return True if a buffer is a tensor; without records every buffer may be."""
         return not self._buffers or name in self._buffers
 
     def of_buffer(self, name: str) -> int | None:
-        """The recorded shape of a buffer; None where it was not recorded."""
+        """Return the bytes of a buffer's recorded shape; None if not recorded."""
         buffer = self._buffers.get(name)
         if buffer is None:
             return None
@@ -57,7 +57,7 @@ class StorageSizes:
 
 
 def _value(node: ast.expr, sizes: Mapping[str, int]) -> int:
-    """A whole number that an expression of symbols stands for; raises LookupError for anything else."""
+    """Return the integer value of an expression with symbols; raises LookupError for anything else."""
     if isinstance(node, ast.Constant) and isinstance(node.value, int):
         return node.value
     if isinstance(node, ast.Name):

@@ -1,4 +1,4 @@
-"""ATen ops: which kind of work each is, and what it costs."""
+"""ATen ops: their kind of work, and their cost."""
 
 from core.ops.op_class import OP_CLASSES, aten_name, op_class
 

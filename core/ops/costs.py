@@ -1,8 +1,8 @@
-"""What an op costs: bytes from shapes and dtypes, FLOPs as `torch.utils.flop_counter` counts them, and time from both.
+"""Cost of an op: bytes from shapes and dtypes, FLOPs as in `torch.utils.flop_counter`, and a time from both.
 
-A matrix product of m × k by k × n takes 2 m k n FLOPs; a convolution 2 · batch · output points · filter points ·
-output channels · input channels of a group (for a transposed one, input points); attention is two matrix products.
-Everything else counts none there, so it does here. What depends on a symbol is not known.
+A matrix product of m × k by k × n takes 2 m k n FLOPs; a convolution 2 · batch · output points · filter points · output
+channels · input channels of a group (for a transposed one, input points); attention is two matrix products. Other ops
+have no FLOPs there, and so none here. A cost that depends on a symbol is not known.
 """
 
 from __future__ import annotations

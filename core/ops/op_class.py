@@ -1,4 +1,4 @@
-"""Which kind of work an op does: the ten classes that have a colour."""
+"""Classes of ops by kind of work: the ten classes that have a color."""
 
 from __future__ import annotations
 
@@ -66,7 +66,9 @@ COLLECTIVE = re.compile(NAMES["collective"])
 
 @lru_cache(maxsize=MOST_REMEMBERED)
 def op_class(target: str) -> str:
-    """The class of a target as FX prints it: `torch.ops.aten.addmm.default`, `torch.relu`, `operator.add`, `view`."""
+    """Return the class of a target as FX prints it: `torch.ops.aten.addmm.default`, `torch.relu`, `operator.add`,
+    `view`.
+    """
     if COLLECTIVE.search(target):
         return "collective"
     parts = [part for part in target.split(".") if part not in ("default", "Tensor", "Scalar")]
@@ -77,7 +79,7 @@ def op_class(target: str) -> str:
 
 
 def aten_name(target: str) -> str:
-    """`addmm` of `torch.ops.aten.addmm.default`; the last part of any other target."""
+    """Return `addmm` for `torch.ops.aten.addmm.default`; the last part of any other target."""
     parts = target.split(".")
     if target.startswith("torch.ops.") and len(parts) >= 4:
         return parts[3]

@@ -1,4 +1,4 @@
-"""Which runs a run can be held against."""
+"""Runs with which a run can be compared."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST = 50
 
 @dataclass(frozen=True, slots=True)
 class Comparable:
-    """A run of the same model; `job` is None for a log from elsewhere."""
+    """A run of the same model; `job` is None for an imported log."""
 
     run: Run
     status: Status
@@ -41,7 +41,7 @@ def comparable_runs(
 
 
 def _may_be(other: Run, status: Status, title: str, job: CompileJob | None) -> bool:
-    """Whether a run is worth opening its job: of that title, repaired or not, or the one that a repair is of."""
+    """Return True if a run's job is worth reading: equal title, repaired or not, or the origin of a repair."""
     return _plain(status.title) == _plain(title) or (job is not None and job.repairs_of == other.id)
 
 
@@ -58,13 +58,13 @@ def _is_alike(item: Comparable, run: Run, title: str, job: CompileJob | None) ->
 
 
 def _is_related(item: Comparable, run: Run, job: CompileJob | None) -> bool:
-    """Whether one of two runs tries a repair of the other."""
+    """Return True if one of two runs tries a repair of the other."""
     return bool(
         (job is not None and job.repairs_of == item.run.id) or (item.job is not None and item.job.repairs_of == run.id)
     )
 
 
 def likeliest(found: Sequence[Comparable], job: CompileJob | None) -> Comparable:
-    """The newest run for another target, else the newest."""
+    """Return the newest run for another target, otherwise the newest."""
     target = job.target if job else ""
     return next((item for item in found if item.job and item.job.target != target), found[0])

@@ -1,4 +1,4 @@
-"""How much of a server its visitors may use, one by one and together, as its owner has set it up."""
+"""Limits of a server's visitors, one by one and together, as set by its owner."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ MAX_ANSWERS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a server gives; None is without a bound.
+    """Limits of a server; None for no limit.
 
-    To one run `time_s` and `memory_bytes`. To one visitor `live_runs` that wait or go, `runs` and `visitor_bytes` that
-    are stored. To all together `queue`, runs that wait or go, and `store_bytes`. `upload_bytes` is for one log.
+    Per run: `time_s` and `memory_bytes`. Per visitor: `live_runs` that wait or run, `runs` and `visitor_bytes` that are
+    stored. For all visitors: `queue`, runs that wait or run, and `store_bytes`. `upload_bytes` is the limit of one log.
     """
 
     time_s: float | None = None
@@ -37,7 +37,7 @@ class Limits:
     upload_bytes: int = MAX_LOG_BYTES
 
     def fitted(self, job: CompileJob) -> CompileJob:
-        """The job with no more time and memory than there is for a run."""
+        """Return the job with its time and memory cut to the limits of a run."""
         time_s = min(job.time_limit_s, self.time_s or math.inf)
         memory_bytes = min(job.memory_limit_bytes, self.memory_bytes or job.memory_limit_bytes)
         return replace(job, time_limit_s=time_s, memory_limit_bytes=memory_bytes)
@@ -69,7 +69,7 @@ VARIABLES: dict[str, tuple[str, int]] = {
 
 
 def limits_of(environment: Mapping[str, str], code_allowed: bool) -> Limits:
-    """The limits that the environment sets, over none where code is allowed; raises SettingError."""
+    """Return the limits from the environment, on top of none if code is allowed; raises SettingError."""
     said = {name: environment.get(variable, "") for name, (variable, _) in VARIABLES.items()}
     given = {name: _number(*VARIABLES[name], text) for name, text in said.items() if text.strip()}
     return replace(Limits() if code_allowed else PUBLIC, **given)  # type: ignore[arg-type]
@@ -87,9 +87,7 @@ def _number(variable: str, unit: int, text: str) -> int | float:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What is used of a store: by one visitor, and by all. Answers of kernel tools are used by who asked for them,
-    whoever made the run.
-    """
+    """Usage of a store by one visitor, and by all. Kernel tool results count for the visitor who requested them."""
 
     live_runs: int = 0
     runs: int = 0
@@ -103,7 +101,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """One answer of a kernel tool, or one that is being made: who asked for it, and its bytes on disk."""
+    """A kernel tool result, finished or in progress: its requester, and its bytes on disk."""
 
     by: str
     live: bool
@@ -111,7 +109,7 @@ class ToolUse:
 
 
 def usage(store: Store, by: str = "") -> Usage:
-    """Count what there is; the server's owner, who has no name, has no runs of a visitor's."""
+    """Return the usage of a store; the server's owner, who has no name, has no visitor's runs."""
     listed = [(status, bytes_of(run), tuple(_tools_of(run))) for run, status in store.list()]
     mine = [(status, size, tools) for status, size, tools in listed if by and status.by == by]
     every_tool = [tool for _, _, tools in listed for tool in tools]
@@ -130,7 +128,7 @@ def usage(store: Store, by: str = "") -> Usage:
 
 
 def _tools_of(run: Run) -> Iterator[ToolUse]:
-    """What was asked about the kernels of a run; one that cannot be read is its maker's alone."""
+    """Yield the tool results of a run; an unreadable one counts for nobody but the run's owner."""
     try:
         names = os.listdir(run.path / "tools")
     except OSError:
@@ -143,7 +141,7 @@ def _tools_of(run: Run) -> Iterator[ToolUse]:
 
 
 def bytes_of(run: Run) -> int:
-    """What a run takes on disk; files that go meanwhile count nothing."""
+    """Return a run's bytes on disk; files that disappear meanwhile count nothing."""
     total = 0
     for directory, _, names in os.walk(run.path):
         for name in names:

@@ -28,6 +28,6 @@ def aoti_steps(job: CompileJob) -> tuple[str, ...]:
 
 
 def package_files(run: Run) -> tuple[Path, ...]:
-    """What is kept of a run's package: itself, inputs and results of a call, and the sources of what runs it."""
+    """Return the stored files of a run's package: package, inputs and results of a call, and sources of its runner."""
     names = (PACKAGE, INPUTS, EXPECTED, *SOURCES)
     return tuple(path for name in names if regular(path := run.path / DIRECTORY / name))

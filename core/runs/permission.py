@@ -1,4 +1,4 @@
-"""What may be asked for where code is not allowed: the samples, set by flags, whole numbers and words from lists.
+"""Permitted jobs on servers without user code: samples, with settings from flags, whole numbers and fixed words.
 
 Nothing that a visitor sets reaches a compiler, a path or a command as text: Inductor puts some of its options into the
 command line of g++, and others name files that it writes.
@@ -263,8 +263,9 @@ def _check_calls(job: CompileJob) -> None:
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    """What a nested argument is made of; a dictionary's keys that are Python names are left out, since they only
-    name.
+    """Yield the leaves of a nested argument.
+
+    Dictionary keys that are Python names are left out, since they only name.
     """
     if isinstance(value, (list, tuple)):
         for item in value:

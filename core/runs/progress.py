@@ -1,4 +1,4 @@
-"""Where a run stands while it runs: what was done, what is done now, and what comes."""
+"""Progress of a running run: finished, current and remaining steps."""
 
 from __future__ import annotations
 
@@ -40,8 +40,9 @@ PHASE_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What is known of a run so far; `steps` are the worker's own words, the newest last, `to_come` those that it has
-    not said yet, as far as its job tells.
+    """Progress of a run; `steps` are the worker's own step names, newest last.
+
+    `to_come` are the steps that it has not reported yet, as far as the job determines them.
     """
 
     steps: tuple[str, ...] = ()
@@ -54,12 +55,12 @@ class Progress:
 
     @property
     def now(self) -> tuple[Phase, ...]:
-        """The phases that have begun and not ended, outermost first."""
+        """Phases that have started and not ended, outermost first."""
         return tuple(phase for phase in self.phases if phase.end_us is None)
 
     @property
     def words(self) -> str:
-        """What is done now: by torch where one of its phases is open, else by the worker; nothing before it began."""
+        """Current step: torch's open phase, otherwise the worker's step; empty before the start."""
         kinds = [PHASE_WORDS[kind] for phase in self.now if (kind := phase_class(phase.name)) in PHASE_WORDS]
         if kinds and not is_compiled(self.steps):
             return kinds[-1]
@@ -67,7 +68,7 @@ class Progress:
 
 
 def progress(report: Report, job: CompileJob | None = None) -> Progress:
-    """Where a run of a job stands, by the report of what its log holds so far."""
+    """Return the progress of a job's run, from the report of its log so far."""
     return Progress(
         steps=report.steps,
         to_come=_to_come(report.steps, job),
@@ -80,7 +81,7 @@ def progress(report: Report, job: CompileJob | None = None) -> Progress:
 
 
 def is_compiled(steps: Sequence[str]) -> bool:
-    """Whether all calls were made and compared, so that nothing but the measuring is to come."""
+    """Return True if all calls were executed and compared, so that only measurements remain."""
     return any(step in steps for step in (MEASURING, MEMORY, EXPORTING, NODES))
 
 
@@ -93,7 +94,7 @@ def step_words(step: str) -> str:
 
 
 def _to_come(steps: Sequence[str], job: CompileJob | None) -> tuple[str, ...]:
-    """How many calls a file makes itself is not known before it was asked for them."""
+    """Return the remaining steps; the number of calls of a file's own `calls` is unknown before it is loaded."""
     if job is None:
         return ()
     calls = range(max(1, len(job.calls)))

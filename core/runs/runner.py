@@ -1,4 +1,4 @@
-"""Runner: a queue of jobs, and one run directory for each of them. An engine executes them."""
+"""Runner: a queue of jobs, with one run directory each. An engine executes them."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class Runner:
         return self.store.find(self.fingerprint(job))
 
     def fingerprint(self, job: CompileJob) -> str:
-        """What the status of each run of the same job, code and torch says; raises JobError."""
+        """Return the fingerprint in the status of runs of the same job, code and torch; raises JobError."""
         job, code = prepared(self.permitted(job))
         return fingerprint(job, code, torch_version())
 
@@ -163,21 +163,19 @@ class Runner:
         return run
 
     def position(self, run: Run) -> int | None:
-        """How many runs go before a queued one; None if it is not queued here."""
+        """Return how many runs are ahead of a queued one; None if it is not queued here."""
         with self._lock:
             waiting = [item.run for item in self._jobs.queue]
             return waiting.index(run) + len(self._jobs.going) if run in waiting else None
 
     def waits_for(self, run: Run) -> str:
-        """What is being started before a run can go, such as `torch for CUDA`; nothing if it waits for nothing of the
-        kind.
-        """
+        """Return what must start before a run, such as `torch for CUDA`; empty if nothing must."""
         with self._lock:
             starting = self._starting(run)
         return self.engine.lacks(starting) if starting else ""
 
     def is_blocked(self, run: Run) -> bool:
-        """Whether a run waits for what another process measures on its device."""
+        """Return True if a run waits for another process's measurement on its device."""
         return run.id in self._blocked
 
     def _advance(self) -> None:
@@ -236,7 +234,7 @@ class Runner:
             self.engine.cancel(run)
 
     def _given_up(self, run: Run) -> bool:
-        """Whether a run was cancelled while it was being started."""
+        """Return True if a run was cancelled during its start."""
         with self._lock:
             return run.id in self._unwanted
 

@@ -33,7 +33,7 @@ Made = TypeVar("Made")
 
 
 def is_stored(run: Run) -> bool:
-    """Whether the stored report is as new as the log, so that opening it takes milliseconds."""
+    """Return True if the stored report is as new as the log, so that opening it takes milliseconds."""
     log = run.log_path()
     return log is not None and _as_new(run.report_path, log)
 
@@ -124,7 +124,7 @@ def open_model(
 
 
 def _kept(run: Run, log: Path, graph: FxGraph, name: str, kind: type[Made], make: Callable[[], Made]) -> Made:
-    """What is stored of a large graph, if it is as new as the log and not damaged; else it is made, and stored."""
+    """Return the stored result for a large graph if it is as new as the log and valid; otherwise make and store it."""
     if not _is_large(graph):
         return make()
     stored = run.graphs_dir / f"{graph.payload.offset}.{name}-{VERSION}.json"

@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class ShippedBackend:
-    """What a backend that ships is called, and does."""
+    """Name and description of a built-in backend."""
 
     name: str
     words: str

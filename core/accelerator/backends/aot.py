@@ -53,7 +53,7 @@ def backend(gm: GraphModule, example_inputs: Sequence[Any], options: Mapping[str
 
 
 def compiler(direction: str, chosen: str) -> Callable[[GraphModule, Sequence[Any]], Callable[..., Any]]:
-    """What AOTAutograd gives a graph to: its ops are ATen's, and none has an effect beside its result."""
+    """Return the compiler of one direction for AOTAutograd: its graph has ATen ops without side effects."""
 
     def compile_graph(gm: GraphModule, example_inputs: Sequence[Any]) -> Callable[..., Any]:
         tell_levels(gm, example_inputs, direction, chosen)
@@ -120,7 +120,7 @@ def copied(gm: GraphModule) -> GraphModule:
 
 
 def saved(forward: GraphModule, num_fwd_outputs: int) -> tuple[int, int | str]:
-    """How many memories a forward keeps for the backward alone, beside its own inputs, and their bytes."""
+    """Return how many storages a forward saves for the backward besides its own inputs, and their bytes."""
 
     def memories(nodes: Iterable[Node]) -> dict[int, Any]:
         values = [node.meta["val"] for node in nodes]

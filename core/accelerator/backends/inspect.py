@@ -33,7 +33,7 @@ def described(value: Any) -> str:
 
 
 def tabular(nodes: Any) -> str:
-    """What `gm.graph.print_tabular()` prints, without the package that this needs."""
+    """Return the output of `gm.graph.print_tabular()`, without the package that it needs."""
     rows = [COLUMNS, *map(cells, nodes)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(

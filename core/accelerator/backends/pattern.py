@@ -48,7 +48,7 @@ def replace(x: Tensor, w1: Tensor, w2: Tensor) -> Sequence[Tensor]:
 
 
 def both_are_inputs(match: Match) -> bool:
-    """Whether the weights are inputs, or transposed inputs: no weight depends on the other's product, then."""
+    """Return True if the weights are inputs or transposed inputs: then no weight depends on the other's product."""
     weights = [match.kwargs["w1"], match.kwargs["w2"]]
     return all((weight.args[0] if weight.target in TRANSPOSED else weight).op == "placeholder" for weight in weights)
 
@@ -82,7 +82,7 @@ class Attempt(MatchContext):
         return super().match(pattern, node)
 
     def row(self) -> tuple[str, str, int, str, str]:
-        """For the table; a node that was replaced is in the graph no more."""
+        """Return the row for the table; a replaced node is no longer in the graph."""
         outcome = "replaced" if self.node._erased else "match" if self.matches else "near miss"
         return self.node.name, outcome, self.agree, self.stopped.name, self.why
 
@@ -124,7 +124,7 @@ def ops(graph: Graph) -> None:
 
 
 def way(node: Node) -> tuple[str, str]:
-    """What Inductor does with a node, and why."""
+    """Return Inductor's treatment of a node, and the reason."""
     if node.target in lowering.fallbacks:
         return "fallback", "make_fallback: torch's own kernel is called"
     if node.target not in lowering.lowerings:

@@ -11,7 +11,7 @@ from core.base.errors import ProgramError
 
 
 def main(arguments: list[str]) -> int:
-    """One argument prints a program's text; two make a file of a text. Returns the exit code."""
+    """Print a program's text for one argument, or write a program from a text for two. Returns the exit code."""
     if len(arguments) not in (1, 2):
         print(__doc__, file=sys.stderr)
         return 2

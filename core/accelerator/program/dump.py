@@ -47,7 +47,7 @@ def dump(file: ProgramFile, part: str, first: int, most: int = MOST_ROWS) -> tup
 
 
 def _words(file: ProgramFile, part: str, data: bytes, start: int) -> Mapping[int, str]:
-    """What begins in a row, by the row's offset in its part; nothing where the file does not make sense."""
+    """Return offset in the part → text for records that begin in a row; empty for an invalid file."""
     try:
         if part == HEAD:
             return dict(_header(data, start))
@@ -82,7 +82,7 @@ class _Explained:
         self._file = file
 
     def rows(self, part: str, data: bytes, start: int) -> Iterator[tuple[int, str]]:
-        """What begins in each row of a piece of a section."""
+        """Yield offset and text of the records that begin in a piece of a section."""
         tell = {
             "strings": self._names,
             "storages": self._storages,

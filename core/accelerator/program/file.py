@@ -38,7 +38,7 @@ Checksum = Callable[[bytes], int]
 
 @dataclass(frozen=True, slots=True)
 class ProgramSection:
-    """Where a section lies in the file."""
+    """Position of a section in the file."""
 
     name: str
     offset: int
@@ -47,12 +47,12 @@ class ProgramSection:
 
 
 def write_program(program: Program, checksum: Checksum = crc32c) -> bytes:
-    """The program as a file."""
+    """Return the program as a file."""
     return _Writer(program).file(checksum)
 
 
 def file_of(parts: Sequence[bytes], checksum: Checksum = crc32c) -> bytes:
-    """The file of the six sections, in their order."""
+    """Return the file of six sections, in their order."""
     table, body, start = b"", bytearray(), HEADER.size + ENTRY.size * len(SECTIONS)
     for kind, part in enumerate(parts, 1):
         body.extend(bytes(aligned(start + len(body)) - start - len(body)))
@@ -109,12 +109,12 @@ class _Writer:
 
 
 def program_sections(file: bytes) -> tuple[ProgramSection, ...]:
-    """Where the sections lie; raises ProgramError where the header does not say it."""
+    """Return the positions of the sections; raises ProgramError if the header is invalid."""
     return sections_of(file, len(file))
 
 
 def sections_of(head: bytes, size: int) -> tuple[ProgramSection, ...]:
-    """The same of the beginning of a file of some size."""
+    """Return the positions of the sections from the beginning of a file of some size."""
     if len(head) < HEADER.size + ENTRY.size * len(SECTIONS) or head[:8] != MAGIC:
         raise ProgramError("this is no program: it does not begin with the magic, or is cut short")
     _, version, count, length, _, _ = HEADER.unpack_from(head)
@@ -128,7 +128,7 @@ def sections_of(head: bytes, size: int) -> tuple[ProgramSection, ...]:
 
 
 def read_program(file: bytes, checksum: Checksum | None = crc32c) -> Program:
-    """The program of a file; raises ProgramError. Whether it may run is for the runtime to check."""
+    """Return the program of a file; raises ProgramError. The runtime checks if it can run."""
     parts: dict[str, bytes] = {}
     end = HEADER.size + ENTRY.size * len(SECTIONS)
     for section in program_sections(file):
@@ -146,7 +146,7 @@ def read_program(file: bytes, checksum: Checksum | None = crc32c) -> Program:
 
 
 def _check_header(file: bytes, checksum: Checksum) -> None:
-    """The header's checksum, and the table's that it holds."""
+    """Check the checksums of the header and of the table in it."""
     *_, table, header = HEADER.unpack_from(file)
     if checksum(file[: HEADER.size - 4]) != header:
         raise ProgramError("the header's checksum is wrong")

@@ -19,7 +19,7 @@ PASSES = {
 
 
 class Opcode(IntEnum):
-    """What an instruction does."""
+    """Operation of an instruction."""
 
     ARGUMENT = 1
     RESULT = 2
@@ -36,7 +36,7 @@ class Opcode(IntEnum):
 
 
 class StepOp(IntEnum):
-    """What a step of an elementwise instruction, or of a product's epilogue, computes."""
+    """Operation of a step, in an elementwise instruction or a product's epilogue."""
 
     IDENTITY = 1
     ADD = 2
@@ -75,7 +75,7 @@ class StepOp(IntEnum):
 
 
 class StorageKind(IntEnum):
-    """Whose memory a storage is."""
+    """Kind of memory of a storage."""
 
     INPUT = 1
     OUTPUT = 2
@@ -84,7 +84,7 @@ class StorageKind(IntEnum):
 
 
 class OperandKind(IntEnum):
-    """What a step works on: nothing, a tensor, an earlier step, a number, the product."""
+    """Kind of a step's operand: nothing, a tensor, an earlier step, a number, the product."""
 
     NONE = 0
     FROM_INPUT = 1
@@ -94,7 +94,7 @@ class OperandKind(IntEnum):
 
 
 class Reduction(IntEnum):
-    """How REDUCE joins elements."""
+    """Operation by which REDUCE combines elements."""
 
     SUM = 0
     MEAN = 1

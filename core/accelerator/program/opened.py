@@ -59,7 +59,7 @@ class ProgramFile:
             return None
 
     def is_as_written(self, name: str) -> bool | None:
-        """Whether a section has the checksum that the table names; None where it is too large to be checked here."""
+        """Return True if a section matches its checksum in the table; None if it is too large to check here."""
         found = self.part(name)
         if name == HEAD or found.bytes > MOST_CHECKED_BYTES:
             return None

@@ -50,7 +50,7 @@ class ProgramTensor:
 
 @dataclass(frozen=True, slots=True)
 class StepOperand:
-    """What a step works on; `index` is the bits of a float32 where it is a number."""
+    """Operand of a step; `index` is the bits of a float32 if it is a number."""
 
     kind: OperandKind = OperandKind.NONE
     index: int = 0
@@ -58,7 +58,7 @@ class StepOperand:
 
 @dataclass(frozen=True, slots=True)
 class ProgramStep:
-    """One elementwise operation of an instruction."""
+    """An elementwise operation of an instruction."""
 
     op: StepOp
     dtype: int
@@ -68,9 +68,9 @@ class ProgramStep:
 
 @dataclass(frozen=True, slots=True)
 class ProgramInstruction:
-    """What is done with tensors, by their numbers.
+    """An instruction on tensors, given by number.
 
-    `attributes` are of ops without steps; `stored` says which step each output is, -1 for the product itself.
+    `attributes` are for ops without steps; `stored` is the step of each output, -1 for the product itself.
     """
 
     op: Opcode
@@ -119,7 +119,7 @@ def double_bits(value: float) -> int:
 
 
 def lives(program: Program) -> tuple[tuple[int, int] | None, ...]:
-    """For each storage the first and the last instruction that touches it; None where none does."""
+    """Return the first and last instruction that touch each storage; None if none does."""
     first: dict[int, int] = {}
     last: dict[int, int] = {}
     for index, instruction in enumerate(program.instructions):

@@ -1,4 +1,4 @@
-"""Runs that were recorded on devices which need not be here: what is in the gallery of them, and how one is opened.
+"""Recorded runs of the gallery, recorded on devices that need not be present.
 
 A file is `<device>/<name>.xz`: compressed, a line of JSON (`Recording`) and then the log, as torch wrote it on the
 device. `python -m tests.record_gallery` records them again.
@@ -32,11 +32,11 @@ TOLD_SPEED = re.compile(r"(?<!compiled is )(?<![\d.,])([\d.]+)(?: times|×) (fas
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One recorded run, beside its log.
+    """A recorded run, stored with its log.
 
-    `name` is that of its file, `kind` what it shows in a word or two (`inference`, `training`, `mode max-autotune` …).
-    `sentence` is its verdict. `device` and `torch` are as torch tells them; `recorded_s` is in seconds since the epoch,
-    `took_s` how long it took.
+    `name` is the file's name, `kind` its subject in a word or two (`inference`, `training`, `mode max-autotune` …).
+    `sentence` is its verdict. `device` and `torch` are as reported by torch; `recorded_s` is in seconds since the
+    epoch, `took_s` its duration in seconds.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Recording:
 
     @property
     def fingerprint(self) -> str:
-        """What the status of each run that was opened from it says."""
+        """Fingerprint in the status of each run opened from this recording."""
         return f"recording {self.name} {int(self.recorded_s)}"
 
 

@@ -1,4 +1,4 @@
-"""What the tools answer. Texts are cut after `MAX_LINES` lines, and say how many are left out."""
+"""Results of kernel tools. Texts are cut after `MAX_LINES` lines, with the number of left-out lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_LINES = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """One form of a kernel: `name` as Triton calls it, `lines` from a line of its text to a line of the source."""
+    """A form of a kernel: `name` is Triton's, `lines` maps lines of its text to lines of the source."""
 
     name: str
     text: str
@@ -33,8 +33,9 @@ class CachedFile:
 
 @dataclass(frozen=True, slots=True)
 class ConfigFigures:
-    """One config of the autotuner: its `name` as Triton prints it, and in short; `problem` says why it does not fit or
-    compile.
+    """A config of the autotuner: `name` as Triton prints it, and a short form.
+
+    `problem` is why it does not fit or compile.
     """
 
     name: str
@@ -45,9 +46,7 @@ class ConfigFigures:
 
 @dataclass(frozen=True, slots=True)
 class PassChange:
-    """One pass that changed the module: its name and argument as MLIR prints them, and a unified diff without
-    locations.
-    """
+    """A pass that changed the module: name and argument as MLIR prints them, and a unified diff without locations."""
 
     name: str
     argument: str
@@ -125,16 +124,14 @@ class AssemblyAnswer(msgspec.Struct, frozen=True, tag=True):
 
 
 class ReproduceAnswer(msgspec.Struct, frozen=True, tag=True):
-    """What the script printed, and how it ended."""
+    """Output and exit code of the script."""
 
     output: str
     exit_code: int
 
 
 class InterpretAnswer(msgspec.Struct, frozen=True, tag=True):
-    """What an interpreted kernel touched, and whether its result is eager's; `same` is None where nothing was
-    compared.
-    """
+    """Accesses of an interpreted kernel, and whether its result equals eager's; `same` is None without a comparison."""
 
     kernel: str
     grid: tuple[int, ...]

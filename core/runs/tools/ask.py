@@ -1,4 +1,4 @@
-"""From a request about a kernel of a run to the task that a worker can do, without importing torch."""
+"""Creation of a worker task from a request about a run's kernel, without importing torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be asked about one kernel. A request is small and JSON; its digest names the directory of its answer."""
+"""Requests about one kernel. A request is small JSON; its digest is the name of its result's directory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Ladder(msgspec.Struct, frozen=True, tag=True):
 
 
 class Passes(msgspec.Struct, frozen=True, tag=True):
-    """Which MLIR passes changed the module, and how."""
+    """Request for the MLIR passes that changed the module, and their changes."""
 
     kernel: str
     target: str = ""

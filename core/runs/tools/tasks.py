@@ -1,9 +1,9 @@
-"""Where a request is asked and answered: a directory below the run's, itself a run directory.
+"""Directory of a request and its result, below the run's directory; itself a run directory.
 
-<run>/tools/<digest>/task.json     all that the tool needs: the request and the texts that it is about
-                    /status.json   where it stands, as of any run
-                    /output.txt    what it printed
-                    /answer.json   the answer
+<run>/tools/<digest>/task.json     all input of the tool: the request and the texts it refers to
+                    /status.json   its status, as of any run
+                    /output.txt    its printed output
+                    /answer.json   the result
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def read_task(tool: Run) -> Task | None:
 
 
 def has_answer(tool: Run) -> bool:
-    """Whether there is an answer."""
+    """Return True if there is a result."""
     return (tool.path / "answer.json").exists()
 
 
@@ -127,7 +127,7 @@ def result(run: Run, request: Request) -> Answer | None:
 
 
 def _why(status: Status) -> str:
-    """Why there is no answer."""
+    """Return why there is no result."""
     if status.state == "timed out" and status.took_s is not None:
         passed = duration_s(status.took_s)
         return f"it was not done after {passed} and was ended: the kernel may be too large for the compiler"

@@ -1,8 +1,8 @@
-"""Which kernel `scaled_dot_product_attention` takes on the target, by torch's own rules.
+"""Choice of the kernel for `scaled_dot_product_attention` on the target, by torch's own rules.
 
 Torch asks the driver before it chooses, so without a device it would take the math path. The rules are those of
-`aten/src/ATen/native/transformers/cuda/sdp_utils.cpp`; what is done around the kernel, torch does itself. Nested
-tensors take the math path here.
+`aten/src/ATen/native/transformers/cuda/sdp_utils.cpp`; torch itself does the work around the kernel. Nested tensors
+take the math path here.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Rule = tuple[bool, str]
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """One call."""
+    """A call of `scaled_dot_product_attention`."""
 
     query: torch.Tensor
     key: torch.Tensor
@@ -45,7 +45,7 @@ class Attention:
 
     @property
     def training(self) -> bool:
-        """Whether the backward will be asked for."""
+        """True if a backward will be needed."""
         wanted = any(tensor.requires_grad for tensor in (self.query, self.key, self.value))
         return wanted and torch.is_grad_enabled()
 

@@ -26,7 +26,7 @@ MEMORY_BUS_BITS = 8
 
 @dataclass(slots=True)
 class _Absent:
-    """Which target this process generates for, and whether it is asked for at the moment."""
+    """Target of this process, and whether torch is currently asked to see it."""
 
     target: Target | None = None
     asked: bool = False
@@ -151,7 +151,7 @@ def told() -> Target:
 
 
 def properties() -> SimpleNamespace:
-    """What `torch.cuda.get_device_properties` says, under torch's names; clocks are kHz."""
+    """Return the target's `torch.cuda.get_device_properties`, under torch's names; clocks are in kHz."""
     chosen = told()
     architecture = chosen.architecture
     return SimpleNamespace(
@@ -183,7 +183,7 @@ def _memory_clock_khz(chosen: Target) -> int:
 
 
 def _driver_properties() -> dict[str, int]:
-    """What Triton asks its driver."""
+    """Return the properties that Triton queries from its driver."""
     chosen = told()
     return {
         "max_shared_mem": chosen.architecture.shared_memory_per_block_optin,
@@ -194,7 +194,7 @@ def _driver_properties() -> dict[str, int]:
 
 
 def _nvsmi(names: list[str]) -> list[int]:
-    """What `nvidia-smi` would print: clocks, in MHz, are all that is asked of it."""
+    """Return the output of `nvidia-smi` for clocks, in MHz, the only query."""
     return [told().max_clock_mhz for _ in names]
 
 

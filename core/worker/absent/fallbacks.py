@@ -1,9 +1,9 @@
-"""What fake tensors give for an operator without a meta function.
+"""Fake tensor results of operators without a meta function.
 
-Torch runs such an operator on zeros that lie on the device, and reads sizes and strides from its results. For a target
-the zeros lie on the CPU: the results of its code there are moved to the target, and an operator that has code for the
-device alone has its results described here, as `aten/src/ATen/native/cuda` and `cudnn` allocate them. With unknown
-sizes torch runs nothing and refuses, here as on the device.
+Torch runs such an operator on zeros on the device, and reads sizes and strides from its results. For a target the zeros
+are on the CPU: results of the CPU code are moved to the target, and the results of an operator with device code only
+are described here, as `aten/src/ATen/native/cuda` and `cudnn` allocate them. With unknown sizes torch runs nothing and
+refuses, here as on the device.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Optional: TypeAlias = Tensor | None
 
 
 def on_target(original: Callable[..., Any]) -> Callable[..., Any]:
-    """What replaces `fake_tensor.run_fallback_kernel`."""
+    """Return the replacement of `fake_tensor.run_fallback_kernel`."""
 
     def run_fallback_kernel(
         mode: FakeTensorMode, func: Any, flat_args: Sequence[Any], spec: Any, refusal: RuntimeError

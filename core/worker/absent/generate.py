@@ -58,8 +58,9 @@ class TargetBackend(torch._TorchCompileInductorWrapper):
 
 
 def compiled_for(model: Callable[..., Any], options: CompileOptions) -> Callable[..., Any]:
-    """What `torch.compile` does with the model, with Inductor generating for the target; call it within
-    `generating`.
+    """Return the model compiled as by `torch.compile`, with Inductor generating for the target.
+
+    Call the result within `generating`.
     """
     mode = "default" if options.mode is None and options.options is None else options.mode
     backend = TargetBackend(mode, options.options, options.dynamic)
@@ -127,7 +128,7 @@ def _afresh(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _from_tensor(original: Callable[..., Any]) -> Callable[..., Any]:
-    """What the user's code holds lies on the target; constants that tracing makes stay where torch makes them."""
+    """Return a replacement that places the user's tensors on the target; constants of tracing stay in place."""
     describe = MetaTensorDescriber.describe_tensor
 
     def describe_on_target(self: MetaTensorDescriber, *args: Any, **kwargs: Any) -> Any:

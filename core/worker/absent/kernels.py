@@ -75,7 +75,7 @@ def compiled_kernels(found: list[Definition]) -> list[Binary]:
 
 
 class _Child:
-    """One process that compiles one kernel and sends its outcome as JSON."""
+    """A process that compiles one kernel and sends its outcome as JSON."""
 
     def __init__(self, kernel: Definition) -> None:
         self.reader, writer = os.pipe()
@@ -102,7 +102,7 @@ class _Child:
         return _failed(f"Triton was not done after {limit_s(KERNEL_LIMIT_S)}")
 
     def outcome(self) -> Binary:
-        """What the process sent, or how it died."""
+        """Return the outcome sent by the process, or how the process died."""
         status = self._close()
         if os.WIFSIGNALED(status):
             return _failed(f"Triton was ended by {signal.Signals(os.WTERMSIG(status)).name}")

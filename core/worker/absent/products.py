@@ -17,10 +17,9 @@ NOT_PADDED = "not padded"
 
 
 class Padding:
-    """What replaces `pad_mm._should_pad`, and the look for an earlier timing that comes just before the clock.
+    """Replacement of `pad_mm._should_pad`, and of the timing lookup just before the benchmark.
 
-    Torch remembers its answers on disk without the device that they hold for, so they are neither read nor written
-    here.
+    Torch caches its decisions on disk without their device, so they are neither read nor written here.
     """
 
     def __init__(self) -> None:

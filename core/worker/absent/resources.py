@@ -1,6 +1,6 @@
-"""What a compiled kernel uses: the tools that come with Triton are asked about a binary, or it says so itself.
+"""Resources of a compiled kernel: from Triton's bundled tools, or from the binary itself.
 
-Triton's own compile says it, too (`core.worker.answering.triton_ladder`), but not of a binary that its cache had.
+Triton's own compile reports them, too (`core.worker.answering.triton_ladder`), but not for a cached binary.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TOOL_LIMIT_S = 60
 
 
 def resources(binary: Any) -> Resources:
-    """Of a `CompiledKernel` for NVIDIA or AMD; raises RuntimeError with the tool's words."""
+    """Return the resources of a `CompiledKernel` for NVIDIA or AMD; raises RuntimeError with the tool's message."""
     if "amdgcn" not in binary.asm:
         return _of_cubin(binary)
     found = amd_resources(binary.asm["amdgcn"], int(binary.metadata.shared))
@@ -27,7 +27,10 @@ def resources(binary: Any) -> Resources:
 
 
 def _of_cubin(binary: Any) -> Resources:
-    """From the cubin; only a kernel with a stack can have spills, and `ptxas -v` tells them from other stack."""
+    """Return the resources of a cubin.
+
+    Only a kernel with a stack can have spills, and `ptxas -v` separates them from other stack.
+    """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kernel.cubin"
         path.write_bytes(binary.asm["cubin"])

@@ -34,9 +34,7 @@ def set_guard(shim: ctypes.CDLL, backend: str) -> None:
 
 
 def choose_attention(backend: int) -> None:
-    """What torch is told when `scaled_dot_product_attention` asks for its kernel, as
-    `torch.nn.attention.SDPBackend`.
-    """
+    """Set the kernel returned to `scaled_dot_product_attention`, as `torch.nn.attention.SDPBackend`."""
     ctypes.CDLL(None).compileboard_choose_attention(ctypes.c_int64(backend))
 
 

@@ -49,7 +49,7 @@ class ArchiveText:
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """What is in a package: its files, how many more there are, texts, and what its metadata say."""
+    """Contents of a package: its files, the number of further files, texts, and metadata."""
 
     files: tuple[PackagedFile, ...]
     left_out: int = 0
@@ -70,7 +70,7 @@ def opened(path: Path) -> Archive:
 
 
 def kind_of(name: str) -> PackagedKind:
-    """What a file in a package is, by its name."""
+    """Return the kind of a file in a package, by its name."""
     last = PurePosixPath(name).name
     if last in OF_THE_ARCHIVE:
         return "metadata"
@@ -100,7 +100,7 @@ def _texts(package: zipfile.ZipFile, files: list[zipfile.ZipInfo]) -> Iterator[A
 
 
 def _metadata(texts: tuple[ArchiveText, ...]) -> dict[str, str]:
-    """What AOTInductor wrote into files whose names end with `metadata.json`, by key."""
+    """Return the entries that AOTInductor wrote into files whose names end with `metadata.json`, by key."""
     found: dict[str, str] = {}
     for item in texts:
         if item.name.endswith("metadata.json"):

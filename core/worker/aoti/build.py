@@ -79,6 +79,6 @@ def _version(compiler: str) -> str:
 
 
 def _key(compiler: str, version: str) -> str:
-    """What the program depends on: its source, the compiler and torch."""
+    """Return a digest of the program's inputs: its source, the compiler and torch."""
     command = repr((_command(compiler, NAME), version, torch.__version__))
     return hashlib.sha256(SOURCE.read_bytes() + command.encode()).hexdigest()[:16]

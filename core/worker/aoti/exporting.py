@@ -41,7 +41,7 @@ class ExportedModel:
 
     @property
     def mutates(self) -> bool:
-        """Whether a call changes the model's state, so that two calls may give two results."""
+        """True if a call changes the model's state, so that two calls may return different results."""
         return bool(self.program.graph_signature.buffers_to_mutate)
 
 
@@ -69,7 +69,7 @@ def exported(job: CompileJob, model: Any, call: Arguments, path: Path) -> tuple[
 
 
 def as_module(model: Any) -> torch.nn.Module:
-    """What torch.export takes: the module itself, without what the file compiled it to, or one around a function."""
+    """Return the module for torch.export: the module itself, uncompiled, or a wrapper around a function."""
     model = getattr(model, "_orig_mod", getattr(model, "_torchdynamo_orig_callable", model))
     return model if isinstance(model, torch.nn.Module) else _Function(model)
 
@@ -83,7 +83,7 @@ class _Function(torch.nn.Module):
 
 
 def words_of(error: BaseException) -> str:
-    """What was raised, in its own words."""
+    """Return an exception's type and message."""
     return f"{type(error).__name__}: {error}"[:MOST_PROBLEM_CHARS]
 
 
@@ -134,7 +134,7 @@ def _value_text(value: Any) -> str:
 
 
 def _guards(program: ExportedProgram) -> list[str]:
-    """What the program's module asserts of its inputs: torch keeps it in the messages of a function alone."""
+    """Return the program's assertions on its inputs, which torch stores only in the messages of a function."""
     checks = [module.forward for module in program.module().modules() if type(module).__name__ == GUARDS]
     texts = [text for check in checks for text in _constants(check)]
     found = [text.removeprefix(GUARD) for text in texts if isinstance(text, str) and text.startswith(GUARD)]

@@ -23,7 +23,7 @@ END_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """What the program said once it had loaded the package and called it."""
+    """Report of the program after it has loaded the package and called it."""
 
     load_s: float
     call_s: float
@@ -52,7 +52,7 @@ class PackageProgram:
         return int(self._answer(ANSWER_S)) / 1e9 / calls
 
     def printed(self) -> str:
-        """What it printed beside its answers, its end."""
+        """Return the end of its output other than measurements."""
         return "".join(self._errors)[-MOST_PRINTED_CHARS:]
 
     def _answer(self, most_s: float) -> str:

@@ -85,12 +85,12 @@ def run_in_cpp(
 
 
 def settings(device: str) -> list[str]:
-    """As many threads as torch has here, and the job's device."""
+    """Return the arguments for as many threads as torch has here, and the job's device."""
     return ["--threads", str(torch.get_num_threads()), "--device", device]
 
 
 def _ran(told: PackageRun, process: PackageProgram, path: Path, expected: Any, python: PythonRun | None) -> PackageRun:
-    """What the program said and returned."""
+    """Return the record of the program's report and results."""
     begun = process.begun
     told = replace(told, load_s=begun.load_s, call_s=begun.call_s, threads=begun.threads, output=process.printed())
     try:

@@ -1,4 +1,4 @@
-"""What a package returned against what eager returned, and against another run of it bit by bit."""
+"""Comparison of a package's results with eager's, and bit by bit with another run of the package."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ def tensors_of(value: Any) -> list[torch.Tensor]:
 
 
 def flat_differences(expected: Any, outputs: Sequence[torch.Tensor]) -> tuple[Difference, ...]:
-    """What C++ returned, tensors alone and on the CPU, against what eager returned: its tensors, and its numbers where
-    the package returns them as tensors, too.
+    """Return the differences of C++ results, which are tensors on the CPU, from eager's.
+
+    Compares eager's tensors, and its numbers if the package returns them as tensors, too.
     """
     found = leaves("output", expected)
     named = {name: leaf for name, leaf in found.items() if isinstance(leaf, torch.Tensor)}
@@ -36,7 +37,7 @@ def flat_differences(expected: Any, outputs: Sequence[torch.Tensor]) -> tuple[Di
 
 
 def bits_equal(one: Sequence[torch.Tensor], other: Sequence[torch.Tensor]) -> bool:
-    """Whether two lists of tensors hold the same bytes."""
+    """Return True if two lists of tensors have the same bytes."""
     return len(one) == len(other) and all(_bytes_equal(a.detach().cpu(), b) for a, b in zip(one, other, strict=True))
 
 

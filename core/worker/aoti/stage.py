@@ -36,7 +36,7 @@ EAGER_ALONE = "nothing of the package ran, so that there is nothing to time"
 
 
 class PackageStage:
-    """One run's way from the model to its package and back, in a directory of its own."""
+    """Stage of a run that exports, packages, loads and runs the model, in a directory of its own."""
 
     def __init__(self, job: CompileJob, directory: Path, original: Path, path: Path) -> None:
         self._job, self._directory = job, directory
@@ -89,7 +89,7 @@ class PackageStage:
         return archive is not None
 
     def _expected(self, call: Arguments) -> Any:
-        """What the model returns eagerly, as it was before its repairs; it is kept for the trials."""
+        """Return the eager results of the model before its repairs; keeps the model for the trials."""
         self._eager = as_module(Twin(self._original, self._job, "compileboard_package_eager").model)
         return self._eagerly(_copied(call))
 

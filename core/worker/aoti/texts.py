@@ -49,7 +49,7 @@ def emit_text(part: PackagePart, title: str, language: str, text: str) -> None:
 
 
 def emit_texts(texts: Iterable[ArchiveText]) -> None:
-    """Those of a package's files."""
+    """Emit the texts of a package's files."""
     for item in texts:
         emit_text("file", item.name, item.language, item.text)
 

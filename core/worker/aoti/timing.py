@@ -36,7 +36,7 @@ TRIED = 3
 
 @dataclass(frozen=True, slots=True)
 class PackageSide:
-    """One way to make the call: seconds per call of so many, and what is to hold around them."""
+    """A timed side: a function that returns seconds per call, and the context around its calls."""
 
     seconds: Callable[[int], float]
     around: Callable[[], AbstractContextManager[Any]] = nullcontext
@@ -75,13 +75,13 @@ def timed_sides(
 
 
 def _one_s(side: PackageSide) -> float:
-    """How long a call takes, by the median of a few."""
+    """Return the seconds of a call, by the median of a few."""
     with side.around():
         return statistics.median(side.seconds(1) for _ in range(TRIED))
 
 
 def _stopped(samples: Mapping[str, list[float]], spent_s: float, most_s: float) -> str:
-    """Why there are rounds enough, empty if there are not."""
+    """Return why sampling can stop; empty if it must go on."""
     warm_up = unsettled(*samples.values())
     first = samples[FIRST][warm_up:]
     ratios = [median_ratio(first, found[warm_up:]) for name, found in samples.items() if name != FIRST]

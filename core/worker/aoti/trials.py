@@ -36,7 +36,7 @@ NO_PROGRAM = "outside of its range the package is called in a process of its own
 
 @dataclass(frozen=True, slots=True)
 class RangeTrials:
-    """What the trials need: the model eagerly, the exported program, the package in Python and in C++."""
+    """Input of the trials: the eager model, the exported program, the package in Python and in C++."""
 
     eager: Callable[[Arguments], Any]
     made: ExportedModel
@@ -76,7 +76,7 @@ class RangeTrials:
         return self._apart(self.program, told, call, expected)
 
     def _apart(self, program: Built, told: RangeTrial, call: Arguments, expected: TriedCall) -> RangeTrial:
-        """What the package says in a process of its own, which a size that it was not made for may as well end."""
+        """Return the package's result in a separate process, since an unexpected size may crash it."""
         directory = self.package.parent
         try:
             write_tensors(directory / TRIED, tensors_of(call))
@@ -92,7 +92,7 @@ class RangeTrials:
                 (directory / name).unlink(missing_ok=True)
 
     def _called(self, program: Built, more: dict[str, str]) -> str:
-        """What the program says, empty if it ran."""
+        """Return the program's error message; empty if it ran."""
         command = [str(program.path), self.package.name, TRIED, "--out", RETURNED, *settings(self.device)]
         try:
             done = subprocess.run(
@@ -125,7 +125,7 @@ class RangeTrials:
 
 @dataclass(frozen=True, slots=True)
 class TriedCall:
-    """What a call returned, or what was raised."""
+    """Result of a call, or the error it raised."""
 
     value: Any = None
     problem: str = ""
@@ -147,6 +147,6 @@ def _tried_call(call: Callable[[], Any]) -> TriedCall:
 
 
 def reason_in(text: str) -> str:
-    """What torch says in C++, without the call that failed and the stack, which stand around the reason."""
+    """Return torch's reason from C++ output, without the failed call and the stack around it."""
     lines = [line.strip().removeprefix("Error: ") for line in text.splitlines()]
     return next((line for line in lines if line and not any(part in line for part in AROUND)), "")[:MOST_SAID_CHARS]

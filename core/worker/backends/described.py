@@ -34,7 +34,7 @@ class GivenOutput:
 
 @dataclass(frozen=True, slots=True)
 class GivenGraph:
-    """What is told of a graph, and the values that it returns."""
+    """Description of a graph, and the values that it returns."""
 
     nodes: tuple[BackendNode, ...]
     left_out: int
@@ -68,7 +68,7 @@ def _node(node: Node) -> BackendNode:
 
 
 def _value(node: Node) -> Any:
-    """What a node computes, as Dynamo, AOTAutograd or a pass of shapes has left it there; None where none has."""
+    """Return a node's value as recorded by Dynamo, AOTAutograd or shape propagation; None if not recorded."""
     return next((node.meta[key] for key in ("example_value", "val", "tensor_meta") if key in node.meta), None)
 
 
@@ -100,13 +100,13 @@ def cut(text: str) -> str:
 
 
 def named(returned: Callable[..., Any]) -> str:
-    """What a backend returned, by its type and name."""
+    """Return a backend's result as text: its type and name."""
     name = getattr(returned, "__name__", "")
     return cut(f"{type(returned).__name__} `{name}`" if isinstance(name, str) and name else type(returned).__name__)
 
 
 def unlike(outputs: Sequence[GivenOutput], returned: Any) -> str:
-    """What is wrong with what was returned for a graph, beside its numbers; empty where nothing is."""
+    """Return what is wrong with the returned values apart from their numbers; empty if nothing is."""
     if not outputs:
         return ""
     if not isinstance(returned, (tuple, list)):

@@ -1,4 +1,4 @@
-"""What a backend returned, watched while it runs: which call runs it, how long it takes, and what comes of it."""
+"""Executions of a backend's result: which call runs it, its seconds, and its problems."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class ExecutionWatch:
         self._found: dict[str, Counted] = {}
 
     def record(self) -> ExecutionsRecord | None:
-        """What ran; None where no backend was called."""
+        """Return the record of executions; None if no backend was called."""
         found = self._found.values()
         if not found:
             return None

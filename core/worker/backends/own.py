@@ -1,4 +1,4 @@
-"""Which backend a job's options mean: one of torch's list, a callable of the model's file, or of code of its own."""
+"""Backend selected by a job's options: from torch's list, from the model's file, or from the job's own code."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def write_code(job: CompileJob, folder: Path) -> None:
 
 
 def backend_file(options: CompileOptions) -> Path | None:
-    """Where the code of a backend was written; for one that ships its own file, None for any other."""
+    """Return the path of a backend's code: written from the job, or of a built-in backend; None for others."""
     if options.backend_code:
         return _written.get(options.backend_code)
     return SHIPPED[options.backend].path if options.backend in SHIPPED else None
@@ -50,7 +50,7 @@ def load_backend(job: CompileJob) -> None:
 
 
 def compiler_of(job: CompileJob, twin: Twin) -> Compiler:
-    """What torch.compile is given as `backend`; raises JobError where nothing has that name."""
+    """Return the `backend` argument of torch.compile; raises JobError for an unknown name."""
     options, name = job.compile, job.compile.backend
     own = _values(job).get(name) if options.backend_code else None
     if callable(own):
@@ -64,14 +64,14 @@ def compiler_of(job: CompileJob, twin: Twin) -> Compiler:
 
 
 def defines(job: CompileJob) -> bool:
-    """Whether the code that a job brings has its backend by that name, or has registered it."""
+    """Return True if the job's code defines or registers its backend by that name."""
     name = job.compile.backend
     registered = registry._COMPILER_FNS.get(name)
     return callable(_values(job).get(name)) or getattr(registered, "__module__", "") == MODULE
 
 
 def _values(job: CompileJob) -> Mapping[str, Any]:
-    """What the code of the job's backend defines; it is loaded once."""
+    """Return the definitions in the code of the job's backend; it is loaded once."""
     code = job.compile.backend_code
     if code not in _defined:
         _defined[code] = vars(executed(_written[code], job, MODULE))
@@ -79,7 +79,7 @@ def _values(job: CompileJob) -> Mapping[str, Any]:
 
 
 def _missing(name: str, found: Any, options: CompileOptions, job: CompileJob, twin: Twin) -> str:
-    """Where it was looked for, and what is there."""
+    """Return an error message with the places searched for the backend, and the names found."""
     values = _values(job) if options.backend_code else twin.values()
     where = "the backend's code" if options.backend_code else "the file"
     functions = [key for key, value in values.items() if callable(value) and not key.startswith("_")][:MOST_NAMED]

@@ -61,7 +61,7 @@ def watching_backends(emit: Emit, recorded: Callable[[], bool]) -> Iterator[None
 
 
 def backend_name(backend: Any) -> str:
-    """What a backend is called, as torch.compile was given it."""
+    """Return the name of a backend as passed to torch.compile."""
     chosen = innermost_backend(backend)
     names = (getattr(chosen, "compiler_name", ""), getattr(chosen, "__name__", ""), type(chosen).__name__)
     return cut(next(name for name in names if isinstance(name, str) and name))

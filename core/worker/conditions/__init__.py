@@ -1,1 +1,1 @@
-"""What a job asks to hold while its calls are made: threads, configuration, stance, caches, and other inputs."""
+"""Conditions of a job's calls: threads, configuration, stance, caches, and other inputs."""

@@ -76,7 +76,7 @@ def _leave(conditions: Conditions, fill: Callable[[], object]) -> None:
 
 
 def found_words() -> str:
-    """What this process has found in the caches of whole graphs, by torch's own counters."""
+    """Return the hits of this process in the caches of whole graphs, by torch's counters, in words."""
     told = (
         ("FX graphs", counters["inductor"], "fxgraph_cache_"),
         ("AOTAutograd's results", counters["aot_autograd"], "autograd_cache_"),

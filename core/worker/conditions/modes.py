@@ -18,7 +18,7 @@ class Mode:
 
     @classmethod
     def current(cls) -> Mode:
-        """As both are."""
+        """Return the current modes."""
         return cls(torch.is_grad_enabled(), torch.is_inference_mode_enabled())
 
     @contextmanager

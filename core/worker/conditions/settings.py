@@ -10,7 +10,7 @@ from core.job import Conditions, OptionValue
 
 
 def set_threads(conditions: Conditions) -> None:
-    """As many intra-op threads as the job asks for; Inductor's C++ takes torch's number."""
+    """Set the intra-op threads that the job requests; Inductor's C++ uses torch's number."""
     if conditions.threads:
         torch.set_num_threads(conditions.threads)
 

@@ -22,7 +22,7 @@ Given = tuple[tuple[Any, ...], dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """One dimension of one tensor among the inputs."""
+    """A dimension of a tensor among the inputs."""
 
     tensor: torch.Tensor
     index: int
@@ -81,7 +81,7 @@ def _batch(call: Given, field: str) -> Iterator[Dimension]:
 
 
 def _found(call: Given, path: Sequence[str]) -> Any:
-    """What stands at a place; None where there is nothing."""
+    """Return the value at a place; None if there is none."""
     args, kwargs = call
     first, *rest = path
     value: Any = kwargs.get(first)

@@ -15,12 +15,12 @@ FAIL = "fail_on_recompile"
 
 
 def force_eager() -> AbstractContextManager[Any]:
-    """That of eager calls: `cond`, `while_loop` and `flex_attention` call torch.compile themselves."""
+    """Return the stance for eager calls: `cond`, `while_loop` and `flex_attention` call torch.compile themselves."""
     return torch.compiler.set_stance("force_eager")
 
 
 def stance_of(conditions: Conditions) -> Stance:
-    """That of compiled calls."""
+    """Return the stance for compiled calls."""
     if conditions.force_backend:
         return lambda: torch.compiler.set_stance("default", force_backend=conditions.force_backend)
     if conditions.stance != "default":
@@ -29,5 +29,5 @@ def stance_of(conditions: Conditions) -> Stance:
 
 
 def refused(conditions: Conditions, error: BaseException) -> bool:
-    """Whether torch has raised an error since the stance forbids to compile."""
+    """Return True if torch raised an error because the stance forbids compiling."""
     return conditions.stance == FAIL and isinstance(error, RuntimeError) and FAIL in str(error)

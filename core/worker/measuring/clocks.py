@@ -37,7 +37,7 @@ class CpuClock:
 
 
 class GpuClock:
-    """As the CPU's, by the device's own events."""
+    """Clock with the CPU clock's interface, using the device's own events."""
 
     def __init__(self, device: str) -> None:
         self._device = device

@@ -1,8 +1,8 @@
-"""How long each kernel of the compiled call takes: in its place in the call, and warm by itself.
+"""Times of each kernel in the compiled call: in place, and alone and warm.
 
-Four passes over the compiled code that the last call used, each a few real calls of the model: every kernel call in its
-place, the calls back to back, the generated wrapper as a whole, and kernel calls repeated by themselves on copies of
-their live arguments. On an accelerator a kernel by itself is timed by Inductor's own benchmarker.
+Four passes over the compiled code of the last call, each a few real calls of the model: every kernel call in place,
+calls back to back, the generated wrapper as a whole, and kernel calls repeated alone on copies of their live arguments.
+On an accelerator a kernel alone is timed by Inductor's own benchmarker.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Call = Callable[[], Any]
 
 @dataclass(slots=True)
 class Times:
-    """One output code: seconds in it for one call of the model, how often that calls it, and its kernels by line."""
+    """Times of one output code: seconds per model call, its number of calls, and its kernels by line."""
 
     wrapper: Wrapper
     wrapper_s: list[float] = field(default_factory=list)
@@ -180,8 +180,9 @@ def _in_place(every: list[Times], call: Call, repeats: int, device: str) -> None
 
 
 def _alone(used: list[Times], call: Call, budget_s: float) -> None:
-    """One real call, in which kernel calls are first repeated by themselves: those that take longest in place before
-    others, as far as the budget goes. What none of it goes to keeps its time in place.
+    """Repeat kernel calls alone during one real call, slowest in place first, as far as the budget allows.
+
+    A kernel outside of the budget keeps its time in place.
     """
     least = _least(used, budget_s)
     end = time.perf_counter() + budget_s

@@ -42,7 +42,7 @@ Call = Callable[[], Any]
 
 @dataclass(frozen=True, slots=True)
 class TimedSide:
-    """One call, and what is to hold around it without being timed."""
+    """A timed call, and the context around it, which is not timed."""
 
     call: Call
     around: Callable[[], AbstractContextManager[Any]] = nullcontext
@@ -104,9 +104,9 @@ def in_turn(
 
 
 def _stopped(left_s: list[float], right_s: list[float], spent_s: float, most_s: float) -> str:
-    """Why there are samples enough, empty if there are not.
+    """Return why sampling can stop; empty if it must go on.
 
-    Whether the interval is clear does not count: to stop as soon as a difference shows would find one everywhere.
+    A clear interval does not count as a reason: stopping at the first difference would find one everywhere.
     """
     warm_up = unsettled(left_s, right_s)
     found = median_ratio(left_s[warm_up:], right_s[warm_up:])
@@ -117,12 +117,12 @@ def _stopped(left_s: list[float], right_s: list[float], spent_s: float, most_s: 
 
 
 def is_narrow(ratio: Interval) -> bool:
-    """Whether a ratio is known well enough; it may be wider the further it is from one."""
+    """Return True if a ratio is known well enough; it may be wider the further it is from 1."""
     return ratio.half_width <= max(NARROW, RELATIVELY_NARROW * ratio.distance)
 
 
 def _one_s(side: TimedSide, wall: WallClock) -> float:
-    """How long a call takes, by the median of a few, since the first may start threads."""
+    """Return the seconds of a call, by the median of a few, since the first may start threads."""
     first_s: list[float] = []
     while not first_s or (len(first_s) < FEW and first_s[-1] < SLOW_S):
         with side.around():

@@ -28,7 +28,7 @@ Call = Callable[[], Any]
 
 @dataclass(slots=True)
 class Timed:
-    """One line of the wrapper that calls a kernel; `in_place_s` is for all its `calls` in one call of the model."""
+    """A wrapper line that calls a kernel; `in_place_s` is for all its `calls` in one call of the model."""
 
     name: str
     line: int
@@ -40,7 +40,7 @@ class Timed:
     reason: str = ""
 
     def said(self) -> TimedKernel:
-        """As the record has it."""
+        """Return the record of the times."""
         return TimedKernel(
             name=self.name,
             line=self.line,

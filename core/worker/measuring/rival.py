@@ -1,5 +1,6 @@
-"""Another call of torch.compile, timed in turn with the run's own in one process: a difference may be smaller than
-what two processes differ by.
+"""Alternative torch.compile configuration, timed alternately with the run's own in one process.
+
+The difference may be smaller than that between two processes.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What this machine's memory and arithmetic can do at most: the ceilings that kernels are held against.
+"""Ceilings of this machine's memory and arithmetic, for comparison with kernels.
 
 Bandwidth by STREAM's triad, a = b + s * c, over arrays larger than every cache (each four times the last, STREAM's
 rule), and on a CPU again over arrays that fit each cache (an accelerator's kernels are timed with its cache flushed);
-FLOP/s by a square matrix product in each dtype. The best sample counts, as in STREAM: a ceiling is what was reached
-once. So what a run reaches is kept, and the best of all runs is the ceiling; it is measured until the machine was once
-quiet meanwhile.
+FLOP/s by a square matrix product in each dtype. The best sample counts, as in STREAM: a ceiling is a rate that was
+reached once. So the rates of all runs are stored, and the best of them is the ceiling; it is measured again until the
+machine was quiet during a measurement.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def emit_roofline(device: str) -> None:
 
 
 def _store(device: str) -> Path:
-    """Where the ceilings of this machine, torch and number of threads are kept."""
+    """Return the file with the ceilings of this machine, torch and number of threads."""
     what = [PROBE, platform.node(), device, device_name(device), torch.__version__, torch.get_num_threads()]
     key = hashlib.sha256(json.dumps(what).encode()).hexdigest()[:16]
     # Those of all runs, whatever caches this one has.
@@ -94,7 +94,7 @@ def _best(device: str, path: Path) -> Roofline:
 
 
 def raised(found: Roofline, stored: Roofline | None) -> Roofline:
-    """What was measured with each ceiling at least as high as it was before; undisturbed if either was."""
+    """Return the new ceilings, each at least as high as the stored one; undisturbed if either was."""
     if stored is None:
         return found
     before = {(level.level, level.bytes): level.bytes_s for level in stored.bandwidths}

@@ -24,7 +24,7 @@ Clock = Callable[[], float]
 
 
 class WallClock:
-    """From when the device has nothing to do until it has done all calls."""
+    """Clock from an idle device until it has finished all calls."""
 
     name = WALL
 
@@ -43,7 +43,7 @@ class WallClock:
 
 
 class EventClock:
-    """Between two events of the stream that the call is made on."""
+    """Clock of two events on the call's stream."""
 
     def __init__(self, device: str) -> None:
         self._device = device
@@ -72,7 +72,7 @@ def event_clock(device: str) -> EventClock | None:
 
 
 def _buffer(device: str) -> torch.Tensor | None:
-    """What is written to flush the cache; None where the model has left no room for it."""
+    """Return the buffer written to flush the cache; None if the model has left no memory for it."""
     try:
         return torch.empty(FLUSHED_BYTES, dtype=torch.int8, device=device)
     except torch.OutOfMemoryError:

@@ -24,7 +24,7 @@ MAX_CODE_BYTES = 8_000_000
 
 
 class Wrapper:
-    """One output code: its file, and its functions that call kernels with their original and instrumented code."""
+    """An output code: its file, and its functions that call kernels with their original and instrumented code."""
 
     def __init__(self, module: ModuleType) -> None:
         self.path = str(module.__file__)

@@ -1,8 +1,9 @@
-"""What the allocator gave out and took back during one call, when, and where, by torch's profiler.
+"""Allocations and releases during one call, with time and place, from torch's profiler.
 
-With `profile_memory` the profiler hears of every allocation and release, of a tensor's storage to the byte on a CPU, of
-a block of the caching allocator on an accelerator. It does not hear of what a library takes from the system itself, as
-for scratch memory. On a CPU the release of what was allocated before it began has no size: so it begins a call early.
+With `profile_memory` the profiler records every allocation and release, of a tensor's storage to the byte on a CPU, of
+a block of the caching allocator on an accelerator. It does not record memory that a library takes directly from the
+system, such as scratch memory. On a CPU the release of memory allocated before the recording has no size: so recording
+begins a call early.
 """
 
 from __future__ import annotations
@@ -34,8 +35,10 @@ Names = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """One event of the profiler and the names around it: `bytes` is negative for a release, 0 for what is no memory;
-    `total` is what the allocator had given out after it.
+    """An event of the profiler and the names around it.
+
+    `bytes` is negative for a release, 0 for an event that is not memory; `total` is the allocated memory after it, in
+    bytes.
     """
 
     at_ns: int
@@ -95,7 +98,7 @@ def flat(tree: Iterable[Any], device: str) -> Iterator[Marked]:
 
 
 def story(events: list[Marked]) -> Story:
-    """What happened between the beginning and the end of the marked call; the events are in their order."""
+    """Return the memory of the marked call; the events are in order."""
     call = next(event for event in events if event.names[-1:] == (CALL,))
     inside = [event for event in events if call.at_ns <= event.at_ns <= call.end_ns]
     memory = [event for event in inside if event.bytes]
@@ -190,7 +193,7 @@ def _place(names: Names, next_kernel: MemoryPlace | None, position: _Position) -
 
 
 def _alive(memory: list[Marked], where: list[int]) -> tuple[AliveMemory, ...]:
-    """What of these events was not released, by place."""
+    """Return the memory of these events that was not released, by place."""
     alive: dict[int, tuple[int, int]] = {}
     for event, place in zip(memory, where, strict=False):
         if event.bytes > 0:
@@ -205,7 +208,7 @@ def _alive(memory: list[Marked], where: list[int]) -> tuple[AliveMemory, ...]:
 
 
 def _kept(live: list[int]) -> list[int]:
-    """Which points draw the curve: all, or of each of even parts the first, the last, the least and the most."""
+    """Return the points that draw the curve: all, or the first, last, minimum and maximum of even parts."""
     if len(live) <= MOST_POINTS:
         return list(range(len(live)))
     parts = MOST_POINTS // 4

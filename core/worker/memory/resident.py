@@ -1,4 +1,4 @@
-"""How much more memory a process holds at most while it makes a call, as Linux counts it."""
+"""Growth of a process's resident memory during a call, as Linux counts it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One side of the comparison: its calls are made, and the last one is made again and watched."""
+"""Memory of one side: makes its calls, then repeats the last one under the profiler."""
 
 from __future__ import annotations
 

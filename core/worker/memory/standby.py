@@ -46,7 +46,7 @@ class StandBy:
             yield found.get(side) or MemoryRecord(side=side, reason=ENDED)
 
     def _said(self) -> list[MemoryRecord]:
-        """What the sides say; nothing where the user's code has ended the process, or closed the way to it."""
+        """Return the records of the sides; empty if the user's code ended the process or closed the pipe."""
         try:
             os.write(self._ask, b".")
             with os.fdopen(self._answers, "rb") as answers:
@@ -59,12 +59,12 @@ class StandBy:
 
 
 def failed(side: MemorySide, error: BaseException) -> MemoryRecord:
-    """Why a side was not measured."""
+    """Return the record of a side that could not be measured, with the reason."""
     return MemoryRecord(side=side, reason=f"{type(error).__name__}: {error}"[:MAX_REASON_CHARS])
 
 
 def _record(line: bytes) -> MemoryRecord | None:
-    """What a side said of itself; None for a line that was cut off."""
+    """Return a side's record; None for an incomplete line."""
     try:
         return decoded_as(line, MemoryRecord)
     except DecodeError:

@@ -1,4 +1,4 @@
-"""One value, eager and compiled, against the same in float64."""
+"""Accuracy of one value: eager and compiled compared with float64."""
 
 from __future__ import annotations
 

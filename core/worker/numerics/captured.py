@@ -24,8 +24,9 @@ METRICS = ("generated_kernel_count", "generated_cpp_vec_kernel_count", "ir_nodes
 
 @dataclass(slots=True)
 class Captured:
-    """One graph, and copies of the inputs of its last call, with the mode that it was made in; or why there are
-    none.
+    """A captured graph with copies of the inputs of its last call, and that call's mode.
+
+    `reason` is why there are no inputs.
     """
 
     compilation: str
@@ -81,7 +82,7 @@ def size_of(values: Sequence[Any]) -> int:
 
 @contextmanager
 def unheard() -> Iterator[None]:
-    """What is compiled inside is neither in the log nor in torch's counters, and is forgotten afterwards."""
+    """Keep compilations inside out of the log and of torch's counters, and forget them afterwards."""
     handler = torch_logging.LOG_TRACE_HANDLER
     counted = deepcopy(dict(counters))
     metrics = {name: getattr(torch._inductor.metrics, name) for name in METRICS}

@@ -113,7 +113,7 @@ def _graph(job: CompileJob, compiler: Compiler, captured: Captured, until_s: flo
 
 
 class GraphComparison:
-    """One captured graph, compared part by part."""
+    """Comparison of a captured graph, part by part."""
 
     def __init__(self, job: CompileJob, compiler: Compiler, captured: Captured, until_s: float) -> None:
         self.parts = 0
@@ -136,7 +136,7 @@ class GraphComparison:
         return tuple(sorted(self._float64.narrowed))
 
     def rows(self) -> tuple[NodeAccuracy, ...]:
-        """What is known of each node."""
+        """Return the accuracy of each node."""
         return tuple(self._found.values())
 
     def compare(self) -> None:
@@ -211,7 +211,7 @@ class GraphComparison:
             return tuple(_kept(function(*copies(self._inputs))))
 
     def _changed(self, own: Values) -> float | None:
-        """By how much the added outputs changed the graph's own, which are compared with it as it is."""
+        """Return by how much the added outputs changed the graph's own outputs; None if not comparable."""
         plain = self._compiled(())
         found = [apart(one, other) for one, other in zip(plain, own, strict=True) if isinstance(one, torch.Tensor)]
         return max((error for error in found if error is not None), default=None)

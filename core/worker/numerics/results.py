@@ -1,4 +1,4 @@
-"""What one call left, eager and compiled, against what it leaves in float64."""
+"""Accuracy of one call's results: eager and compiled compared with float64."""
 
 from __future__ import annotations
 

@@ -23,8 +23,9 @@ NOT_STRIDED = "a sparse, quantised or wrapped tensor"
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """What a node gave eagerly: the bytes of its value if that can be compared, or why not; the value itself and
-    whether it was written in place where it was drawn.
+    """Result of a node in eager: the bytes of a comparable value, or why it is left out.
+
+    `drawn` is the value of a random op, and `in_place` is True if it was written in place.
     """
 
     bytes: int = 0
@@ -42,7 +43,7 @@ class Meeting(Interpreter):
         self._device = device
 
     def run_node(self, n: Node) -> Any:
-        """One node, as it is run; the random numbers that it draws are kept."""
+        """Run one node; keeps the random numbers that it draws."""
         if n.op not in CALLS:
             return super().run_node(n)
         read = [leaf for one in n.all_input_nodes for leaf in tree_leaves(self.env[one]) if _plain(leaf)]
@@ -70,7 +71,7 @@ def _plain(value: Any) -> bool:
 
 
 def _memory(value: torch.Tensor) -> int | None:
-    """Where a value lies; None for one within vmap or grad, which has no memory of its own."""
+    """Return the address of a value; None within vmap or grad, where a value has no memory of its own."""
     try:
         return value.untyped_storage().data_ptr()
     except NotImplementedError:

@@ -33,7 +33,7 @@ def as_written() -> Iterator[None]:
 
 
 class InFloat64:
-    """What is computed within is computed in float64, if it begins with float64.
+    """Context in which computations are in float64, if they begin with float64.
 
     `narrowed` are the ops that torch does not have in float64, which are computed in float32.
     """

@@ -1,1 +1,1 @@
-"""What is recorded of a compilation beside torch's own trace, by context managers that leave torch as it was."""
+"""Recorders of compilation details missing from torch's trace, as context managers that restore torch."""

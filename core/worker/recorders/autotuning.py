@@ -1,6 +1,4 @@
-"""What Inductor's autotuning tried, which torch's trace does not hold: the configs of a kernel, the kernels for an
-op.
-"""
+"""Autotuning results, which torch's trace lacks: the configs of a kernel, the kernels for an op."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ DECOMPILER = "depyf"
 
 
 class Constant:
-    """What stands for a constant that is not listed itself: its text, without a call of the user's `__repr__`."""
+    """Placeholder of a constant that is not listed itself: its text, without calling the user's `__repr__`."""
 
     def __init__(self, text: str) -> None:
         self._text = text

@@ -36,7 +36,7 @@ class FlopCounts:
 
 
 def _form(argument: Any) -> str:
-    """What the FLOPs of a call depend on: a tensor's shape, anything else itself."""
+    """Return a key for the FLOPs of a call: a tensor's shape, any other argument itself."""
     if not isinstance(argument, FxNode):
         return str(map_arg(argument, _form))
     value = argument.meta.get("val")

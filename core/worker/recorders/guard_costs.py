@@ -1,8 +1,8 @@
-"""What checking guards costs, measured as soon as they are made: all, without each family, without what torch's filters
-leave out, and each by itself.
+"""Cost of guard checks, measured once the guards exist: all, without each family, filtered, and each guard alone.
 
-Torch checks a tree, of which no part can be timed from outside. So copies of it are checked that lack the values of a
-family: `RootGuardManager.clone_manager` leaves out what a function tells it to, with all below it.
+Torch checks a tree, whose parts can't be timed from outside. So copies of it are checked that lack the values of a
+family: `RootGuardManager.clone_manager` leaves out the selected guards with their subtrees. Filtered checks leave out
+the guards that torch's filters would.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Leaf(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FilterEntry:
-    """What torch's filters ask of a guard, as its own `GuardFilterEntry` has it; a value is looked up if one asks."""
+    """Input of torch's guard filters, like its own `GuardFilterEntry`; the value is looked up on request."""
 
     orig_guard: Any
     look_up: Callable[[str], Any]
@@ -59,12 +59,12 @@ class FilterEntry:
 
     @property
     def is_global(self) -> bool:
-        """Whether it is about a global."""
+        """True if the guard is on a global."""
         return self.name.startswith("G[")
 
     @property
     def value(self) -> Any:
-        """What it is about."""
+        """Value that the guard is on."""
         return self.look_up(self.name)
 
 
@@ -137,7 +137,7 @@ class GuardClock:
         return warm_us(copy, self._scope, CHECKS_OF_COPY)
 
     def _measure_leaves(self) -> None:
-        """Those that torch checks last come first: their family has no other measure."""
+        """Measure each leaf; leaves that torch checks last come first, since their family has no other measure."""
         order = sorted(range(len(self._leaves)), key=lambda index: not self._leaves[index].last)
         taken = {index: self._check_us(self._leaves[index]) for index in order}
         cheapest_us = min((us for us in taken.values() if us is not None), default=0.0)
@@ -156,9 +156,7 @@ class GuardClock:
         return None
 
     def _value(self, source: str) -> Any:
-        """What a source stands for, as torch finds it when it makes a guard; None where it is made of torch's own
-        functions.
-        """
+        """Return the value of a source, as torch finds it for a guard; None if it needs torch's own functions."""
         if source not in self._values:
             self._values[source] = None
             with suppress(Exception):
@@ -188,6 +186,6 @@ def _batch_s(guard: Any, value: Any) -> float:
 
 
 def _leads(source: str, stays: Sequence[str]) -> bool:
-    """Whether a value is on the way to one that stays, of these in their order."""
+    """Return True if a value is on the path to one that stays; `stays` is sorted."""
     at = bisect_left(stays, source)
     return at < len(stays) and stays[at].startswith(source)

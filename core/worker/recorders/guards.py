@@ -41,7 +41,7 @@ def watching_guards(emit: Emit) -> Iterator[None]:
 
 
 def _record(root: Any, leaves: tuple[Leaf, ...], parts: tuple[int, ...], output_graph: Any) -> GuardsRecord:
-    """What the tree's text does not tell, and its times, where the values that it is about are at hand."""
+    """Return the record of guard data missing from the tree's text, with times if the guarded values exist."""
     scope = getattr(output_graph, "local_scope", None)
     took_us = warm_us(root, scope)
     if took_us is None:
@@ -73,7 +73,10 @@ def _no_collection() -> Iterator[None]:
 
 
 def _printed_parts(leaves: tuple[Leaf, ...]) -> tuple[int, ...]:
-    """How many lines torch prints of each leaf; a relation of several values is printed at the first of them alone."""
+    """Return how many lines torch prints for each leaf.
+
+    A relation of several values is printed only at the first of them.
+    """
     known: set[Any] = set()
     parts = []
     for guard in (leaf.guard for leaf in leaves):

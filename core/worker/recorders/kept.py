@@ -1,4 +1,4 @@
-"""What a compiled forward really keeps for its backward: its last outputs, as Inductor makes them."""
+"""Values that a compiled forward really saves for its backward: its last outputs, as Inductor creates them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Nodes = list[Any]
 
 
 def emit_kept(emit: Emit, nodes: Nodes) -> Nodes:
-    """For Inductor's pass after fusion, when every output has its buffer; the scheduler's nodes are handed on."""
+    """Record the saved values in Inductor's pass after fusion, when every output has its buffer; returns the nodes."""
     graph = V.graph
     if not graph.is_backward and not graph.is_inference:
         with suppress(AttributeError, AssertionError):

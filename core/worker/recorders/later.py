@@ -1,4 +1,4 @@
-"""What is recorded between the steps of a run, so that no call waits for it."""
+"""Deferred recording between the steps of a run, so that no call waits for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which `nn.Module` each FX node comes from; the nodes of the backward by the forward node that they belong to."""
+"""`nn.Module` of each FX node; backward nodes get the module of their forward node."""
 
 from __future__ import annotations
 
@@ -56,10 +56,11 @@ def _own(node: Node) -> Module | None:
 
 
 def _by_origin(node: Node, by_seq: dict[int, Module], root: Module | None) -> Module | None:
-    """By autograd's sequence number, which a backward node shares with its forward node. Called in no submodule: the
-    root.
+    """Return the module by autograd's sequence number, shared by forward and backward nodes.
 
-    A sum of gradients has the number of whatever ran before it, and a node that a pass made has none.
+    The root outside submodules.
+
+    A sum of gradients has the number of whatever ran before it, and a node created by a pass has none.
     """
     if node.meta.get("is_gradient_acc") or not {"seq_nr", "stack_trace"} & node.meta.keys():
         return None

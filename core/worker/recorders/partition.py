@@ -105,7 +105,7 @@ def _policy(node: Node) -> str:
 
 
 def _reasons(network: Any) -> dict[str, tuple[str, ...]]:
-    """By node: what torch wrote on the edges that bind it, in its words."""
+    """Return torch's reasons by node, from the edges that bind it."""
     found: dict[str, tuple[str, ...]] = {}
     for source, target, data in network.edges(data=True) if network is not None else ():
         reason = data.get("reason")

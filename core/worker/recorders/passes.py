@@ -41,7 +41,7 @@ PATTERNS = ("LoweringPatternEntry", "GraphPatternEntry", "ReplacementPatternEntr
 
 @dataclass
 class PassRound:
-    """One round of passes over one graph, under way. `depth` counts observers that are open inside each other."""
+    """A round of passes over a graph, in progress. `depth` counts nested observers."""
 
     name: PassStage
     module: GraphModule
@@ -202,7 +202,7 @@ class PassRecorder:
         stage.source = ""
 
     def _other_changes(self, stage: PassRound) -> None:
-        """What was done to the graph since the last pass, without an observer around it."""
+        """Record changes to the graph since the last pass that no observer surrounds."""
         found = self._changed(stage)
         if found:
             stage.patterns = {}

@@ -1,7 +1,7 @@
-"""Which compiled code each call used again, by Dynamo's own order of a frame's codes: what was used last comes first.
+"""Compiled code reused by each call, from Dynamo's cache order: the most recently used entry comes first.
 
-Its hook after a search for good code tells neither the frame nor the code. But what it is called from is the place that
-called the frame: as many places as frames with code, and each frame was entered once.
+Dynamo's hook after a cache search names neither the frame nor the code. But its caller is the place that called the
+frame: if there are as many places as frames with code, each frame was entered once.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ CODES: dict[CodeType, None] = {}
 
 
 class Reuse:
-    """One call's: the places that entered frames whose code was good, those that `missed` since none of it was, and
-    then the newest code of each frame.
+    """Reused code of one call.
+
+    It has the places that entered frames with a cache hit, those that `missed`, and then the newest code of each frame.
     """
 
     def __init__(self) -> None:

@@ -34,7 +34,7 @@ KERNEL_HOOK = "set_kernel_post_grad_provenance_tracing"
 
 @dataclass(slots=True)
 class Round:
-    """One pass of the scheduler over all pairs, under way."""
+    """A scheduler pass over all pairs, in progress."""
 
     fused: list[tuple[str, str]] = field(default_factory=list)
     rejected: list[tuple[str, str, str]] = field(default_factory=list)
@@ -83,7 +83,7 @@ class ScheduleRecorder(logging.Handler):
         return nodes
 
     def _described(self, node: Node, order: dict[Any, int], flops: FlopCounts) -> ScheduledNode:
-        """What the report wants to know of an unfused node."""
+        """Return the recorded data of an unfused node."""
         snodes = list(node.get_nodes())
         moved = self._traffic(node)
         return ScheduledNode(

@@ -16,9 +16,9 @@ Snapshot = dict[str, tuple[Node, Any, Any, Any]]
 
 @dataclass
 class Change:
-    """What a pass did: names of nodes in the graph's order; `after` are the nodes behind which the added ones stand.
+    """Changes of a pass: names of nodes in graph order; `after` are the nodes that precede the added ones.
 
-    `order` are all names, and only there if nodes that stayed changed places.
+    `order` are all names, set only if remaining nodes changed places.
     """
 
     added: list[str] = field(default_factory=list)
@@ -37,7 +37,7 @@ def snapshot(graph: Graph) -> Snapshot:
 
 
 def change(old: Snapshot, new: Snapshot) -> Change:
-    """From one snapshot to the next."""
+    """Return the changes from one snapshot to the next."""
     if list(old) == list(new):
         return Change(rewritten=_rewritten(old, new))
     names = list(new)

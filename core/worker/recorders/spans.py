@@ -1,7 +1,7 @@
-"""Where an affine index expression goes: `64*d0 + d1 + 3` for d0 in 0…7 and d1 in 0…63 is a span of places in a buffer.
+"""Places of an affine index expression: `64*d0 + d1 + 3` for d0 in 0…7 and d1 in 0…63 is a span in a buffer.
 
-A span holds its first place and its axes, each a positive stride and an extent, smallest stride first. Axes that follow
-one another without a gap are one, so that loops in another order or of another nesting give the same span.
+A span has its first place and its axes, each a positive stride and an extent, smallest stride first. Axes that follow
+one another without a gap are merged, so that loops in another order or nesting give the same span.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Span:
 
     @property
     def reach(self) -> int:
-        """How far the last place is from the first."""
+        """Distance from the first place to the last."""
         return sum(stride * (extent - 1) for stride, extent in self.axes)
 
 
@@ -55,7 +55,7 @@ def span(index: Any, extents: Mapping[str, int]) -> Span | None:
 
 
 def exactly(found: Span) -> tuple[int, bool]:
-    """How many places a span has at most, and whether exactly so many: axes that overlap meet some places twice."""
+    """Return the maximum number of places in a span, and True if it is exact: overlapping axes repeat places."""
     places = math.prod(extent for _, extent in found.axes)
     reach = 0
     for stride, extent in found.axes:
@@ -66,7 +66,7 @@ def exactly(found: Span) -> tuple[int, bool]:
 
 
 def apart(one: Span, other: Span) -> bool:
-    """Whether two spans are known to share no place."""
+    """Return True if two spans certainly share no place."""
     if one.offset > other.offset + other.reach or other.offset > one.offset + one.reach:
         return True
     strides = sorted({stride for stride, _ in (*one.axes, *other.axes)}, reverse=True)
@@ -76,8 +76,9 @@ def apart(one: Span, other: Span) -> bool:
 
 
 def _reachable(distance: int, steps: list[tuple[int, int, int]]) -> bool:
-    """Whether steps, each taken from so often to so often, can add up to a distance; true where that is hard to
-    tell.
+    """Return True if steps, each taken between its minimum and maximum times, can sum to a distance.
+
+    True if in doubt.
     """
     if not steps:
         return distance == 0

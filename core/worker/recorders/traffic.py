@@ -31,9 +31,9 @@ MOST_PAIRED = 40
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One way in which a node touches a buffer: at most so many bytes, exactly so many if `exact`.
+    """An access of a node to a buffer: at most `nbytes` bytes, exactly as many if `exact`.
 
-    Two accesses of one buffer with the same `key` touch the same elements; `span` is their place where it is affine.
+    Two accesses of one buffer with the same `key` touch the same elements; `span` is their place if it is affine.
     """
 
     buffer: str
@@ -45,9 +45,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one unfused node reads and writes, and the names of all buffers behind it, also of those that cost
-    nothing.
-    """
+    """Reads and writes of one unfused node, and the names of all its buffers, also those without cost."""
 
     name: str
     reads: tuple[Access, ...]
@@ -67,7 +65,7 @@ class NodeTraffic:
 
 
 def part_of(node: Node) -> Part:
-    """What one unfused node touches."""
+    """Return the accesses of one unfused node."""
     reads, writes = _accesses(node)
     written = tuple(dict.fromkeys(map(str, node.get_buffer_names())))
     names = dict.fromkeys(str(dep.name) for dep in node.read_writes.reads)
@@ -75,7 +73,7 @@ def part_of(node: Node) -> Part:
 
 
 def traffic(parts: Sequence[Part], scheduler: Any) -> NodeTraffic:
-    """What the kernel of those nodes moves; one node is a kernel of its own."""
+    """Return the traffic of a kernel with these nodes; one node is a kernel of its own."""
     names = {part.name for part in parts}
     made = {name for part in parts for name in part.written_names}
     gone = {
@@ -92,7 +90,7 @@ def traffic(parts: Sequence[Part], scheduler: Any) -> NodeTraffic:
 
 
 def iterations(node: Node) -> int | None:
-    """How often a node's loops run, reductions included; None for a library call or a template."""
+    """Return the iterations of a node's loops, reductions included; None for a library call or a template."""
     if node.is_extern() or node.is_template() or not hasattr(node, "get_ranges"):
         return None
     return _runs(node)
@@ -112,7 +110,7 @@ def hint(size: Any) -> int:
 
 
 def _unneeded(name: str, names: set[str], scheduler: Any) -> bool:
-    """Whether torch leaves a buffer out of a kernel of those nodes, since nothing else reads it."""
+    """Return True if torch removes a buffer from a kernel of those nodes, since nothing else reads it."""
     return bool(scheduler.can_buffer_be_removed_through_fusion(name, names))
 
 
@@ -125,7 +123,7 @@ def _by_buffer(accesses: Iterable[Access]) -> dict[str, tuple[int, bool]]:
 
 
 def _together(name: str, accesses: list[Access]) -> tuple[int, bool]:
-    """What distinct accesses of one buffer move together: no more than the sum, and no more than the buffer."""
+    """Return the bytes of distinct accesses to one buffer: at most their sum, and at most the buffer."""
     whole = buffer_bytes(name)
     total = sum(access.nbytes for access in accesses)
     if any(access.exact and access.nbytes >= whole for access in accesses):
@@ -169,7 +167,7 @@ def _of_read(dep: Any, runs: int, masked: bool, mutated: set[str], writes: list[
 
 
 def _of_index(dep: MemoryDep, runs: int, masked: bool) -> Access:
-    """What one index expression touches in the node's loops."""
+    """Return the access of one index expression in the node's loops."""
     name = str(dep.name)
     extents = {str(symbol): hint(size) for symbol, size in zip(dep.var_names, dep.size, strict=True)}
     found = None if dep.is_indirect() else span(_concrete(dep.index, extents), extents)

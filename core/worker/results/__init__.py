@@ -1,1 +1,1 @@
-"""What a call leaves behind, and whether eager and compiled left the same."""
+"""Results of a call, and their comparison between eager and compiled."""

@@ -88,7 +88,7 @@ def _fact(tensor: torch.Tensor, kind: str) -> str:
 
 
 def _strides(tensor: torch.Tensor) -> str:
-    """Those that say where an element lies: the stride of a dimension of size 1 does not."""
+    """Return the strides that determine element positions: the stride of a dimension of size 1 does not."""
     if tensor.layout != torch.strided or tensor.numel() == 0:
         return ""
     return str([stride for stride, size in zip(tensor.stride(), tensor.shape, strict=True) if size > 1])
@@ -120,15 +120,15 @@ def relative(error: float, norm: float) -> float:
 
 
 def close(one: torch.Tensor, other: torch.Tensor, dtype: torch.dtype, factor: float = 1.0) -> bool:
-    """Whether two tensors are within `factor` times the tolerance of a dtype."""
+    """Return True if two tensors are within `factor` times the tolerance of a dtype."""
     return not beyond(one, other, distance(one, other), dtype, factor)
 
 
 @dataclass(frozen=True, slots=True)
 class Excess:
-    """What is beyond the tolerance: how many of the groups of a kind, and by how much the worst of them is off.
+    """Groups of one kind beyond the tolerance: their number, and the error of the worst one.
 
-    `kind` is `elements` where they are unequal or odd, and nothing is measured.
+    `kind` is `elements` if elements are unequal or odd and no error is measured.
     """
 
     kind: str
@@ -156,21 +156,21 @@ def beyond(
 
 
 def failing(group: Groups, tolerance: float) -> torch.Tensor:
-    """Which groups of a kind have errors that are too large."""
+    """Return a mask of the groups of a kind whose errors are too large."""
     if group.kind == "whole":
         return (group.rms > tolerance) | (group.most > ELEMENT * tolerance)
     return group.rms > ELEMENT * tolerance
 
 
 def floor(dtype: torch.dtype) -> float:
-    """What is lost below the smallest normal number: all of it where it is flushed to zero, else a step or two."""
+    """Return the error below the smallest normal number: all of it if it is flushed to zero, else a step or two."""
     limits = torch.finfo(dtype)
     wide = limits.bits >= 32 or dtype == torch.bfloat16
     return float(limits.smallest_normal if wide else 2 * limits.smallest_normal * limits.eps)
 
 
 def in_words(gap: Distance, dtype: torch.dtype, excess: Sequence[Excess]) -> str:
-    """What is wrong with a compiled tensor, shortly."""
+    """Return what is wrong with a compiled tensor, in short words."""
     if gap.odd:
         return f"{number(gap.odd)} of {number(gap.elements)} elements are NaN or infinite on one side alone"
     if not (dtype.is_floating_point or dtype.is_complex):

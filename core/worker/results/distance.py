@@ -1,4 +1,4 @@
-"""How far two tensors are from each other, in bounded memory."""
+"""Distance between two tensors, in bounded memory."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ CHUNK = 2**21
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """From a tensor `a` to `b`: norms, largest absolute values, and in how many elements they differ at all.
+    """Distance of a tensor `b` from `a`: norms, largest absolute values, and the number of unequal elements.
 
-    `odd` counts the elements that are NaN or infinite on one side and not the same on the other; the rest does not see
-    them.
+    `odd` counts the elements that are NaN or infinite on one side and not the same on the other; the other fields
+    ignore them.
     """
 
     elements: int = 0

@@ -58,8 +58,10 @@ Around = AbstractContextManager[None]
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What a comparison must know of a call: whether it drew random numbers, what the twins began with differently,
-    and whether a call before was made eagerly alone.
+    """Conditions of a call for its comparison.
+
+    They are whether it drew random numbers, the initial difference of the model copies, and whether an earlier call ran
+    only in eager.
     """
 
     index: int
@@ -120,13 +122,11 @@ class Judge:
             return judged(item, one, other, reference, _scale(item.what, eager))
 
     def reference(self, index: int) -> Leaves:
-        """What call `index` leaves in float64, its own casts left out if it can be run so; nothing if it cannot be
-        run.
-        """
+        """Return the results of call `index` in float64, without its own casts if possible; empty if it can't run."""
         return self._replayed(THROUGHOUT, index) or self._replayed("float64", index)
 
     def _replayed(self, name: str, index: int) -> Leaves:
-        """What call `index` leaves on another twin; nothing if that cannot be made."""
+        """Return the results of call `index` on another model copy; empty if it can't run."""
         if name not in self._replays:
             self._replays[name] = self._new_replay(name)
         replay = self._replays[name]
@@ -148,7 +148,7 @@ class Judge:
 
 
 def has_room(job: CompileJob) -> bool:
-    """Whether the run may hold two more copies of the model: what it holds by now is two, and what compiling took."""
+    """Return True if the run has memory for two more model copies; it already has two, plus the compiler's memory."""
     return psutil.Process().memory_info().rss * 2 < job.memory_limit_bytes
 
 
@@ -214,13 +214,13 @@ def _where_differing(reference: torch.Tensor, *sides: torch.Tensor) -> tuple[tor
 
 
 def _is_lost(whole: Groups) -> bool:
-    """Whether eager's error is too large a part of what is around it."""
+    """Return True if eager's error is too large a part of the magnitude around it."""
     assert whole.mine is not None
     return bool(whole.mine[0] > LOST)
 
 
 def _as_near(groups: list[Groups], dtype: torch.dtype) -> bool:
-    """Whether each group that is beyond the tolerance is about as far from the reference on both sides."""
+    """Return True if each group beyond the tolerance is about as far from the reference on both sides."""
     tolerance = TOLERANCE.get(dtype, 0.0)
     least = max(tolerance / 10, STEPS * torch.finfo(dtype).eps)
     return all(_group_as_near(group, failing(group, tolerance), least) for group in groups)

@@ -1,4 +1,4 @@
-"""What one call of a twin left behind, and all of it compared with what the other twin's left."""
+"""Results of one call of a model copy, and their comparison with the other copy's."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Before:
         self._twin, self._call = twin, call
 
     def left(self, output: object, wanted: list[torch.Tensor], drew: bool) -> Left:
-        """What the call left, right after it was made."""
+        """Return the results of the call, right after it was executed."""
         after = {**inputs_of(self._call), **state_of(self._twin)}
         return Left(
             outputs=leaves("output", output),
@@ -70,15 +70,16 @@ class Left:
         return {**self.rest, **self.outputs, **self.gradients}
 
     def counts(self) -> dict[str, int]:
-        """How many things of each kind there are to compare: outputs, gradients, inputs, buffers …"""
+        """Return the number of results to compare of each kind: outputs, gradients, inputs, buffers …"""
         told = [name for name, leaf in self.all().items() if leaf is not None and not isinstance(leaf, Container)]
         kinds = [re.match(r"\w+", name) for name in told]
         return dict(Counter(kind.group() for kind in kinds if kind))
 
 
 def unlike(eager: Before, compiled: Before, first: bool) -> str:
-    """What two twins begin a call with differently, empty if nothing: inputs, and in the first call tensors of the
-    state.
+    """Return the first difference between two model copies before a call; empty if there is none.
+
+    Compares inputs, and before the first call also tensors of the state.
     """
     for name, one in eager.leaves.items():
         other = compiled.leaves.get(name)
@@ -136,8 +137,9 @@ def _equal(one: torch.Tensor, other: object) -> bool:
 
 
 def _change(name: str, eager: Left, compiled: Left) -> list[Difference]:
-    """One changed thing; what compiled alone has is Dynamo's own, what its container lacks is the container's to
-    tell.
+    """Return the differences of one changed value.
+
+    A value that only compiled has belongs to Dynamo; a value that its container lacks is reported for the container.
     """
     one, other = ("changed" if name in left.changed else "unchanged" for left in (eager, compiled))
     if name not in compiled.rest:
@@ -150,7 +152,7 @@ def _change(name: str, eager: Left, compiled: Left) -> list[Difference]:
 
 
 def _as_buffer(name: str) -> str:
-    """What an attribute of a module is called where the repaired code keeps it in a buffer."""
+    """Return the name of an attribute if the repaired code stores it in a buffer; empty for other names."""
     return name.replace("attribute ", "buffer ", 1) if name.startswith("attribute ") else ""
 
 

@@ -1,4 +1,4 @@
-"""What a call leaves behind, by name: its outputs, the gradients, its inputs, and the state of the user's code.
+"""Named results of a call: its outputs, the gradients, its inputs, and the state of the user's code.
 
 A name reads `output[0]`, ``gradient of `0.weight` ``, `input x`, ``buffer `bn.running_mean` ``. Containers have names,
 too, so that a list in place of a tuple is a difference like any other.
@@ -62,7 +62,7 @@ def _walk(name: str, value: Any, objects: bool, depth: int) -> Iterator[tuple[st
 
 
 def _held(value: Any, objects: bool) -> list[tuple[str, Any]] | None:
-    """What a container holds, each with what its name ends with; None for a leaf."""
+    """Return a container's elements, each with the end of its name; None for a leaf."""
     if isinstance(value, torch.Tensor):
         wrapper = is_traceable_wrapper_subclass(value)
         return _attributes(value, value.__tensor_flatten__()[0]) if wrapper else None  # type: ignore[attr-defined]
@@ -121,7 +121,7 @@ def parameters_of(twin: Twin) -> Leaves:
 
 
 def state_of(twin: Twin) -> Leaves:
-    """What the user's code keeps between calls: parameters, buffers, attributes of modules, and values of the file."""
+    """Return the state between calls: parameters, buffers, attributes of modules, and values of the file."""
     buffers = _once(
         (f"buffer `{prefix}{name}`", buffer)
         for prefix, module in twin.named_modules()
@@ -177,7 +177,7 @@ def aliases(outputs: Leaves, owners: Leaves) -> dict[str, str]:
 
 
 def _storage(leaf: Any) -> int:
-    """What tells one piece of memory from another; 0 for none."""
+    """Return an id of a tensor's memory; 0 for none."""
     if not isinstance(leaf, torch.Tensor) or leaf.layout != torch.strided or is_traceable_wrapper_subclass(leaf):
         return 0
     try:
@@ -205,7 +205,7 @@ class Snapshot:
         return leaf.detach().clone()
 
     def changed(self, name: str, leaf: Any) -> bool:
-        """Whether a leaf is not as it was."""
+        """Return True if a leaf has changed."""
         before = self._before.get(name)
         if not isinstance(leaf, torch.Tensor):
             return isinstance(before, (torch.Tensor, tuple)) or not alike(before, leaf)
@@ -219,9 +219,9 @@ def _version(tensor: torch.Tensor) -> int:
 
 
 def equal(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Whether two tensors hold the same, NaN where the other has NaN.
+    """Return True if two tensors are equal; NaN equals NaN.
 
-    A subclass of the user's file is a class for each twin, and torch dispatches no function on both.
+    A subclass of the user's file is a class for each model copy, and torch dispatches no function on both.
     """
     if one.shape != other.shape or one.dtype != other.dtype:
         return False
@@ -233,7 +233,7 @@ def equal(one: torch.Tensor, other: torch.Tensor) -> bool:
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Whether two Python values say the same; objects without a value of their own need only be of one class."""
+    """Return True if two Python values are equal; objects without a value of their own need only be of one class."""
     if type(one).__qualname__ != type(other).__qualname__:
         return False
     if isinstance(one, float):

@@ -1,4 +1,4 @@
-"""What a call prints through Python's standard streams, eager against compiled."""
+"""Text that a call prints through Python's standard streams, compared between eager and compiled."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ class Printed:
 
 
 def printed_words(eager: Printed, compiled: Printed) -> str:
-    """How the text differs, as a part of a sentence; empty if it does not.
+    """Return the difference of the texts as a part of a sentence; empty if there is none.
 
-    Standard error holds what torch says of itself, too: of it only lines are looked for that eager alone has.
+    Standard error also has torch's own messages: there, only lines that are missing in compiled count.
     """
     one, other = eager.streams[0].splitlines(), compiled.streams[0].splitlines()
     for place, line in enumerate(one):

@@ -66,7 +66,7 @@ def scaled(
 
 
 def is_close(wanted: torch.Tensor, actual: torch.Tensor, tolerance: float) -> bool:
-    """Whether no element is off by more than `tolerance` of the magnitude around it; whole numbers are equal."""
+    """Return True if no element is off by more than `tolerance` of the magnitude around it; whole numbers are equal."""
     gap = distance(wanted, actual)
     if gap.odd or not gap.unequal or not wanted.dtype.is_floating_point:
         return not gap.unequal
@@ -102,7 +102,7 @@ def _blocks(rows: int, columns: int) -> Iterator[Block]:
 
 
 class _Values:
-    """One block of both tensors, and of the reference, as wide as they can be and zero where one is not finite."""
+    """A block of both tensors, and of the reference, at maximum precision and zero where one is not finite."""
 
     def __init__(self, sides: list[torch.Tensor], at: Block) -> None:
         sides = [wide(side[at]) for side in sides]
@@ -119,7 +119,7 @@ class _Values:
 
     @cached_property
     def counted(self) -> torch.Tensor:
-        """Which elements have a part in the typical magnitude."""
+        """Mask of the elements that count for the typical magnitude."""
         return (self.size > 0) & ~_fills(self.size, self._same)
 
     @cached_property
@@ -134,7 +134,7 @@ def wide(block: torch.Tensor) -> torch.Tensor:
 
 
 def _fills(sizes: torch.Tensor, same: torch.Tensor) -> torch.Tensor:
-    """Where the largest magnitudes lie that repeat and are equal on both sides."""
+    """Return a mask of the largest magnitudes that repeat and are equal on both sides."""
     found = torch.zeros_like(same)
     for _ in range(FILLS):
         left = sizes[~found]
@@ -182,7 +182,7 @@ class _Family:
             most[where] = torch.maximum(most[where], self._most(part))
 
     def groups(self) -> Groups:
-        """What was added; groups without a typical magnitude have no error of their own."""
+        """Return the groups of the added blocks; groups without a typical magnitude have no error."""
         told = self._counted >= FEWEST if self._kind != "whole" else torch.ones(1, dtype=torch.bool)
         apart, *against = [tuple(part.masked_fill(~told, 0) for part in pair) for pair in self._sums]
         mine, theirs = [_rms(found, self._differing) for found in against] or (None, None)
