@@ -28,7 +28,7 @@ def main() -> None:
         runs = {name: runner.wait(runner.submit(job)).id for name, job in jobs.items()}
         engine.close()
         for run in runs.values():
-            # A large log is read before its pages are looked at.
+            # Read the large log before its pages are opened.
             open_report(store.open(run))
         with dashboard(home) as server, browser_page(1440, 900) as page:
             for name, run in runs.items():

@@ -11,7 +11,7 @@ from pages.look.sizes import MAX_CHARS
 
 BACKENDS = ("inductor", "aot_eager", "eager")
 OWN = "your own…"
-# The choice of a setting that is left to the model's file, and the words for a switch.
+# The choice that leaves a setting to the model's file, and the labels of a switch.
 AS_FILE, ON, OFF = "as the file says", "on", "off"
 MOST_S, MOST_GIB, LEAST_GIB = 86_400.0, 1024.0, 0.5
 

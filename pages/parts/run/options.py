@@ -43,7 +43,7 @@ OPTIONS_HELP = (
     "Inductor options as `torch.compile(options={…})` takes them: name=value, separated by commas. Not together with a "
     f"mode. Empty: as the file says; `{NO_OPTIONS}`: none of them, whatever it says."
 )
-# The least width of a row; fields that do not fit beside each other stand below.
+# The least width of a row; fields that do not fit side by side wrap.
 ROW_PX = 560
 Rows = tuple[tuple[Field, ...], ...]
 DTYPES = ("as it is", "float32", "bfloat16", "float16", "float64")

@@ -27,9 +27,9 @@ HELP = (
     "argument 0), `options.NAME` (Inductor), `dynamo.NAME`, `calls`, `seed`. An ellipsis goes on from the "
     "numbers before it."
 )
-# A sweep of more runs is asked about once more.
+# A sweep of more runs needs a confirmation.
 CONFIRMED_ABOVE = 10
-# What visitors of a server that does not run their code may choose.
+# The backends for visitors of a server that does not run their code.
 OPEN_BACKENDS = ("inductor", "eager", "aot_eager")
 
 
