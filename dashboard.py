@@ -58,7 +58,7 @@ class SecurityHeaders:
         await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)
 
 
-# What the server and all that it starts write is the owner's alone.
+# Only the owner may read files of the server and of its child processes.
 os.umask(0o077)
 
 BASE = st.get_option("server.baseUrlPath") or ""

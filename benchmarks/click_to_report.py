@@ -93,7 +93,7 @@ def by_click(page: Page) -> tuple[float, float]:
     button = page.locator(f".st-key-compile-{NAME} button")
     button.wait_for()
     page.wait_for_selector(SETTLED)
-    # The card grows when its last result is drawn, and a click would meet that.
+    # The card grows when its last result is drawn, and a click could miss the button then.
     page.wait_for_timeout(SETTLES_MS)
     start = time.perf_counter()
     button.click()

@@ -24,7 +24,7 @@ from tests.support.homes import add_run, add_scenario
 AIM_S = 1.0
 OVERHEAD_BYTES = 20_000
 GUEST = {"X-Forwarded-For": "198.51.100.7"}
-# A file of user code as large as a message lets it be, and texts that are hard for Python's parser.
+# User code of the maximum size of a message, and texts that are hard for Python's parser.
 CODES = ("x = 1\n", "f(1, 2)\n", "# a comment\n", *BAITS)
 
 
@@ -89,7 +89,7 @@ def floods(drawn: list[Element], most_bytes: int) -> Iterator[tuple[WidgetState,
             yield typed(field, "f32[1]" + bait * (most_bytes // len(bait.encode()))), f"{field[40:70]} {bait!r}"
     for editor in editors(drawn):
         for bait in CODES:
-            # A line's end takes two bytes in JSON.
+            # A newline takes two bytes in JSON.
             size = len(bait.encode("unicode_escape"))
             yield edited(editor, bait * (most_bytes // size)), f"{editor[40:70]} {bait!r}"
 

@@ -1,5 +1,4 @@
-"""Fuzzer of the accelerator's programs, damaged in ways that fit the file format: `python -m benchmarks.fuzz`, ten
-minutes.
+"""Fuzzer of the accelerator's programs, damaged in ways that fit the file format: ten minutes by default.
 
 `python -m benchmarks.fuzz [SECONDS]` builds `cb_fuzz` with cmake, under the sanitizers of memory and undefined
 behaviour, with clang and libFuzzer if available, and starts it with programs of each kernel. It ends with the number of

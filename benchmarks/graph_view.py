@@ -39,7 +39,7 @@ ROUNDS = 5
 PAN_S = 4.0
 DOT_BUDGET_S = 30.0
 SCRIPT = Path(__file__).with_name("pan_frames.js").read_text(encoding="utf-8")
-# The function alone, without what stands before it and the end of its statement.
+# The function only, without the text before it and the end of its statement.
 PAN = "(async" + SCRIPT.partition("(async")[2].strip().removesuffix(";")
 LAYERS = 24
 MODEL = f"""
@@ -49,7 +49,7 @@ layer = torch.nn.TransformerEncoderLayer(64, 4, 128, dropout=0.0, batch_first=Tr
 model = torch.nn.TransformerEncoder(layer, {LAYERS}, enable_nested_tensor=False)
 inputs = (torch.randn(2, 16, 64),)
 """
-# From the click to the first frame in which another graph than before stands there with boxes drawn.
+# From the click to the first frame that shows another graph than before with boxes drawn.
 WATCH_GRAPH = """
 window.clicked = 0
 window.left = null

@@ -32,7 +32,7 @@ PARTS = (*SECONDS, "runs")
 LOOPS = (0, 2)
 TIMES = 20
 MOST_CLAIMS, LEAST_FOUND = 1 / 20, 18 / 20
-# It ends with the benchmark, however that ends.
+# The process ends with the benchmark, even if that crashes.
 BUSY_LOOP = "import os; parent = os.getppid()\nwhile os.getppid() == parent: pass"
 Call = Callable[[], None]
 MODEL = """

@@ -23,10 +23,10 @@ from benchmarks.table import Result, at_most, spread, tell
 from core import CompileJob, LocalEngine, Model, Run, Runner, Store
 from pages.parts.kernel.tool import WAITING
 
-# By page: milliseconds until the title is there, until the page has settled, and until what it waited for is there.
+# By page: milliseconds until the title shows, until the page has settled, and until the awaited result shows.
 Round = dict[str, tuple[float, float, float]]
 
-# Of an empty page, in the median.
+# Median of an empty page.
 AIM = 2.0
 ROUNDS = 4
 EMPTY_APP = "benchmarks/empty_app.py"
@@ -89,7 +89,7 @@ def measure() -> list[Result]:
             page.add_init_script(WATCH)
             beside = page.context.new_page()
             beside.add_init_script(WATCH)
-            # A round begins with the first page, which must not be the one that is shown.
+            # A round starts with the first page, so another page must be open before it.
             beside.goto(f"{plain.url}/second")
             beside.wait_for_selector(SETTLED)
             page.goto(f"{server.url}/overview?run={run.id}")

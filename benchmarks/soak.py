@@ -1,5 +1,4 @@
-"""python -m benchmarks.soak [--minutes 60]: visitors who compile, open, cancel, reload and leave at random for a long
-time.
+"""python -m benchmarks.soak [--minutes 60]: visitors who compile, open, cancel, reload and leave at random.
 
 Each is a guest of a public server, over Streamlit's WebSocket. Now and then the server's owner deletes old runs. The
 exit code is 1 if a page failed, a run failed, or memory, descriptors or threads were not flat after the warm-up.

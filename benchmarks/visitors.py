@@ -26,7 +26,7 @@ from tests.support.session import PageFailed, Visit, session
 VISITORS, PAGES_EACH = 50, 4
 AIM_S = 3.0
 ROUNDS = 3
-# Streamlit keeps what a closed tab had for two minutes, in case it comes back.
+# Streamlit keeps the session of a closed tab for two minutes, in case it comes back.
 KEPT_S = 150.0
 MORE_MB = 40.0
 MENU = tuple(menu.PAGES)

@@ -43,7 +43,7 @@ GIVEN = {
     "float of one head": "torch.randn(1, H, L, S)",
     "float transposed": "torch.randn(2, 1, S, L).transpose(2, 3)",
 }
-# A mask that the model makes of what it gets.
+# A mask that the model makes from its inputs.
 MADE = {
     "padding and causal": ("valid", "mask = mask[:, None, None, :] & torch.ones(q.size(2), k.size(2), "
                                     "dtype=torch.bool, device=q.device).tril()"),

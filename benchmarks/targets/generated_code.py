@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from core import Report, Run, load_text
 from core.code.output_code import find_kernels, lines_of
 
-# What differs between any two runs: counters of the process (of compiled graphs, of debug handles), and where a run's
-# files and the caches lie.
+# Text that differs between any two runs: counters of the process (of compiled graphs, of debug handles), and the paths
+# of a run's files and of the caches.
 UNSTABLE = (
     (re.compile(r"^# AOT ID: .*$", re.MULTILINE), "# AOT ID"),
     (re.compile(r"(# \[Provenance debug handles\] .*):\d+$", re.MULTILINE), r"\1"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from docs.make.bounds_of_backends import BACKENDS, PACKAGES
 from docs.make.bounds_of_findings import FINDINGS
 
-# Section → file → constant → what it bounds.
+# Section → file → constant → the bounded thing.
 BOUNDS: dict[str, dict[str, dict[str, str]]] = {
     "Files and JSON": {
         "core/base/files.py": {"MOST_BYTES": "a file that is read whole"},

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from pages.gate.middleware import is_page
 from pages.menu import NEW_RUN, PAGES
 
-# The query parameter that names the page which there is not.
+# The query parameter with the name of the missing page.
 MISSING = "missing"
 
 

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from pages.gate.middleware import is_page
 
 SCRIPTS = Path(streamlit.__file__).parent / "static" / "static" / "js"
-# Charts, and code in colours; the rest of Streamlit's parts are small.
+# Charts and highlighted code; Streamlit's other parts are small.
 LARGE = ("PlotlyChart", "StreamlitSyntaxHighlighter")
 
 

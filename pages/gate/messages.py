@@ -15,12 +15,12 @@ from streamlit.proto.ClientState_pb2 import ClientState
 HEEDED = frozenset({"rerun_script", "stop_script", "app_heartbeat", "backend_operation_request"})
 # The others install files for developers.
 OPERATIONS = frozenset({"deferred_file", "dataframe_chunk"})
-# Who may bring code may bring a file of it; all others choose and type a line or two.
+# The owner may send a file of code; other visitors only choose, and type a line or two.
 MOST_BYTES = 8_000_000
 MOST_BYTES_WITHOUT_CODE = 256_000
 MOST_QUERY_CHARS = 20_000
 MOST_WIDGETS = 2_000
-# A widget that Streamlit has drawn; any other name it would look up, and print with the error into the owner's
+# A widget that Streamlit has drawn. It would look up any other name, and print it with the error to the owner's
 # terminal.
 NAME = re.compile(r"[\w.-]{0,200}")
 WIDGET = re.compile(r"(\$\$STREAMLIT_INTERNAL_KEY_)?\$\$ID-[0-9a-f]{32}-[^\x00-\x1f\x7f-\x9f]{1,2000}")

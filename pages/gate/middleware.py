@@ -18,7 +18,7 @@ from pages.gate.messages import MOST_BYTES, MOST_BYTES_WITHOUT_CODE, heeded
 from pages.gate.peer import uid_of
 from pages.gate.rules import Asked, Refusal, Rules, Visitor
 
-# A name that none can guess, so that who reaches the pages past the gate cannot say that he is the owner.
+# A name that nobody can guess, so that a request that bypasses the gate cannot claim to be the owner's.
 VISITOR = f"x-compileboard-visitor-{secrets.token_hex(8)}"
 TOKEN = "token"
 FORWARDED = {b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip"}

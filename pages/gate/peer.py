@@ -26,7 +26,7 @@ NETLINK_SOCK_DIAG = 4
 SOCK_DIAG_BY_FAMILY = 20
 NLM_F_REQUEST = 1
 ANSWER_LIMIT_S = 0.2
-# Where struct inet_diag_msg of linux/inet_diag.h, behind the header of 16 bytes, has the state; uid and inode.
+# Offsets in struct inet_diag_msg of linux/inet_diag.h, after the header of 16 bytes: the state; uid and inode.
 STATE_AT, UID_AT = 16 + 1, 16 + 64
 TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 

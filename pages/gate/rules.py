@@ -15,11 +15,11 @@ import streamlit as st
 from pages.gate.address import LOOPBACK, is_ours, is_private, name_of, same_origin
 
 HEALTH = "/_stcore/health"
-# What a page asks of Streamlit's own routes. The others tell of the server, drive pages without a session that the gate
-# has seen, or hold uploads in memory; ours do not (pages/session/uploads.py).
+# The routes of Streamlit that a page needs. The others reveal facts about the server, drive pages without a session
+# that the gate has seen, or hold uploads in memory; our upload does not (pages/session/uploads.py).
 STREAMLITS = "_stcore"
 OPEN = re.compile(rf"/{STREAMLITS}/(health|host-config|stream|bidi-components/[\w./-]+)")
-# Routers differ in what they make of a line's end behind a path.
+# Routers differ in their handling of a newline at the end of a path.
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 NOBODY = -1
 NAMELESS = "nameless"

@@ -72,7 +72,7 @@ def printable(text: str) -> str:
 def print_once() -> None:
     """Filter the log of the server's libraries; call it once the server runs, when their loggers exist."""
     only_once = Once()
-    # Those of the libraries themselves are made when they first have something to say.
+    # Libraries make their loggers when they first log something.
     for name in {*SERVERS, *logging.root.manager.loggerDict}:
         if name.partition(".")[0] in SERVERS:
             logging.getLogger(name).addFilter(only_once)

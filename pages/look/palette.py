@@ -25,7 +25,7 @@ class Colour(NamedTuple):
         return self.light if theme == "light" else self.dark
 
 
-# Okabe and Ito's eight hues, which colour-blind eyes tell apart, darkened or lightened to 3:1 against the paper.
+# Okabe and Ito's eight hues, which colour-blind people can distinguish, darkened or lightened to 3:1 against the paper.
 OP_CLASSES: dict[str, Colour] = {
     "matmul": Colour("#0072B2", "#3D9BD9", "matmul and convolution"),
     "attention": Colour("#3596CF", "#7CC8F2", "attention"),
@@ -55,7 +55,7 @@ PHASES: dict[str, Colour] = {
     "other": Colour("#7C8798", "#8A95A7", "other"),
 }
 
-# What became of a node from one run to another.
+# Changes of a node from one run to another.
 CHANGES: dict[str, Colour] = {
     "same": Colour("#848E9B", "#8A95A3", "same"),
     "moved": Colour("#5468D4", "#8594F0", "moved"),
@@ -64,7 +64,7 @@ CHANGES: dict[str, Colour] = {
     "only right": Colour("#00946C", "#2DB68C", "only on the right"),
 }
 
-# At least 3:1 on both papers, and every two of them apart for deuteranopes and protanopes:
+# At least 3:1 on both papers; deuteranopes and protanopes can distinguish every two of them:
 # tests/house/test_palette.py.
 KERNEL_COLOURS = (
     "#5468D4",

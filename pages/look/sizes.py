@@ -6,9 +6,9 @@ from typing import Literal
 
 SHORT = 300
 TALL = 600
-# Of a line of code that Streamlit draws, and of what it draws around all of them.
+# Height of a line in Streamlit's code block, and of the frame around all lines.
 CODE_LINE_PX, CODE_FRAME_PX = 21, 32
-# A view of this height takes what the window has left below its top.
+# A view of this height fills the window below its top.
 FILL = 0
 PICTURE = 340
 MENU_PX = 208
@@ -20,7 +20,7 @@ def code_height(text: str, most: int = SHORT) -> int | Literal["content"]:
     return "content" if CODE_FRAME_PX + CODE_LINE_PX * lines <= most else most
 
 
-# Characters that a field takes: of a line, of a path, of several lines, of pasted code. What is longer is cut off.
+# Maximum characters of a field: a line, a path, several lines, pasted code. Longer text is cut off.
 MAX_LINE_CHARS = 400
 MAX_PATH_CHARS = 4_096
 MAX_CHARS = 40_000

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&])")
-# What Streamlit's Markdown makes a link, an icon or an emoji of even where every mark is escaped.
+# Text that Streamlit's Markdown turns into a link, an icon or an emoji although all markup is escaped.
 LIVELY = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?<=[\w.+-]@)(?=[\w-])|(?<=:)(?=[\w+\-/]+:)", re.IGNORECASE)
-# Where a text that is not ours is cut, in characters: a name, one line of a table, a passage, a message.
+# Maximum characters of text from elsewhere: a name, a line of a table, a paragraph, a message.
 LONGEST_NAME = 80
 LONGEST_LINE = 200
 LONGEST_TEXT = 800
@@ -45,7 +45,7 @@ def prose(text: str, limit: int = LONGEST_MESSAGE) -> str:
     parts = " ".join(text.split())[:limit].split("`")
     if len(parts) % 2 == 0:
         return plain(text, limit)
-    # Code of nothing still keeps apart what stands on both sides of it.
+    # Empty code still separates the words on both sides of it.
     return "".join((code(part) or WORD_JOINER) if index % 2 else _plain_part(part) for index, part in enumerate(parts))
 
 

@@ -11,7 +11,7 @@ from pages.parts.run.recorded import recorded_form, tab_title
 from pages.session import server, url
 from pages.session.memory import opened_once
 
-# The other forms together are larger than the gallery: each is drawn once it is asked for, and then stays.
+# The other forms together are larger than the gallery: each is drawn when it is first opened, and then stays.
 TABS, CODE, LOG = "new-run-tabs", "Your code", "A trace log"
 
 st.title("What does torch.compile make of it?", anchor=False)
@@ -27,7 +27,7 @@ if cpp_compiler() is None:
         icon=":material/build:",
     )
 found = server.environment()
-# The tabs stay at the same place of the page, and so keep their choice, when torch has started.
+# The tabs stay at the same position in the page, and so keep their choice, when torch has started.
 with st.empty():
     if found is None:
         torch_is_starting()

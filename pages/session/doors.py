@@ -41,7 +41,7 @@ def add_log(name: str, file: BinaryIO, visitor: Who | None = None) -> Run:
 def add_log_at(path: Path) -> Run:
     """Store a log from a file of this machine; raises CompileboardError."""
     try:
-        # A pipe would be waited for, and a device has no end.
+        # Reading a pipe would block, and a device has no end.
         if path.exists() and not path.is_file():
             raise OSError(errno.EINVAL, "it is no file")
         with path.open("rb") as file:

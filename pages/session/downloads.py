@@ -13,7 +13,7 @@ from core import Run, as_json, open_report, package_files, to_json
 from core.base import words as fmt
 
 PACKAGE = ".pt2"
-# Streamlit holds what it sends in memory; the command line writes what is larger.
+# Streamlit holds downloads in memory; the command line writes larger ones.
 MOST_DOWNLOADED_BYTES = 256 * 1024**2
 
 

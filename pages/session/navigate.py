@@ -12,7 +12,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from pages import menu
 from pages.session.memory import held, hold
 
-# The page that is drawn, as `app.py` holds it; and the way that was gone on it, until the browser has heard of it.
+# The current page, stored by `app.py`; and a navigation within it, until the browser has the new URL.
 PAGE, WAY = "page", "way"
 
 

@@ -20,7 +20,7 @@ from pages.session.view import RunView, View
 
 FOLLOW_S = 1.0
 Ready = Callable[[Report, Compilation | None], object]
-# What a page cannot do without while the run goes on, and when it says that there is none before all is compiled.
+# The data that a page needs while its run is live; a page without it waits until all is compiled.
 READY: dict[str, Ready] = {
     menu.GRAPH_BREAKS.name: lambda report, _: report.graph_breaks,
     menu.GUARDS.name: lambda _, compilation: compilation and compilation.guards,
@@ -36,7 +36,7 @@ READY: dict[str, Ready] = {
     menu.NUMERICS.name: lambda report, _: report.call_numerics,
     menu.AOTINDUCTOR.name: lambda report, _: report.exports,
 }
-# What is written in the run's directory when it has ended.
+# Pages whose data is written to the run's directory at its end.
 AT_THE_END = (menu.KERNEL.name, menu.TARGETS.name, menu.COMPARE.name)
 
 

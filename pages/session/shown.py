@@ -28,9 +28,9 @@ from pages.session import server, url
 from pages.session.memory import held, hold
 
 LARGE_LOG_BYTES = 8_000_000
-# The run that the header has drawn as one that goes on.
+# The run that the header has drawn as live.
 GOING = "going"
-# Of runs that go on; what is known of one takes as much memory as its log.
+# Cached live runs; the data of one takes as much memory as its log.
 MOST_GOING = 4
 
 
@@ -120,7 +120,7 @@ def open_shown(run_id: str) -> Shown | None:
     try:
         found = log.stat()
     except FileNotFoundError:
-        # Somebody deletes the run just now.
+        # The run is being deleted.
         return None
     if found.st_size > LARGE_LOG_BYTES and not is_stored(run) and _reading(run.id, found.st_mtime_ns).poll() is None:
         return Shown(run, status, None, reading=True)

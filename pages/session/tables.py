@@ -13,7 +13,7 @@ from pandas.io.formats.style import Styler
 from pages.session import url
 
 Row = TypeVar("Row")
-# Of the lines that Streamlit draws, and of what it draws around them.
+# Height of a table's row in Streamlit, and of its header and frame.
 LINE_PX, HEAD_PX = 31, 34
 
 

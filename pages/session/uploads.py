@@ -24,11 +24,11 @@ from pages.gate.middleware import VISITOR
 from pages.gate.visitor import Who, told
 from pages.session import doors, server
 
-# At once: of one visitor, and of all guests together. The owner's count apart, so that guests never shut them out.
+# Simultaneous uploads of one visitor, and of all guests. The owner's count separately, so that guests never block them.
 MOST_AT_ONCE = 4
 MOST_OF_GUESTS = 16
 SILENCE_S = 60.0
-# A guest keeps a place no longer than an honest one needs: after a while a log has come at this rate, or is given up.
+# A guest keeps a slot no longer than an honest guest needs: after a while, a slower upload than this is ended.
 LEAST_BYTES_PER_S = 10_000
 LENIENT_S = 20.0
 LONGEST_S = 1_200.0
@@ -77,7 +77,7 @@ class Uploads:
             return await _stored(request, stream, visitor)
         finally:
             self._going[visitor.name] -= 1
-            # Names are free: those that have gone are not remembered.
+            # A guest can have any number of names: drop names without uploads.
             self._going += Counter()
 
     def _has_room(self, name: str) -> bool:

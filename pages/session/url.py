@@ -6,9 +6,9 @@ from collections.abc import Collection
 
 import streamlit as st
 
-# The run and the compilation of every page, and what is selected in its views.
+# The run and the compilation of every page, and the selection in its views.
 RUN, COMPILATION, SELECT, DRAWER, COLOUR = "run", "compilation", "select", "drawer", "colour"
-# What a page shows of them; `frame` is a film's on the page Passes, and a Python frame's on Compile time.
+# The shown part of them; `frame` is a film's on the page Passes, and a Python frame's on Compile time.
 SAMPLE, FILTER, AGAIN = "sample", "filter", "again"
 GUARD, LISTING = "guard", "listing"
 GRAPH, CHAPTER, FRAME, JOINT = "graph", "chapter", "frame", "joint"
@@ -17,11 +17,11 @@ ASPECT = "aspect"
 SCHEDULE, FUSION = "schedule", "fusion"
 KERNEL, VIEW, TARGET, WHOLE, OTHER = "kernel", "view", "target", "whole", "other"
 SWEEP, MEASURE = "sweep", "measure"
-# What of a backend stands at the left and at the right, and which of the tables and texts that it told.
+# Backend page: the left and the right pane, and the selected reported table and text.
 PANE, BESIDE, TABLE, TEXT = "pane", "beside", "table", "text"
-# On the page Pipeline: the segment, and the station on its way.
+# Accelerator page: the segment, and its step.
 SEGMENT, STATION = "segment", "station"
-# Of a package: the step of the way to it, and the file in it.
+# AOTInductor page: the step, and the package's file.
 STEP, FILE = "step", "file"
 
 

@@ -31,7 +31,7 @@ from pages.look.speed_words import seen_words
 from pages.look.text import LONGEST_NAME, LONGEST_TEXT, one_line
 from pages.session.shown import Shown
 
-# A change of a peak that is worth a colour, and one that is worth telling.
+# The least change of peak memory that gets a colour, and the least that is shown.
 UNLIKE, SEEN = 0.02, 0.0005
 TONES: dict[str, Tone] = {
     "done": "ok",

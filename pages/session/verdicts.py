@@ -10,7 +10,7 @@ import streamlit as st
 from core import CompileboardError, Run, Status, Verdict, open_verdict
 
 MOST_VERDICTS = 5_000
-# In one drawing of a page; the report of a larger log is made when it is opened.
+# Limits for one drawing of a page; the report of a larger log is made when it is opened.
 MADE_WITHIN_S = 0.3
 LARGEST_LOG_BYTES = 4_000_000
 

@@ -1,4 +1,4 @@
-// A row of chips on one line; those that it has no room for are behind "+3". Called again whenever the data or the
+// A row of chips on one line; chips that do not fit are behind "+3". Called again whenever the data or the
 // theme changes: it only rebuilds.
 import { element } from "../js/shared.js";
 /** @import { Arguments, Setter } from "../js/types.d.ts" */
@@ -49,7 +49,7 @@ function made(chip, setTriggerValue) {
   return item;
 }
 
-// A text whose rest, an interval or a doubt that the tooltip has too, is left out where the header is narrow.
+// A text whose end (an interval or a doubt, also in the tooltip) is left out if the header is narrow.
 /** @param {"b" | "span"} tag @param {string} text @param {string} mark */
 function brief(tag, text, mark) {
   const at = text.indexOf(mark);
@@ -58,7 +58,7 @@ function brief(tag, text, mark) {
   return told;
 }
 
-// As many as the row has room for, in their order, the first in any case; the rest go into the list.
+// Show as many chips as fit, in their order, at least the first; the others go into the list.
 /**
  * @param {HTMLElement} row
  * @param {HTMLElement[]} chips

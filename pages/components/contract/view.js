@@ -1,4 +1,4 @@
-// What torch.compile and a backend agree on: five stations in a row, and below them a line for each compilation. Called
+// The contract of torch.compile and a backend: five stations in a row, and below them a line per compilation. Called
 // again whenever the data or the theme changes: it only rebuilds.
 import { element } from "../js/shared.js";
 /** @import { Arguments, Setter } from "../js/types.d.ts" */

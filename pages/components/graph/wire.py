@@ -44,9 +44,9 @@ from pages.components.graph.messages import (
 from pages.components.graph.store import Look, Stored
 from pages.look.palette import ACCENT, CHANGES, KERNEL_COLOURS, MUTED, OP_CLASSES, STATUS, segment_colour
 
-# A group that holds so much of a graph is what there is to look at.
+# A group with at least this fraction of the ops is the part of a graph to look into.
 HEAVY = 0.75
-# So many that each hold a tenth or more share it between them, as an encoder and a decoder do.
+# At most so many groups with a tenth or more each share a graph, as an encoder and a decoder do.
 PART = 0.1
 MOST_PARTS = 3
 MOST_OPENED_ITEMS = 400

@@ -1,6 +1,6 @@
-// A page's parameters are written after it has opened, each with an entry of its own: what stays on the page of a run
-// replaces its entry. Those of the next page may come before its path does: what was written since the click that leads
-// there is taken back.
+// A page's parameters are written after it has opened, each with a history entry: a change on the same page and run
+// replaces the entry. Parameters of the next page may come before its path: entries written since the click that leads
+// there are undone.
 const kept = Symbol.for("compileboard-history");
 const MENU = '[data-testid="stSidebarNavItems"]';
 
@@ -10,8 +10,8 @@ function isSamePage(before, after) {
   return before.pathname === after.pathname && (old === fresh || !old || !fresh);
 }
 
-// Streamlit's menu is one list with a box for each section, which a screen reader takes for a broken list. It is there
-// before what the page shows, and made anew where the window gets room for it.
+// Streamlit's menu is one list with a box for each section, which a screen reader reports as a broken list. It exists
+// before the page's content, and is made anew when the window becomes wide enough for it.
 function nameMenu() {
   const menu = document.querySelector(MENU);
   if (!menu) return;

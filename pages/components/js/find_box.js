@@ -1,4 +1,4 @@
-// The find box of a view: what is typed is found, Enter steps on and Shift+Enter back, Escape clears and leaves.
+// The find box of a view: it searches while typing, Enter steps on and Shift+Enter back, Escape clears and leaves.
 import { element } from "./shared.js";
 
 export class FindBox {

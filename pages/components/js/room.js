@@ -1,11 +1,11 @@
-// How much of the window a view has: what is left of it below the view's top, in full screen or not.
+// The height of a view: the part of the window below the view's top, in full screen or not.
 
 const BELOW_PX = 6;
 const LEAST_PX = 300;
 const FULL = "data-full";
 const PRESENTING = "data-presenting";
 
-/** Keeps a view as high as Python says, or, for a height of 0, as the window leaves room below its top. */
+/** Keep a view at Python's height or, for a height of 0, at the window's height below its top. */
 export class Room {
   height = 0;
 
@@ -42,7 +42,7 @@ export function isFull() {
   return document.documentElement.hasAttribute(FULL);
 }
 
-/** The drawing alone, in the whole screen where the browser lets it, else in the whole window. */
+/** Show the drawing alone, in full screen if the browser allows it, else in the whole window. */
 export function toggleFull(on = !isFull()) {
   const page = document.documentElement;
   page.toggleAttribute(FULL, on);
@@ -55,7 +55,7 @@ export function isPresenting() {
   return document.documentElement.hasAttribute(PRESENTING);
 }
 
-/** For a projector: larger type, no menu, and the whole screen. */
+/** Present on a projector: larger type, no menu, and the whole screen. */
 export function present(on = !isPresenting()) {
   document.documentElement.toggleAttribute(PRESENTING, on);
   toggleFull(on);

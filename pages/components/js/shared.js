@@ -1,9 +1,9 @@
-// What the components share: elements, counted words, the theme, and the bus on which views tell each other of
+// Shared code of the components: elements, counted words, the theme, and the bus on which views send each other
 // selections.
 /** @import { Bus } from "./types.d.ts" */
 /** @import { CommandData } from "./wire.d.ts" */
 
-// What Python wants of each graph view, for one that mounts later; every component may have a module of its own.
+// Python's command for each graph view, for a view that mounts later; every component may have its own module.
 /** @type {Map<string, CommandData>} */
 export const COMMANDS =
   (/** @type {Record<symbol, Map<string, CommandData>>} */ (globalThis)[Symbol.for("compileboard.commands")] ??=
@@ -43,7 +43,7 @@ export function counted(number, word) {
   return `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;
 }
 
-// Whether the page is dark where this element stands.
+// True if the page is dark at this element.
 /** @param {Element | DocumentFragment} parent */
 export function isDark(parent) {
   const probe = element("span", "");

@@ -1,4 +1,4 @@
-// Numbers become words as they do in core/base/words.py: three significant digits and a unit.
+// Formats numbers like core/base/words.py: three significant digits and a unit.
 /** @type {[number, string][]} */
 const DURATIONS = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]];
 /** @type {[number, string][]} */
@@ -38,7 +38,7 @@ function number(value) {
   return `${digits}e${Number(exponent)}`;
 }
 
-// Python rounds what stands right in the middle to an even digit, JavaScript up.
+// Python rounds a number exactly in the middle to the even digit, JavaScript rounds it up.
 /** @param {number} value */
 function rounded(value) {
   const exact = value.toExponential(30);

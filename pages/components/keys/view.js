@@ -1,5 +1,5 @@
-// Keys of the whole page; whoever types into a field or has a view's own keys under the fingers is left alone. Full
-// screen and presenting are the browser's own: Python hears only of what it has to answer.
+// Keys of the whole page; they are off while the visitor types into a field or a view has its own keys. The browser
+// alone handles full screen and presenting: Python gets only keys that it has to answer.
 import { isFull, isPresenting, present, toggleFull } from "../js/room.js";
 import { element, tell } from "../js/shared.js";
 /** @import { Arguments, Setter, Turn } from "../js/types.d.ts" */
@@ -9,7 +9,7 @@ const FIELD = "input, textarea, select, [contenteditable='true'], [role='combobo
 const OWN = `${FIELD}, .view, .cv`;
 const TURNS = { PageDown: 1, PageUp: -1 };
 const SOON_MS = 4_000;
-// As pages/gate/ahead.py has them fetched.
+// The files that pages/gate/ahead.py prefetches.
 const LARGE = /\/static\/js\/(PlotlyChart|StreamlitSyntaxHighlighter)\.[^/]+\.js$/;
 /** @type {WeakMap<HTMLElement, AbortController>} */
 const listeners = new WeakMap();
@@ -41,7 +41,7 @@ function namePaper(parent) {
   probe.remove();
 }
 
-// What was fetched ahead is run while nobody waits, so that the first chart does not wait for half a second of script.
+// Prefetched scripts run while the browser is idle, so that the first chart does not wait half a second for them.
 function warm() {
   if (warmed) return;
   warmed = true;

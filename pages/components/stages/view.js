@@ -1,4 +1,4 @@
-// The stages of a graph as a row of steps. The browser marks what is picked at once and tells of it when the arrow keys
+// The stages of a graph as a row of steps. The browser marks a picked stage at once, and reports it when the arrow keys
 // rest. Called again whenever the data or the theme changes: it only rebuilds.
 import { element } from "../js/shared.js";
 /** @import { Arguments } from "../js/types.d.ts" */
@@ -15,7 +15,7 @@ const MOVES = {
   Home: () => 0,
   End: (_, last) => last,
 };
-/** What was picked and is not told of yet. @type {WeakMap<HTMLElement, { timer: number, id: string | undefined }>} */
+/** Picks that are not reported yet. @type {WeakMap<HTMLElement, { timer: number, id: string | undefined }>} */
 const waiting = new WeakMap();
 
 /** @param {Arguments<StagesData>} args */

@@ -1,4 +1,4 @@
-// Called again whenever the data or the theme changes: what is being sent goes on.
+// Called again whenever the data or the theme changes: a running upload continues.
 import { element } from "../js/shared.js";
 /** @import { Arguments } from "../js/types.d.ts" */
 /** @import { UploadData } from "../js/wire.d.ts" */

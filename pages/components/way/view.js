@@ -1,4 +1,4 @@
-// Stages of a way: a box each, joined by arrows from column to column; a click chooses one. Called again whenever the
+// Steps as boxes, joined by arrows from column to column; a click selects one. Called again whenever the
 // data or the theme changes: it only rebuilds.
 import { element } from "../js/shared.js";
 /** @import { Arguments, Setter } from "../js/types.d.ts" */

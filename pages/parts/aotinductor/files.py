@@ -21,10 +21,10 @@ from pages.session.view import RunView
 
 MOST_FILES = 400
 MOST_METADATA = 60
-# What is read first: the C++ that calls the kernels, then the kernels.
+# Order of interest: the C++ that calls the kernels, then the kernels.
 FIRST = ("wrapper", "kernels", "metadata")
 INDENT = "\u2003"
-# As torch names what it compiles: a digest in base 32.
+# Torch's name for compiled code: a digest in base 32.
 DIGEST = re.compile(r"\bc[a-z2-7]{50,}\.?")
 SHORT_DIGEST = 8
 

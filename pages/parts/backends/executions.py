@@ -15,7 +15,7 @@ from pages.look.text import LONGEST_LINE, one_line
 
 HEIGHT = 300
 MOST_IN_LEGEND = 10
-# A chart of a few bars has room for so many, so that none is as broad as the page.
+# A chart of few bars has room for at least so many, so that no bar is as wide as the page.
 LEAST_ROOM = 8
 OUTSIDE, FAILED = "outside of the calls", "raised"
 

@@ -109,7 +109,7 @@ def _executions(view: View, row: BackendRow) -> None:
 
 
 def _code(view: View, picture: CodePicture, name: str) -> None:
-    # The graph beside it tells the view in the browser what is selected; a table cannot.
+    # The graph beside it sends its selection to the view in the browser; a table cannot.
     selected = url.selected()
     apart = "" if held(url.PANE) == GRAPH else selected or ""
     code_view(picture, key=f"{name}-{view.compilation.id}-{apart}", height=FILL, selected=selected)

@@ -9,7 +9,7 @@ from core.base import words as fmt
 
 SUMMARY, SOURCE, GRAPHS, KERNELS = "summary", "source", "graphs", "kernels"
 GUARDS, BREAKS, PHASES, SPEED = "guards", "breaks and recompiles", "compile time", "speed"
-# Those of one compilation, which the header chooses.
+# Aspects of one compilation, which the header selects.
 OF_ONE = (GRAPHS, KERNELS, GUARDS)
 
 Pair = CompilationComparison | None

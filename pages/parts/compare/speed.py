@@ -21,7 +21,7 @@ from pages.session.view import RunView
 
 # The colours that eager and compiled have on the page Speedup.
 COLOURS = {"compiled": 0, "eager": 3}
-# By how far the bounds are apart: what stands at the axis.
+# The distance of the bounds → the ticks of the axis.
 TICKS: tuple[tuple[float, tuple[float, ...]], ...] = (
     (1.25, (0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2, 1.25)),
     (3.0, (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.4, 1.6, 2.0, 2.5, 3.0)),

@@ -22,7 +22,7 @@ from pages.session.view import View
 
 GOES_ON = "goes on after a graph break"
 BYTECODE, PYTHON = "bytecode", "Python again"
-# Why there is no Python, by whether a decompiler was installed.
+# The reason why there is no Python code, by the presence of a decompiler (None: not recorded).
 WITHOUT_PYTHON = {
     True: "Not decompiled: the run had not come to it when its call ended.",
     False: "Not decompiled: `depyf` is not installed beside torch. Install it and run again.",

@@ -24,7 +24,7 @@ ROW_PX, HEAD_PX = 31, 36
 # Within a cell of a table ordinary spaces at the start would not be drawn.
 INDENT = "\u2003"
 BRANCHES = {"frame": "", "resume": "↳ ", "recompile": "↻ "}
-# What a status is marked with, as in the header: shape and colour both.
+# Marks of a status, as in the header: shape and colour.
 TONES = {"failed": "bad", "over the limit": "warn", "given up": "warn", "not finished": "warn"}
 MARKS = {"bad": "■ ", "warn": "◆ "}
 MEANINGS = {

@@ -21,9 +21,9 @@ FAMILIES: dict[GuardFamily, tuple[str, str]] = {
     "global": ("Global", "globals, those of torch's own modules among them"),
     "other": ("Other", "torch's settings, and all other values"),
 }
-# A check of less is not told from that of the cheapest guard.
+# A shorter check cannot be distinguished from that of the cheapest guard.
 RESOLUTION_US = 0.005
-# What two measurements of the same checks differ by.
+# Two measurements of the same checks differ by this fraction.
 NOISE = 0.03
 # Less than this of a call is no reason to leave guards out.
 WORTH_US = 1.0
@@ -40,7 +40,7 @@ WIDE = {
     "recompiles": st.column_config.TextColumn(help="The compilations that were made because it failed"),
     "protects": st.column_config.TextColumn(width=280),
 }
-# So many rows need no scrolling of their own.
+# So many rows fit without scrolling.
 FEW = 14
 
 

@@ -14,7 +14,7 @@ from pages.session import url
 from pages.session.shown import shown_compilation
 from pages.session.view import RunView
 
-# A larger one is drawn on its own page alone, where it is waited for.
+# A larger graph is drawn on its own page only, where the visitor waits for it.
 MOST_OPS = 5_000
 
 

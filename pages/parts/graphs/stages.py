@@ -14,7 +14,7 @@ from pages.components.stages.view import Stop, Stretch, stages
 from pages.session import url
 from pages.session.memory import hold
 
-# What a stage is called in the row of them, and what it is.
+# Stage → its label in the row of stages, and its description.
 STAGES: dict[Stage, tuple[str, str]] = {
     "dynamo_output_graph": ("Dynamo", "what Dynamo captured"),
     "before_pre_grad_graph": ("pre-grad", "before the pre-grad passes"),

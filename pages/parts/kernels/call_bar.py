@@ -9,7 +9,7 @@ from core.base import words as fmt
 from pages.look.charts import blended
 from pages.look.palette import ACCENT, MUTED, PAPER, Theme
 
-# How much of a muted colour what is beside the kernels has, from the inside out.
+# Opacity of the muted colour for the parts beside the kernels, from the inside out.
 FADED = (0.9, 0.65, 0.45, 0.28)
 BAR = "display:flex;height:20px;border-radius:3px;overflow:hidden"
 KEYS = "display:flex;flex-wrap:wrap;gap:2px 16px;padding-top:5px;font-size:0.875rem;font-variant-numeric:tabular-nums"

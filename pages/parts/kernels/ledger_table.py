@@ -18,7 +18,7 @@ from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line
 from pages.session.tables import in_words
 
 UNKNOWN = "–"
-# Fewer rows than fill the height of the picture beside them are shown without empty ones.
+# A table with fewer rows than this is only as high as its rows.
 FEW = 9
 FORMS: dict[str, Callable[[Any], str]] = {
     **dict.fromkeys(("time", "wasted", "±", "in place", "allowed", "compile"), fmt.duration_s),

@@ -17,10 +17,10 @@ from pages.look.charts import decades, plotly_layout
 from pages.look.palette import INK, MUTED, PAPER, Theme
 from pages.parts.kernels.ledger_charts import HEIGHT, label_of, named
 
-# A level of memory this near the next one is not told from it: so much do measurements differ.
+# A memory level whose bandwidth is this close to the next one's is left out: measurements differ by as much.
 NOISE = 1.25
 DASHES = ("solid", "dash", "dot", "dashdot")
-# What a label takes on the narrowest chart that is drawn, in pixels.
+# Sizes in pixels on the narrowest chart, to place labels.
 NARROW, LETTER, LINE, GAP = (300.0, 270.0), 6.0, 13.0, 8.0
 LONGEST_POINT = 38
 

@@ -23,7 +23,7 @@ from pages.session.view import RunView
 
 GRAPH, KERNELS = "graph", "kernels"
 LINKS = {GRAPH: menu.FX_GRAPH.title, KERNELS: menu.KERNELS.title}
-# The class of a phase → where the stage begins that it makes.
+# The class of a phase → the prefix of the stage that it makes.
 MAKES = {"dynamo": "dynamo_", "aot_autograd": "aot_", "inductor": "inductor_", "codegen": "inductor_"}
 MADE_OF_KERNELS = ("codegen", "compile")
 

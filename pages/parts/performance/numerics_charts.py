@@ -32,7 +32,7 @@ FEW_NODES, FEW_LETTERS = 12, 14
 def results_chart(found: Sequence[ResultStanding], on: Theme) -> go.Figure:
     """Draw both errors of each result on one line of a logarithmic axis; the largest first."""
     shown = [item for item in found if item.accuracy.compiled_error is not None][:MOST_RESULTS]
-    # A place on the axis, one for each even where names are alike.
+    # Positions on the axis, one per node even if names are equal.
     names = [f"result {index}" for index in range(len(shown))]
     calls = len({item.call for item in shown}) > 1
     low, axis = _axis([item.accuracy for item in shown])

@@ -30,7 +30,7 @@ FORMS = {
     "programs": fmt.number,
     "torch ran": fmt.number,
 }
-# What the stages of a pipeline are called where that says more.
+# Clearer labels of some stages.
 STAGES = {"capture": "until AOTAutograd gave it", "partition": "dividing it"}
 COLUMNS = {
     "in the runtime": st.column_config.NumberColumn(help="Mean of all calls, as the runtime's own clock has it"),

@@ -20,7 +20,7 @@ WHAT = (
     "into a program, and runs that in a runtime in C++ behind a C ABI, which knows neither torch nor Python."
 )
 RUNS = "The same job on the CPU with `torch.compile(model, backend='accelerator')`"
-# The first has kernels of its own in Python.
+# The first has its own kernels in Python.
 WITHOUT_COMPILER = ("registry", "aot_eager", "eager")
 ALWAYS = WITHOUT_COMPILER[1:]
 NO_COMPILER = "builds its runtime with a C++ compiler"

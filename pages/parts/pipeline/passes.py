@@ -19,7 +19,7 @@ from pages.parts.pipeline.program import program_or_reason
 from pages.session import url
 from pages.session.view import View
 
-# What each pass does, as docs/program-format.md says.
+# The effect of each pass, as in docs/program-format.md.
 TOLD = {
     "fold-constants": "computes what depends on constants alone",
     "drop-no-ops": "takes out views, which are in the strides, and copies that change no layout",

@@ -25,7 +25,7 @@ STATIONS: dict[str, Callable[[View, PipelinePiece], None]] = {
     "memory": memory_station,
     "calls": calls_station,
 }
-# Those that have a button in the row of the stations.
+# Stations with a button in the row of stations.
 WITH_BUTTON: dict[str, Callable[[View, PipelinePiece, DeltaGenerator], None]] = {
     GRAPH: graph_station,
     "file": file_station,

@@ -130,7 +130,7 @@ def code_form(environment: Environment | None, start: Beginning | None) -> None:
 
 def _form(environment: Environment | None, start: Beginning) -> None:
     model = start.job.model
-    # Above the options, which are long: it is seen however many of them are open.
+    # Above the options, which are long, so that it is always visible.
     button = st.container(horizontal=True, vertical_alignment="center")
     job = attempt(lambda: job_options(model, environment, start.job, server.runner().limits, start.run))
     if job is None:

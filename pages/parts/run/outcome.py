@@ -28,7 +28,7 @@ ENDED_BY_CHOICE = ("cancelled", "interrupted")
 SHOWN_WHOLE = 8
 MOST_FAILURES = 5
 HEAVIEST = 5
-# As the title and the chip count them: those that Inductor lowers.
+# Counted as in the title and the chip: ops that Inductor lowers.
 OPS = "post-grad ops"
 FORMS: dict[str, Callable[[Any], str]] = {OPS: fmt.number, "kernels": fmt.number, "compile time": fmt.duration_s}
 
@@ -94,7 +94,7 @@ def _verdict(report: Report) -> str:
 def not_compiled(view: RunView) -> None:
     """Draw each failed compilation and each frame that runs eagerly, with torch's reason and its folded traceback."""
     found = failures(view.report)
-    # The cards of the findings tell the reason of the first of each kind.
+    # The cards of the findings show the reason of the first failure of each kind.
     told = {failure.kind: failure.compilation for failure in reversed(found)}
     for failure in found[:MOST_FAILURES]:
         if told[failure.kind] != failure.compilation:

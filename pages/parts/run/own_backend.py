@@ -24,7 +24,7 @@ NAME = "backend"
 START = "template"
 WRITTEN, IN_FILE = "Written here", "In the model's file"
 EDITED = "this run's"
-# What was typed last, on whichever page.
+# The text typed last, on any page.
 DRAFT = "backend-draft"
 
 

@@ -10,7 +10,7 @@ from core.base import words as fmt
 from pages.look.sizes import SHORT
 from pages.look.text import LONGEST_TEXT, one_line
 
-# All that a run's output file holds: its first megabyte, and its end.
+# The whole content of a run's output file: the first megabyte of the output, and its end.
 MOST_OUTPUT_BYTES = 1_200_000
 SHOWN_LINES = 500
 SHOWN_WHOLE = 8

@@ -22,7 +22,7 @@ Listed = tuple[Run, Status]
 NAME, SPEEDUP = "run", "speedup"
 AGAIN_S = 1.0
 COUNTS = ("graphs", "breaks", "recompiles", "kernels")
-# What matters has its place within 1,024 pixels, which a window of 1,280 leaves beside the menu.
+# Important columns fit within 1,024 pixels, the width beside the menu in a window of 1,280.
 COLUMNS: dict[str, Any] = {
     "state": st.column_config.TextColumn(width=75),
     SPEEDUP: st.column_config.Column(width=180, help="Eager over compiled in the steady state, with its 99 % interval"),

@@ -1,4 +1,4 @@
-"""From a job to a run: submit it, or find one that already exists, and go to its page."""
+"""Submission of a job: start a run of it, or find one that already exists, and go to its page."""
 
 from __future__ import annotations
 

@@ -28,9 +28,9 @@ HELP = (
     f"{FIELDS}, `batch`, `inputs.0.1` (dimension 1 of argument 0), `options.NAME` (Inductor), `dynamo.NAME`. "
     "An ellipsis goes on from the numbers before it."
 )
-# A sweep of more runs is asked about once more.
+# A sweep of more runs needs a confirmation.
 CONFIRMED_ABOVE = 10
-# What visitors of a server that does not run their code may choose.
+# The backends for visitors of a server that does not run their code.
 OPEN_BACKENDS = ("inductor", "eager", "aot_eager")
 
 

@@ -18,9 +18,9 @@ from pages.parts.sweep.charts import label
 
 Measure = Literal["speedup", "compiled call", "compile time", "compilations", "kernels"]
 ROW_PX, FRAME_PX, MOST_PX = 40, 90, 640
-# From here on a ratio has the full colour.
+# Ratios from here on have the full colour.
 FULL = 4.0
-# So much of a colour is in the fullest shade, on which text has its contrast.
+# The fullest shade has this fraction of the colour, so that text on it has enough contrast.
 SHADE = 0.55
 
 

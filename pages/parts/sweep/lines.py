@@ -18,9 +18,9 @@ from pages.parts.sweep.charts import COLOURS, COMPILED, EAGER, label
 
 HEIGHT_PX = 330
 WIDE = 10.0
-# Of an interval, so many times its middle are drawn.
+# An interval is drawn up to so many times its middle.
 SHOWN_TIMES = 3.0
-# Points of a curve of so many calls.
+# Number of points of a curve over calls.
 CURVE = 160
 Series = Mapping[str, Sequence[tuple[float, SweepRow]]]
 

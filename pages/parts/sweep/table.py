@@ -14,7 +14,7 @@ from core.sweep.presets import Answer
 from pages.look.speed_words import ratio_words
 from pages.look.text import LONGEST_LINE, LONGEST_TEXT, one_line
 
-# In the order of the table; of these, what no cell has is left out.
+# Columns in the order of the table; a column without a value in any cell is left out.
 COLUMNS: dict[str, Callable[[SweepRow], Any]] = {
     "eager / compiled": lambda row: ratio_words(row.ratio) if row.ratio and row.clear else _unclear(row),
     "eager": lambda row: row.eager_s,

@@ -1,5 +1,5 @@
-// Code that is edited: a text area whose letters are seen through, over the same text in colours. The text area is the
-// browser's own, with its undo, its selection and its clipboard; Python hears of the text when it rests or is left.
+// A code editor: a text area with transparent letters over the same text in colours. The text area is the browser's
+// own, with its undo, selection and clipboard; Python gets the text when typing pauses or the field loses focus.
 import { counted, element, isDark } from "../../js/shared.js";
 import { cutLine } from "./python_line.js";
 /** @import { Arguments } from "../../js/types.d.ts" */
@@ -88,7 +88,7 @@ class Editor {
     else if (key === "Tab" && !leaving) this.indent(event);
   }
 
-  // A new line begins where the one before begins, one step further after a colon.
+  // A new line has the indentation of the previous one, one step more after a colon.
   /** @param {KeyboardEvent} event */
   breakLine(event) {
     const before = this.area.value.slice(0, this.area.selectionStart).split("\n").at(-1) ?? "";
@@ -116,7 +116,7 @@ class Editor {
     area.setSelectionRange(start === end ? area.selectionEnd : first, area.selectionEnd);
   }
 
-  // Only the lines that look different from before are made again.
+  // Only changed lines are drawn again.
   draw() {
     const texts = this.area.value.split("\n");
     const coloured = this.area.value.length <= MOST_COLOURED;
@@ -158,7 +158,7 @@ function lineOf(runs) {
   return line;
 }
 
-// As if it were typed, so that the browser can undo it.
+// Insert text as if it were typed, so that the browser can undo it.
 /** @param {string} text */
 function insert(text) {
   if (text) document.execCommand("insertText", false, text);

@@ -1,4 +1,4 @@
-// The find box of a code view: where a text occurs, which occurrence is current, and lines cut into marked pieces.
+// The find box of a code view: the matches of a text, the current match, and lines cut into marked pieces.
 import { FindBox } from "../../js/find_box.js";
 import { element } from "../../js/shared.js";
 /** @import { CodeLine } from "./dom.js" */

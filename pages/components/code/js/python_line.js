@@ -1,5 +1,5 @@
-// Python cut into pieces, line by line, with the classes that the code view has from Pygments: what a line looks like
-// depends on its text and on the string that is open where it begins.
+// Python cut into pieces, line by line, with the code view's classes from Pygments: the colours of a line depend on its
+// text and on the string that is open at its start.
 
 /** @typedef {{ end: string, kind: string }} Open a string over several lines: how it ends, and its class */
 /** @typedef {{ runs: [string, string][], open: Open | null }} Cut */
@@ -75,7 +75,7 @@ function kindOf(found, groups, before) {
   return ["c", "s", "m", "o"].find((kind) => groups[kind]) ?? "";
 }
 
-// A string with places that are filled in, which are code themselves.
+// An f-string with replacement fields, which are code themselves.
 /** @param {[string, string][]} runs @param {string} text */
 function addFilled(runs, text) {
   for (const part of text.split(/(\{\{|\{[^{}]*\})/)) {
@@ -89,7 +89,7 @@ function addFilled(runs, text) {
   }
 }
 
-// Where a string that is open ends, after its quotes; a backslash takes what follows it along.
+// The end of an open string, after its quotes; a backslash escapes the next character.
 /** @param {string} text @param {number} from @param {string} quotes */
 function endOf(text, from, quotes) {
   for (let at = from; at < text.length; at += 1) {

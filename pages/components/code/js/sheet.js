@@ -1,4 +1,4 @@
-// The lines in the document: chunks that are filled when they come near to what is in view. All text is set as text,
+// The lines in the document: chunks that are filled when they come near the visible part. All text is set as text,
 // never as markup.
 import { element } from "../../js/shared.js";
 import { bands, noteOf } from "./dom.js";
@@ -129,7 +129,7 @@ export class Sheet {
     if (left < box.left + GUTTER_PX || right > box.right) this.scroller.scrollLeft += left - box.left - box.width / 2;
   }
 
-  // The chunks on the way have only now their true height.
+  // The chunks in between get their true height only now.
   /** @param {Element} row */
   settle(row) {
     const box = this.scroller.getBoundingClientRect();

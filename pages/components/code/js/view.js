@@ -1,5 +1,5 @@
-// The view of a piece of code: its bar, what is marked in it, and what it tells of that to Python and to the other
-// views of its channel.
+// The view of a piece of code: its bar, its marks, and their messages to Python and to the other views of its
+// channel.
 import { Room } from "../../js/room.js";
 import { counted, element, isDark, listen, tell } from "../../js/shared.js";
 import { copyText, isTyping, readLine, ticks } from "./dom.js";
@@ -101,7 +101,7 @@ class CodeView {
     this.resize.observe(this.sheet.scroller);
   }
 
-  // A view that holds the selection of the page answers by telling it again.
+  // A view that holds the page's selection answers by sending it again.
   ask() {
     const { channel, source } = this.data;
     if (!this.marked.selected.size) tell("ask", { channel, source });
@@ -138,7 +138,7 @@ class CodeView {
     if (!this.data.initial) requestAnimationFrame(() => this.begin());
   }
 
-  // A long file begins where something in it is told of.
+  // A long file opens at its first mark.
   begin() {
     const first = this.breaks[0] ?? this.sheet.lines.findIndex((line) => line.links.length);
     if (first >= 0 && !this.marked.selected.size && !this.marked.related.size) this.sheet.reveal(first);
@@ -170,7 +170,7 @@ class CodeView {
     if (kind !== "preview") this.drawRuler();
   }
 
-  // Tell the other views what is selected or pointed at, and light what belongs to it here.
+  // Send the selection or the hovered line to the other views, and highlight related lines here.
   /** @param {"select" | "hover"} name @param {number | null} index */
   tell(name, index) {
     const { channel, source } = this.data;
@@ -180,7 +180,7 @@ class CodeView {
     this.mark(name === "select" ? "related" : "preview", this.related(told));
   }
 
-  // Whether something is said by another view of the channel.
+  // True if a message comes from another view of the channel.
   /** @param {Saying} said */
   hears({ channel, source }) {
     return channel === this.data.channel && source !== this.data.source;
@@ -212,7 +212,7 @@ class CodeView {
 
   /** @param {string | null} id */
   report(id) {
-    // The state does not change when another view had the selection in between, so a trigger says it.
+    // The state does not change if another view had the selection in between, so a trigger reports it.
     if (id === this.reported) this.args.setTriggerValue("reselected", id);
     else this.args.setStateValue("selected", id);
     this.reported = id;

@@ -1,4 +1,4 @@
-// Times along the chart: steps of 1, 2 or 5, each with as many digits as tell it from the next.
+// Times along the chart: steps of 1, 2 or 5, each with enough digits to distinguish it from the next.
 const STEPS = [1, 2, 5, 10];
 
 // Ticks between two times in microseconds, at most so many; seconds where the whole takes that long, else milliseconds.

@@ -1,4 +1,4 @@
-// What is told of the selected span, and what may be opened from it.
+// Details of the selected span, and its links.
 import { element } from "../../js/shared.js";
 import { figure } from "../../js/words.js";
 import { BEGIN, LENGTH, NAME, OWN, OWNER, THREAD } from "./rows.js";

@@ -1,4 +1,4 @@
-// The search box of a flame chart: which names hold a text, how many spans have them, and which of those is current.
+// The search box of a flame chart: the names that contain a text, the number of their spans, and the current span.
 import { FindBox } from "../../js/find_box.js";
 import { NAME } from "./rows.js";
 /** @import { FlameData, FlameSpan } from "../../js/wire.d.ts" */

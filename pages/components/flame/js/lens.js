@@ -1,4 +1,4 @@
-// Which stretch of time is looked at, in microseconds, and how far down.
+// The visible range of time, in microseconds, and the vertical scroll position.
 const CLOSEST_US = 20;
 
 export class Lens {
@@ -25,14 +25,14 @@ export class Lens {
     [this.from, this.to, this.top] = [0, this.whole, 0];
   }
 
-  // Look closer by a factor about a place in the view, 0 at its left and 1 at its right.
+  // Zoom in by a factor about a place in the view, 0 at its left and 1 at its right.
   /** @param {number} factor @param {number} at */
   zoom(factor, at) {
     const length = Math.min(this.whole, Math.max(Math.min(CLOSEST_US, this.whole), this.length / factor));
     this.place(this.from + (this.length - length) * at, length);
   }
 
-  // Move on by a part of what is seen.
+  // Pan by a fraction of the visible range.
   /** @param {number} part */
   pan(part) {
     this.place(this.from + part * this.length, this.length);
@@ -44,7 +44,7 @@ export class Lens {
     this.to = this.from + length;
   }
 
-  // The stretch that shows a span with a little of what is beside it.
+  // The range that shows a span with a margin on both sides.
   /** @param {number} begin @param {number} length @returns {[number, number]} */
   around(begin, length) {
     const wide = Math.min(this.whole, Math.max(CLOSEST_US, length * 1.06));

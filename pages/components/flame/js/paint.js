@@ -1,4 +1,4 @@
-// The chart on a canvas: an axis on top, then a bar for each span; what would be thinner than a pixel is one mark.
+// The chart on a canvas: an axis on top, then a bar for each span; spans thinner than a pixel share one mark.
 import { ticks } from "./axis.js";
 import { BEGIN, ID, LENGTH, NAME } from "./rows.js";
 /** @import { FlameData, FlameSpan } from "../../js/wire.d.ts" */
@@ -144,7 +144,7 @@ function frame(context, colour, thick, x, y, wide) {
   context.strokeRect(x + inset, y + 1 + inset, Math.max(0.5, wide - thick), ROW_HEIGHT - 2 - thick);
 }
 
-// What runs beside the nested spans stands below a line.
+// Spans of other threads are below a line.
 /** @param {Sheet} sheet @param {Shown} shown */
 function paintThreads({ context, width, look }, { data, lens }) {
   if (!data.threads) return;

@@ -1,4 +1,4 @@
-// What a pointer does to a flame chart: the wheel zooms about it, a drag pans, a click chooses, and a tip follows it.
+// Pointer actions of a flame chart: the wheel zooms about it, a drag pans, a click chooses, and a tip follows it.
 import { summary } from "./detail.js";
 import { AXIS, ROW_HEIGHT } from "./paint.js";
 /** @import { FlameView } from "./view.js" */
@@ -8,7 +8,7 @@ const DRAG_FROM = 4;
 export class Pointer {
   /** @type {{ x: number, y: number, far: number } | null} */
   held = null;
-  // Where it was last, from 0 at the left of the view to 1 at its right.
+  // The pointer's last position, from 0 at the left of the view to 1 at its right.
   part = 0.5;
 
   /** @param {FlameView} view */

@@ -1,7 +1,7 @@
-// The spans of a chart by row, each in the order of time: what stands at a place, and what stands beside, above, below.
+// The spans of a chart by row, each in time order: the span at a place, and its neighbours beside, above, below.
 /** @import { FlameSpan } from "../../js/wire.d.ts" */
 
-// Where a span says what.
+// Indexes of a span's fields.
 export const ID = 0;
 export const NAME = 1;
 export const OWNER = 2;
@@ -38,7 +38,7 @@ export class Rows {
     return low - 1;
   }
 
-  // The span at a time, or one that is no more than `slack` away: what is thinner than a pixel can be pointed at, too.
+  // The span at a time, or one at most `slack` away, so that spans thinner than a pixel can be pointed at.
   /** @param {number} row @param {number} time @param {number} slack @returns {FlameSpan | null} */
   at(row, time, slack = 0) {
     const spans = this.rows[row] ?? [];
@@ -49,7 +49,7 @@ export class Rows {
     return next && next[BEGIN] - time <= slack ? next : null;
   }
 
-  // One step from a span with an arrow: along its row, or to what is around it or first in it.
+  // One step from a span with an arrow key: along its row, to its parent, or to its first child.
   /** @param {FlameSpan} span @param {string} key @returns {FlameSpan | null} */
   step(span, key) {
     const row = this.rows[span[ROW]];

@@ -1,4 +1,4 @@
-// A flame chart that can be touched: it zooms, pans, searches, and tells of the span that is chosen.
+// An interactive flame chart: it zooms, pans, searches, and reports the selected span.
 import { element, isDark } from "../../js/shared.js";
 import { tellOf } from "./detail.js";
 import { FlameFinder } from "./find.js";
@@ -114,7 +114,7 @@ export class FlameView {
     this.resize.disconnect();
   }
 
-  // The search answers to its key wherever on the page nobody types.
+  // The search key works anywhere on the page, except in text fields.
   /** @param {KeyboardEvent} event */
   onPageKey(event) {
     const typing = event.composedPath().some((part) => part instanceof Element && part.matches(TYPED_INTO));
@@ -205,7 +205,7 @@ export class FlameView {
     tellOf(this.line, this.data, this.chosen, (link, owner) => this.args.setTriggerValue("opened", [link, owner]));
   }
 
-  // Choose a span and bring it into view, only as far as needed: it may be outside, or too thin to be seen.
+  // Select a span and bring it into view, only as far as needed: it may be outside, or too thin to see.
   /** @param {FlameSpan} span */
   goTo(span) {
     const { lens, stage } = this;
@@ -228,7 +228,7 @@ export class FlameView {
     this.draw();
   }
 
-  // Move by a part of what is seen, and by pixels down.
+  // Pan by a fraction of the visible range, and by pixels vertically.
   /** @param {number} part @param {number} [down] */
   pan(part, down = 0) {
     this.stopGliding();
@@ -251,7 +251,7 @@ export class FlameView {
     cancelAnimationFrame(this.gliding);
   }
 
-  // Go there within a fifth of a second, or at once for whoever asked for less motion.
+  // Move there within 0.2 s, or at once if the user prefers reduced motion.
   /** @param {number} from @param {number} length */
   glideTo(from, length) {
     this.stopGliding();

@@ -1,4 +1,4 @@
-// Tells one graph view what Python wants selected; a view that mounts later finds the command in the map.
+// Sends Python's selection to one graph view; a view that mounts later finds the command in the map.
 import { COMMANDS, tell } from "../../js/shared.js";
 /** @import { CommandData } from "../../js/wire.d.ts" */
 

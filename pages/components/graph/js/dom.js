@@ -1,4 +1,4 @@
-// Small things that every part of the view needs: elements, text that fits, and what the user asked of motion.
+// Helpers for every part of the view: elements, text that fits, and the user's setting for reduced motion.
 /** @import { Made } from "./types.d.ts" */
 
 export const SVG = "http://www.w3.org/2000/svg";
@@ -73,13 +73,13 @@ export function filed(map, key, value) {
   else map.set(key, [value]);
 }
 
-// The element that an event is about, or what holds it, of a kind.
+// The target of an event, or its nearest ancestor that matches a selector.
 /** @param {Event} event @param {string} selector */
 export function closest({ target }, selector) {
   return target instanceof Element ? target.closest(selector) : null;
 }
 
-// What a view remembers in this tab; a browser that refuses to store anything remembers nothing.
+// The stored state of a view in this tab; nothing is stored if the browser refuses to.
 /** @param {string} name @returns {unknown} */
 export function remembered(name) {
   try {

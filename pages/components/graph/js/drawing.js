@@ -66,8 +66,8 @@ export class Drawing {
     this.spoken = make("div", { class: "spoken", "aria-live": "polite" }, this.root);
   }
 
-  // What the view does when another picture is shown, when what is lit may be another, when the camera moves and when
-  // it rests.
+  // The view's callbacks: another picture is shown, the highlighted items may have changed, the camera moves, the
+  // camera rests.
   afterShow() {}
 
   relight() {}
@@ -76,7 +76,7 @@ export class Drawing {
 
   atRest() {}
 
-  // Look at another graph (the other of a morph, or a part), from where the camera is told to stand.
+  // Show another graph (the second of a morph, or a part), at the camera position that the caller passes.
   /** @param {Graph} graph @param {Spot} [camera] */
   setGraph(graph, camera) {
     const same = graph === this.graph;
@@ -142,7 +142,7 @@ export class Drawing {
     this.moved();
   }
 
-  // The view has another size: what is selected stays in sight, else it opens anew until the user moves it.
+  // The view has another size: keep the selection in sight; without one, open anew until the user moves the camera.
   resize() {
     const placed = this.choice && this.placedOf(this.choice.id);
     if (!placed && !this.camera.moved) return this.camera.show(this.picture);
@@ -181,7 +181,7 @@ export class Drawing {
     if (this.camera.far) this.stats.drawn = this.far.paint(this.stage, this.camera, this.paints());
   }
 
-  // From afar, what is marked is ringed above the surface.
+  // From afar, marked items have a ring above the surface.
   remark() {
     /** @type {[string, Placed][]} */
     const rings = [];
@@ -194,7 +194,7 @@ export class Drawing {
     this.stage.ring(rings, 5 / this.camera.k);
   }
 
-  // At rest: sharp again, nothing kept that is far outside, and levels fetched that may be asked for next.
+  // At rest: draw sharply again, drop elements far outside, and fetch levels that may be needed next.
   settle() {
     const { camera, stage } = this;
     if (camera.far && this.far.at && Math.abs(this.far.at.k / camera.k - 1) > 0.01) this.repaintFar();
@@ -232,7 +232,7 @@ export class Drawing {
     return { ...inks, colourOf: (item) => (this.overlays.colourOf(item) ?? own(item)) || inks.none };
   }
 
-  // Items in sight, nearest to the middle of the view first, with how far from it they stand.
+  // Items in sight with their distance to the middle of the view, nearest first.
   /** @param {number} [most] */
   byDistance(most = 1) {
     const [cx, cy] = this.camera.centre();
@@ -253,7 +253,7 @@ export class Drawing {
     return null;
   }
 
-  // What stands on screen for what is selected elsewhere, from the top down.
+  // The items on screen that belong to another view's selection, from the top down.
   /** @param {string | null} id @param {string[]} links */
   visibleRelated(id, links) {
     const shown = this.graph.related(id, links).flatMap((place) => this.graph.shown(place, this.picture) ?? []);

@@ -1,4 +1,4 @@
-// What is selected and pointed at in the other views of the channel: what belongs to it is lit here.
+// Selection and hover in the other views of the channel: highlight the related items here.
 import { listen } from "../../js/shared.js";
 /** @import { Saying, Speaker, Told } from "../../js/types.d.ts" */
 /** @import { Drawing } from "./drawing.js" */
@@ -20,7 +20,7 @@ export class Elsewhere {
     listen("hover", (said) => this.hears(said) && this.mark("preview", toldOf(said)), signal);
   }
 
-  // Whether something is said by another view of the channel.
+  // True if a message comes from another view of the channel.
   /** @param {Speaker} speaker */
   hears({ channel, source }) {
     const { data } = this.drawing;
@@ -31,7 +31,7 @@ export class Elsewhere {
   select(said) {
     const { drawing } = this;
     this.light(toldOf(said));
-    // Selection is one thing: what is selected elsewhere is no longer selected here.
+    // There is only one selection: another view's selection ends the one here.
     drawing.choice = null;
     drawing.relight();
     const { selected } = this;
@@ -47,7 +47,7 @@ export class Elsewhere {
     this.mark("related", told);
   }
 
-  // The picture has changed: what is lit may stand elsewhere, or in a group that is folded.
+  // The picture has changed: highlighted items may have moved, or may be in a folded group.
   relight() {
     if (this.selected) this.mark("related", this.selected);
   }
@@ -63,7 +63,7 @@ export class Elsewhere {
     this.drawing.remark();
   }
 
-  // The server knows in which folded group something is that is not here yet.
+  // The server knows the folded group of an item that is not loaded yet.
   /** @param {(string | null)[]} ids */
   async askWhere(ids) {
     const { drawing } = this;

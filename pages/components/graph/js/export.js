@@ -30,7 +30,7 @@ const STRIPPED = [
 const MOST_PIXELS = 60_000_000;
 const EDGE = 16;
 
-// Equal elements look alike, so that a style is worked out once for each kind and not ten thousand times.
+// Equal elements have the same style, so it is computed once per kind and not ten thousand times.
 /** @param {Element} element @param {Map<string, string[][]>} known */
 function styleOf(element, known) {
   const kind = (/** @type {Element | null} */ at) =>

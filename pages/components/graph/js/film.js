@@ -1,4 +1,4 @@
-// The film: what is there in each frame, what came, changed and went, and the bar to walk through the frames.
+// The film: the nodes of each frame, the added, changed and removed ones, and the bar to step through the frames.
 // Positions never change.
 import { button, cut, make } from "./dom.js";
 /** @import { FrameData, MetricsData, RowData, Version } from "../../js/wire.d.ts" */
@@ -23,14 +23,14 @@ function fateOf(intervals, frame) {
   return existsIn(intervals, frame + 1) ? "now" : "leaving";
 }
 
-// The group that a row belongs to in a frame: the last that it joined, or it alone.
+// The group of a row in a frame: the last group that it joined, or the row alone.
 /** @param {RowData} row @param {number} frame */
 function groupOfRow(row, frame) {
   const joined = (row.joins ?? []).filter(([from]) => from <= frame);
   return joined.length ? joined.reduce((last, join) => (join[0] >= last[0] ? join : last))[1] : `row ${row.id}`;
 }
 
-// Neighbouring rows of one group, as [first, last, all of the rows]: what has fused so far.
+// Neighbouring rows of one group, as [first, last, all of the rows]: the ops fused so far.
 /** @param {RowData[]} rows @param {number} frame */
 function runsOf(rows, frame) {
   /** @type {{ key: string, from: number, to: number }[]} */
@@ -135,7 +135,7 @@ export class Film {
     this.go(this.at + by);
   }
 
-  // A film that stands at its result, and of which no step was shown yet, is presented from its first frame on.
+  // A film at its last frame, without any step shown yet, is presented from its first frame on.
   /** @param {Turn} turn */
   turn(turn) {
     if (turn.taken || !this.on) return;
@@ -172,7 +172,7 @@ export class Film {
     this.slider.style.setProperty("--done", `${(100 * this.at) / Math.max(1, this.frames.length - 1)}%`);
   }
 
-  // Edges are there or not; of boxes, the one that the last step removed stays as a ghost.
+  // Edges are shown or hidden; a box that the last step removed stays as a ghost.
   /** @param {{ id?: string, f?: Intervals }} thing */
   shows(thing) {
     if (!this.on) return true;
@@ -207,7 +207,7 @@ export class Film {
     if (item.rows?.some((row) => row.joins?.length)) this.dressRows(element, item.rows);
   }
 
-  // What a node says in this frame: [first frame, label, detail, tooltip], where it is not always the same.
+  // The texts of a node in this frame, as [first frame, label, detail, tooltip], if they change.
   /** @param {Item} item */
   versionOf(item) {
     return this.on ? item.versions?.findLast(([from]) => from <= this.at) : undefined;

@@ -1,4 +1,4 @@
-// Focus: a part of the graph in its place: what is around one node, or what lies between two. Escape leads back.
+// Focus: a part of the graph instead of the whole: the nodes around one, or between two. Escape leads back.
 import { counted } from "../../js/shared.js";
 import { button, make } from "./dom.js";
 import { NotFound, partOf } from "./model.js";

@@ -1,4 +1,4 @@
-// Folding: groups open in place and close again; levels that are not here yet are fetched, those in view ahead of time.
+// Folding: groups open in place and close again; missing levels are fetched, those in view ahead of time.
 /** @import { Stepping } from "../../js/types.d.ts" */
 /** @import { Drawing } from "./drawing.js" */
 
@@ -12,7 +12,7 @@ export class Folds {
   refused = new Set();
   timer = 0;
 
-  // `tell` says to views in step what was folded, `failed` to the user what was not fetched.
+  // `tell` reports folds to synchronised views, `failed` reports a failed fetch to the user.
   /**
    * @param {Drawing} drawing
    * @param {(said: Stepping) => void} tell
@@ -55,7 +55,7 @@ export class Folds {
     return [...gids].flatMap((gid) => this.drawing.graph.groups.get(gid)?.id ?? []);
   }
 
-  // Fetch with a quiet mark on the group; what went wrong stands there until it is tried again.
+  // Fetch with a subtle mark on the group; an error stays there until the next attempt.
   /** @param {number} gid @param {() => Promise<void>} ask */
   async fetched(gid, ask) {
     if (this.waiting.has(gid)) return;
@@ -93,7 +93,7 @@ export class Folds {
     drawing.busy(false);
   }
 
-  // Another view in step folded these; where this graph has groups of the same id, it does the same, level by level.
+  // A synchronised view folded these groups; fold groups with the same ids here, level by level.
   /** @param {string[]} ids @param {boolean} open */
   async follow(ids, open) {
     const { drawing } = this;
@@ -115,7 +115,7 @@ export class Folds {
     if (drawing.graph === graph) drawing.refresh(first);
   }
 
-  // Levels that were unfolded when this graph was last looked at.
+  // Levels that were unfolded when this graph was last shown.
   async recall() {
     const { graph } = this.drawing;
     if (!graph.missing(graph.wanted).length) return;

@@ -1,4 +1,4 @@
-// What is under the pointer: its tip, its edges and neighbours, and the other views that are told.
+// The item under the pointer: its tip, its edges and neighbours, and the message to the other views.
 import { edgesAround } from "./walk.js";
 /** @import { Choice } from "./types.d.ts" */
 /** @import { Drawing } from "./drawing.js" */

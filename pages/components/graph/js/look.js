@@ -1,5 +1,5 @@
-// What a view shows of its graph, in the URL: the groups that are unfolded and where the camera stands, so that whoever
-// is sent the link sees the same. It is the browser's own: Python is not asked.
+// A view's state in the URL: the unfolded groups and the camera position, so that a shared link shows the same.
+// Only the browser uses it, Python does not.
 /** @import { Graph } from "./model.js" */
 /** @import { Camera } from "./picture/camera.js" */
 
@@ -19,7 +19,7 @@ function all() {
   return (new URLSearchParams(location.search).get(NAME) ?? "").split("~").filter(Boolean);
 }
 
-/** What the URL says of a graph; null if it says nothing, or nothing that can be read.
+/** The URL's state of a graph; null if it has none, or an unreadable one.
  * @param {string} digest @returns {Look | null}
  */
 export function lookOf(digest) {

@@ -1,5 +1,5 @@
-// One graph: the levels that are here, which groups are unfolded, who is related to whom; and the server that has
-// the rest.
+// One graph: its loaded levels, its unfolded groups, the relations of its items; and the server that has the other
+// levels.
 import { filed, remember, remembered } from "./dom.js";
 import { lookOf } from "./look.js";
 /** @import { FoundData, HitsData, LevelData, LevelsData, PartData, ProblemData } from "../../js/wire.d.ts" */
@@ -62,7 +62,7 @@ class Source {
   }
 }
 
-// What a view looks at until it is told what to look at.
+// An empty graph, for a view without data.
 /** @type {Content} */
 export const NOTHING = {
   digest: "",
@@ -101,7 +101,7 @@ export class Graph {
     this.recall = recall;
   }
 
-  // Keep a level, and index all that can be selected in it.
+  // Store a level, and index its selectable items.
   /** @param {number} gid @param {LevelData} told */
   take(gid, told) {
     if (this.levels.has(gid)) return;
@@ -129,7 +129,7 @@ export class Graph {
     for (const link of place.links) filed(this.byLink, link, place);
   }
 
-  // Groups around a level, outermost first, itself included.
+  // The groups around a level, outermost first, including itself.
   /** @param {number} gid */
   path(gid) {
     const path = [];
@@ -137,7 +137,7 @@ export class Graph {
     return path;
   }
 
-  // The same around an item, of which the server is asked where it is not here; a part of a graph has no more of it.
+  // The groups around an item; the server is asked if the item is not loaded, except for a part of a graph.
   /** @param {string} id @param {boolean} whole */
   async pathTo(id, whole) {
     const place = this.byId.get(id)?.[0];
@@ -160,7 +160,7 @@ export class Graph {
     return picture.levels.get(parent)?.[index] ?? null;
   }
 
-  // The places that a selection elsewhere concerns: the same id, a link either way, or a link in common.
+  // The places that belong to another view's selection: the same id, a link in either direction, or a common link.
   /** @param {string | null} id @param {string[]} [links] */
   related(id, links = []) {
     /** @type {Set<Place>} */
@@ -211,7 +211,7 @@ export class Graph {
   }
 }
 
-// A part of a graph as the server cut it out: one level, nothing folded.
+// A part of a graph, cut out by the server: one level without folded groups.
 /** @param {Graph} graph @param {PartData} answer */
 export function partOf(graph, { level }) {
   const size = { nodes: level.items.length, edges: level.edges.length, groups: 0 };

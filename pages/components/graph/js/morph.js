@@ -1,4 +1,4 @@
-// Morph: two graphs whose items share ids; what is in both flies from its old place to its new one, the rest fades. The
+// Morph: two graphs whose items share ids; common items fly from the old to the new place, the others fade. The
 // other graph of a film is its first frame, from which all later ones start.
 import { button, calm, make } from "./dom.js";
 import { Graph } from "./model.js";
@@ -44,7 +44,7 @@ export class Morph {
     this.buttons.forEach((element, at) => element.setAttribute("aria-pressed", String(at === this.at)));
   }
 
-  // The graph of a film's frame; whether another one is shown now.
+  // Switch to the graph of a film's frame; return true if the shown graph changes.
   /** @param {number} frame */
   film(frame) {
     const at = frame === 0 ? 1 : 0;
@@ -107,8 +107,8 @@ export class Morph {
   }
 }
 
-// Where a picture of this size starts at best in a view: in the middle if it has room, else with no more than a
-// margin left empty.
+// The best start of a picture of this size in a view: in the middle if it fits, else with at most a margin left
+// empty.
 /** @param {number} start @param {number} size @param {number} room */
 function withoutGap(start, size, room) {
   if (size + 2 * MARGIN <= room) return (room - size) / 2;

@@ -1,4 +1,4 @@
-// What the colours say: classes of ops at first, or one of the overlays; and, when asked, how much as a bar in
+// The meaning of colours: classes of ops at first, or one of the overlays; and, on request, the value as a bar in
 // each box.
 import { figure } from "../../js/words.js";
 import { button, make, opClass } from "./dom.js";
@@ -20,7 +20,7 @@ function rampColour(share, dark) {
   return `rgb(${mixed.join(" ")})`;
 }
 
-// Where a value stands between the smallest and the largest; over more than two decades on a log scale.
+// The position of a value between the smallest and the largest; on a log scale over more than two decades.
 /** @param {(number | null)[]} values @param {number[]} [range] @returns {Scale | null} */
 function scaleOf(values, range = []) {
   const known = [...values, ...range].flatMap((value) => value !== null && Number.isFinite(value) ? value : []);
@@ -95,7 +95,7 @@ export class Overlays {
     this.repaint();
   }
 
-  // The scale spans what the server measured for nodes and what stands folded on screen.
+  // The scale spans the server's values of nodes, and the values of folded groups on screen.
   /** @param {Picture} picture */
   measure(picture) {
     const values = picture.items.map(({ item }) => this.valueOf(item));

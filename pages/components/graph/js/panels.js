@@ -1,4 +1,4 @@
-// What lies over the graph: its keys, what did not work, and what is under the pointer.
+// Panels over the graph: its keys, error messages, and the tip at the pointer.
 import { button, make } from "./dom.js";
 import { groupLine } from "./picture/scene.js";
 /** @import { Choice } from "./types.d.ts" */
@@ -48,7 +48,7 @@ export class Notice {
     this.root = make("div", { class: "notice", role: "alert", hidden: "" }, parent);
   }
 
-  // What did not work, in words, with a second try where there is one.
+  // An error message, with a button to try again if that is possible.
   /** @param {string} words @param {() => void} [again] */
   say(words, again) {
     this.root.replaceChildren(make("span", {}, undefined, words));
@@ -62,7 +62,7 @@ export class Notice {
   }
 }
 
-// The tip at the pointer: names, facts and what the colour says.
+// The tip at the pointer: names, facts and the meaning of the colour.
 export class Tip {
   /** @param {HTMLElement} parent @param {Film} film @param {Overlays} overlays */
   constructor(parent, film, overlays) {

@@ -1,4 +1,4 @@
-// What a view tells Python: values of its state, and how often the user has chosen, which dates what Python wishes.
+// A view's messages to Python: its state, and the number of the user's choices, which dates Python's commands.
 /** @import { Arguments } from "../../js/types.d.ts" */
 
 export class Python {
@@ -21,12 +21,12 @@ export class Python {
     this.args.setTriggerValue(name, value);
   }
 
-  // The user has chosen, which will be reported: what Python wrote before is out of date at once.
+  // The user has chosen, which will be reported: Python's earlier commands are out of date at once.
   outdate() {
     this.serial += 1;
   }
 
-  // Whether a wish was written after the user's last choice.
+  // True if a command was written after the user's last choice.
   /** @param {number} serial */
   heeds(serial) {
     if (this.serial && serial !== this.serial) return false;

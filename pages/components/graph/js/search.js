@@ -1,4 +1,4 @@
-// Search over the whole graph: the server knows what is folded away; without it, what is here is searched.
+// Search over the whole graph: the server also searches folded groups; without it, only loaded levels are searched.
 import { closest, make } from "./dom.js";
 /** @import { Hit } from "./types.d.ts" */
 /** @import { Graph } from "./model.js" */
@@ -93,7 +93,7 @@ export class Search {
     if (module) make("i", {}, line, module);
   }
 
-  // Ring what is on screen; a folded group is ringed for what it hides.
+  // Mark matches on screen with a ring; a folded group gets a ring for matches inside it.
   ring() {
     const { view } = this;
     const ids = new Set(this.hits.map((hit) => hit.id));

@@ -1,5 +1,5 @@
-// In step: views with the same step follow each other's pan, zoom and folds, by what is related and not by where it
-// stands.
+// Synchronised views: views with the same step follow each other's pan, zoom and folds, by related items and not by
+// position.
 import { listen, tell } from "../../js/shared.js";
 /** @import { Bus, Moved, Stepping } from "../../js/types.d.ts" */
 /** @import { Drawing } from "./drawing.js" */
@@ -7,7 +7,7 @@ import { listen, tell } from "../../js/shared.js";
 const CANDIDATES = 12;
 
 export class Step {
-  // `fold` unfolds or folds what another view did.
+  // `fold` repeats another view's unfolding or folding.
   /** @param {Drawing} drawing @param {(ids: string[], open: boolean) => void} fold */
   constructor(drawing, fold) {
     this.drawing = drawing;
@@ -25,8 +25,7 @@ export class Step {
     if (step) tell("camera", { channel, source, step, ...said });
   }
 
-  // The items nearest the middle, with how far from it they stand, in pixels: the other view takes the first that it
-  // knows.
+  // The items nearest the middle, with their distance in pixels: the other view uses the first that it knows.
   moved() {
     const { camera, data } = this.drawing;
     if (!data.step || camera.by !== "user") return;

@@ -1,4 +1,4 @@
-// The tool bar: search, colours, folding, zoom and full screen in sight; the rarely used behind one button.
+// The tool bar: search, colours, folding, zoom and full screen; rarely used tools are behind one button.
 import { toggleFull } from "../../js/room.js";
 import { button, closest, make } from "./dom.js";
 import { saveFromServer, savePng, saveSvg } from "./export.js";
@@ -69,7 +69,7 @@ export class Tools {
     this.wide.setAttribute("aria-pressed", String(on));
   }
 
-  // Only what there is something for.
+  // Only tools that this graph can use.
   /** @param {Graph} graph @param {Picture} picture */
   suit(graph, picture) {
     this.wide.hidden = !picture.edges.some(({ edge }) => edge.bytes);
@@ -77,7 +77,7 @@ export class Tools {
   }
 }
 
-// What a key does in a view, or undefined.
+// The action of a key in a view, or undefined.
 /** @param {GraphView} view @param {string} key */
 export function keyOf(view, key) {
   const { camera, choice } = view;

@@ -1,4 +1,4 @@
-// The view: selection, hover and keys, and what it tells of them to Python and to the other views of its channel.
+// The view: selection, hover and keys, and their messages to Python and to the other views of its channel.
 import { Room } from "../../js/room.js";
 import { COMMANDS, isDark, listen, tell } from "../../js/shared.js";
 import { closest, make } from "./dom.js";
@@ -130,7 +130,7 @@ export class GraphView extends Drawing {
     for (const timer of [this.later, this.settling, this.folds.timer]) clearTimeout(timer);
   }
 
-  // Python's wish; one that was written before the user's last click here is out of date.
+  // Python's command; a command that is older than the user's last click here is out of date.
   /** @param {CommandData} wish */
   obey({ source, id, serial, frame }) {
     if (source !== this.data.source || !this.python.heeds(serial)) return;
@@ -159,7 +159,7 @@ export class GraphView extends Drawing {
     return found && this.choiceOf((found.row ?? found.placed.item).id);
   }
 
-  // Unfold what hides an item, fetching what is not here, and select it, unless something else was wanted meanwhile.
+  // Unfold the groups that hide an item, fetch missing levels, and select it, unless the selection changed meanwhile.
   /** @param {string} id @param {Selecting} [options] */
   async goTo(id, options = {}) {
     const asked = (this.going += 1);
@@ -171,7 +171,7 @@ export class GraphView extends Drawing {
       if (folded.length) this.graph.unfold(folded), this.refresh(undefined, true);
       const choice = this.choiceOf(id);
       if (choice) return this.select(choice, options);
-      // A kernel or a line has no box of its own here: what belongs to it is lit.
+      // A kernel or a line has no box here: highlight the items that belong to it.
       this.elsewhere.light({ id, links: [] });
       const [first] = this.visibleRelated(id, []);
       if (first) this.camera.reveal(first, options.toMiddle, options.atOnce);
@@ -200,7 +200,7 @@ export class GraphView extends Drawing {
     else report();
   }
 
-  // The selection's edges over all levels; a selection that is folded away lights the group that hides it.
+  // The selection's edges over all levels; for a folded selection, highlight the group that hides it.
   /** @override */
   relight() {
     const placed = this.choice && this.placedOf(this.choice.id);
@@ -278,7 +278,7 @@ export class GraphView extends Drawing {
     if (placed) this.select(this.choiceOf((row ?? placed.item).id), { wait: 150 });
   }
 
-  // A graph that the server has forgotten is registered anew when Python runs; then it is asked for again.
+  // A graph that the server has dropped is stored again when Python runs; then request it again.
   /** @param {unknown} error @param {() => void} [again] */
   failed(error, again) {
     const words = error instanceof Error ? error.message : String(error);

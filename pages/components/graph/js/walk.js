@@ -1,11 +1,11 @@
-// Along the edges: what an item is connected to over all levels, and which item an arrow key leads to.
+// Navigation along edges: the neighbours of an item over all levels, and the item that an arrow key leads to.
 import { nearest } from "./dom.js";
 /** @import { RowData } from "../../js/wire.d.ts" */
 /** @import { Line, Picture, Placed, Stub } from "./types.d.ts" */
 /** @import { Drawing } from "./drawing.js" */
 /** @import { Graph } from "./model.js" */
 
-// All edges of an item: those of its own level, and those of the groups around it that are about it.
+// All edges of an item: those of its own level, and edges of the groups around it that end at the item.
 /** @param {Graph} graph @param {Picture} picture @param {Placed | null} placed */
 export function edgesAround(graph, picture, placed) {
   if (!placed) return { lines: [], outs: [], ins: [] };
@@ -50,7 +50,7 @@ export function edgesAround(graph, picture, placed) {
   return { lines: [...lines], outs: [...others[0]], ins: [...others[1]] };
 }
 
-// Down and up follow edges (through a node's own rows first); left and right go to what stands beside.
+// Down and up follow edges (through a node's own rows first); left and right go to the item beside.
 /**
  * @param {Drawing} drawing
  * @param {number} across

@@ -1,4 +1,4 @@
-// The camera: where the picture stands in its viewport; one style change a frame, on a div around the SVG.
+// The camera: the position of the picture in its viewport; one style change per frame, on a div around the SVG.
 import { isPresenting } from "../../../js/room.js";
 import { calm } from "../dom.js";
 /** @import { Picture, Placed, Rect } from "../types.d.ts" */
@@ -22,7 +22,7 @@ export class Camera {
   /** @type {"view" | "user" | "other"} */
   by = "view";
   width = 0;
-  // What the small map has of the view's right, and what it would have while so much of a picture is in view.
+  // The width that the small map takes at the view's right, and the width it would take for a part of a picture.
   aside = 0;
   /** @type {(picture: Picture, seen: number) => number} */
   asideFor = () => 0;
@@ -39,7 +39,7 @@ export class Camera {
     return this.k < TEXT_FROM;
   }
 
-  // The part of the picture in view, with a margin given as a share of the view.
+  // The part of the picture in view, with a margin as a fraction of the view.
   /** @param {number} [margin] */
   rect(margin = 0) {
     const { clientWidth: w, clientHeight: h } = this.viewport;
@@ -52,7 +52,7 @@ export class Camera {
     return [(left + right) / 2, (top + bottom) / 2];
   }
 
-  // The view has another width: what stood in its middle stands there.
+  // The view has another width: its middle shows the same point as before.
   resized() {
     const { clientWidth: width } = this.viewport;
     if (this.width) this.x += (width - this.width) / 2;
@@ -69,7 +69,7 @@ export class Camera {
     else if (left < 0 || right > width) this.x = (width - w * this.k) / 2 - x * this.k;
   }
 
-  // Where it stands to have a point of the picture in its middle.
+  // The camera position that puts a point of the picture into the middle.
   /** @param {{ k: number, x: number, y: number } | null} at */
   standing(at) {
     if (!at) return undefined;
@@ -79,7 +79,7 @@ export class Camera {
     return { k, x: width / 2 - at.x * k, y: height / 2 - at.y * k };
   }
 
-  // Open at the top, readable: what stands in the first screen is centred, and shrunk a little if that shows all of it.
+  // Open at the top, readable: centre the first screen, and shrink it a little if it fits whole then.
   /** @param {Picture} picture */
   show(picture) {
     this.picture = picture;
@@ -108,7 +108,7 @@ export class Camera {
     const all = (width - 2 * MARGIN) / Math.max(right - left, 1);
     this.k = all >= LEAST_OPEN ? Math.min(isPresenting() ? PRESENTED : 1, all) : CROPPED_OPEN;
     const half = width / 2 / this.k - MARGIN;
-    // What is wider than the view, such as layers in columns, is read from its left edge.
+    // A picture wider than the view, such as layers in columns, starts at its left edge.
     const wanted = top && widest * this.k < width ? top.x + top.w / 2 : left;
     const middle = all >= LEAST_OPEN || !top
       ? (left + right) / 2
@@ -151,7 +151,7 @@ export class Camera {
     this.apply();
   }
 
-  // Put a point of the picture onto a point of the viewport, as another view asked: not told on.
+  // Move a point of the picture to a point of the viewport, on another view's request: not sent to others again.
   /**
    * @param {number} x
    * @param {number} y

@@ -1,4 +1,4 @@
-// A long chain, such as the layers of a model, in columns beside each other: as one strip it could not be read.
+// A long chain, such as the layers of a model, in columns side by side: one long strip would be unreadable.
 /** @import { Box } from "../types.d.ts" */
 
 const FROM_ITEMS = 4;
@@ -9,7 +9,7 @@ const BETWEEN = 72;
 const TURN = 30;
 const MOST_GAP = 48;
 
-// The boxes of a part that stand below each other, one a row; null if two stand beside each other.
+// The boxes of a part that form one column, one per row; null if two boxes share a row.
 /** @param {Box[]} boxes */
 function chainOf(boxes) {
   const chain = [...boxes].sort((a, b) => a.Y - b.Y);
@@ -17,7 +17,7 @@ function chainOf(boxes) {
   return beside ? null : chain;
 }
 
-// How many columns make a long chain as wide as a screen; 1 where it may stay as it is.
+// The number of columns that makes a long chain as wide as a screen; 1 if it may stay as it is.
 /** @param {Box[]} chain */
 function columnsOf(chain) {
   const [first, last] = [chain[0], chain[chain.length - 1]];
@@ -42,7 +42,7 @@ function turned(source, target, between) {
 }
 
 /**
- * Place a part's boxes in columns where it is a long chain, and give the curves of its edges; null where it is none.
+ * Place a part's boxes in columns if it is a long chain, and return the curves of its edges; null if it is none.
  * @param {Box[]} boxes
  * @param {{ points: number[], source: Box, target: Box }[]} edges
  */

@@ -41,7 +41,7 @@ function shelve(folded, sizes) {
   return { corners, width, height: folded.length ? y + high : 0 };
 }
 
-// One level with the unfolded levels inside it, in its own coordinates.
+// Compose a level with the unfolded levels inside it, in its own coordinates.
 /**
  * @param {Levels} levels
  * @param {Set<number>} unfolded
@@ -148,7 +148,7 @@ function spread(composed, left, top, depth, picture) {
   for (const line of lines) picture.edges.push(line);
 }
 
-// The visible item that holds a node: found level by level, since a group covers a range of nodes.
+// The visible item that contains a node: searched level by level, since a group covers a range of nodes.
 /**
  * @param {Picture} picture
  * @param {Levels} levels
@@ -166,7 +166,7 @@ function holderOf(picture, levels, node, from = -1) {
   return placed[index].open ? holderOf(picture, levels, node, level.items[index].g) ?? placed[index] : placed[index];
 }
 
-// From the border of an unfolded group on, an edge goes on, thinly, to the items inside that it is about.
+// An edge continues thinly from the border of an unfolded group to its items inside.
 /** @param {Picture} picture @param {Levels} levels */
 function continuations(picture, levels) {
   for (const here of picture.edges) {

@@ -142,7 +142,7 @@ function paintBoxes(context, boxes, k, { colourOf, bg }) {
   }
 }
 
-// Unfolded groups are named like places on a map: at the size of the screen, the outer ones first, where there is room.
+// Unfolded groups have names like places on a map: at screen size, the outer ones first, if there is room.
 /** @param {CanvasRenderingContext2D} context @param {Placed[]} open @param {number} k @param {Paints} paints */
 function paintNames(context, open, k, { ink, bg }) {
   context.font = `500 ${11 / k}px ui-monospace, monospace`;

@@ -1,9 +1,8 @@
-// Flight: what was drawn before flies from its old place to its new one, the rest fades in.
+// Flight: items drawn before fly from the old to the new place, the others fade in.
 /** @import { Standing } from "../types.d.ts" */
 /** @import { Stage } from "./stage.js" */
 
-// Where every drawn item and row stands, by id, and by what it is linked to if asked for, in coordinates of the
-// picture.
+// The position of every drawn item and row, by id, and on request by its links, in coordinates of the picture.
 /** @param {Stage} stage @param {boolean} [linked] */
 export function standing(stage, linked = false) {
   /** @type {Standing} */
@@ -37,8 +36,7 @@ function fadeIn(element, ms) {
   element.animate([{ opacity: 0 }, { opacity: 0, offset: 0.3 }, { opacity: 1 }], { duration: ms });
 }
 
-// Move what is drawn now from where it stood before; `shift` is by how much the camera jumped, in coordinates of the
-// picture.
+// Move the drawn items from their earlier positions; `shift` is the jump of the camera, in coordinates of the picture.
 /** @param {Stage} stage @param {Standing} before @param {{ x: number, y: number }} shift @param {number} ms */
 export function flyAll(stage, before, shift, ms) {
   for (const [placed, element] of stage.drawn) {

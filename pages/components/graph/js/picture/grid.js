@@ -1,4 +1,4 @@
-// Cells of the picture's plane, so that what is near a view is found without looking at all there is.
+// Cells of the picture's plane, to find the items near a view without a search over all items.
 import { filed } from "../dom.js";
 /** @import { Line, Placed, Rect, Stub } from "../types.d.ts" */
 

@@ -36,7 +36,7 @@ export class Minimap {
     this.map.onpointermove = (event) => event.buttons && this.move(event);
   }
 
-  // The map of a picture: its scale, how wide it is, and how high; a floor keeps a thin one visible.
+  // The map of a picture: its scale, width and height; a minimum keeps a thin map visible.
   /** @param {Picture} picture */
   size({ width, height }) {
     const { clientWidth, clientHeight } = this.camera.viewport;
@@ -45,7 +45,7 @@ export class Minimap {
     return [k, Math.max(24, width * k), Math.max(12, height * k)];
   }
 
-  // What it takes of the view's width while so much of a picture is in view.
+  // The part of the view's width that the map takes while so much of a picture is in view.
   /** @param {Picture} picture @param {number} seen */
   room(picture, seen) {
     const roomy = this.camera.viewport.clientWidth > LEAST_ROOM;

@@ -1,4 +1,4 @@
-// How one item, one edge looks: SVG elements in the item's own coordinates.
+// Drawing of one item or one edge: SVG elements in the item's own coordinates.
 import { counted } from "../../../js/shared.js";
 import { HEADER } from "./compose.js";
 import { cut, make, OP_CLASS, opClass } from "../dom.js";
@@ -102,7 +102,7 @@ function drawChips(parent, chips, w, y, m) {
   }
 }
 
-// A folded group: a pile of sheets if it is a stack of equal blocks, and as many facts as have room.
+// A folded group: a pile of sheets if it is a stack of equal blocks, and as many facts as fit.
 /** @param {ItemElement} g @param {GroupItem} item @param {Placed} placed @param {MetricsData} m */
 function drawGroup(g, item, { w, h }, m) {
   if (item.kind === "stack") {
@@ -179,7 +179,7 @@ function drawPath(points) {
   return d;
 }
 
-// The edge that a curve is of.
+// The edge of a curve.
 /** @param {Line | Stub} line */
 export function edgeOf(line) {
   return line.edge ?? line.of.edge;

@@ -1,5 +1,4 @@
-// The stage: of a picture, only what is near the view is in the document; a grid finds it, and elements outlive
-// small changes.
+// The stage: only the items near the view are in the document. A grid finds them, and elements survive small changes.
 import { HEADER } from "./compose.js";
 import { make } from "../dom.js";
 import { Grid } from "./grid.js";
@@ -94,8 +93,8 @@ export class Stage {
     this.byId.clear();
   }
 
-  // Bring the document in line with what is near; what an earlier picture drew alike is moved, not made again. What is
-  // not urgent, since it is not in view yet, is made bit by bit over the next frames.
+  // Update the document to the items near the view; elements that an earlier picture drew the same way are moved, not
+  // made again. Items that are not in view yet are not urgent: they are made bit by bit over the next frames.
   /** @param {Rect} rect @param {Rect} [urgent] */
   cull(rect, urgent = rect) {
     this.rect = rect;
@@ -172,7 +171,7 @@ export class Stage {
     this.edges.append(element);
   }
 
-  // What stands under a point of the picture: the innermost item, its row if it has one there.
+  // The innermost item at a point of the picture, or its row if it has one there.
   /** @param {number} x @param {number} y */
   at(x, y) {
     /** @type {Placed | null} */
@@ -208,7 +207,7 @@ export class Stage {
     for (const id of ids) for (const element of this.byId.get(id) ?? []) element.setAttribute("aria-selected", "true");
   }
 
-  // Edges that are told apart lie above the others, as copies; those of the selection are labelled.
+  // Highlighted edges lie above the others, as copies; those of the selection have labels.
   /** @param {"lit" | "near"} layer @param {(Line | Stub)[]} lines @param {boolean} [labelled] */
   light(layer, lines, labelled = false) {
     const shown = lines.filter((line) => this.visible(edgeOf(line)));
@@ -225,7 +224,7 @@ export class Stage {
     }
   }
 
-  // Where a label near a point lies on no box and on no other label; null if nowhere.
+  // A place near a point where a label covers no box and no other label; null if there is none.
   /** @param {number[]} middle @param {string} label @param {Rect[]} taken @returns {Rect | null} */
   freeSpot([x, y], label, taken) {
     const wide = label.length * LABEL_CHAR;

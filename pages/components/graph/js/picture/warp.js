@@ -4,7 +4,7 @@ import { filed } from "../dom.js";
 
 const AIR = 14;
 
-// Where a value comes to lie when each of the sorted, disjoint ranges grows about its middle and pushes the rest aside.
+// The new position of a value when each of the sorted, disjoint ranges grows about its middle and pushes the rest aside.
 /** @param {Growth[]} ranges @param {number} value */
 function stretch(ranges, value) {
   let moved = value;
@@ -15,7 +15,7 @@ function stretch(ranges, value) {
   return moved;
 }
 
-// The rows of a part: items of one rank share their middle. A row knows how much it grows in height and where in width.
+// The rows of a part: items of one rank share their middle. A row has its growth in height, and in width by position.
 /** @param {Box[]} boxes */
 function rowsOf(boxes) {
   /** @type {Map<number, Box[]>} */
@@ -100,7 +100,7 @@ function moveKnots(points, moved) {
   return out;
 }
 
-// Where an edge's end comes to lie on its box, which may have grown.
+// The position of an edge's end on its box, which may have grown.
 /** @param {Box} box @param {number} x @param {number} y */
 function onBorder(box, x, y) {
   const [cx, cy] = [box.x + box.w / 2, box.y + box.h / 2];
