@@ -16,7 +16,14 @@ from core.worker.private import FIRST, PRIVATE_NAMES, PrivateName
 from tests.support.places import ROOT
 from tests.support.private_uses import defined, private_uses
 
-FILES = sorted(path for room in ("worker", "accelerator") for path in (ROOT / "core" / room).rglob("*.py"))
+# The built-in backends are examples that a user reads and copies.
+EXAMPLES = ROOT / "core" / "accelerator" / "backends"
+FILES = sorted(
+    path
+    for room in ("worker", "accelerator")
+    for path in (ROOT / "core" / room).rglob("*.py")
+    if EXAMPLES not in path.parents
+)
 # A script that is Triton's own first example, run as a user's would be.
 EXAMPLE = "vector_add.py"
 # Ends of names, in the partitioner's network and in what GCC makes of OpenMP.
