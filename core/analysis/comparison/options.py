@@ -39,13 +39,16 @@ def option_differences(left: Setting, right: Setting) -> tuple[OptionDifference,
     names = dict.fromkeys((*one, *other))
     found = (OptionDifference(name, one.get(name, ""), other.get(name, "")) for name in names)
     jobs = left.job is not None and right.job is not None
-    return tuple(
-        item
-        for item in found
-        if item.left != item.right
-        and (item.name.startswith(NAMED) or not {item.left, item.right} <= AS_ALWAYS | {DEFAULTS.get(item.name, "")})
-        and (jobs or (item.left and item.right))
-    )
+    return tuple(item for item in found if not _is_same(item) and (jobs or (item.left and item.right)))
+
+
+def _is_same(item: OptionDifference) -> bool:
+    """Return True if both values are equal; an option that an old log lacks has its default."""
+    if item.name.startswith(NAMED):
+        return item.left == item.right
+    default = DEFAULTS.get(item.name, "")
+    values = {item.left or default, item.right or default}
+    return len(values) == 1 or values <= AS_ALWAYS
 
 
 def _options(setting: Setting) -> dict[str, str]:
