@@ -87,6 +87,7 @@ PUBLIC = {
     "core.analysis.kernels",
     "core.analysis.numerics",
     "core.analysis.pipeline",
+    "core.job.options",
     "core.analysis.registry",
     "core.analysis.repairs",
     "core.graph.layout",
