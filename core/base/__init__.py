@@ -1,1 +1,1 @@
-"""What every room shares and that knows no torch: errors, files, JSON, numbers in words, machine facts."""
+"""Facts and helpers that every room shares, without torch: errors, files, JSON, numbers in words, machine facts."""

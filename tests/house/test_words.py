@@ -10,6 +10,7 @@ from tests.support.imports import nodes_of, offending
 # Format specifications of numbers that are no words, by file.
 SPECS = {
     "core/graph/layout/dot.py": "the language of dot",
+    "core/runs/engine/handles.py": "a handle, which only the engine reads",
     "pages/components/code/view.py": "a code point, as Unicode names it",
     "pages/gate/peer.py": "addresses, as Linux lists its sockets",
 }

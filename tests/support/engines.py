@@ -132,6 +132,7 @@ class FakeEngine(FakeSite):
         self.release = threading.Event()
         self._slow = slow
         self.started: list[Run] = []
+        self.visitors: list[str] = []
         self.cancelled: list[Run] = []
         self._ended: list[Callable[[], None]] = []
         self._error = error
@@ -152,6 +153,7 @@ class FakeEngine(FakeSite):
         run = assignment.run
         run.write_status(replace(run.status(), state="running", handle=self.site.supervised(run)))
         self._ended.append(ended)
+        self.visitors.append(assignment.by)
         self.started.append(run)
 
     def end(self, index: int, state: str = "done") -> None:

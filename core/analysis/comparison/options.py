@@ -16,7 +16,12 @@ LEFT_OUT = frozenset(
 )
 # A log of an older version does not hold what every job has today: it was as it is by default.
 AS_ALWAYS = frozenset({"", "''", "None", "False", "{}", "[]", "'default'", "'objects'", "'model'", "0"})
-DEFAULTS = {option.name: repr(option.default) for option in OPTIONS if option.compared}
+# As a log holds them: a tuple is a list in JSON.
+DEFAULTS = {
+    option.name: repr([*option.default] if isinstance(option.default, tuple) else option.default)
+    for option in OPTIONS
+    if option.compared
+}
 # The parts of a job whose fields need no name before them.
 PARTS = ("compile.", "conditions.")
 # Torch's own options, each with a default that is not known here.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.analysis.numerics import numerics_of
+from core.base import words as fmt
 from core.graph import kernels_of, source_path
 from core.report import FxGraph, FxNode
 from pages.components.code.view import CodePicture, code_lines, code_view
@@ -77,6 +78,8 @@ def unparsed(view: View, graph: FxGraph) -> None:
     )
     text = view.text(graph.payload)
     if len(text) > MAX_CHARS:
-        st.caption(f"These are its first {MAX_CHARS:,} characters; the download has all {len(text):,}.")
+        st.caption(
+            f"These are its first {fmt.number(MAX_CHARS)} characters; the download has all {fmt.number(len(text))}."
+        )
     picture = CodePicture(graph.id, "python", code_lines(text[:MAX_CHARS], prefix="t"))
     code_view(picture, key=f"unparsed-{view.compilation.id}-{graph.id}", height=TALL)

@@ -94,6 +94,6 @@ def _backend(backend: BackendChoice, drawn: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _words(job: CompileJob) -> str:
-    """What the conditions ask for, of a job that is otherwise a default one; empty for nothing."""
+    """Return the conditions that differ from a default job's, in words; empty if none do."""
     measured = [*(["memory"] if job.memory else []), *([f"{job.numerics} against float64"] if job.numerics else [])]
     return "; ".join([*job.differences(), *measured])

@@ -109,8 +109,8 @@ def _select(
     says: Callable[[str, Form], str] = lambda word, _: word,
     word: Callable[[Any], str] = str,
 ) -> Field:
-    """One of several words, each shown as `says` has it; of a setting also what the model's file says of it, whose
-    value is `word`.
+    """Return a field for one of several words, each labelled by `says`; a setting has the model file's own, too, whose
+    value `word` labels.
     """
 
     def shown(choice: str, start: Form) -> str:
@@ -245,7 +245,7 @@ def _memory(option: Option, form: FormField) -> Field:
 
 
 def _bound(set_by_owner: float | None, most: str) -> str | None:
-    """Why there is no more; nothing where the server's owner has set no bound."""
+    """Return why the maximum is lower than usual, None if the server's owner has set none."""
     return f"At most {most}: the owner of this server gives no more to one run." if set_by_owner else None
 
 

@@ -13,6 +13,7 @@ from core import AccessError, CompileJob, CompileOptions, JobError, Model, Run, 
 from core.accelerator.backends import SHIPPED
 from core.job import DynamicDim, Packaging
 from core.job.rules import FLAG, OneOf, Whole
+from core.runs.engine.handles import LocalLiveness
 from core.runs.permission import OPTIONS, allowed, allowed_request
 from core.runs.tools import Assembly, Interpret, Ladder, Reproduce, Request
 
@@ -207,8 +208,8 @@ def test_the_interpreter_takes_no_code_and_no_odd_program_from_a_visitor(tmp_pat
     assert allowed_request(run, Interpret()) == Interpret()
 
 
-class Untouched:
-    """An engine of which nothing may be asked."""
+class Untouched(LocalLiveness):
+    """An engine that says who it is, and executes nothing."""
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(name)

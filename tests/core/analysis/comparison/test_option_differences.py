@@ -15,7 +15,7 @@ def test_a_default_differs_from_another_value_that_is_some_options_default() -> 
 
 
 def test_an_option_that_an_older_log_lacks_has_its_default() -> None:
-    assert differences({}, {"measure": True, "seed": 0, "training": None}) == []
+    assert differences({}, {"measure": True, "seed": 0, "training": None, "marks": []}) == []
     assert differences({}, {"measure": False}) == [OptionDifference("measure", "", "False")]
 
 
