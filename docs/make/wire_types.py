@@ -102,7 +102,7 @@ def _fields(kind: type) -> dict[str, tuple[Any, bool]]:
 
 def _declared(kind: type) -> str:
     words = re.sub(r"\s+", " ", inspect.getdoc(kind) or "")
-    comment = textwrap.fill(f"/** {words} */", 120, subsequent_indent=" * ")
+    comment = textwrap.fill(f"/** {words} */", 120, subsequent_indent=" * ").replace("\n * */", "\n */")
     fields = _fields(kind)
     if _is_named(kind) or getattr(getattr(kind, "__struct_config__", None), "array_like", False):
         rows = "".join(f"  {name}: {_word(hint)},\n" for name, (hint, _) in fields.items())

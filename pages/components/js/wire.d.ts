@@ -310,7 +310,7 @@ export interface FlameData {
 }
 
 /** A fact in the header: a value in the code font, its label, and the page that shows more; no link if `page` is empty.
- * */
+ */
 export interface Chip {
   value: string;
   label: string;
