@@ -4,7 +4,8 @@ import { filed } from "../dom.js";
 
 const AIR = 14;
 
-// The new position of a value when each of the sorted, disjoint ranges grows about its middle and pushes the rest aside.
+// The new position of a value when each of the sorted, disjoint ranges grows about its middle and pushes the rest
+// aside.
 /** @param {Growth[]} ranges @param {number} value */
 function stretch(ranges, value) {
   let moved = value;
