@@ -86,8 +86,9 @@ def reported(engine: LocalEngine, folder: Path, target: str) -> Report:
     path.write_text(KERNELS)
     runner = Runner(Store(folder / "home"), engine)
     job = CompileJob(Model("file", str(path)), target=target, measure=False)
-    report = open_report(runner.wait(runner.submit(job)))
-    assert report.error is None
+    run = runner.wait(runner.submit(job))
+    report = open_report(run)
+    assert (run.status().state, run.status().reason, report.error, report.problems) == ("done", "", None, ())
     assert set(report.notes) == NOTES
     return report
 
