@@ -7,7 +7,30 @@ import pytest
 from tests.support.imports import tree_of
 from tests.support.places import ROOT
 
-TOPS = ("pages", "dashboard.py", "benchmarks", "docs/make")
+TOPS = (
+    "pages",
+    "dashboard.py",
+    "benchmarks",
+    "docs/make",
+    "core/accelerator",
+    "core/analysis",
+    "core/base",
+    "core/code",
+    "core/graph",
+    "core/ops",
+    "core/runs/recordings",
+    "core/runs/tools",
+    "core/sweep",
+    "core/worker/absent",
+    "core/worker/aoti",
+    "core/worker/backends",
+    "core/worker/conditions",
+    "core/worker/measuring",
+    "core/worker/memory",
+    "core/worker/numerics",
+    "core/worker/recorders",
+    "core/worker/results",
+)
 OPENERS = frozenset(
     {
         "What",

@@ -3,8 +3,6 @@
 import ast
 from collections import defaultdict
 
-import pytest
-
 from tests.support.imports import FILES, tree_of
 
 # Classes that share a name with another, and why each may.
@@ -16,55 +14,6 @@ TWICE = {
 }
 # Files that stand alone, to be read and changed.
 EXAMPLES = ("core/samples/", "core/accelerator/backends/")
-# Folders whose docstrings are checked.
-CHECKED_FOLDERS = (
-    "core/accelerator/",
-    "core/analysis/",
-    "core/base/",
-    "core/code/",
-    "core/graph/",
-    "core/ops/",
-    "core/runs/recordings/",
-    "core/runs/tools/",
-    "core/sweep/",
-    "core/worker/absent/",
-    "core/worker/aoti/",
-    "core/worker/backends/",
-    "core/worker/conditions/",
-    "core/worker/measuring/",
-    "core/worker/memory/",
-    "core/worker/numerics/",
-    "core/worker/recorders/",
-    "core/worker/results/",
-)
-# First words of a docstring that begins with a clause instead of a verb or a noun.
-CLAUSE_OPENERS = frozenset(
-    [
-        "Also",
-        "As",
-        "At",
-        "By",
-        "For",
-        "From",
-        "How",
-        "In",
-        "Of",
-        "Once",
-        "One",
-        "That",
-        "Those",
-        "What",
-        "When",
-        "Where",
-        "Whether",
-        "Which",
-        "Who",
-        "Whose",
-        "Why",
-        "With",
-    ]
-)
-DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def test_no_public_class_has_the_name_of_another() -> None:
@@ -74,16 +23,3 @@ def test_no_public_class_has_the_name_of_another() -> None:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(name)
     assert {name: found for name, found in places.items() if len(found) > 1 and name not in TWICE} == {}
-
-
-@pytest.mark.parametrize("folder", CHECKED_FOLDERS)
-def test_docstrings_begin_with_a_verb_or_a_noun(folder: str) -> None:
-    texts = [
-        (name, text)
-        for name in FILES
-        if name.startswith(folder)
-        for node in ast.walk(tree_of(name))
-        if isinstance(node, DOCUMENTED) and (text := ast.get_docstring(node))
-    ]
-    assert texts
-    assert [(name, text) for name, text in texts if text.split()[0].rstrip(",;:") in CLAUSE_OPENERS] == []
