@@ -45,8 +45,8 @@ void index_storages(cb_program& made) {
     alignment[tensor.storage] = std::max(alignment[tensor.storage], cb::item_bytes(tensor.dtype));
   for (size_t s = 0; s < alignment.size(); s++) {
     const cb::Storage& storage = made.program.storages[s];
-    if (storage.kind != cb::INPUT && storage.kind != cb::OUTPUT) continue;
-    auto& list = storage.kind == cb::INPUT ? made.inputs : made.outputs;
+    if (storage.kind != cb::StorageKind::INPUT && storage.kind != cb::StorageKind::OUTPUT) continue;
+    auto& list = storage.kind == cb::StorageKind::INPUT ? made.inputs : made.outputs;
     list.resize(std::max<size_t>(list.size(), storage.place + 1));
     list[storage.place] = {&storage, alignment[s]};
   }
@@ -131,8 +131,14 @@ int cb_program_result(const cb_program* program, uint32_t index, cb_tensor* resu
   if (index >= all.size()) return 1;
   const cb::Tensor& tensor = program->program.tensors[all[index]];
   const cb::Storage& storage = program->program.storages[tensor.storage];
-  if (storage.kind != cb::INPUT && storage.kind != cb::OUTPUT) return 1;
-  *result = {storage.kind == cb::INPUT, uint32_t(storage.place), tensor.dtype, tensor.rank, tensor.offset, {}, {}};
+  if (storage.kind != cb::StorageKind::INPUT && storage.kind != cb::StorageKind::OUTPUT) return 1;
+  *result = {storage.kind == cb::StorageKind::INPUT,
+             uint32_t(storage.place),
+             tensor.dtype,
+             tensor.rank,
+             tensor.offset,
+             {},
+             {}};
   std::copy(tensor.sizes, tensor.sizes + CB_MAX_RANK, result->sizes);
   std::copy(tensor.strides, tensor.strides + CB_MAX_RANK, result->strides);
   return 0;

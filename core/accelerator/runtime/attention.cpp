@@ -105,7 +105,7 @@ void embedding(const Instruction&, const Operands& operands, int) {
 
 void concatenate(const Instruction& instruction, const Operands& operands, int threads) {
   Instruction copy;
-  copy.steps = {{IDENTITY, operands.outputs[0].tensor->dtype, "", {{FROM_INPUT, 0}, {}, {}}}};
+  copy.steps = {{StepOp::IDENTITY, operands.outputs[0].tensor->dtype, "", {{OperandKind::FROM_INPUT, 0}, {}, {}}}};
   copy.inputs = copy.outputs = {0};
   copy.stored = {0};
   const View& to = operands.outputs[0];

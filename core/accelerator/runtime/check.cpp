@@ -49,7 +49,7 @@ class Checker {
       one(instruction, i + 1 == program_.instructions.size());
     }
     for (size_t i = 0; i < written_.size(); i++)
-      require(program_.storages[i].kind != OUTPUT || written_[i], "an output is never written");
+      require(program_.storages[i].kind != StorageKind::OUTPUT || written_[i], "an output is never written");
     check_plan(program_);
   }
 
@@ -60,16 +60,19 @@ class Checker {
     std::set<uint64_t> inputs, outputs;
     unsigned __int128 temporaries = 0, constants = 0;
     for (const Storage& storage : program_.storages) {
-      require(storage.kind >= INPUT && storage.kind <= CONSTANT, "a storage is of no known kind");
+      require(storage.kind >= StorageKind::INPUT && storage.kind <= StorageKind::CONSTANT,
+              "a storage is of no known kind");
       require(storage.bytes <= MAX_BYTES, "a storage is larger than a terabyte");
-      if (storage.kind == INPUT) require(inputs.insert(storage.place).second, "two storages are the same input");
-      if (storage.kind == OUTPUT) require(outputs.insert(storage.place).second, "two storages are the same output");
-      if (storage.kind == CONSTANT) constants += storage.bytes;
-      if (storage.kind == CONSTANT)
+      if (storage.kind == StorageKind::INPUT)
+        require(inputs.insert(storage.place).second, "two storages are the same input");
+      if (storage.kind == StorageKind::OUTPUT)
+        require(outputs.insert(storage.place).second, "two storages are the same output");
+      if (storage.kind == StorageKind::CONSTANT) constants += storage.bytes;
+      if (storage.kind == StorageKind::CONSTANT)
         require(storage.place % ALIGNMENT == 0 && storage.place <= program_.constants->size() &&
                     storage.bytes <= program_.constants->size() - storage.place,
                 "a constant lies outside of its section, or not at a multiple of 64");
-      if (storage.kind != TEMPORARY) continue;
+      if (storage.kind != StorageKind::TEMPORARY) continue;
       temporaries += storage.bytes;
       require(storage.place == UNPLACED || (storage.place % ALIGNMENT == 0 && storage.place <= MAX_BYTES),
               "a temporary has no good place in the arena");
@@ -105,23 +108,24 @@ class Checker {
   const Tensor& out(const Instruction& i, size_t n) const { return at(i.outputs[n]); }
 
   void one(const Instruction& instruction, bool is_last) {
-    need(instruction.op >= ARGUMENT && instruction.op <= LAST_OP, "its op is not known");
+    need(instruction.op >= Op::ARGUMENT && instruction.op <= LAST_OP, "its op is not known");
     for (uint32_t id : instruction.inputs) {
       need(id < program_.tensors.size(), "an input is no tensor");
       const Storage& storage = program_.storage_of(id);
-      bool there = storage.kind == INPUT || storage.kind == CONSTANT || written_[at(id).storage];
+      bool there =
+          storage.kind == StorageKind::INPUT || storage.kind == StorageKind::CONSTANT || written_[at(id).storage];
       need(there, "it reads what was not written");
     }
     for (uint32_t id : instruction.outputs) need(id < program_.tensors.size(), "an output is no tensor");
-    need((instruction.op == RESULT) == is_last, "a program has one RESULT, and it is the last instruction");
+    need((instruction.op == Op::RESULT) == is_last, "a program has one RESULT, and it is the last instruction");
     shapes(instruction);
-    if (instruction.op != ARGUMENT && instruction.op != VIEW) write(instruction);
+    if (instruction.op != Op::ARGUMENT && instruction.op != Op::VIEW) write(instruction);
   }
 
   void write(const Instruction& instruction) {
     for (uint32_t id : instruction.outputs) {
-      uint32_t kind = program_.storage_of(id).kind;
-      need(kind == OUTPUT || kind == TEMPORARY, "it writes to an input or a constant");
+      StorageKind kind = program_.storage_of(id).kind;
+      need(kind == StorageKind::OUTPUT || kind == StorageKind::TEMPORARY, "it writes to an input or a constant");
       need(!written_[at(id).storage], "it writes what was written before");
       need(is_injective(at(id)), "elements of its output share a place");
       written_[at(id).storage] = true;
@@ -141,30 +145,30 @@ class Checker {
 
   void shapes(const Instruction& i) {
     switch (i.op) {
-      case ARGUMENT:
+      case Op::ARGUMENT:
         arity(i, 0, 0, 1, 1, 0);
-        return need(program_.storage_of(i.outputs[0]).kind == INPUT, "its tensor is no input");
-      case RESULT: return arity(i, 0, 4096, 0, 0, 0);
-      case VIEW:
+        return need(program_.storage_of(i.outputs[0]).kind == StorageKind::INPUT, "its tensor is no input");
+      case Op::RESULT: return arity(i, 0, 4096, 0, 0, 0);
+      case Op::VIEW:
         arity(i, 1, 1, 1, 1, 0);
         return need(in(i, 0).storage == out(i, 0).storage, "a view has another storage than what it views");
-      case ELEMENTWISE:
-      case PRODUCT: return fused(i);
-      case SOFTMAX:
+      case Op::ELEMENTWISE:
+      case Op::PRODUCT: return fused(i);
+      case Op::SOFTMAX:
         arity(i, 1, 1, 1, 1, 1);
         values(i);
         return need(out(i, 0).rank > 0 && same_sizes(in(i, 0), out(i, 0)), "its sizes do not agree");
-      case LAYER_NORM:
-      case RMS_NORM: return norm(i);
-      case REDUCE: return reduce(i);
-      case EMBEDDING: return embedding(i);
-      case ATTENTION: return attention(i);
-      case CONCATENATE: return concatenate(i);
+      case Op::LAYER_NORM:
+      case Op::RMS_NORM: return norm(i);
+      case Op::REDUCE: return reduce(i);
+      case Op::EMBEDDING: return embedding(i);
+      case Op::ATTENTION: return attention(i);
+      case Op::CONCATENATE: return concatenate(i);
     }
   }
 
   void fused(const Instruction& i) {
-    bool product = i.op == PRODUCT;
+    bool product = i.op == Op::PRODUCT;
     arity(i, product ? 2 : 0, MAX_INPUTS, 1, MAX_OUTPUTS, 0);
     values(i);
     need(i.steps.size() <= MAX_STEPS && (product || !i.steps.empty()), "it has no steps, or too many");
@@ -190,23 +194,22 @@ class Checker {
 
   void step(const Instruction& i, size_t s, bool product) {
     const Step& step = i.steps[s];
-    need(step.op >= IDENTITY && step.op <= LAST_STEP, "a step's op is not known");
+    need(step.op >= StepOp::IDENTITY && step.op <= LAST_STEP, "a step's op is not known");
     need(step.dtype <= CB_BOOL && step.dtype != CB_I64, "a step's dtype is not known");
     for (int n = 0; n < 3; n++) {
       const Operand& operand = step.operands[n];
-      bool used = n < arity_of(step.op);
-      need(used == (operand.kind != NONE) && operand.kind <= FROM_PRODUCT, "a step has another number of operands");
-      if (operand.kind == FROM_INPUT)
+      bool used = n < cb::arity(step.op);
+      need(used == (operand.kind != OperandKind::NONE) && operand.kind <= OperandKind::FROM_PRODUCT,
+           "a step has another number of operands");
+      if (operand.kind == OperandKind::FROM_INPUT)
         need(operand.index >= (product ? 2u : 0u) && operand.index < i.inputs.size(), "a step's operand is no input");
-      if (operand.kind == FROM_STEP) need(operand.index < s, "a step uses a later one");
-      if (operand.kind == FROM_PRODUCT) need(product, "a step uses a product that is not there");
+      if (operand.kind == OperandKind::FROM_STEP) need(operand.index < s, "a step uses a later one");
+      if (operand.kind == OperandKind::FROM_PRODUCT) need(product, "a step uses a product that is not there");
     }
   }
 
-  static int arity_of(uint32_t op) { return cb::arity(op); }
-
   void norm(const Instruction& i) {
-    bool layer = i.op == LAYER_NORM;
+    bool layer = i.op == Op::LAYER_NORM;
     arity(i, 1, layer ? 3 : 2, 1, layer ? 3 : 2, 2);  // epsilon, number of normalised dimensions
     values(i);
     need(same_sizes(in(i, 0), out(i, 0)), "its sizes do not agree");
@@ -224,7 +227,8 @@ class Checker {
   void reduce(const Instruction& i) {
     arity(i, 1, 1, 1, 1, 2);  // which reduction, bits of the dimensions
     values(i);
-    need(i.attributes[0] >= SUM && i.attributes[0] <= AMIN, "its reduction is not known");
+    const Reduction kind{i.attributes[0]};
+    need(kind >= Reduction::SUM && kind <= Reduction::AMIN, "its reduction is not known");
     uint32_t kept = 0;
     const Tensor &from = in(i, 0), &to = out(i, 0);
     need(uint64_t(i.attributes[1]) < uint64_t(1) << from.rank || from.rank == 0,
@@ -235,7 +239,7 @@ class Checker {
       kept++;
     }
     need(kept == to.rank, "its sizes do not agree");
-    bool extreme = i.attributes[0] >= AMAX;
+    bool extreme = kind >= Reduction::AMAX;
     for (uint32_t d = 0; d < from.rank && extreme; d++) need(from.sizes[d] > 0, "the largest of nothing is asked for");
   }
 

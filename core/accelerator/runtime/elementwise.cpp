@@ -74,40 +74,42 @@ void turn(int64_t n, float* to, Source a, int32_t shift, F exact) {
 
 void compute(const Step& step, int64_t n, float* to, Source a, Source b, Source c) {
   switch (step.op) {
-    case IDENTITY: return each(n, to, a, [](float x) { return x; });
-    case ADD: return each(n, to, a, b, [](float x, float y) { return x + y; });
-    case SUB: return each(n, to, a, b, [](float x, float y) { return x - y; });
-    case MUL: return each(n, to, a, b, [](float x, float y) { return x * y; });
-    case DIV: return each(n, to, a, b, [](float x, float y) { return x / y; });
-    case MAXIMUM: return each(n, to, a, b, [](float x, float y) { return larger(x, y); });
-    case MINIMUM: return each(n, to, a, b, [](float x, float y) { return smaller(x, y); });
-    case POW: return power(n, to, a, b);
-    case NEG: return each(n, to, a, [](float x) { return -x; });
-    case ABS: return each(n, to, a, [](float x) { return std::fabs(x); });
-    case EXP: return each(n, to, a, [](float x) { return fast_exp(x); });
-    case LOG: return each(n, to, a, [](float x) { return fast_log(x); });
-    case SQRT: return each(n, to, a, [](float x) { return std::sqrt(x); });
-    case RSQRT: return each(n, to, a, [](float x) { return 1.0f / std::sqrt(x); });
-    case RECIPROCAL: return each(n, to, a, [](float x) { return 1.0f / x; });
-    case SIN: return turn(n, to, a, 0, [](float x) { return std::sin(x); });
-    case COS: return turn(n, to, a, 1, [](float x) { return std::cos(x); });
-    case TANH: return each(n, to, a, [](float x) { return fast_tanh(x); });
-    case ERF: return each(n, to, a, [](float x) { return fast_erf(x); });
-    case SIGMOID: return each(n, to, a, [](float x) { return sigmoid(x); });
-    case RELU: return each(n, to, a, [](float x) { return x < 0.0f ? 0.0f : x; });
-    case GELU: return each(n, to, a, [](float x) { return gelu(x); });
-    case GELU_TANH: return each(n, to, a, [](float x) { return gelu_tanh(x); });
-    case SILU: return each(n, to, a, [](float x) { return x * sigmoid(x); });
-    case EQ: return each(n, to, a, b, [](float x, float y) { return x == y ? 1.0f : 0.0f; });
-    case NE: return each(n, to, a, b, [](float x, float y) { return x != y ? 1.0f : 0.0f; });
-    case LT: return each(n, to, a, b, [](float x, float y) { return x < y ? 1.0f : 0.0f; });
-    case LE: return each(n, to, a, b, [](float x, float y) { return x <= y ? 1.0f : 0.0f; });
-    case GT: return each(n, to, a, b, [](float x, float y) { return x > y ? 1.0f : 0.0f; });
-    case GE: return each(n, to, a, b, [](float x, float y) { return x >= y ? 1.0f : 0.0f; });
-    case LOGICAL_NOT: return each(n, to, a, [](float x) { return x != 0.0f ? 0.0f : 1.0f; });
-    case LOGICAL_AND: return each(n, to, a, b, [](float x, float y) { return x != 0.0f && y != 0.0f ? 1.0f : 0.0f; });
-    case LOGICAL_OR: return each(n, to, a, b, [](float x, float y) { return x != 0.0f || y != 0.0f ? 1.0f : 0.0f; });
-    case WHERE: return choose(n, to, a, b, c);
+    case StepOp::IDENTITY: return each(n, to, a, [](float x) { return x; });
+    case StepOp::ADD: return each(n, to, a, b, [](float x, float y) { return x + y; });
+    case StepOp::SUB: return each(n, to, a, b, [](float x, float y) { return x - y; });
+    case StepOp::MUL: return each(n, to, a, b, [](float x, float y) { return x * y; });
+    case StepOp::DIV: return each(n, to, a, b, [](float x, float y) { return x / y; });
+    case StepOp::MAXIMUM: return each(n, to, a, b, [](float x, float y) { return larger(x, y); });
+    case StepOp::MINIMUM: return each(n, to, a, b, [](float x, float y) { return smaller(x, y); });
+    case StepOp::POW: return power(n, to, a, b);
+    case StepOp::NEG: return each(n, to, a, [](float x) { return -x; });
+    case StepOp::ABS: return each(n, to, a, [](float x) { return std::fabs(x); });
+    case StepOp::EXP: return each(n, to, a, [](float x) { return fast_exp(x); });
+    case StepOp::LOG: return each(n, to, a, [](float x) { return fast_log(x); });
+    case StepOp::SQRT: return each(n, to, a, [](float x) { return std::sqrt(x); });
+    case StepOp::RSQRT: return each(n, to, a, [](float x) { return 1.0f / std::sqrt(x); });
+    case StepOp::RECIPROCAL: return each(n, to, a, [](float x) { return 1.0f / x; });
+    case StepOp::SIN: return turn(n, to, a, 0, [](float x) { return std::sin(x); });
+    case StepOp::COS: return turn(n, to, a, 1, [](float x) { return std::cos(x); });
+    case StepOp::TANH: return each(n, to, a, [](float x) { return fast_tanh(x); });
+    case StepOp::ERF: return each(n, to, a, [](float x) { return fast_erf(x); });
+    case StepOp::SIGMOID: return each(n, to, a, [](float x) { return sigmoid(x); });
+    case StepOp::RELU: return each(n, to, a, [](float x) { return x < 0.0f ? 0.0f : x; });
+    case StepOp::GELU: return each(n, to, a, [](float x) { return gelu(x); });
+    case StepOp::GELU_TANH: return each(n, to, a, [](float x) { return gelu_tanh(x); });
+    case StepOp::SILU: return each(n, to, a, [](float x) { return x * sigmoid(x); });
+    case StepOp::EQ: return each(n, to, a, b, [](float x, float y) { return x == y ? 1.0f : 0.0f; });
+    case StepOp::NE: return each(n, to, a, b, [](float x, float y) { return x != y ? 1.0f : 0.0f; });
+    case StepOp::LT: return each(n, to, a, b, [](float x, float y) { return x < y ? 1.0f : 0.0f; });
+    case StepOp::LE: return each(n, to, a, b, [](float x, float y) { return x <= y ? 1.0f : 0.0f; });
+    case StepOp::GT: return each(n, to, a, b, [](float x, float y) { return x > y ? 1.0f : 0.0f; });
+    case StepOp::GE: return each(n, to, a, b, [](float x, float y) { return x >= y ? 1.0f : 0.0f; });
+    case StepOp::LOGICAL_NOT: return each(n, to, a, [](float x) { return x != 0.0f ? 0.0f : 1.0f; });
+    case StepOp::LOGICAL_AND:
+      return each(n, to, a, b, [](float x, float y) { return x != 0.0f && y != 0.0f ? 1.0f : 0.0f; });
+    case StepOp::LOGICAL_OR:
+      return each(n, to, a, b, [](float x, float y) { return x != 0.0f || y != 0.0f ? 1.0f : 0.0f; });
+    case StepOp::WHERE: return choose(n, to, a, b, c);
   }
 }
 
@@ -213,13 +215,13 @@ void run_steps(const Instruction& instruction, const SpanOperand* inputs, const 
   const float* at[MAX_INPUTS] = {};
   float numbers[3];
   auto source = [&](const Operand& operand, int slot) -> Source {
-    if (operand.kind == FROM_STEP) return {results.at[operand.index], false};
-    if (operand.kind == FROM_PRODUCT) return {product, false};
-    if (operand.kind == IMMEDIATE) {
+    if (operand.kind == OperandKind::FROM_STEP) return {results.at[operand.index], false};
+    if (operand.kind == OperandKind::FROM_PRODUCT) return {product, false};
+    if (operand.kind == OperandKind::IMMEDIATE) {
       numbers[slot] = operand.immediate();
       return {numbers + slot, true};
     }
-    if (operand.kind != FROM_INPUT) return {};
+    if (operand.kind != OperandKind::FROM_INPUT) return {};
     const SpanOperand& input = inputs[operand.index];
     if (input.ready) return {input.ready, false};
     const bool is_f32 = input.view.tensor->dtype == CB_F32;
@@ -235,7 +237,7 @@ void run_steps(const Instruction& instruction, const SpanOperand* inputs, const 
     const Step& step = instruction.steps[s];
     compute(step, n, results.at[s], source(step.operands[0], 0), source(step.operands[1], 1),
             source(step.operands[2], 2));
-    if (step.op == IDENTITY) cast(step.dtype, n, results.at[s]);
+    if (step.op == StepOp::IDENTITY) cast(step.dtype, n, results.at[s]);
   }
   for (size_t o = 0; o < instruction.outputs.size(); o++) {
     if (results.is_stored[o]) continue;
@@ -324,8 +326,8 @@ bool is_copy(const Instruction& instruction, const Operands& operands) {
   if (instruction.steps.size() != 1 || operands.inputs.size() != 1 || operands.outputs.size() != 1) return false;
   const uint32_t dtype = operands.outputs[0].tensor->dtype;
   const Step& step = instruction.steps[0];
-  return step.op == IDENTITY && step.operands[0].kind == FROM_INPUT && dtype != CB_BOOL && step.dtype == dtype &&
-         operands.inputs[0].tensor->dtype == dtype && operands.loops->strides[1].inner == 1;
+  return step.op == StepOp::IDENTITY && step.operands[0].kind == OperandKind::FROM_INPUT && dtype != CB_BOOL &&
+         step.dtype == dtype && operands.inputs[0].tensor->dtype == dtype && operands.loops->strides[1].inner == 1;
 }
 
 template <typename T>

@@ -32,8 +32,8 @@ class Emitter {
     std::string guard = name_;
     for (char& letter : guard) letter = char(std::toupper(static_cast<unsigned char>(letter)));
     out_ << "#ifndef " << guard << "_H\n#define " << guard << "_H\n\n";
-    sizes(guard, "INPUT", INPUT);
-    sizes(guard, "OUTPUT", OUTPUT);
+    sizes(guard, "INPUT", StorageKind::INPUT);
+    sizes(guard, "OUTPUT", StorageKind::OUTPUT);
     out_ << "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n// One thread at a time: its temporaries are in static "
             "memory.\n"
          << declaration() << ";\n#ifdef __cplusplus\n}\n#endif\n#endif\n";
@@ -52,7 +52,7 @@ class Emitter {
   std::string declaration() const { return "void " + name_ + "(const void* const* inputs, void* const* outputs)"; }
 
   // How many there are, and the bytes of each.
-  void sizes(const std::string& guard, const char* what, uint32_t kind) {
+  void sizes(const std::string& guard, const char* what, StorageKind kind) {
     std::vector<uint64_t> bytes;
     for (const Storage& storage : program_.storages)
       if (storage.kind == kind) {
@@ -86,16 +86,17 @@ class Emitter {
     std::vector<Life> life = lives(program_);
     for (size_t s = 0; s < program_.storages.size(); s++) {
       const Storage& storage = program_.storages[s];
-      if (storage.kind == INPUT) out_ << "  const void* m" << s << " = inputs[" << storage.place << "];\n";
-      if (storage.kind == OUTPUT) out_ << "  void* m" << s << " = outputs[" << storage.place << "];\n";
-      if (storage.kind == CONSTANT)
+      if (storage.kind == StorageKind::INPUT) out_ << "  const void* m" << s << " = inputs[" << storage.place << "];\n";
+      if (storage.kind == StorageKind::OUTPUT) out_ << "  void* m" << s << " = outputs[" << storage.place << "];\n";
+      if (storage.kind == StorageKind::CONSTANT)
         out_ << "  const void* m" << s << " = (const uint8_t*)constant_words + " << storage.place << ";\n";
-      if (storage.kind == TEMPORARY && life[s].first >= 0) {
+      if (storage.kind == StorageKind::TEMPORARY && life[s].first >= 0) {
         if (storage.place == UNPLACED)
           out_ << "  static _Alignas(64) uint8_t m" << s << "[" << aligned(storage.bytes + 1) << "];\n";
         else out_ << "  void* m" << s << " = arena + " << storage.place << ";\n";
       }
-      out_ << (storage.kind == TEMPORARY && life[s].first < 0 ? "" : "  (void)m" + std::to_string(s) + ";\n");
+      out_ << (storage.kind == StorageKind::TEMPORARY && life[s].first < 0 ? ""
+                                                                           : "  (void)m" + std::to_string(s) + ";\n");
     }
   }
 
@@ -132,18 +133,21 @@ class Emitter {
   }
 
   void one(const Instruction& i) {
-    if (i.op == ARGUMENT || i.op == RESULT || i.op == VIEW) return;
+    if (i.op == Op::ARGUMENT || i.op == Op::RESULT || i.op == Op::VIEW) return;
     out_ << "  // " << op_name(i.op) << "\n";
     switch (i.op) {
-      case ELEMENTWISE: elementwise(i); break;
-      case PRODUCT: product(i); break;
-      case SOFTMAX: softmax(i); break;
-      case LAYER_NORM:
-      case RMS_NORM: norm(i); break;
-      case REDUCE: reduce(i); break;
-      case EMBEDDING: embedding(i); break;
-      case ATTENTION: attention(i); break;
-      case CONCATENATE: concatenate(i); break;
+      case Op::ARGUMENT:
+      case Op::RESULT:
+      case Op::VIEW: break;
+      case Op::ELEMENTWISE: elementwise(i); break;
+      case Op::PRODUCT: product(i); break;
+      case Op::SOFTMAX: softmax(i); break;
+      case Op::LAYER_NORM:
+      case Op::RMS_NORM: norm(i); break;
+      case Op::REDUCE: reduce(i); break;
+      case Op::EMBEDDING: embedding(i); break;
+      case Op::ATTENTION: attention(i); break;
+      case Op::CONCATENATE: concatenate(i); break;
     }
     close();
   }
@@ -153,16 +157,16 @@ class Emitter {
       std::string of[3];
       for (int n = 0; n < 3; n++) {
         const Operand& operand = i.steps[s].operands[n];
-        if (operand.kind == FROM_STEP) of[n] = "s" + std::to_string(operand.index);
-        if (operand.kind == FROM_PRODUCT) of[n] = "sum";
-        if (operand.kind == IMMEDIATE) of[n] = literal(operand.immediate());
-        if (operand.kind != FROM_INPUT) continue;
+        if (operand.kind == OperandKind::FROM_STEP) of[n] = "s" + std::to_string(operand.index);
+        if (operand.kind == OperandKind::FROM_PRODUCT) of[n] = "sum";
+        if (operand.kind == OperandKind::IMMEDIATE) of[n] = literal(operand.immediate());
+        if (operand.kind != OperandKind::FROM_INPUT) continue;
         of[n] = "v" + std::to_string(s) + "_" + std::to_string(n);
         out_ << "    const float " << of[n] << " = " << get(i.inputs[operand.index], index) << ";\n";
       }
       std::string value = expression(i.steps[s].op, of[0], of[1], of[2]);
-      if (i.steps[s].op == IDENTITY && i.steps[s].dtype == CB_BF16) value = "rounded(" + value + ")";
-      if (i.steps[s].op == IDENTITY && i.steps[s].dtype == CB_BOOL) value = "(float)(" + value + " != 0.0f)";
+      if (i.steps[s].op == StepOp::IDENTITY && i.steps[s].dtype == CB_BF16) value = "rounded(" + value + ")";
+      if (i.steps[s].op == StepOp::IDENTITY && i.steps[s].dtype == CB_BOOL) value = "(float)(" + value + " != 0.0f)";
       out_ << "    const float s" << s << " = " << value << ";\n    (void)s" << s << ";\n";
     }
     for (size_t o = 0; o < i.outputs.size(); o++)
@@ -208,7 +212,7 @@ class Emitter {
 
   void norm(const Instruction& i) {
     const Tensor& t = tensor(i.inputs[0]);
-    const bool layer = i.op == LAYER_NORM;
+    const bool layer = i.op == Op::LAYER_NORM;
     const uint32_t x = i.inputs[0], first = t.rank - uint32_t(i.attributes[1]);
     int64_t n = 1;
     for (uint32_t d = first; d < t.rank; d++) n *= t.sizes[d];
@@ -239,7 +243,8 @@ class Emitter {
 
   void reduce(const Instruction& i) {
     const Tensor& t = tensor(i.inputs[0]);
-    const int64_t kind = i.attributes[0], bits = i.attributes[1];
+    const Reduction kind{i.attributes[0]};
+    const int64_t bits = i.attributes[1];
     Index index(t.rank), kept;
     int64_t count = 1;
     auto loop = [&](bool gone) {
@@ -252,14 +257,19 @@ class Emitter {
     };
     loop(false);
     size_t open = open_;
-    out_ << "    double found = " << (kind == AMAX ? "-INFINITY" : kind == AMIN ? "INFINITY" : "0.0") << ";\n";
+    out_ << "    double found = "
+         << (kind == Reduction::AMAX   ? "-INFINITY"
+             : kind == Reduction::AMIN ? "INFINITY"
+                                       : "0.0")
+         << ";\n";
     loop(true);
     std::string value = get(i.inputs[0], index);
-    if (kind <= MEAN) out_ << "    found += " << value << ";\n";
-    else out_ << "    found = " << (kind == AMAX ? "fmax" : "fmin") << "(found, " << value << ");\n";
+    if (kind <= Reduction::MEAN) out_ << "    found += " << value << ";\n";
+    else out_ << "    found = " << (kind == Reduction::AMAX ? "fmax" : "fmin") << "(found, " << value << ");\n";
     close(open);
     out_ << "    "
-         << put(i.outputs[0], kept, kind == MEAN ? "(float)(found / " + std::to_string(count) + ")" : "(float)found");
+         << put(i.outputs[0], kept,
+                kind == Reduction::MEAN ? "(float)(found / " + std::to_string(count) + ")" : "(float)found");
   }
 
   void embedding(const Instruction& i) {

@@ -47,9 +47,9 @@ bool is_word(char letter) { return std::isalnum(static_cast<unsigned char>(lette
 
 }  // namespace
 
-std::string expression(uint32_t op, const std::string& a, const std::string& b, const std::string& c) {
+std::string expression(StepOp op, const std::string& a, const std::string& b, const std::string& c) {
   std::string text;
-  for (const char* at = EXPRESSIONS[op <= LAST_STEP ? op : 0]; *at;) {
+  for (const char* at = EXPRESSIONS[op <= LAST_STEP ? size_t(op) : 0]; *at;) {
     std::string word(1, *at++);
     while (is_word(word[0]) && is_word(*at)) word += *at++;
     text += word == "x" ? a : word == "y" ? b : word == "z" ? c : word;

@@ -13,17 +13,17 @@ namespace {
 
 using Kernel = void (*)(const Instruction&, const Operands&, int);
 
-Kernel kernel_of(uint32_t op) {
+Kernel kernel_of(Op op) {
   switch (op) {
-    case ELEMENTWISE: return elementwise;
-    case PRODUCT: return product;
-    case SOFTMAX: return softmax;
-    case LAYER_NORM:
-    case RMS_NORM: return norm;
-    case REDUCE: return reduce;
-    case EMBEDDING: return embedding;
-    case ATTENTION: return attention;
-    case CONCATENATE: return concatenate;
+    case Op::ELEMENTWISE: return elementwise;
+    case Op::PRODUCT: return product;
+    case Op::SOFTMAX: return softmax;
+    case Op::LAYER_NORM:
+    case Op::RMS_NORM: return norm;
+    case Op::REDUCE: return reduce;
+    case Op::EMBEDDING: return embedding;
+    case Op::ATTENTION: return attention;
+    case Op::CONCATENATE: return concatenate;
     default: return nullptr;
   }
 }
@@ -96,7 +96,7 @@ struct Executor::Prepared {
 Executor::Executor(const Program& program) : program_(program), lives_(lives(program)) {
   for (const Instruction& instruction : program.instructions)
     prepared_.push_back({&instruction, kernel_of(instruction.op),
-                         instruction.op == ELEMENTWISE ? loops_of(program, instruction) : Loops{}});
+                         instruction.op == Op::ELEMENTWISE ? loops_of(program, instruction) : Loops{}});
 }
 
 Executor::~Executor() = default;
@@ -115,11 +115,11 @@ uint64_t Executor::run(const RunArguments& arguments) const {
   bases.resize(program_.storages.size());
   for (uint32_t s = 0; s < bases.size(); s++) {
     const Storage& storage = program_.storages[s];
-    if (storage.kind == INPUT)
+    if (storage.kind == StorageKind::INPUT)
       bases[s] = const_cast<uint8_t*>(static_cast<const uint8_t*>(arguments.inputs[storage.place].data));
-    if (storage.kind == OUTPUT) bases[s] = static_cast<uint8_t*>(arguments.outputs[storage.place].data);
-    if (storage.kind == CONSTANT) bases[s] = program_.constants->data() + storage.place;
-    if (storage.kind == TEMPORARY && lives_[s].first >= 0) bases[s] = temporary(*memory, s);
+    if (storage.kind == StorageKind::OUTPUT) bases[s] = static_cast<uint8_t*>(arguments.outputs[storage.place].data);
+    if (storage.kind == StorageKind::CONSTANT) bases[s] = program_.constants->data() + storage.place;
+    if (storage.kind == StorageKind::TEMPORARY && lives_[s].first >= 0) bases[s] = temporary(*memory, s);
   }
   Operands operands;
   for (size_t i = 0; i < prepared_.size(); i++) {
@@ -144,7 +144,7 @@ void execute(const Program& program, const Instruction& instruction, const std::
   Operands operands;
   set_addresses(program, instruction.inputs, bases, operands.inputs);
   set_addresses(program, instruction.outputs, bases, operands.outputs);
-  const Loops loops = instruction.op == ELEMENTWISE ? loops_of(program, instruction) : Loops{};
+  const Loops loops = instruction.op == Op::ELEMENTWISE ? loops_of(program, instruction) : Loops{};
   operands.loops = &loops;
   kernel(instruction, operands, threads);
 }

@@ -99,7 +99,7 @@ Sections read_sections(const uint8_t* file, size_t bytes) {
 
 Storage read_storage(const uint8_t* at) {
   Storage storage;
-  storage.kind = number<uint32_t>(at);
+  storage.kind = StorageKind{number<uint32_t>(at)};
   storage.bytes = number<uint64_t>(at + 8);
   storage.place = number<uint64_t>(at + 16);
   return storage;
@@ -119,10 +119,10 @@ Tensor read_tensor(const uint8_t* at, Sections& sections) {
 
 Step read_step(const int64_t* words, Sections& sections) {
   Step step;
-  step.op = uint32_t(words[0]);
+  step.op = StepOp(uint32_t(words[0]));
   step.dtype = uint32_t(words[1]);
   step.name = sections.text(uint32_t(words[2]));
-  for (int i = 0; i < 3; i++) step.operands[i] = {uint32_t(uint64_t(words[3 + i]) >> 32), uint32_t(words[3 + i])};
+  for (int i = 0; i < 3; i++) step.operands[i] = {OperandKind(uint64_t(words[3 + i]) >> 32), uint32_t(words[3 + i])};
   return step;
 }
 
@@ -137,12 +137,12 @@ Instruction read_instruction(const uint8_t* at, Sections& sections) {
   uint32_t field[8];
   std::memcpy(field, at, sizeof field);
   Instruction found;
-  found.op = field[0];
+  found.op = Op{field[0]};
   found.name = sections.text(field[1]);
   for (int64_t word : sections.words(field[2], field[3])) found.inputs.push_back(uint32_t(word));
   for (int64_t word : sections.words(field[4], field[5])) found.outputs.push_back(uint32_t(word));
   std::vector<int64_t> words = sections.words(field[6], field[7]);
-  if (found.op == ELEMENTWISE || found.op == PRODUCT) read_steps(found, words, sections);
+  if (found.op == Op::ELEMENTWISE || found.op == Op::PRODUCT) read_steps(found, words, sections);
   else found.attributes = words;
   return found;
 }
@@ -173,7 +173,7 @@ class Writer {
   }
 
   void add(const Storage& storage) {
-    put(section_[1], storage.kind);
+    put(section_[1], uint32_t(storage.kind));
     put(section_[1], uint32_t(0));
     put(section_[1], storage.bytes);
     put(section_[1], storage.place);
@@ -196,11 +196,11 @@ class Writer {
   }
 
   void add(const Instruction& instruction) {
-    std::vector<uint32_t> record = {instruction.op, text(instruction.name)};
+    std::vector<uint32_t> record = {uint32_t(instruction.op), text(instruction.name)};
     words(instruction.inputs, record);
     words(instruction.outputs, record);
     std::vector<int64_t> attributes = instruction.attributes;
-    if (instruction.op == ELEMENTWISE || instruction.op == PRODUCT) attributes = step_words(instruction);
+    if (instruction.op == Op::ELEMENTWISE || instruction.op == Op::PRODUCT) attributes = step_words(instruction);
     words(attributes, record);
     for (uint32_t value : record) put(section_[3], value);
   }

@@ -21,25 +21,27 @@ std::optional<Tensor> reshaped(const Tensor& from, const Sizes& sizes) {
   std::fill(to.strides, to.strides + CB_MAX_RANK, 0);
   std::copy(sizes.begin(), sizes.end(), to.sizes);
   if (to.numel() != from.numel() || from.numel() == 0) return std::nullopt;
-  // Both shapes are walked from the innermost dimension out. A run is a range of dimensions of `from` that one stride
-  // walks; dimensions of `to` fill it. At each step every dimension of `to` behind `open` has its stride.
+  // Both shapes are walked from the innermost dimension out. Every dimension of `to` behind `open` has its stride.
   int64_t open = int64_t(sizes.size()) - 1;
-  int64_t run_elements = 1, filled_elements = 1;
-  int64_t run_stride = from.rank ? from.strides[from.rank - 1] : 0;
+  // Dimensions of `from` that one stride walks; dimensions of `to` fill their elements.
+  struct Run {
+    int64_t stride, elements = 1, filled = 1;
+  };
+  Run run{from.rank ? from.strides[from.rank - 1] : 0};
   for (int64_t dim = int64_t(from.rank) - 1; dim >= 0; dim--) {
-    if (from.sizes[dim] != 1 && run_elements == 1) run_stride = from.strides[dim];
-    run_elements *= from.sizes[dim];
+    if (from.sizes[dim] != 1 && run.elements == 1) run.stride = from.strides[dim];
+    run.elements *= from.sizes[dim];
     int64_t outer = dim - 1;
     while (outer >= 0 && from.sizes[outer] == 1) outer--;
-    bool run_ends = outer < 0 || from.strides[outer] != run_elements * run_stride;
-    if (from.sizes[dim] == 1 && outer >= 0 && run_elements == 1) continue;
+    bool run_ends = outer < 0 || from.strides[outer] != run.elements * run.stride;
+    if (from.sizes[dim] == 1 && outer >= 0 && run.elements == 1) continue;
     if (!run_ends) continue;
-    while (open >= 0 && (filled_elements < run_elements || sizes[size_t(open)] == 1)) {
-      to.strides[open] = filled_elements * run_stride;
-      filled_elements *= sizes[size_t(open--)];
+    while (open >= 0 && (run.filled < run.elements || sizes[size_t(open)] == 1)) {
+      to.strides[open] = run.filled * run.stride;
+      run.filled *= sizes[size_t(open--)];
     }
-    if (filled_elements != run_elements) return std::nullopt;
-    run_elements = filled_elements = 1;
+    if (run.filled != run.elements) return std::nullopt;
+    run = {run.stride};
     dim = outer + 1;
   }
   return open < 0 ? std::optional<Tensor>(to) : std::nullopt;
@@ -83,7 +85,7 @@ class Fusion {
     Instruction below_as_above = below;
     if (recast(below_as_above, sizes_of(tensor(above.outputs[0]))) && fits(above, below_as_above))
       return Pair{above, below_as_above};
-    if (above.op != ELEMENTWISE) return std::nullopt;
+    if (above.op != Op::ELEMENTWISE) return std::nullopt;
     Instruction above_as_below = above;
     if (recast(above_as_below, sizes_of(tensor(below.outputs[0]))) && fits(above_as_below, below))
       return Pair{above_as_below, below};
@@ -120,7 +122,7 @@ class Fusion {
 
   bool is_read_elsewhere(uint32_t id) const {
     uint32_t storage = tensor(id).storage;
-    if (program_.storages[storage].kind == OUTPUT) return true;
+    if (program_.storages[storage].kind == StorageKind::OUTPUT) return true;
     for (size_t n = upper_ + 1; n < program_.instructions.size(); n++)
       for (uint32_t input : program_.instructions[n].inputs)
         if (n != lower_ && tensor(input).storage == storage) return true;
@@ -139,8 +141,8 @@ class Fusion {
     const auto before = uint32_t(above.steps.size());
     for (Step step : below.steps) {
       for (Operand& operand : step.operands) {
-        if (operand.kind == FROM_STEP) operand.index += before;
-        if (operand.kind == FROM_INPUT) operand = taken(above, whole, below.inputs[operand.index]);
+        if (operand.kind == OperandKind::FROM_STEP) operand.index += before;
+        if (operand.kind == OperandKind::FROM_INPUT) operand = taken(above, whole, below.inputs[operand.index]);
       }
       whole.steps.push_back(step);
     }
@@ -155,12 +157,12 @@ class Fusion {
     int64_t output = which(above, id);
     if (output >= 0) {
       int32_t step = above.stored[size_t(output)];
-      return step < 0 ? Operand{FROM_PRODUCT, 0} : Operand{FROM_STEP, uint32_t(step)};
+      return step < 0 ? Operand{OperandKind::FROM_PRODUCT, 0} : Operand{OperandKind::FROM_STEP, uint32_t(step)};
     }
-    for (size_t n = whole.op == PRODUCT ? 2 : 0; n < whole.inputs.size(); n++)
-      if (same_place(tensor(whole.inputs[n]), tensor(id))) return {FROM_INPUT, uint32_t(n)};
+    for (size_t n = whole.op == Op::PRODUCT ? 2 : 0; n < whole.inputs.size(); n++)
+      if (same_place(tensor(whole.inputs[n]), tensor(id))) return {OperandKind::FROM_INPUT, uint32_t(n)};
     whole.inputs.push_back(id);
-    return {FROM_INPUT, uint32_t(whole.inputs.size() - 1)};
+    return {OperandKind::FROM_INPUT, uint32_t(whole.inputs.size() - 1)};
   }
 
   Program& program_;
@@ -176,11 +178,12 @@ std::optional<size_t> first_reader(const Program& program, size_t at) {
   return std::nullopt;
 }
 
-void fuse(Program& program, uint32_t op) {
+void fuse(Program& program, Op op) {
   for (size_t at = 0; at < program.instructions.size();) {
     if (program.instructions[at].op == op) {
       std::optional<size_t> reader = first_reader(program, at);
-      if (reader && program.instructions[*reader].op == ELEMENTWISE && Fusion(program, at, *reader).make()) continue;
+      if (reader && program.instructions[*reader].op == Op::ELEMENTWISE && Fusion(program, at, *reader).make())
+        continue;
     }
     at++;
   }
@@ -188,8 +191,8 @@ void fuse(Program& program, uint32_t op) {
 
 }  // namespace
 
-void fuse_products(Program& program) { fuse(program, PRODUCT); }
-void fuse_chains(Program& program) { fuse(program, ELEMENTWISE); }
+void fuse_products(Program& program) { fuse(program, Op::PRODUCT); }
+void fuse_chains(Program& program) { fuse(program, Op::ELEMENTWISE); }
 
 // Each step becomes an instruction, what lies between two of them a temporary.
 void unfuse(Program& program) {
@@ -202,21 +205,22 @@ void unfuse(Program& program) {
     int64_t extent = 1;
     for (uint32_t d = tensor.rank; d-- > 0; extent *= std::max<int64_t>(tensor.sizes[d], 1)) tensor.strides[d] = extent;
     tensor.storage = uint32_t(program.storages.size());
-    program.storages.push_back({TEMPORARY, uint64_t(tensor.numel()) * item_bytes(dtype), UNPLACED});
+    program.storages.push_back({StorageKind::TEMPORARY, uint64_t(tensor.numel()) * item_bytes(dtype), UNPLACED});
     program.tensors.push_back(tensor);
     return uint32_t(program.tensors.size() - 1);
   };
   for (Storage& storage : program.storages)
-    if (storage.kind == TEMPORARY) storage.place = UNPLACED;
+    if (storage.kind == StorageKind::TEMPORARY) storage.place = UNPLACED;
   for (const Instruction& whole : program.instructions) {
-    bool is_fused = whole.op == PRODUCT ? !whole.steps.empty() : whole.op == ELEMENTWISE && whole.steps.size() > 1;
+    bool is_fused =
+        whole.op == Op::PRODUCT ? !whole.steps.empty() : whole.op == Op::ELEMENTWISE && whole.steps.size() > 1;
     if (!is_fused) {
       all.push_back(whole);
       continue;
     }
     std::vector<uint32_t> made;  // the tensor of each step, the product's own first
     const Tensor like = program.tensors[whole.outputs[0]];
-    for (int32_t s = whole.op == PRODUCT ? -1 : 0; s < int32_t(whole.steps.size()); s++) {
+    for (int32_t s = whole.op == Op::PRODUCT ? -1 : 0; s < int32_t(whole.steps.size()); s++) {
       auto stored = std::find(whole.stored.begin(), whole.stored.end(), s);
       uint32_t dtype = s < 0 ? uint32_t(CB_F32) : whole.steps[size_t(s)].dtype;
       uint32_t to = stored != whole.stored.end()
@@ -226,30 +230,33 @@ void unfuse(Program& program) {
       Instruction one;
       one.outputs = {to};
       if (s < 0) {
-        one.op = PRODUCT;
+        one.op = Op::PRODUCT;
         one.name = whole.name;
         one.inputs = {whole.inputs[0], whole.inputs[1]};
         one.stored = {-1};
       } else {
         Step step = whole.steps[size_t(s)];
-        one.op = ELEMENTWISE;
+        one.op = Op::ELEMENTWISE;
         one.name = step.name;
         one.stored = {0};
-        size_t first = whole.op == PRODUCT ? 1 : 0;
+        size_t first = whole.op == Op::PRODUCT ? 1 : 0;
         for (Operand& operand : step.operands) {
-          if (operand.kind == NONE || operand.kind == IMMEDIATE) continue;
-          one.inputs.push_back(operand.kind == FROM_INPUT     ? whole.inputs[operand.index]
-                               : operand.kind == FROM_PRODUCT ? made[0]
-                                                              : made[first + operand.index]);
-          operand = {FROM_INPUT, uint32_t(one.inputs.size() - 1)};
+          if (operand.kind == OperandKind::NONE || operand.kind == OperandKind::IMMEDIATE) continue;
+          one.inputs.push_back(operand.kind == OperandKind::FROM_INPUT     ? whole.inputs[operand.index]
+                               : operand.kind == OperandKind::FROM_PRODUCT ? made[0]
+                                                                           : made[first + operand.index]);
+          operand = {OperandKind::FROM_INPUT, uint32_t(one.inputs.size() - 1)};
         }
         one.steps = {step};
       }
       all.push_back(one);
       for (size_t o = 0; o < whole.outputs.size(); o++) {
         if (whole.stored[o] != s || whole.outputs[o] == to) continue;
-        Instruction copy{ELEMENTWISE, one.name, {to}, {whole.outputs[o]}, {}, {}, {0}};
-        copy.steps = {{IDENTITY, program.tensors[whole.outputs[o]].dtype, one.name, {{FROM_INPUT, 0}, {}, {}}}};
+        Instruction copy{Op::ELEMENTWISE, one.name, {to}, {whole.outputs[o]}, {}, {}, {0}};
+        copy.steps = {{StepOp::IDENTITY,
+                       program.tensors[whole.outputs[o]].dtype,
+                       one.name,
+                       {{OperandKind::FROM_INPUT, 0}, {}, {}}}};
         all.push_back(copy);
       }
     }

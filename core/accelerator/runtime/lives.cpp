@@ -25,7 +25,7 @@ void check_plan(const Program& program) {
   std::vector<size_t> placed;
   for (size_t i = 0; i < life.size(); i++) {
     const Storage& storage = program.storages[i];
-    if (storage.kind != TEMPORARY || storage.place == UNPLACED || life[i].first < 0) continue;
+    if (storage.kind != StorageKind::TEMPORARY || storage.place == UNPLACED || life[i].first < 0) continue;
     for (size_t other : placed) {
       const Storage& beside = program.storages[other];
       bool apart = life[i].first > life[other].last || life[other].first > life[i].last;
@@ -39,7 +39,7 @@ void check_plan(const Program& program) {
 uint64_t Program::arena_bytes() const {
   uint64_t end = 0;
   for (const Storage& storage : storages)
-    if (storage.kind == TEMPORARY && storage.place != UNPLACED)
+    if (storage.kind == StorageKind::TEMPORARY && storage.place != UNPLACED)
       end = std::max(end, storage.place + aligned(storage.bytes));
   return end;
 }
@@ -48,14 +48,14 @@ uint64_t Program::temporary_bytes() const {
   uint64_t sum = 0;
   std::vector<Life> life = lives(*this);
   for (size_t i = 0; i < storages.size(); i++)
-    if (storages[i].kind == TEMPORARY && life[i].first >= 0) sum += aligned(storages[i].bytes);
+    if (storages[i].kind == StorageKind::TEMPORARY && life[i].first >= 0) sum += aligned(storages[i].bytes);
   return sum;
 }
 
 bool Program::planned() const {
   std::vector<Life> life = lives(*this);
   for (size_t i = 0; i < storages.size(); i++)
-    if (storages[i].kind == TEMPORARY && life[i].first >= 0 && storages[i].place == UNPLACED) return false;
+    if (storages[i].kind == StorageKind::TEMPORARY && life[i].first >= 0 && storages[i].place == UNPLACED) return false;
   return true;
 }
 

@@ -20,9 +20,9 @@ const char* const DTYPES[] = {"f32", "bf16", "i64", "b8"};
 
 std::string operand(const Program& program, const Instruction& instruction, const Operand& operand) {
   switch (operand.kind) {
-    case FROM_INPUT: return "%" + printable(program.tensors[instruction.inputs[operand.index]].name);
-    case FROM_STEP: return printable(instruction.steps[operand.index].name);
-    case FROM_PRODUCT: return "product";
+    case OperandKind::FROM_INPUT: return "%" + printable(program.tensors[instruction.inputs[operand.index]].name);
+    case OperandKind::FROM_STEP: return printable(instruction.steps[operand.index].name);
+    case OperandKind::FROM_PRODUCT: return "product";
     default: {
       std::ostringstream text;
       text.precision(9);
@@ -40,14 +40,14 @@ std::string shape(const Tensor& tensor) {
 
 std::string place(const Program& program, uint32_t id) {
   const Storage& storage = program.storage_of(id);
-  if (storage.kind == CONSTANT) return " constant";
-  if (storage.kind != TEMPORARY || storage.place == UNPLACED) return "";
+  if (storage.kind == StorageKind::CONSTANT) return " constant";
+  if (storage.kind != StorageKind::TEMPORARY || storage.place == UNPLACED) return "";
   return " arena+" + std::to_string(storage.place);
 }
 
 void add_steps(std::ostringstream& text, const Program& program, const Instruction& instruction) {
   for (const Step& step : instruction.steps) {
-    text << "    " << printable(step.name) << " = " << STEPS[step.op] << "(";
+    text << "    " << printable(step.name) << " = " << step_name(step.op) << "(";
     for (int n = 0; n < arity(step.op); n++) text << (n ? ", " : "") << operand(program, instruction, step.operands[n]);
     text << ")\n";
   }
@@ -70,7 +70,7 @@ class Makers {
     for (uint32_t id : instruction.outputs) {
       const Tensor& tensor = program_.tensors[id];
       named_[{tensor.storage, tensor.name}] = index;
-      if (instruction.op != VIEW) written_[tensor.storage] = index;
+      if (instruction.op != Op::VIEW) written_[tensor.storage] = index;
     }
   }
 
@@ -82,8 +82,8 @@ class Makers {
 
 }  // namespace
 
-const char* op_name(uint32_t op) { return op <= LAST_OP ? OPS[op] : OPS[0]; }
-const char* step_name(uint32_t op) { return op <= LAST_STEP ? STEPS[op] : STEPS[0]; }
+const char* op_name(Op op) { return OPS[op <= LAST_OP ? size_t(op) : 0]; }
+const char* step_name(StepOp op) { return STEPS[op <= LAST_STEP ? size_t(op) : 0]; }
 
 std::string printable(const std::string& name) {
   std::string text = name;
@@ -102,7 +102,7 @@ std::string listing(const Program& program) {
       text << (n ? ", " : "") << "%" << printable(tensor.name) << ": " << shape(tensor)
            << place(program, instruction.outputs[n]);
     }
-    text << (instruction.outputs.empty() ? "" : " = ") << OPS[instruction.op] << "(";
+    text << (instruction.outputs.empty() ? "" : " = ") << op_name(instruction.op) << "(";
     for (size_t n = 0; n < instruction.inputs.size(); n++)
       text << (n ? ", " : "") << "%" << printable(program.tensors[instruction.inputs[n]].name);
     text << ")\n";
@@ -117,8 +117,8 @@ std::string dot(const Program& program) {
   text << "digraph program {\n  node [shape=box, fontname=\"monospace\"];\n";
   for (size_t i = 0; i < program.instructions.size(); i++) {
     const Instruction& instruction = program.instructions[i];
-    text << "  n" << i << " [label=\"" << OPS[instruction.op];
-    for (const Step& step : instruction.steps) text << "\\n" << STEPS[step.op];
+    text << "  n" << i << " [label=\"" << op_name(instruction.op);
+    for (const Step& step : instruction.steps) text << "\\n" << step_name(step.op);
     text << "\"];\n";
     for (uint32_t id : instruction.inputs)
       if (const size_t* from = makers.of(id)) text << "  n" << *from << " -> n" << i << ";\n";

@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t SMALL_CONSTANT = 4096;
 
-bool is_marker(const Instruction& i) { return i.op == ARGUMENT || i.op == RESULT; }
+bool is_marker(const Instruction& i) { return i.op == Op::ARGUMENT || i.op == Op::RESULT; }
 
 void erase_if(Program& program, const std::function<bool(const Instruction&)>& condition) {
   auto& all = program.instructions;
@@ -29,11 +29,12 @@ bool same_layout(const Tensor& a, const Tensor& b) {
 
 // A copy of the same layout, in memory that nobody outside sees.
 bool is_needless_copy(const Program& program, const Instruction& i) {
-  if (i.op != ELEMENTWISE || i.steps.size() != 1 || i.inputs.size() != 1 || i.outputs.size() != 1) return false;
+  if (i.op != Op::ELEMENTWISE || i.steps.size() != 1 || i.inputs.size() != 1 || i.outputs.size() != 1) return false;
   const Tensor &from = program.tensors[i.inputs[0]], &to = program.tensors[i.outputs[0]];
   const Step& step = i.steps[0];
-  bool copies = step.op == IDENTITY && step.operands[0].kind == FROM_INPUT && step.dtype == to.dtype;
-  return copies && same_layout(from, to) && program.storages[to.storage].kind == TEMPORARY;
+  bool copies =
+      step.op == StepOp::IDENTITY && step.operands[0].kind == OperandKind::FROM_INPUT && step.dtype == to.dtype;
+  return copies && same_layout(from, to) && program.storages[to.storage].kind == StorageKind::TEMPORARY;
 }
 
 void take_memory_of(Program& program, uint32_t copy, uint32_t original) {
@@ -46,17 +47,17 @@ void take_memory_of(Program& program, uint32_t copy, uint32_t original) {
 }
 
 void drop_no_ops(Program& program) {
-  erase_if(program, [](const Instruction& i) { return i.op == VIEW; });
+  erase_if(program, [](const Instruction& i) { return i.op == Op::VIEW; });
   for (const Instruction& i : program.instructions)
     if (is_needless_copy(program, i)) take_memory_of(program, i.outputs[0], i.inputs[0]);
   erase_if(program, [&](const Instruction& i) {
-    return i.op == ELEMENTWISE && i.outputs.size() == 1 && i.inputs.size() == 1 &&
+    return i.op == Op::ELEMENTWISE && i.outputs.size() == 1 && i.inputs.size() == 1 &&
            program.tensors[i.outputs[0]].storage == program.tensors[i.inputs[0]].storage;
   });
 }
 
 void drop_outputs(Program& program, Instruction& i, const std::vector<bool>& used) {
-  bool is_fused = i.op == ELEMENTWISE || i.op == PRODUCT;
+  bool is_fused = i.op == Op::ELEMENTWISE || i.op == Op::PRODUCT;
   for (size_t n = i.outputs.size(); n-- > 0 && i.outputs.size() > 1;) {
     if (used[program.tensors[i.outputs[n]].storage]) {
       if (is_fused) continue;
@@ -69,7 +70,7 @@ void drop_outputs(Program& program, Instruction& i, const std::vector<bool>& use
 
 void drop_dead_code(Program& program) {
   std::vector<bool> used(program.storages.size());
-  for (size_t s = 0; s < used.size(); s++) used[s] = program.storages[s].kind == OUTPUT;
+  for (size_t s = 0; s < used.size(); s++) used[s] = program.storages[s].kind == StorageKind::OUTPUT;
   std::vector<Instruction> kept;
   for (size_t n = program.instructions.size(); n-- > 0;) {
     Instruction& i = program.instructions[n];
@@ -88,17 +89,17 @@ uint64_t bytes_of(const Tensor& tensor) { return uint64_t(tensor.numel()) * item
 
 // A large fill is cheaper made than read, and strides that repeat elements must not make loading long.
 bool folds(const Program& program, const Instruction& i) {
-  if (is_marker(i) || i.op == VIEW) return false;
+  if (is_marker(i) || i.op == Op::VIEW) return false;
   std::set<uint32_t> given;
   uint64_t in = 0, out = 0;
   for (uint32_t id : i.inputs) {
-    if (program.storage_of(id).kind != CONSTANT) return false;
+    if (program.storage_of(id).kind != StorageKind::CONSTANT) return false;
     if (given.insert(program.tensors[id].storage).second) in += program.storage_of(id).bytes;
   }
   for (uint32_t id : i.inputs)
     if (bytes_of(program.tensors[id]) > in + SMALL_CONSTANT) return false;
   for (uint32_t id : i.outputs) {
-    if (program.storage_of(id).kind != TEMPORARY) return false;
+    if (program.storage_of(id).kind != StorageKind::TEMPORARY) return false;
     out += program.storage_of(id).bytes;
   }
   return out <= in + SMALL_CONSTANT;
@@ -115,13 +116,13 @@ void fold_constants(Program& program) {
     }
     for (uint32_t id : i.outputs) {
       Storage& storage = program.storages[program.tensors[id].storage];
-      storage.kind = CONSTANT;
+      storage.kind = StorageKind::CONSTANT;
       storage.place = aligned(constants->size());
       constants->resize(storage.place + storage.bytes);
     }
     std::vector<uint8_t*> bases(program.storages.size(), nullptr);
     for (size_t s = 0; s < bases.size(); s++)
-      if (program.storages[s].kind == CONSTANT) bases[s] = constants->data() + program.storages[s].place;
+      if (program.storages[s].kind == StorageKind::CONSTANT) bases[s] = constants->data() + program.storages[s].place;
     execute(program, i, bases, 1);
   }
   program.instructions = kept;
@@ -134,7 +135,7 @@ void compact(Program& program) {
   auto storage = [&](uint32_t s) {
     if (storage_to[s] >= 0) return uint32_t(storage_to[s]);
     Storage moved = program.storages[s];
-    if (moved.kind == CONSTANT) {
+    if (moved.kind == StorageKind::CONSTANT) {
       const uint8_t* from = program.constants->data() + moved.place;
       small.constants->resize(aligned(small.constants->size()));
       moved.place = small.constants->size();
@@ -145,7 +146,7 @@ void compact(Program& program) {
     return uint32_t(storage_to[s]);
   };
   for (uint32_t s = 0; s < program.storages.size(); s++)
-    if (program.storages[s].kind <= OUTPUT) storage(s);
+    if (program.storages[s].kind <= StorageKind::OUTPUT) storage(s);
   for (Instruction i : program.instructions) {
     for (std::vector<uint32_t>* ids : {&i.inputs, &i.outputs})
       for (uint32_t& id : *ids) {
@@ -178,7 +179,7 @@ const Named PASSES[] = {
 void optimise(Program& program, uint32_t passes, std::vector<Stage>& stages) {
   stages.push_back({"as it was read", listing(program)});
   for (Storage& storage : program.storages)
-    if (passes && storage.kind == TEMPORARY) storage.place = UNPLACED;
+    if (passes && storage.kind == StorageKind::TEMPORARY) storage.place = UNPLACED;
   for (const Named& pass : PASSES) {
     if (!(passes & pass.bit)) continue;
     pass.pass(program);
@@ -193,7 +194,7 @@ void plan_memory(Program& program) {
   std::vector<Life> life = lives(program);
   std::vector<uint32_t> order;
   for (uint32_t s = 0; s < program.storages.size(); s++)
-    if (program.storages[s].kind == TEMPORARY && life[s].first >= 0) order.push_back(s);
+    if (program.storages[s].kind == StorageKind::TEMPORARY && life[s].first >= 0) order.push_back(s);
   std::stable_sort(order.begin(), order.end(),
                    [&](uint32_t a, uint32_t b) { return program.storages[a].bytes > program.storages[b].bytes; });
   std::vector<uint32_t> placed;

@@ -30,7 +30,7 @@ inline uint64_t item_bytes(uint32_t dtype) {
 
 // Memory: `place` is the index of an input or output, a constant's offset, or a temporary's offset in the arena.
 struct Storage {
-  uint32_t kind = TEMPORARY;
+  StorageKind kind = StorageKind::TEMPORARY;
   uint64_t bytes = 0;
   uint64_t place = UNPLACED;
 };
@@ -58,7 +58,8 @@ struct Tensor {
 };
 
 struct Operand {
-  uint32_t kind = NONE, index = 0;
+  OperandKind kind = OperandKind::NONE;
+  uint32_t index = 0;
 
   float immediate() const {
     float value;
@@ -69,13 +70,14 @@ struct Operand {
 
 // One elementwise operation; what it computes is kept in float32, and is of `dtype` where it is stored.
 struct Step {
-  uint32_t op = IDENTITY, dtype = CB_F32;
+  StepOp op = StepOp::IDENTITY;
+  uint32_t dtype = CB_F32;
   std::string name;
   Operand operands[3];
 };
 
 struct Instruction {
-  uint32_t op = 0;
+  Op op{};
   std::string name;
   std::vector<uint32_t> inputs, outputs;  // tensors
   std::vector<int64_t> attributes;        // of ops without steps
@@ -121,8 +123,8 @@ std::string as_c(const Program& program, const std::string& name);
 std::string as_c_header(const Program& program, const std::string& name);
 // A name as a terminal may show it: a file's names are anybody's, and an escape sequence of one would be obeyed.
 std::string printable(const std::string& name);
-const char* op_name(uint32_t op);
-const char* step_name(uint32_t op);
+const char* op_name(Op op);
+const char* step_name(StepOp op);
 
 struct Stage {
   std::string name, text;

@@ -92,7 +92,7 @@ void store_one(const View& view, int64_t number, float value) { store_span(view,
 
 struct Reducer {
   const View &from, &to;
-  int64_t kind;
+  Reduction kind;
   std::vector<uint32_t> kept, gone;
   int64_t reduced = 1;
 
@@ -103,7 +103,7 @@ struct Reducer {
     return found;
   }
 
-  float value(double total) const { return float(kind == MEAN ? total / double(reduced) : total); }
+  float value(double total) const { return float(kind == Reduction::MEAN ? total / double(reduced) : total); }
 
   // A span where it lies, if that is float32 without gaps, else a copy.
   const float* span(int64_t at, int64_t stride, int64_t n, float* buffer) const {
@@ -116,18 +116,18 @@ struct Reducer {
   float one(int64_t start) const {
     float buffer[SPAN];
     double total = 0;
-    float extreme = kind == AMAX ? -INFINITY : INFINITY;
+    float extreme = kind == Reduction::AMAX ? -INFINITY : INFINITY;
     int64_t inner = gone.empty() ? 1 : from.size(int(gone.back()));
     int64_t stride = gone.empty() ? 0 : from.stride(int(gone.back()));
     for (int64_t i = 0; i < reduced; i += inner)
       for (int64_t j = 0; j < inner; j += SPAN) {
         int64_t n = std::min(SPAN, inner - j);
         const float* values = span(start + offset(gone, i) + j * stride, stride, n, buffer);
-        if (kind <= MEAN) total += sum(values, n);
-        else if (kind == AMAX) extreme = largest_of(values, n, extreme);
+        if (kind <= Reduction::MEAN) total += sum(values, n);
+        else if (kind == Reduction::AMAX) extreme = largest_of(values, n, extreme);
         else extreme = smallest_of(values, n, extreme);
       }
-    return kind <= MEAN ? value(total) : extreme;
+    return kind <= Reduction::MEAN ? value(total) : extreme;
   }
 
   // Sums of neighbouring columns at once, where the innermost dimension is kept: float32 over some rows, then float64.
@@ -167,7 +167,7 @@ void softmax(const Instruction& instruction, const Operands& operands, int threa
 
 void norm(const Instruction& instruction, const Operands& operands, int threads) {
   const View &from = operands.inputs[0], &to = operands.outputs[0];
-  const bool layer = instruction.op == LAYER_NORM;
+  const bool layer = instruction.op == Op::LAYER_NORM;
   const double epsilon = instruction.number(0);
   const uint32_t first = from.tensor->rank - uint32_t(instruction.attributes[1]);
   const int64_t n = count(*from.tensor, first, from.tensor->rank), rows = count(*from.tensor, 0, first);
@@ -202,7 +202,7 @@ void norm(const Instruction& instruction, const Operands& operands, int threads)
 }
 
 void reduce(const Instruction& instruction, const Operands& operands, int threads) {
-  Reducer work{operands.inputs[0], operands.outputs[0], instruction.attributes[0], {}, {}};
+  Reducer work{operands.inputs[0], operands.outputs[0], Reduction{instruction.attributes[0]}, {}, {}};
   const Tensor& from = *work.from.tensor;
   for (uint32_t d = 0; d < from.rank; d++) {
     bool is_gone = instruction.attributes[1] >> d & 1;
@@ -212,7 +212,7 @@ void reduce(const Instruction& instruction, const Operands& operands, int thread
   const Tensor& to = *work.to.tensor;
   const int64_t outputs = to.numel();
   const bool small = double(from.numel()) * 8 < SHARED_WORK;
-  bool by_columns = !work.kept.empty() && work.kept.back() + 1 == from.rank && work.kind <= MEAN;
+  bool by_columns = !work.kept.empty() && work.kept.back() + 1 == from.rank && work.kind <= Reduction::MEAN;
   if (!by_columns)
     return each_job(outputs, small ? 1 : threads, [&](int64_t i) {
       store_one(work.to, offset_of(to, 0, to.rank, i), work.one(work.offset(work.kept, i)));

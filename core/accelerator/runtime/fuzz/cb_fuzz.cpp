@@ -23,7 +23,7 @@ double work_of(const cb::Program& program) {
     double largest = 0, depth = 1;
     for (const auto* ids : {&instruction.inputs, &instruction.outputs})
       for (uint32_t id : *ids) largest = std::max(largest, double(program.tensors[id].numel()));
-    if (instruction.op == cb::PRODUCT || instruction.op == cb::ATTENTION) {
+    if (instruction.op == cb::Op::PRODUCT || instruction.op == cb::Op::ATTENTION) {
       for (uint32_t id : instruction.inputs) depth = std::max(depth, double(program.tensors[id].numel()));
     }
     work += largest * depth * double(instruction.steps.size() + 1);
@@ -140,21 +140,29 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t* one, size_t one_size, const uint
 #include <fstream>
 #include <iterator>
 
+static cb_fuzz::Random& bytes_random() {
+  static cb_fuzz::Random random(0);
+  return random;
+}
+
 // Bytes at random places: what libFuzzer would choose by what was reached.
 size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t) {
-  static cb_fuzz::Random random(7);
+  cb_fuzz::Random& random = bytes_random();
   for (int n = 0; n < 3 && size; n++) data[random() % size] = uint8_t(random());
   return size;
 }
 
+// cb_fuzz SECONDS SEED FILE…
 int main(int argc, char** argv) {
   std::vector<cb_fuzz::Bytes> corpus;
-  for (int i = 2; i < argc; i++) {
+  for (int i = 3; i < argc; i++) {
     std::ifstream stream(argv[i], std::ios::binary);
     corpus.emplace_back(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
   }
   if (corpus.empty()) return 2;
-  cb_fuzz::Random random(7);
+  const auto seed = unsigned(std::strtoul(argv[2], nullptr, 10));
+  cb_fuzz::Random random(seed);
+  bytes_random() = cb_fuzz::Random(seed);
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(std::atof(argv[1]));
   long executions = 0;
   for (; std::chrono::steady_clock::now() < end; executions++) {
