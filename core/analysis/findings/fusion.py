@@ -13,25 +13,19 @@ from core.report import Compilation, Report, Schedule, SchedulerNode
 MUCH_OF_THE_TRAFFIC = 0.05
 # Reasons for which fusing is no choice, by their beginning: it would make a circle, or save nothing.
 NO_CHOICE = ("intermediate nodes", "no shared data", "node1 must go", "node1 is", "node2 is", "device mismatch")
-TO_DO = (
-    (
-        "numel/rnumel mismatch",
-        "They loop over different shapes: where a slice, a pad or a repeat stands between them, work on the whole and "
-        "cut last.",
-    ),
-    (
-        "nodes numel",
-        "They loop over different shapes: where a slice, a pad or a repeat stands between them, work on the whole and "
-        "cut last.",
-    ),
-    (
-        "memory deps did not match",
-        "They go over the buffer in different orders, as after a transpose: keep one layout between them.",
-    ),
-    ("tiling mismatch", "They tile their loops differently, as after a transpose: keep one layout between them."),
-    ("invalid tiling", "They tile their loops differently, as after a transpose: keep one layout between them."),
-    ("register spilling", "Fused they would need more registers than there are: smaller tiles or fewer bits."),
+CUT, ORDER = (
+    ("numel/rnumel mismatch", "nodes numel"),
+    ("memory deps did not match", "tiling mismatch", "invalid tiling"),
 )
+# The FX ops after which loops have other sizes, and another order. Without one of them there is nothing to move.
+CUTS, REORDERS = ("slice", "constant_pad_nd"), ("permute", "transpose", "t", "clone")
+WORK_ON_THE_WHOLE = (
+    "They loop over different shapes: where a slice or a pad stands between them, work on the whole and cut last."
+)
+KEEP_THE_LAYOUT = "They go over memory in different orders, as after a transpose: keep one layout between them."
+FEWER_REGISTERS = "Fused they would need more registers than there are: smaller tiles or fewer bits."
+# From this factor on, work on the whole writes at least as much as a fused kernel spares.
+TOO_LARGE = 2
 SEE_BOTH = "Fusion shows both, with all that torch said of them."
 
 
@@ -58,9 +52,21 @@ def _most(schedule: Schedule) -> Iterator[tuple[int, str, tuple[SchedulerNode, S
             return
         one, other = (next(node for node in schedule.after if node.name == name) for name in pair)
         reasons = [reason for _, reason in reasons_between(schedule, one, other)]
-        if reasons and not any(reason.startswith(NO_CHOICE) for reason in reasons):
+        if reasons and not any(reason.startswith(NO_CHOICE) for reason in reasons) and _advice(reasons[0], one, other):
             yield shared, reasons[0], (one, other)
             return
+
+
+def _advice(reason: str, one: SchedulerNode, other: SchedulerNode) -> str:
+    """Return what lets the two be fused; empty if no change of the model does."""
+    origins = {origin.rstrip("0123456789").removesuffix("_") for origin in (*one.origins, *other.origins)}
+    if reason.startswith(CUT):
+        sizes = sorted((one.iterations or 0, other.iterations or 0))
+        cut = sizes[0] < sizes[1] < TOO_LARGE * sizes[0]
+        return WORK_ON_THE_WHOLE if cut and not origins.isdisjoint(CUTS) else ""
+    if reason.startswith(ORDER):
+        return "" if origins.isdisjoint(REORDERS) else KEEP_THE_LAYOUT
+    return FEWER_REGISTERS if reason.startswith("register spilling") else SEE_BOTH
 
 
 def _finding(
@@ -80,7 +86,7 @@ def _finding(
         rule="missed fusion",
         title=f"Two kernels touch the same {bytes_(shared)} and were not fused: {part} of the traffic of {graph}.",
         reason=f"torch refused {names}: `{reason}`.",
-        advice=next((advice for start, advice in TO_DO if reason.startswith(start)), SEE_BOTH),
+        advice=_advice(reason, *pair),
         page="fusion",
         compilation=found.id,
         each_s=shared / limits.bandwidth(shared).bytes_s if limits else 0.0,

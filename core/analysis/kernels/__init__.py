@@ -4,7 +4,13 @@ from core.analysis.kernels.comparison import ASPECTS, Comparison, KernelPair, Ke
 from core.analysis.kernels.ledger import LedgerRow, ledger
 from core.analysis.kernels.ledger_sum import CallPart, LedgerSum, summary
 from core.analysis.kernels.names import KernelNames, kernel_kind, kernel_names
-from core.analysis.kernels.reliable import kernel_seconds, kernels_disturbed, times_unreliable, unlike_twins
+from core.analysis.kernels.reliable import (
+    kernel_seconds,
+    kernels_disturbed,
+    measured_seconds,
+    times_unreliable,
+    unlike_twins,
+)
 from core.analysis.kernels.roofline import TF32, allowed_s, ceilings, product_dtype, ridge
 from core.analysis.kernels.sources import counterpart, kernel_ledger, opposite, side_of
 
@@ -29,6 +35,7 @@ __all__ = [
     "kernel_seconds",
     "kernels_disturbed",
     "ledger",
+    "measured_seconds",
     "opposite",
     "product_dtype",
     "ridge",

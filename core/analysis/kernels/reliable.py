@@ -50,9 +50,12 @@ def kernels_disturbed(report: Report) -> str:
 
 def kernel_seconds(report: Report, compilation: Compilation) -> dict[str, float]:
     """Return kernel → measured seconds of all its calls in one call of the model; empty if times are not reliable."""
+    return {} if times_unreliable(report) else measured_seconds(compilation)
+
+
+def measured_seconds(compilation: Compilation) -> dict[str, float]:
+    """Return kernel → measured seconds of all its calls in one call of the model, whether reliable or not."""
     found: dict[str, float] = {}
-    if times_unreliable(report):
-        return found
     for kernel in compilation.kernels:
         for timed in (call.time for call in kernel.calls):
             seconds = time_s(timed)

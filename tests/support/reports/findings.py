@@ -83,11 +83,16 @@ def in_float64() -> Report:
     return replace(REPORT, compilations=(item,))
 
 
-def unfused(reason: str, shared: int = 100) -> Report:
+def unfused(
+    reason: str, shared: int = 100, origins: tuple[str, ...] = ("slice_1",), sizes: tuple[int, int] = (90, 100)
+) -> Report:
     """Two kernels that read one buffer, which torch tried together and refused."""
+    reads = (("a", shared),)
     one, other = (
-        SchedulerNode(name, "SchedulerNode", (name,), ("Pointwise",), (("a", shared),), (), (), None, "cpu", owner)
-        for name, owner in (("op0", GELU.id), ("op1", "other"))
+        SchedulerNode(
+            name, "SchedulerNode", (name,), ("Pointwise",), reads, (), origins, None, "cpu", owner, iterations=size
+        )
+        for name, owner, size in zip(("op0", "op1"), (GELU.id, "other"), sizes, strict=True)
     )
     wide = replace(one, name="op2", nodes=("op2",), reads=(("b", 1_000),))
     nodes = (one, other, wide)

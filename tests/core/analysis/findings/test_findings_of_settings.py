@@ -52,7 +52,6 @@ def test_without_a_product_of_float32_tf32_is_nothing_to_know() -> None:
     ("reason", "shared", "fires"),
     [
         ("numel/rnumel mismatch (reduce) (64, 1), (10, 64)", 100, True),
-        ("tiling mismatch (1, 2, 3)", 100, True),
         ("what nobody has seen before", 100, True),
         ("numel/rnumel mismatch (reduce) (64, 1), (10, 64)", 50, False),
         ("intermediate nodes between node1 & node2", 100, False),
@@ -70,6 +69,27 @@ def test_a_refused_fusion_is_a_finding_where_it_was_a_choice_and_the_two_share_m
         )
         assert found[0].reason == f"torch refused `cpp_fused_gelu_0` and `op1`: `{reason}`."
         assert (found[0].page, found[0].weight, found[0].each_s) == ("fusion", "note", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("reason", "origins", "sizes", "advice"),
+    [
+        ("numel/rnumel mismatch (non-reduce) (90, 100), (1, 1)", ("slice_1",), (90, 100), "cut last"),
+        ("nodes numel incompatibility", ("constant_pad_nd",), (100, 90), "cut last"),
+        ("numel/rnumel mismatch (non-reduce) (100, 200), (1, 1)", ("slice_1",), (100, 200), ""),
+        ("numel/rnumel mismatch (reduce) (20, 10), (5, 10)", ("slice_1",), (100, 100), ""),
+        ("numel/rnumel mismatch (non-reduce) (90, 100), (1, 1)", ("relu",), (90, 100), ""),
+        ("memory deps did not match", ("permute_2", "relu"), (100, 100), "one layout"),
+        ("tiling mismatch (1, 2, 3)", ("t",), (100, 100), "one layout"),
+        ("memory deps did not match", ("_low_memory_max_pool_with_offsets",), (100, 100), ""),
+    ],
+)
+def test_a_refused_fusion_is_a_finding_only_where_a_change_of_the_model_allows_it(
+    reason: str, origins: tuple[str, ...], sizes: tuple[int, int], advice: str
+) -> None:
+    found = of(unfused(reason, 100, origins, sizes), "missed fusion")
+    assert len(found) == bool(advice)
+    assert all(advice in item.advice for item in found)
 
 
 def test_a_refused_fusion_costs_what_its_bytes_take_where_the_memory_was_measured() -> None:
