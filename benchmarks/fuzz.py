@@ -1,8 +1,8 @@
 """Fuzzer of the accelerator's programs, damaged in ways that fit the file format: ten minutes by default.
 
-`python -m benchmarks.fuzz [SECONDS]` builds `cb_fuzz` with cmake, under the sanitizers of memory and undefined
+`python -m benchmarks.fuzz [SECONDS [SEED]]` builds `cb_fuzz` with cmake, under the sanitizers of memory and undefined
 behaviour, with clang and libFuzzer if available, and starts it with programs of each kernel. It ends with the number of
-executions, or with the crash and its file.
+executions, or with the crash and its file. Another seed (7 by default) makes other programs.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ from core.accelerator.program import (
 from core.accelerator.program.file import INSTRUCTION, file_of
 
 SECONDS = 600
+SEED = 7
+CRASHES = ("crash-*", "oom-*", "timeout-*", "slow-unit-*")
 MOST_BYTES = 16_384
 MOST_MEMORY_MB = 2_048
 
@@ -43,6 +45,7 @@ MOST_MEMORY_MB = 2_048
 def main() -> int:
     """Build, make a corpus, and run; the exit code is the fuzzer's."""
     seconds = int(sys.argv[1]) if len(sys.argv) > 1 else SECONDS
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else SEED
     with tempfile.TemporaryDirectory(prefix="compileboard-fuzz-") as name:
         work = Path(name)
         # cmake refuses a build of another checkout.
@@ -52,11 +55,14 @@ def main() -> int:
         tell(f"{_corpus(corpus)} programs to begin with, {'libFuzzer' if is_libfuzzer else 'our own loop'}")
         if is_libfuzzer:
             options = [f"-max_total_time={seconds}", f"-max_len={MOST_BYTES}", f"-rss_limit_mb={MOST_MEMORY_MB}"]
-            command = [str(fuzzer), str(corpus), *options, "-print_final_stats=1", "-timeout=10", "-verbosity=0"]
+            command = [str(fuzzer), str(corpus), *options, f"-seed={seed}"]
+            command += ["-print_final_stats=1", "-timeout=10", "-verbosity=0"]
         else:
-            command = [str(fuzzer), str(seconds), *map(str, sorted(corpus.iterdir()))]
+            command = [str(fuzzer), str(seconds), str(seed), *map(str, sorted(corpus.iterdir()))]
         code = subprocess.run(command, cwd=work, check=False).returncode
-        for path in [*work.glob("crash-*"), *work.glob("oom-*"), *work.glob("timeout-*"), *work.glob("slow-unit-*")]:
+        # Our own loop writes each program down before it runs it.
+        kept = (*CRASHES, "cb_fuzz.last") if code else CRASHES
+        for path in [path for pattern in kept for path in work.glob(pattern)]:
             print(f"kept {shutil.copy(path, tempfile.gettempdir())}")
     return code
 
