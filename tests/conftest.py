@@ -32,9 +32,10 @@ from tests.support.user_code import RunCode
 # takes a quarter less.
 FEWER_PROCESSES = ("--in-process-gpu", "--disable-site-isolation-trials")
 QUICK = ("core", "house", "pages")
-# What `--fast` leaves out: folders and marks of what takes torch, a browser or a server, and files that import torch.
+# What `--fast` leaves out: folders and marks of what takes torch, a browser or a server, and files that import torch or
+# whose tests all need it: they would load it by what they import.
 SLOW_FOLDERS, SLOW_MARKS = ("attack", "browser", "live"), ("torch", "browser")
-IMPORTS_TORCH = re.compile(r"^(import|from) torch\b", re.MULTILINE)
+NEEDS_TORCH = re.compile(r"^((import|from) torch\b|pytestmark = pytest\.mark\.torch$)", re.MULTILINE)
 # A busy machine is slow, not wrong.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
@@ -52,7 +53,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if collection_path.is_dir():
         return (collection_path.parent == ROOT / "tests" and collection_path.name in SLOW_FOLDERS) or None
     is_test = collection_path.suffix == ".py"
-    return (is_test and IMPORTS_TORCH.search(collection_path.read_text(encoding="utf-8")) is not None) or None
+    return (is_test and NEEDS_TORCH.search(collection_path.read_text(encoding="utf-8")) is not None) or None
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -133,7 +133,7 @@ def test_a_page_opens_once_it_is_in_the_menu(copy: Copy) -> None:
     (script,) = code("adding-a-page")
     copy.write("pages/dynamo/symbols.py", script)
     copy.put("pages/menu.py", said("adding-a-page", "SYMBOLS = ") + "\n", before="COMPILE_TIME = ")
-    copy.put("pages/menu.py", "SYMBOLS, ", before="DYNAMIC_SHAPES, BYTECODE),")
+    copy.put("pages/menu.py", "SYMBOLS, ", before="DYNAMIC_SHAPES)),")
     assert copy.run(PAGE + SYMBOLS).splitlines() == [
         "['1 dynamic size.'] [['symbol', 'range']]",
         "['No dynamic size was recorded for this compilation.'] []",

@@ -40,6 +40,7 @@ PAGES = (
     menu.SPEEDUP.script,
 )
 Damaged = Callable[[str, str], Run]
+Graphed = tuple[Run, Report, object, object]
 # A run goes on without them: they are made again, or were not needed.
 HARMLESS = ("report.json", "output.txt", "model.py")
 
@@ -127,15 +128,24 @@ def test_a_damaged_report_is_made_again(home: Path, damaged: Damaged, kind: str)
     assert run.report_path.is_file()
 
 
+@pytest.fixture(scope="module")
+def graphed(tmp_path_factory: pytest.TempPathFactory) -> Graphed:
+    """A run whose large graph has been opened, and of which each test damages a copy; its nodes and its model."""
+    run, report, compilation, graph = chain(tmp_path_factory.mktemp("graphed"), 2_000)
+    return run, report, open_graph(run, compilation, graph), as_json(open_model(run, report, compilation, graph))
+
+
 @pytest.mark.parametrize("kind", [kind for kind in DAMAGE if kind != "list"])
 @pytest.mark.parametrize("name", ["nodes", "model"])
-def test_damaged_graphs_are_made_again(tmp_path: Path, name: str, kind: str) -> None:
-    run, report, compilation, graph = chain(tmp_path, 2_000)
-    nodes, model = open_graph(run, compilation, graph), open_model(run, report, compilation, graph)
+def test_damaged_graphs_are_made_again(tmp_path: Path, graphed: Graphed, name: str, kind: str) -> None:
+    whole, report, nodes, model = graphed
+    run = Run(whole.id, shutil.copytree(whole.path, tmp_path / whole.id))
+    compilation = report.compilations[0]
+    graph = compilation.graphs[0]
     (stored,) = run.graphs_dir.glob(f"*.{name}-*.json")
     DAMAGE[kind](stored)
     assert open_graph(run, compilation, graph) == nodes
-    assert as_json(open_model(run, report, compilation, graph)) == as_json(model)
+    assert as_json(open_model(run, report, compilation, graph)) == model
 
 
 @pytest.mark.parametrize("kind", DAMAGE)

@@ -1,8 +1,12 @@
 """The allocator's side of a call, read off literal events of the profiler."""
 
+import pytest
+
 from core.report import AliveMemory, MemoryCurve, MemoryPlace
 from core.worker.memory.allocator import MOST_POINTS, Marked, Story, story
 from core.worker.memory.marks import CALL, CODE, KERNEL, LINE, MODULE
+
+pytestmark = pytest.mark.torch
 
 BACKWARD = "autograd::engine::evaluate_function: MulBackward0"
 
