@@ -13,9 +13,9 @@ from core.report import PipelineSegment, ProgramBuffer
 from pages.look.charts import PLOTLY_CONFIG
 from pages.look.sizes import SHORT
 from pages.look.text import LONGEST_NAME, one_line
-from pages.parts.pipeline.charts import MOST_DRAWN, arena_chart
-from pages.parts.pipeline.pieces import PipelinePiece
-from pages.parts.pipeline.program import program_or_reason
+from pages.parts.accelerator.charts import MOST_DRAWN, arena_chart
+from pages.parts.accelerator.pieces import PipelinePiece
+from pages.parts.accelerator.program import program_or_reason
 from pages.session.figures import kept, theme
 from pages.session.tables import in_words
 from pages.session.view import View

@@ -11,8 +11,8 @@ from core.base import words as fmt
 from core.report import FxNode, PipelineSegment, ProgramEntry
 from pages.look.sizes import TALL
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line, plain
+from pages.parts.accelerator.pieces import PipelinePiece, nodes_of
 from pages.parts.graphs.node import node_lines, node_of
-from pages.parts.pipeline.pieces import PipelinePiece, nodes_of
 from pages.session import url
 from pages.session.tables import newly_picked
 from pages.session.view import View

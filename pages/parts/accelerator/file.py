@@ -13,8 +13,8 @@ from pages.components.code.view import CodeLine, CodePicture, code_view
 from pages.look.palette import kernel_colour
 from pages.look.sizes import FILL
 from pages.look.text import LONGEST_NAME, one_line
-from pages.parts.pipeline.pieces import PipelinePiece
-from pages.parts.pipeline.program import program_or_reason
+from pages.parts.accelerator.pieces import PipelinePiece
+from pages.parts.accelerator.program import program_or_reason
 from pages.session import url
 from pages.session.attempt import attempt
 from pages.session.tables import in_words

@@ -10,7 +10,7 @@ import streamlit as st
 from core import CompileJob, Environment
 from core.report import Report
 from pages.look.text import LONGEST_MESSAGE, plain
-from pages.parts.pipeline.change import ACCELERATOR, accelerated, run_beside
+from pages.parts.accelerator.change import ACCELERATOR, accelerated, run_beside
 from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import server
 from pages.session.view import RunView

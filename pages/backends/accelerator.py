@@ -4,12 +4,12 @@ import streamlit as st
 
 from core.analysis import pipeline_sentence, scope_words
 from pages.look.glossary import GLOSSARY
+from pages.parts.accelerator.change import change_menu
+from pages.parts.accelerator.divided import division_words
+from pages.parts.accelerator.empty import without_pipeline
+from pages.parts.accelerator.pieces import chosen_piece, pieces
+from pages.parts.accelerator.stations import draw_station, station_of
 from pages.parts.drawer import title_row
-from pages.parts.pipeline.change import change_menu
-from pages.parts.pipeline.divided import division_words
-from pages.parts.pipeline.empty import without_pipeline
-from pages.parts.pipeline.pieces import chosen_piece, pieces
-from pages.parts.pipeline.stations import draw_station, station_of
 from pages.session.downloads import downloads, json_twin
 from pages.session.require import require_report
 from pages.session.shown import shown_compilation

@@ -1,4 +1,4 @@
-"""The page Pipeline, of a run that was made by hand; and what it says where there is none."""
+"""The page Accelerator, of a run that was made by hand; and what it says where there is none."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,7 +15,7 @@ from tests.support.apps import assert_sound, code_of, component, forget, keys, o
 from tests.support.homes import add_run, add_scenario, line, record
 from tests.support.pipelines import ACCELERATED, FILE, PROGRAM, REFUSED, SEGMENT, add_pipeline, pipeline_log
 
-PAGE = menu.PIPELINE.script
+PAGE = menu.ACCELERATOR.script
 NO_COMPILER = "the backend `accelerator` builds its runtime with a C++ compiler, and there is none: install g++"
 
 

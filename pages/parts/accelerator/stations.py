@@ -7,14 +7,14 @@ from collections.abc import Callable
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.parts.pipeline.calls import calls_station
-from pages.parts.pipeline.change import changes_station, run_before
-from pages.parts.pipeline.divided import graph_station
-from pages.parts.pipeline.file import file_station
-from pages.parts.pipeline.memory import memory_station
-from pages.parts.pipeline.passes import passes_station
-from pages.parts.pipeline.pieces import PipelinePiece
-from pages.parts.pipeline.program import program_station
+from pages.parts.accelerator.calls import calls_station
+from pages.parts.accelerator.change import changes_station, run_before
+from pages.parts.accelerator.divided import graph_station
+from pages.parts.accelerator.file import file_station
+from pages.parts.accelerator.memory import memory_station
+from pages.parts.accelerator.passes import passes_station
+from pages.parts.accelerator.pieces import PipelinePiece
+from pages.parts.accelerator.program import program_station
 from pages.session import url
 from pages.session.view import View
 

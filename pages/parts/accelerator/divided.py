@@ -22,10 +22,10 @@ from core.graph import SEGMENT
 from core.report import FxNode, Pipeline, PipelineSegment
 from pages.look.sizes import SHORT
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
+from pages.parts.accelerator.pieces import PipelinePiece, graph_of, nodes_of
 from pages.parts.drawer import drawer, open_button, stage
 from pages.parts.graphs.drawn import fx_drawn, show
 from pages.parts.graphs.node import node_lines, node_of
-from pages.parts.pipeline.pieces import PipelinePiece, graph_of, nodes_of
 from pages.session import url
 from pages.session.memory import hold
 from pages.session.tables import in_words, newly_picked

@@ -14,8 +14,8 @@ from pages import menu
 from pages.look.charts import PLOTLY_CONFIG
 from pages.look.sizes import TALL
 from pages.look.text import LONGEST_NAME, LONGEST_TEXT, one_line, plain
-from pages.parts.pipeline.charts import stages_chart
-from pages.parts.pipeline.pieces import PipelinePiece
+from pages.parts.accelerator.charts import stages_chart
+from pages.parts.accelerator.pieces import PipelinePiece
 from pages.session import url
 from pages.session.figures import kept, theme
 from pages.session.tables import in_words

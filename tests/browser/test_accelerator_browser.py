@@ -1,4 +1,4 @@
-"""The page Pipeline in a browser: from a node to its program and its bytes, and an op switched off beside the run
+"""The page Accelerator in a browser: from a node to its program and its bytes, and an op switched off beside the run
 before.
 """
 
@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from core import Runner, Store, job_from_json
-from pages.parts.pipeline.change import accelerated
+from pages.parts.accelerator.change import accelerated
 from tests.browser.test_axe_browser import AXE, LOOK
 from tests.support.browser import NewContext, Server, headline, item, opened, run_id, settle
 from tests.support.pipelines import ACCELERATED, REFUSED, SEGMENT, add_pipeline, pipeline_log
@@ -27,7 +27,7 @@ def test_a_node_leads_to_its_program_and_an_op_switched_off_to_what_changes(
     second = add_pipeline(server.home, log, fingerprint=Runner(Store(server.home)).fingerprint(job)).id
     page = new_context(bypass_csp=True, viewport={"width": 1280, "height": 720}).new_page()
 
-    view = opened(page, server.link("pipeline", run=first))
+    view = opened(page, server.link("accelerator", run=first))
     item(view, "n:relu").click()
     drawer = page.locator(".st-key-drawer")
     expect(drawer.get_by_text("instruction 2")).to_be_visible()

@@ -13,9 +13,9 @@ from core.report import PipelineSegment
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.sizes import FILL
 from pages.look.text import LONGEST_NAME, code, one_line
+from pages.parts.accelerator.pieces import PipelinePiece
+from pages.parts.accelerator.program import program_or_reason
 from pages.parts.code import diff_view
-from pages.parts.pipeline.pieces import PipelinePiece
-from pages.parts.pipeline.program import program_or_reason
 from pages.session import url
 from pages.session.view import View
 

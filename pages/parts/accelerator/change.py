@@ -15,7 +15,7 @@ from core.base import words as fmt
 from core.report import Report
 from pages import menu
 from pages.look.text import LONGEST_NAME, LONGEST_TEXT, code, one_line
-from pages.parts.pipeline.pieces import PipelinePiece, nodes_of
+from pages.parts.accelerator.pieces import PipelinePiece, nodes_of
 from pages.parts.run.submit import job_again, stored_run
 from pages.session import doors, server, url
 from pages.session.attempt import attempt
@@ -87,7 +87,7 @@ def run_beside(job: CompileJob, before: RunView | None) -> None:
     run = stored_run(fitted) or attempt(lambda: doors.submit(fitted))
     if run is not None:
         beside = {url.OTHER: before.run.id, url.STATION: CHANGES} if before else {}
-        go_to(menu.PIPELINE, {url.RUN: run.id, **beside})
+        go_to(menu.ACCELERATOR, {url.RUN: run.id, **beside})
 
 
 def run_before(view: View) -> RunView | None:
