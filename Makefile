@@ -1,7 +1,7 @@
 # `make help` lists what there is.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run setup test test-fast matrix image package check format constraints audit bench record screens docs site
+.PHONY: help run setup test test-fast matrix image package check format bundles constraints audit bench record screens docs site
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -62,6 +62,9 @@ format: $(DEVELOPMENT)  ## Format the code, and fix what the linters can
 	$(DENO) lint --fix
 	$(DENO) fmt
 	$(CLANG_FORMAT) -i $(CXX_FILES)
+
+bundles: $(DEVELOPMENT)  ## Bundle the code editor again from the pinned packages (needs the npm registry)
+	$(PYTHON) -m tests.supply.bundles
 
 constraints: $(DEVELOPMENT)  ## Pin all that the requirements bring again, with their newest versions (needs python3.11)
 	$(PYTHON) -m tests.supply.constraints

@@ -8,7 +8,7 @@ import msgspec
 import streamlit as st
 
 from pages.components.first_wish import first_wish
-from pages.components.modules import joined
+from pages.components.modules import component_script
 from pages.look.text import component_key
 
 HERE = Path(__file__).parent
@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 _COMPONENT = st.components.v2.component(
     "compileboard_code_editor",
     css="\n".join((HERE / name).read_text(encoding="utf-8") for name in ("view.css", "editor.css")),
-    js=joined(HERE / "js" / "editor.js"),
+    js=component_script(HERE / "js" / "editor.js"),
 )
 
 

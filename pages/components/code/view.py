@@ -20,7 +20,7 @@ from pygments.token import Comment, Generic, Keyword, Name, Number, Operator, Pu
 from pygments.util import ClassNotFound
 
 from pages.components.first_wish import first_wish
-from pages.components.modules import joined
+from pages.components.modules import component_script
 from pages.look.text import component_key
 
 Mark = Literal["", "break", "info", "ok"]
@@ -41,7 +41,7 @@ _HERE = Path(__file__).parent
 _COMPONENT = st.components.v2.component(
     "compileboard_code_view",
     css=(_HERE / "view.css").read_text(encoding="utf-8"),
-    js=joined(_HERE / "js" / "view.js"),
+    js=component_script(_HERE / "js" / "view.js"),
 )
 
 # The most specific ancestor of a token's type decides.

@@ -13,10 +13,8 @@ import { Sheet } from "./sheet.js";
 const KINDS = ["selected", "related", "preview"];
 /** @type {WeakMap<HTMLElement, CodeView>} */
 const views = new WeakMap();
-// Every instance may have a module of its own.
 /** @type {Set<CodeView>} */
-const attached =
-  (/** @type {Record<symbol, Set<CodeView>>} */ (globalThis)[Symbol.for("compileboard.codeViews")] ??= new Set());
+const attached = new Set();
 
 /** @param {Arguments<CodeData>} args */
 export default function (args) {
