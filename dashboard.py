@@ -11,6 +11,7 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pages.components.graph.routes import graph_routes
+from pages.components.modules import module_routes
 from pages.gate.addresses import Addresses
 from pages.gate.ahead import Ahead
 from pages.gate.greeting import greeting
@@ -24,7 +25,7 @@ INLINE_SCRIPTS = re.findall(r"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", INDEX
 HASHES = " ".join(
     f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" for script in INLINE_SCRIPTS
 )
-# Components run their modules from blob: URLs; Streamlit's own styles are inline.
+# Components' scripts run from blob: URLs; Streamlit's own styles are inline.
 POLICY = (
     f"default-src 'self'; script-src 'self' {HASHES} 'wasm-unsafe-eval' blob:; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' ws: wss: data: blob:; worker-src 'self' "
@@ -66,7 +67,7 @@ RULES = rules()
 app = st.App(
     "pages/app.py",
     lifespan=greeting(RULES, begin=server.take_up_sweeps),
-    routes=[*graph_routes(BASE), *upload_routes(BASE)],
+    routes=[*graph_routes(BASE), *module_routes(BASE), *upload_routes(BASE)],
     middleware=[
         *(Middleware(SecurityHeaders), Middleware(Ahead)),
         *(Middleware(Gate, rules=RULES), Middleware(Addresses, base=BASE)),

@@ -14,7 +14,8 @@ from pages.components.history.view import one_entry_a_page  # noqa: E402
 from pages.look.images import image  # noqa: E402
 from pages.look.sizes import MENU_PX  # noqa: E402
 from pages.look.text import LONGEST_TEXT, plain  # noqa: E402
-from pages.menu import NEW_RUN, PAGES  # noqa: E402
+from pages.menu import ENTRIES, NEW_RUN  # noqa: E402
+from pages.parts.palette.palette import command_palette  # noqa: E402
 from pages.session.header import header  # noqa: E402
 from pages.session.memory import hold  # noqa: E402
 from pages.session.navigate import PAGE, arrive  # noqa: E402
@@ -24,15 +25,18 @@ st.html(HERE / "look" / "house.css")
 st.logo(image("logo.svg") or "Compileboard", icon_image=image("icon.svg"), size="large")
 
 sections: dict[str, list[st.Page]] = {}
-for found in PAGES.values():
-    entry = st.Page(found.script, title=found.title, icon=found.icon, default=found is NEW_RUN)
-    sections.setdefault(found.section, []).append(entry)
+for entry in ENTRIES:
+    first, *others = entry.pages
+    opened = st.Page(first.script, title=entry.title, icon=first.icon, default=first is NEW_RUN)
+    hidden = [st.Page(other.script, title=other.title, icon=other.icon, visibility="hidden") for other in others]
+    sections.setdefault(first.section, []).extend([opened, *hidden])
 page = st.navigation(sections)
 one_entry_a_page(key="history")
 hold(PAGE, page.url_path or NEW_RUN.name)
 arrive(page.url_path or NEW_RUN.name)
 try:
     header(page.url_path or NEW_RUN.name)
+    command_palette()
     page.run()
 except CompileboardError as error:
     st.error(plain(str(error), LONGEST_TEXT), icon=":material/error:")

@@ -1,4 +1,4 @@
-"""The menu: the only place that names a page's script, title, icon and section."""
+"""The menu: the only place that names a page's script, title, icon, section and entry."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of the menu; its name is that of its script, and the last part of its URL."""
+    """A page; its name is that of its script, and the last part of its URL."""
 
     section: str
     name: str
@@ -20,45 +20,75 @@ class Page:
         return f"{self.section.lower()}/{self.name}.py"
 
 
+@dataclass(frozen=True, slots=True)
+class MenuEntry:
+    """An entry of the menu. It opens the first of its panes; a row above each pane leads to the others.
+
+    A drill-down opens from a pane: the row shows it only while it is open.
+    """
+
+    title: str
+    panes: tuple[Page, ...]
+    drill_downs: tuple[Page, ...] = ()
+
+    @property
+    def pages(self) -> tuple[Page, ...]:
+        """All pages of the entry."""
+        return (*self.panes, *self.drill_downs)
+
+
 NEW_RUN = Page("Run", "new_run", "New run", ":material/add_circle:")
 OVERVIEW = Page("Run", "overview", "Overview", ":material/summarize:")
-COMPARE = Page("Run", "compare", "Compare", ":material/compare:")
 RUNS = Page("Run", "runs", "Runs", ":material/history:")
+COMPARE = Page("Run", "compare", "Compare", ":material/compare:")
+TARGETS = Page("Run", "targets", "Targets", ":material/compare_arrows:")
+SWEEP = Page("Run", "sweep", "Sweep", ":material/apps:")
 COMPILATIONS = Page("Dynamo", "compilations", "Compilations", ":material/lan:")
-GRAPH_BREAKS = Page("Dynamo", "graph_breaks", "Graph breaks", ":material/link_off:")
-GUARDS = Page("Dynamo", "guards", "Guards", ":material/shield:")
-RECOMPILES = Page("Dynamo", "recompiles", "Recompiles", ":material/replay:")
-DYNAMIC_SHAPES = Page("Dynamo", "dynamic_shapes", "Dynamic shapes", ":material/straighten:")
 BYTECODE = Page("Dynamo", "bytecode", "Bytecode", ":material/data_object:")
+GRAPH_BREAKS = Page("Dynamo", "graph_breaks", "Graph breaks", ":material/link_off:")
+RECOMPILES = Page("Dynamo", "recompiles", "Recompiles", ":material/replay:")
+GUARDS = Page("Dynamo", "guards", "Guards", ":material/shield:")
+DYNAMIC_SHAPES = Page("Dynamo", "dynamic_shapes", "Dynamic shapes", ":material/straighten:")
 FX_GRAPH = Page("Graphs", "fx_graph", "FX graph", ":material/account_tree:")
 PASSES = Page("Graphs", "passes", "Passes", ":material/movie:")
 PARTITION = Page("Graphs", "partition", "Forward and backward", ":material/swap_vert:")
 FUSION = Page("Graphs", "fusion", "Fusion", ":material/merge:")
 KERNELS = Page("Graphs", "kernels", "Kernels", ":material/memory:")
 KERNEL = Page("Graphs", "kernel", "One kernel", ":material/stairs:")
-TARGETS = Page("Graphs", "targets", "Targets", ":material/compare_arrows:")
-BACKEND = Page("Backends", "backend", "Backend", ":material/handshake:")
-PIPELINE = Page("Backends", "pipeline", "Pipeline", ":material/conveyor_belt:")
-AOTINDUCTOR = Page("Backends", "aotinductor", "AOTInductor", ":material/package_2:")
 COMPILE_TIME = Page("Performance", "compile_time", "Compile time", ":material/timer:")
 SPEEDUP = Page("Performance", "speedup", "Speedup", ":material/speed:")
 MEMORY = Page("Performance", "memory", "Memory", ":material/stacked_bar_chart:")
-SWEEP = Page("Performance", "sweep", "Sweep", ":material/apps:")
 NUMERICS = Page("Performance", "numerics", "Numerics", ":material/exposure:")
+BACKEND = Page("Backends", "backend", "Backend", ":material/handshake:")
+ACCELERATOR = Page("Backends", "accelerator", "Accelerator", ":material/conveyor_belt:")
+AOTINDUCTOR = Page("Backends", "aotinductor", "AOTInductor", ":material/package_2:")
 
-# In the order of the menu; the first is the page that opens without a path.
-PAGES = {
-    page.name: page
-    for page in (
-        *(NEW_RUN, OVERVIEW, COMPARE, RUNS),
-        *(COMPILATIONS, GRAPH_BREAKS, GUARDS, RECOMPILES, DYNAMIC_SHAPES, BYTECODE),
-        *(FX_GRAPH, PASSES, PARTITION, FUSION, KERNELS, KERNEL, TARGETS),
-        *(BACKEND, PIPELINE, AOTINDUCTOR),
-        *(COMPILE_TIME, SPEEDUP, MEMORY, NUMERICS, SWEEP),
-    )
-}
+# In the order of the menu; the first page is the one that opens without a path.
+ENTRIES = (
+    MenuEntry("New run", (NEW_RUN,)),
+    MenuEntry("Overview", (OVERVIEW,)),
+    MenuEntry("Runs", (RUNS,)),
+    MenuEntry("Compare", (COMPARE, TARGETS, SWEEP)),
+    MenuEntry("Compilations", (COMPILATIONS, BYTECODE)),
+    MenuEntry("Graph breaks", (GRAPH_BREAKS,)),
+    MenuEntry("Recompiles", (RECOMPILES, GUARDS, DYNAMIC_SHAPES)),
+    MenuEntry("Graph", (FX_GRAPH, PASSES, PARTITION)),
+    MenuEntry("Fusion", (FUSION,)),
+    MenuEntry("Kernels", (KERNELS,), drill_downs=(KERNEL,)),
+    MenuEntry("Compile time", (COMPILE_TIME,)),
+    MenuEntry("Measurements", (SPEEDUP, MEMORY, NUMERICS)),
+    MenuEntry("Backends", (BACKEND, ACCELERATOR, AOTINDUCTOR)),
+)
+PAGES = {page.name: page for entry in ENTRIES for page in entry.pages}
+# Names that pages had before, in links that people have kept.
+RENAMED = {"pipeline": ACCELERATOR}
 
 
 def of_script(script: str | None) -> Page | None:
     """Return the page of a script; None for no script and for a script without a page."""
     return next((page for page in PAGES.values() if page.script == script), None)
+
+
+def entry_of(page: Page) -> MenuEntry:
+    """Return the entry of the menu that a page belongs to."""
+    return next(entry for entry in ENTRIES if page in entry.pages)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from docs.make.bounds_of_backends import BACKENDS, PACKAGES
 from docs.make.bounds_of_findings import FINDINGS
+from docs.make.bounds_of_pages import PAGES
 
 # Section → file → constant → the bounded thing.
 BOUNDS: dict[str, dict[str, dict[str, str]]] = {
@@ -229,68 +230,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_PARTS": "modules that share a graph, and are unfolded at first",
         },
     },
-    "A page": {
-        "pages/look/text.py": {
-            "LONGEST_NAME": "characters of a name, then cut",
-            "LONGEST_LINE": "characters of a line in a table",
-            "LONGEST_TEXT": "characters of a passage",
-            "LONGEST_MESSAGE": "characters of a message",
-        },
-        "pages/gate/messages.py": {
-            "MOST_BYTES": "a message of a browser's",
-            "MOST_BYTES_WITHOUT_CODE": "the same, where code is not allowed",
-            "MOST_QUERY_CHARS": "its query parameters",
-            "MOST_WIDGETS": "widgets that it sets",
-        },
-        "pages/gate/terminal.py": {
-            "MAX_PLACES": "problems that are printed into the terminal, each once",
-            "MAX_CHARS": "the message of one",
-        },
-        "pages/look/sizes.py": {
-            "MAX_LINE_CHARS": "a field for a line",
-            "MAX_PATH_CHARS": "a field for a path",
-            "MAX_CHARS": "a field for several lines, or for options",
-            "MAX_CODE_CHARS": "a field for code",
-        },
-        "pages/session/uploads.py": {
-            "MOST_AT_ONCE": "uploads of one visitor at once",
-            "MOST_OF_GUESTS": "uploads of all guests at once",
-            "LONGEST_S": "seconds that a guest's upload may take",
-        },
-        "pages/session/shown.py": {"MOST_GOING": "runs that go on whose logs are held"},
-        "pages/session/runs.py": {"MOST_JOBS": "jobs whose words are held"},
-        "pages/session/verdicts.py": {
-            "MOST_VERDICTS": "verdicts that are held for lists of runs",
-            "LARGEST_LOG_BYTES": "a log that is read for a list of runs",
-        },
-        "pages/parts/compare/phases.py": {"MOST_PHASES": "phases of two runs beside each other"},
-        "pages/session/cache.py": {"MOST_KEPT": "answers that are kept for all sessions, of each kind"},
-        "pages/components/flame/view.py": {"MOST_SPANS": "phases in a flame chart"},
-        "pages/components/progress/view.py": {
-            "MOST_PHASES": "phases of a run that goes",
-            "MOST_STEPS": "its steps",
-        },
-        "pages/parts/dynamo/dynamic_shapes.py": {
-            "MOST_LINES": "conditions on a symbol that are shown, and its frames",
-            "MOST_LINKS": "other compilations with symbols that a page without one names",
-        },
-        "pages/parts/graphs/fusion.py": {"MOST_WORDS": "ops that name a scheduler node"},
-        "pages/parts/graphs/node.py": {"MOST_GUARDS": "guards of a node", "MOST_USERS": "users of a node"},
-        "pages/parts/graphs/passes.py": {"MOST_NODES": "nodes of a step that are written out"},
-        "pages/parts/kernels/ledger_charts.py": {"MOST_CELLS": "kernels in a treemap"},
-        "pages/parts/kernels/roofline.py": {"LONGEST_POINT": "characters of a kernel's name in the roofline"},
-        "pages/parts/performance/numerics_charts.py": {
-            "MOST_RESULTS": "results in the chart of errors against float64"
-        },
-        "pages/parts/kernel/compare.py": {"MOST_RUNS": "runs whose kernels are offered"},
-        "pages/parts/kernel/views.py": {"MOST_CONFIGS": "configs that were tried"},
-        "pages/parts/performance/memory_charts.py": {
-            "MOST_BLOCKS": "rectangles in a map of memory",
-            "MOST_PLACED": "pieces of memory times kernel calls in it, the largest pieces alone where there are more",
-        },
-        "pages/parts/compare/kernel_table.py": {"MOST_OPS": "ops of a kernel"},
-        "pages/parts/run/outcome.py": {"MOST_FAILURES": "failures that are told one by one"},
-    },
+    "A page": PAGES,
     "Findings and printed text": FINDINGS,
     "Backends": BACKENDS,
     "A package": PACKAGES,

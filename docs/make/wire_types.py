@@ -25,6 +25,8 @@ from pages.components.flame.view import FlameData
 from pages.components.graph import messages
 from pages.components.keys.view import KeysData
 from pages.components.lineage.view import LineageData
+from pages.components.menu.view import MenuData
+from pages.components.palette.view import PaletteData, RunEntriesData
 from pages.components.progress.view import ProgressData
 from pages.components.stages.view import StagesData
 from pages.components.upload.view import UploadData
@@ -50,6 +52,9 @@ MESSAGES: tuple[type, ...] = (
     ContractData,
     KeysData,
     LineageData,
+    PaletteData,
+    RunEntriesData,
+    MenuData,
     StagesData,
     UploadData,
     WayData,

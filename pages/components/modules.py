@@ -1,71 +1,41 @@
-"""JavaScript modules joined to one script: Streamlit runs a component from an address where no import resolves.
+"""JavaScript modules of the components, served as they are.
 
-A file has lines `import { a, b } from "./other.js";`, and `export` before its exports; the entry may have a default
-export.
+Streamlit runs a component's script from an address where no relative import resolves, so that script only imports the
+component's module from a route of ours. The address contains a digest of all modules, so browsers may cache them.
 """
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Iterator
-from graphlib import CycleError, TopologicalSorter
+import hashlib
 from pathlib import Path
 
-IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.[^"]+)";\n+', re.MULTILINE)
-OTHER_IMPORT = re.compile(r"^(?:import\b|export (?:\{|\*)).*", re.MULTILINE)
-DECLARED = re.compile(r"^(export )?(?:async )?(?:const|let|class|function\*?) (\w+)", re.MULTILINE)
-EXPORT = re.compile(r"^export (?!default\b)", re.MULTILINE)
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+HERE = Path(__file__).parent
+MODULES = {path.relative_to(HERE).as_posix(): path.read_bytes() for path in sorted(HERE.rglob("*.js"))}
+VERSION = hashlib.sha256(b"\0".join(MODULES.values())).hexdigest()[:16]
+CACHED = {"cache-control": "private, max-age=31536000, immutable"}
 
 
-def joined(*entries: Path) -> str:
-    """Return the files and all their imports as one script, each after its imports.
-
-    Raises ValueError where modules would fail, and for a name that two files declare.
-    """
-    texts: dict[Path, str] = {}
-    waiting = [Path(os.path.normpath(entry)) for entry in entries]
-    imports: dict[Path, list[Path]] = {}
-    while waiting:
-        file = waiting.pop()
-        if file not in texts:
-            texts[file] = _read(file)
-            imports[file] = [other for other, _ in _imported(file, texts[file])]
-            waiting += imports[file]
-    _check_names(texts)
-    try:
-        order = list(TopologicalSorter(imports).static_order())
-    except CycleError as error:
-        raise ValueError(f"modules in a circle: {' → '.join(file.name for file in error.args[1])}") from None
-    return "\n".join(EXPORT.sub("", IMPORT.sub("", texts[file])) for file in order)
+def component_script(file: Path) -> str:
+    """Return the script that makes a module of `pages/components` a component; its default export draws it."""
+    name = file.relative_to(HERE).as_posix()
+    return (
+        f'const {{ default: draw }} = await import(new URL("components/{VERSION}/{name}", document.baseURI));\n'
+        "export default draw;\n"
+    )
 
 
-def _read(file: Path) -> str:
-    if not file.is_file():
-        raise ValueError(f"there is no {file}")
-    text = file.read_text(encoding="utf-8")
-    if other := OTHER_IMPORT.search(IMPORT.sub("", text)):
-        raise ValueError(f"{file.name}: this way to import or export is not known: {other.group()}")
-    return text
+def module_routes(base: str = "") -> list[Route]:
+    """Return the route of the modules below `base`, the server's own path."""
+    start = f"/{base.strip('/')}" if base.strip("/") else ""
+    return [Route(f"{start}/components/{VERSION}/{{name:path}}", _module)]
 
 
-def _imported(file: Path, text: str) -> Iterator[tuple[Path, list[str]]]:
-    """Yield the files that a file imports, and the imported names of each."""
-    for names, other in IMPORT.findall(text):
-        wanted = (name.strip() for name in names.split(","))
-        yield Path(os.path.normpath(file.parent / other)), [name for name in wanted if name]
-
-
-def _check_names(texts: dict[Path, str]) -> None:
-    exported: dict[Path, set[str]] = {file: set() for file in texts}
-    owner: dict[str, Path] = {}
-    for file, text in texts.items():
-        for export, name in DECLARED.findall(text):
-            if name in owner:
-                raise ValueError(f"{name} is declared twice: {owner[name].name}, {file.name}")
-            owner[name] = file
-            exported[file] |= {name} if export else set()
-    for file, text in texts.items():
-        for other, names in _imported(file, text):
-            if unknown := set(names) - exported[other]:
-                raise ValueError(f"{file.name}: {other.name} exports no {', '.join(sorted(unknown))}")
+async def _module(request: Request) -> Response:
+    module = MODULES.get(request.path_params["name"])
+    if module is None:
+        return PlainTextResponse("Not found", 404)
+    return Response(module, headers=CACHED, media_type="text/javascript")

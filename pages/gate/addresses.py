@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlencode
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pages.gate.middleware import is_page
-from pages.menu import NEW_RUN, PAGES
+from pages.menu import NEW_RUN, PAGES, RENAMED
 
 # The query parameter with the name of the missing page.
 MISSING = "missing"
@@ -20,21 +20,22 @@ MISSING = "missing"
 def leads_to(path: str, query: str) -> str | None:
     """Return the address to redirect to, relative to a path below the server's; None if the path is right as it is.
 
-    The first page has no path of its own. Case and the separators between words do not matter.
+    The first page has no path of its own. Case and the separators between words do not matter, and earlier names of
+    pages still lead to them.
     """
     parts = path.split("/")
     asked = [part for part in parts if part]
     if not asked:
         return None
     name = asked[-1].lower().replace("-", "_").replace(" ", "_")
-    page = PAGES.get(name)
-    if path == f"/{name}" and page is not None and page is not NEW_RUN:
+    page = PAGES.get(name) or RENAMED.get(name)
+    if page is not None and page is not NEW_RUN and path == f"/{page.name}":
         return None
     pairs = [pair for pair in parse_qsl(query, keep_blank_values=True) if pair[0] != MISSING]
     if page is None:
         pairs.append((MISSING, asked[-1]))
     up = "../" * (len(parts) - 2) or "./"
-    here = "" if page is None or page is NEW_RUN else name
+    here = "" if page is None or page is NEW_RUN else page.name
     return f"{up}{here}" + (f"?{urlencode(pairs)}" if pairs else "")
 
 

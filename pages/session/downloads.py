@@ -17,16 +17,22 @@ PACKAGE = ".pt2"
 MOST_DOWNLOADED_BYTES = 256 * 1024**2
 
 
-def log_download(run: Run) -> None:
+def log_download(run: Run, key: str | None = None) -> None:
     """Draw the download of the TORCH_TRACE log, which tlparse reads."""
     log = run.log_path()
     if log is not None:
         st.download_button(
-            "Log", log.read_bytes, f"{run.id}.log", "text/plain", icon=":material/download:", on_click="ignore"
+            "Log",
+            log.read_bytes,
+            f"{run.id}.log",
+            "text/plain",
+            icon=":material/download:",
+            on_click="ignore",
+            key=key,
         )
 
 
-def report_download(run: Run) -> None:
+def report_download(run: Run, key: str | None = None) -> None:
     """Draw the download of the whole report as JSON."""
     if run.log_path() is not None:
         st.download_button(
@@ -36,6 +42,7 @@ def report_download(run: Run) -> None:
             "application/json",
             icon=":material/download:",
             on_click="ignore",
+            key=key,
         )
 
 

@@ -1,4 +1,4 @@
-"""The header of every page: the run, the compilation, the state, and the verdict as chips."""
+"""The header of every page: the run, the compilation, the state, the verdict as chips, and the row of panes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from pages.components.keys.view import page_keys
 from pages.look.text import LONGEST_NAME, code, one_line
 from pages.session import url
 from pages.session.navigate import go_to
+from pages.session.panes import draw_panes
 from pages.session.runs import named_runs, run_label
 from pages.session.shown import header_run, shown_compilation
 from pages.session.verdict_chips import header_chips
 
 
 def header(page: str) -> None:
-    """Draw the pickers and the chips; the only place to switch the run and the compilation.
+    """Draw the pickers, the chips and the row of panes; the only place to switch the run and the compilation.
 
     `page` is the name of the page below it.
     """
@@ -52,6 +53,7 @@ def header(page: str) -> None:
     opened = _turned(page, turned) if turned else menu.of_script(clicked)
     if opened is not None:
         go_to(opened, url.link())
+    draw_panes(page, here)
 
 
 def _turned(page: str, by: int) -> menu.Page | None:

@@ -31,7 +31,7 @@ READY: dict[str, Ready] = {
     menu.FUSION.name: lambda _, compilation: compilation and compilation.schedules,
     menu.KERNELS.name: lambda _, compilation: compilation and compilation.kernels,
     menu.BACKEND.name: lambda _, compilation: compilation and compilation.invocations,
-    menu.PIPELINE.name: lambda _, compilation: compilation and compilation.pipelines,
+    menu.ACCELERATOR.name: lambda _, compilation: compilation and compilation.pipelines,
     menu.COMPILE_TIME.name: lambda report, _: report.phases,
     menu.NUMERICS.name: lambda report, _: report.call_numerics,
     menu.AOTINDUCTOR.name: lambda report, _: report.exports,

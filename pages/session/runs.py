@@ -75,10 +75,15 @@ def show_run(run_id: str, page: menu.Page = menu.OVERVIEW) -> None:
 
 def run_label(run: Run, status: Status) -> str:
     """Return a run's label in one line: its name, its settings, and its time."""
+    return one_line(f"{called(run, status)} · {run_detail(run, status)}", LONGEST_LINE)
+
+
+def run_detail(run: Run, status: Status) -> str:
+    """Return a run's settings and its time, to tell it from others of its name."""
     made = time.localtime(status.created_s)
     today = made[:3] == time.localtime()[:3]
     at = time.strftime("%H:%M:%S" if today else "%Y-%m-%d %H:%M:%S", made)
-    return one_line(" · ".join([called(run, status), *made_for(run), at]), LONGEST_LINE)
+    return " · ".join([*made_for(run), at])
 
 
 def called(run: Run, status: Status) -> str:

@@ -63,10 +63,11 @@ def header_chips(here: Shown) -> list[Chip]:
     setting = [Chip(text, tone="quiet") for text in _setting(here)]
     if here.report is None or here.is_no_trace or not here.stands:
         return [*items, *setting]
-    words = target_words(here.report)
+    found, words = verdict(here.report), target_words(here.report)
+    items += first_chips(found)
     if words:
         items.append(Chip("not run", words.removesuffix("; not run"), "warn", menu.KERNELS.script, words))
-    told = [*verdict_chips(verdict(here.report)), *memory_chips(here.report), *backend_chips(here.report)]
+    told = [*verdict_chips(found), *memory_chips(here.report), *backend_chips(here.report)]
     return [*items, *failure_chips(failures(here.report)), *told, *setting]
 
 
@@ -132,11 +133,8 @@ def _setting(here: Shown) -> list[str]:
     return [one_line(part, LONGEST_NAME) for part in (*parts, f"torch {torch}" if torch else "") if part]
 
 
-def verdict_chips(found: Verdict) -> list[Chip]:
-    """Return chips of the verdict, each linked to the page with its evidence.
-
-    The most important come first, since a narrow window hides the last ones.
-    """
+def first_chips(found: Verdict) -> list[Chip]:
+    """Return the chips that follow the state at every width: speed, graph breaks, recompiles."""
     captured: Tone = "ok" if found.graphs else ""
     breaks = Chip(
         fmt.number(found.breaks),
@@ -151,11 +149,13 @@ def verdict_chips(found: Verdict) -> list[Chip]:
         "warn" if found.recompiles else captured,
         menu.RECOMPILES.script,
     )
+    return [*([_speed_chip(found.speed)] if found.speed is not None else []), breaks, recompiles]
+
+
+def verdict_chips(found: Verdict) -> list[Chip]:
+    """Return the other chips of the verdict: result, graphs, ops and kernels, memory traffic."""
     graphs = Chip(fmt.number(found.graphs), fmt.agree(found.graphs, "graph", "graphs"), page=menu.FX_GRAPH.script)
     return [
-        *([_speed_chip(found.speed)] if found.speed is not None else []),
-        breaks,
-        recompiles,
         *([_result_chip(found.result)] if found.result is not None else []),
         graphs,
         *_work_chips(found.work),

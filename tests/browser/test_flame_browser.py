@@ -9,7 +9,6 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from pages.components.flame.view import (
-    HERE,
     MOST_SPANS,
     FlameData,
     FlameLegend,
@@ -17,8 +16,7 @@ from pages.components.flame.view import (
     FlameOwner,
     FlameSpan,
 )
-from pages.components.modules import joined
-from tests.support.browser import NewContext, Server, box, go, settle
+from tests.support.browser import NewContext, Server, box, go, open_sources, settle
 
 pytestmark = pytest.mark.browser
 
@@ -29,8 +27,8 @@ PLACE = """(root, id) => {
   return [((middle - view.lens.from) / view.lens.length) * box.width, 22 + span[6] * 19 + 9 - view.lens.top];
 }"""
 IDS = "root => [...root.compileboardFlame.rows.byId.values()].map((span) => [span[0], span[1], span[6]])"
-MOUNT = """async ([script, data]) => {
-  const { default: draw } = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
+MOUNT = """async (data) => {
+  const { default: draw } = await import("/pages/components/flame/js/view.js");
   const parentElement = document.body.appendChild(document.createElement("div"));
   draw({ data, parentElement, setStateValue() {}, setTriggerValue() {} });
 }"""
@@ -195,7 +193,8 @@ def test_twenty_thousand_phases_are_painted_in_a_frame_or_two(new_context: NewCo
         initial=None,
     )
     sent: Any = json.loads(msgspec.json.encode(data))
-    page.evaluate(MOUNT, [joined(HERE / "js" / "view.js"), sent])
+    open_sources(page)
+    page.evaluate(MOUNT, sent)
     root = page.locator(".flame")
     expect(root.locator("canvas")).to_be_visible()
     page.wait_for_function("root => root.compileboardFlame.stage.clientWidth > 0", arg=root.element_handle())

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.support.browser import Server, go, headline, settle
+from tests.support.browser import Server, go, headline, link_to, settle
 
 pytestmark = pytest.mark.browser
 
@@ -39,7 +39,7 @@ def test_the_verdict_stands_while_the_run_measures_and_pages_follow_it(server: S
     expect(headline(page)).to_contain_text("2 graphs, 1 graph break")
     expect(page.locator(".chip", has_text="measuring …")).to_be_visible()
     expect(page.get_by_role("button", name="Cancel")).to_be_visible()
-    page.get_by_role("link", name="FX graph", exact=True).click()
+    link_to(page, "Graph").click()
     expect(headline(page)).to_contain_text("what Dynamo captured")
     expect(page.locator("[data-testid='stMain']")).to_contain_text("Measuring eager and compiled in turn…")
     page.locator(".view g.node").first.click()

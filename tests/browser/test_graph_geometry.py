@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page
 
-from pages.components.graph.view import HERE
-from pages.components.modules import joined
+from tests.support.browser import open_sources
 
 pytestmark = pytest.mark.browser
-
-PURE = [HERE / "js" / name for name in ("picture/compose.js", "picture/columns.js", "overlay.js", "film.js")]
-TREES = Path(__file__).with_name("random_trees.js")
 
 
 @pytest.fixture
 def pure(chromium: Browser) -> Iterator[Page]:
     """A blank page with the view's functions."""
     page = chromium.new_page()
-    page.add_script_tag(content=joined(*PURE, TREES))
+    open_sources(page)
+    page.evaluate("() => import('/tests/browser/pure.js').then(() => null)")
     yield page
     page.close()
 

@@ -3,15 +3,15 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.support.browser import Server, go, headline, settle
+from tests.support.browser import Server, go, headline, link_to, settle
 
 pytestmark = pytest.mark.browser
 
 WAY = {
     "Kernels": "/kernels?",
     "Fusion": "/fusion?",
-    "FX graph": "/fx_graph?",
-    "Guards": "/guards?",
+    "Graph": "/fx_graph?",
+    "Passes": "/passes?",
 }
 
 
@@ -22,7 +22,7 @@ def test_each_page_is_one_entry_and_one_step_back(server: Server, transformer: s
     visited = []
     for title, path in WAY.items():
         visited.append(page.url)
-        page.get_by_role("link", name=title, exact=True).click()
+        link_to(page, title).click()
         page.wait_for_url(f"**{path}*run={transformer}*")
         settle(page)
         page.wait_for_timeout(1_000)

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.support.browser import Server, go, headline, settle
+from tests.support.browser import Server, go, headline, link_to, settle
 from tests.support.homes import add_run, add_scenario, job_of
 from tests.support.places import TRACES
 
@@ -70,7 +70,7 @@ def test_all_repairs_of_a_page_leave_one_graph_which_leads_back(server: Server, 
     box.get_by_role("link", name="Open the repaired run").click()
     page.wait_for_url("**/overview?run=*repaired*")
     expect(headline(page)).to_have_text(re.compile("^1 graph, 0 graph breaks"))
-    page.locator("[data-testid='stSidebarNavLink']", has_text="Graph breaks").click()
+    link_to(page, "Graph breaks").click()
     expect(headline(page)).to_have_text("No graph break: Dynamo captured every frame whole.")
     settle(page)
     page.get_by_role("link", name="This run tries a repair of another").click()

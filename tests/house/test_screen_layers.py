@@ -23,12 +23,14 @@ SCREEN_LAYERS = {
     "components/history": {"components/modules"},
     "components/keys": {"components/modules"},
     "components/lineage": {"components/modules"},
+    "components/menu": {"components/modules"},
     "components/modules": set(),
+    "components/palette": {"components/modules"},
     "components/progress": {"components/modules", "look"},
     "components/stages": {"components/modules"},
     "components/upload": {"components/modules"},
     "components/way": {"components/modules"},
-    "session": {"menu", "gate", "look", "components/chips", "components/keys"},
+    "session": {"menu", "gate", "look", "components/chips", "components/keys", "components/menu"},
     "parts": set(),
     "parts/backends": {
         *("menu", "gate", "look", "session", "components/code", "components/contract"),
@@ -55,9 +57,12 @@ SCREEN_LAYERS = {
         *("parts/code", "parts/drawer", "parts/graphs", "parts/run"),
     },
     "parts/performance": {"menu", "look", "session", "components/flame", "parts/code"},
-    "parts/pipeline": {
+    "parts/accelerator": {
         *("menu", "look", "session", "components/code"),
         *("parts/code", "parts/drawer", "parts/graphs", "parts/run"),
+    },
+    "parts/palette": {
+        *("menu", "look", "session", "components/keys", "components/palette", "parts/graphs", "parts/run"),
     },
     "parts/sweep": {"menu", "gate", "look", "session"},
     "parts/aotinductor": {
@@ -67,10 +72,10 @@ SCREEN_LAYERS = {
         *("menu", "gate", "look", "session", "components/code", "components/contract", "components/lineage"),
         *("parts/backends", "parts/code", "parts/drawer"),
         *("parts/run", "parts/dynamo", "parts/graphs", "parts/kernels", "parts/kernel", "parts/compare"),
-        *("parts/performance", "parts/pipeline", "parts/sweep", "parts/aotinductor"),
+        *("parts/performance", "parts/accelerator", "parts/sweep", "parts/aotinductor"),
     },
-    "app": {"menu", "look", "session", "components/history"},
-    "dashboard": {"gate", "session", "components/graph"},
+    "app": {"menu", "look", "session", "components/history", "parts/palette"},
+    "dashboard": {"gate", "session", "components/graph", "components/modules"},
 }
 SECTIONS = {page.section.lower() for page in PAGES.values()}
 MOST_FILES = 24
@@ -150,6 +155,7 @@ MAY_READ = {
     "components/first_wish": {"st.session_state"},
     "components/graph": {"st.session_state"},
     "components/keys": {"st.session_state"},
+    "components/palette": {"st.session_state"},
     "components/stages": {"st.session_state"},
     "components/way": {"st.session_state"},
 }

@@ -17,7 +17,7 @@ from pages.look.palette import KERNEL_COLOURS, Theme
 from pages.parts.code import kernel_colours
 from pages.parts.performance.charts import break_even_chart, first_calls_chart, samples_chart, steady_chart
 from pages.parts.run.findings import _lines
-from pages.session.verdict_chips import verdict_chips
+from pages.session.verdict_chips import first_chips, verdict_chips
 from tests.support.homes import IMAGE, measured_log
 from tests.support.places import TRACES
 
@@ -121,7 +121,9 @@ def test_figures_of_nothing_are_no_error() -> None:
 
 
 def test_the_verdict_in_chips(report: Report) -> None:
-    found = [(chip.value, chip.label, chip.tone, chip.page) for chip in verdict_chips(verdict(report))]
+    numbers = verdict(report)
+    chips = [*first_chips(numbers), *verdict_chips(numbers)]
+    found = [(chip.value, chip.label, chip.tone, chip.page) for chip in chips]
 
     assert found == [
         ("0", "graph breaks", "ok", menu.GRAPH_BREAKS.script),

@@ -1,16 +1,12 @@
 """What the browser is told of a graph: the first message, the routes, and which graphs the server keeps."""
 
-import asyncio
 import gzip
 import json
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
-from urllib.parse import urlencode
 
 import msgspec
 import pytest
-from starlette.applications import Starlette
 
 from benchmarks.synthetic import synthetic_nodes
 from core.graph import Edge, GraphModel, Group, Node, fx_model, level
@@ -18,30 +14,12 @@ from pages.components.graph.messages import CategoryData, FrameData
 from pages.components.graph.routes import graph_routes
 from pages.components.graph.store import GRAPHS, GraphStore, Look, Stored, stored
 from pages.components.graph.wire import WireStep, graph_data
+from tests.support.asgi import get
 
 
 def ask(path: str, base: str = "", accept: str = "", **query: object) -> tuple[int, dict[str, str], bytes]:
-    """Status, headers and body of a GET, without a server."""
-    sent: list[dict[str, Any]] = []
-    scope = {
-        "type": "http",
-        "method": "GET",
-        "path": path,
-        "query_string": urlencode(query).encode(),
-        "headers": [(b"accept-encoding", accept.encode())],
-    }
-
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": b""}
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    # In a thread of its own: while the browser of other tests is open, this one has a loop that runs.
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(asyncio.run, Starlette(routes=graph_routes(base))(scope, receive, send)).result()
-    headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
-    return sent[0]["status"], headers, b"".join(message.get("body", b"") for message in sent[1:])
+    """Status, headers and body of a GET."""
+    return get(graph_routes(base), path, accept, **query)
 
 
 def told(path: str, **query: object) -> Any:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from core import Runner, Store
 from pages import menu
-from pages.parts.pipeline.change import accelerated
+from pages.parts.accelerator.change import accelerated
 from tests.support.apps import opened, sound, titles
 from tests.support.homes import add_scenario
 from tests.support.pipelines import add_pipeline
@@ -17,7 +17,7 @@ def test_a_browser_that_asks_for_the_url_that_was_left_is_shown_what_was_wanted(
     job = Store(empty_home).open(before).job()
     assert job is not None
     after = add_pipeline(empty_home, fingerprint=Runner(Store(empty_home)).fingerprint(accelerated(job))).id
-    app = sound(opened(menu.PIPELINE.script, before))
+    app = sound(opened(menu.ACCELERATOR.script, before))
     left = dict(app.query_params)
     app.button(key="accelerate").click().run()
     assert titles(app) == ACCELERATOR

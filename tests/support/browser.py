@@ -38,6 +38,10 @@ expect.set_options(timeout=1000 * PATIENCE_S)
 LOOK = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"}
 POSITIONS = "root => root.compileboardView.positions()"
 CAMERA = "root => { const { x, y, k } = root.compileboardView.camera; return { x, y, k } }"
+HOLDS = """([field, text]) =>
+  text === [...field.querySelectorAll(".cm-line")].map((line) => line.textContent).join("\\n")"""
+# Playwright answers for it.
+SOURCES = "http://127.0.0.1:1"
 MENU = tuple(menu.PAGES)
 # The paths of all pages; the first of the menu is the start page, whose path is empty.
 PAGES = ("", *MENU[1:])
@@ -201,6 +205,18 @@ def training(server: Server) -> str:
     return add_scenario(server.home, "training_step")
 
 
+def expect_code(field: Locator, text: str) -> None:
+    """Wait until an editor holds a text that is short enough to be drawn in full."""
+    field.page.wait_for_function(HOLDS, arg=[field.element_handle(), text])
+
+
+def open_sources(page: Page) -> None:
+    """Open a blank page whose server is the repository, so that a script may import any module of it."""
+    page.route(f"{SOURCES}/**", lambda route: route.fulfill(path=ROOT / urlsplit(route.request.url).path[1:]))
+    page.route(f"{SOURCES}/", lambda route: route.fulfill(content_type="text/html", body="<!doctype html>"))
+    page.goto(f"{SOURCES}/")
+
+
 def go(page: Page, url: str) -> None:
     page.goto(url)
     settle(page)
@@ -214,13 +230,30 @@ def settle(page: Page) -> None:
 
 
 def through_the_menu(page: Page, server: Server, **query: str) -> Iterator[str]:
-    """Every page of a run, one after the other by its link: the dashboard's scripts are not loaded again for each."""
+    """Every page of a run, one after the other by its link: the dashboard's scripts are not loaded again for each.
+
+    The menu leads to an entry's first pane, and the row of panes to the others; a drill-down is opened by its address.
+    """
     go(page, server.link("compilations", **query))
-    for path in (*PAGES[1:], ""):
-        page.locator(f"a[data-testid='stSidebarNavLink'][href='{server.url}/{path}']").dispatch_event("click")
-        page.wait_for_url(re.compile(rf"^{re.escape(server.url)}/{path}(\?|$)"))
-        settle(page)
-        yield path
+    entries = (*menu.ENTRIES[1:], menu.ENTRIES[0])
+    for entry in entries:
+        for shown in entry.pages:
+            path = "" if shown is menu.NEW_RUN else shown.name
+            if shown in entry.drill_downs:
+                go(page, server.link(path, **query))
+            elif shown is entry.panes[0]:
+                page.locator(f"a[data-testid='stSidebarNavLink'][href='{server.url}/{path}']").dispatch_event("click")
+            else:
+                page.locator(f".st-key-panes a[href*='{path}']:visible").dispatch_event("click")
+            page.wait_for_url(re.compile(rf"^{re.escape(server.url)}/{path}(\?|$)"))
+            settle(page)
+            yield path
+
+
+def link_to(page: Page, title: str) -> Locator:
+    """The link with this title in the menu or in the row of panes, whatever its count."""
+    links = page.locator("[data-testid='stSidebarNavLink'], .st-key-panes a:visible")
+    return links.filter(has=page.get_by_text(title, exact=True))
 
 
 def headline(page: Page) -> Locator:

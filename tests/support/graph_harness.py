@@ -23,6 +23,7 @@ from pages.components.graph.routes import graph_routes
 from pages.components.graph.store import GRAPHS, Stored, stored
 from pages.components.graph.view import SCRIPT, STYLE
 from pages.components.graph.wire import WireStep, graph_data
+from pages.components.modules import module_routes
 
 BLOCK = (
     ("norm1", "layer_norm", "reduction"),
@@ -240,6 +241,7 @@ def harness() -> Iterator[str]:
         Route("/view.css", lambda request: Response(STYLE, media_type="text/css")),
         Route("/data/{name}", message),
         *graph_routes(),
+        *module_routes(),
     ]
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))

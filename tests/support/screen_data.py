@@ -131,6 +131,10 @@ def _keys(name: str, data: Data) -> str:
     return f"- {name}: {' '.join(data['keys'])}"
 
 
+def _closed(_: str, __: Data) -> str:
+    return ""
+
+
 def _command(_: str, data: Data) -> str:
     return f"- chosen in the graph: {data['id']}" if data["id"] else ""
 
@@ -211,10 +215,14 @@ def _flame(name: str, data: Data) -> str:
 
 
 COMPONENTS: dict[str, Callable[[str, Data], str]] = {
+    # The menu is no part of a page; tests/pages/test_menu.py reads it.
+    "menu": lambda _name, _data: "",
     "chips": _chips,
     "code_view": _code,
     "flame": _flame,
     "graph_command": _command,
     "graph_view": _graph,
     "keys": _keys,
+    "palette": _closed,
+    "palette_entries": _closed,
 }

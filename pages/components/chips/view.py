@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 import streamlit as st
 
-from pages.components.modules import joined
+from pages.components.modules import component_script
 
 HERE = Path(__file__).parent
 Tone = Literal["", "ok", "warn", "bad", "live", "quiet"]
@@ -17,7 +17,7 @@ Tone = Literal["", "ok", "warn", "bad", "live", "quiet"]
 _COMPONENT = st.components.v2.component(
     "compileboard_chips",
     css=(HERE / "view.css").read_text(encoding="utf-8"),
-    js=joined(HERE / "view.js"),
+    js=component_script(HERE / "view.js"),
 )
 
 

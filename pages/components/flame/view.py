@@ -13,7 +13,7 @@ import msgspec
 import streamlit as st
 
 from pages.components.first_wish import first_wish
-from pages.components.modules import joined
+from pages.components.modules import component_script
 from pages.look.text import component_key
 
 HERE = Path(__file__).parent
@@ -22,7 +22,7 @@ MOST_SPANS = 20_000
 _COMPONENT = st.components.v2.component(
     "compileboard_flame",
     css=(HERE / "view.css").read_text(encoding="utf-8"),
-    js=joined(HERE / "js" / "view.js"),
+    js=component_script(HERE / "js" / "view.js"),
 )
 
 

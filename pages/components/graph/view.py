@@ -18,17 +18,17 @@ import streamlit as st
 from pages.components.graph.messages import CommandData, PlaceData
 from pages.components.graph.store import GRAPHS, Stored
 from pages.components.graph.wire import WireStep, graph_data
-from pages.components.modules import joined
+from pages.components.modules import component_script
 from pages.look.text import component_key
 
 __all__ = ["Chosen", "Drawn", "WireStep", "drawn", "graph_view"]
 
 HERE = Path(__file__).parent
-SCRIPT = joined(HERE / "js" / "view.js")
+SCRIPT = component_script(HERE / "js" / "view.js")
 STYLE = (HERE / "view.css").read_text(encoding="utf-8")
 
 _view = st.components.v2.component("compileboard_graph_view", js=SCRIPT, css=STYLE)
-_command = st.components.v2.component("compileboard_graph_command", js=joined(HERE / "js" / "command.js"))
+_command = st.components.v2.component("compileboard_graph_command", js=component_script(HERE / "js" / "command.js"))
 
 Wish = TypeVar("Wish")
 

@@ -6,20 +6,13 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.components.modules import joined
+from pages.components.modules import component_script
 
-HERE = Path(__file__).parent
-
-# Its style is the document's: it takes the element out of the page's flow, where it would have a gap.
 _COMPONENT = st.components.v2.component(
-    "compileboard_history",
-    css=(HERE / "view.css").read_text(encoding="utf-8"),
-    js=joined(HERE / "view.js"),
-    isolate_styles=False,
+    "compileboard_history", js=component_script(Path(__file__).with_name("view.js"))
 )
 
 
 def one_entry_a_page(*, key: str) -> None:
     """Make a browser history entry for a new page or run only; Streamlit alone makes one for each parameter."""
-    with st.container(key=key):
-        _COMPONENT(key=f"{key}-view", data={})
+    _COMPONENT(key=key, data={})

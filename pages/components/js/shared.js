@@ -3,11 +3,9 @@
 /** @import { Bus } from "./types.d.ts" */
 /** @import { CommandData } from "./wire.d.ts" */
 
-// Python's command for each graph view, for a view that mounts later; every component may have its own module.
+// Python's command for each graph view, for a view that mounts later.
 /** @type {Map<string, CommandData>} */
-export const COMMANDS =
-  (/** @type {Record<symbol, Map<string, CommandData>>} */ (globalThis)[Symbol.for("compileboard.commands")] ??=
-    new Map());
+export const COMMANDS = new Map();
 
 /** @template {keyof Bus} Name @param {Name} name @param {Bus[Name]} detail */
 export function tell(name, detail) {

@@ -1,5 +1,5 @@
 // What the components tell each other in the browser; what they are told by the server is in wire.d.ts.
-import type { CommandData } from "./wire.d.ts";
+import type { CommandData, RunEntriesData } from "./wire.d.ts";
 
 export type Setter = (name: string, value: unknown) => void;
 
@@ -53,5 +53,7 @@ export interface Bus {
   hover: Saying;
   ask: Speaker;
   command: CommandData;
+  want: string;
+  entries: RunEntriesData;
   camera: Speaker & { step: string } & Stepping;
 }

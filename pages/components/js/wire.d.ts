@@ -384,6 +384,57 @@ export interface LineageData {
   chosen: string;
 }
 
+/** An entry of the palette; the browser searches its label first, then its detail. */
+export type PaletteEntry = [
+  id: string,
+  label: string,
+  detail: string,
+];
+
+/** A link without its last query parameter `name`, whose value is an entry's id; no `page` is the current page. */
+export interface PaletteAim {
+  page: string;
+  name: string;
+  query: Record<string, string>;
+}
+
+/** Entries of one kind that open in the same way, with the part of the detail that they share. Without an aim an entry
+ * is an action. `left_out` counts the entries of this kind that are not sent. */
+export interface PaletteGroup {
+  kind: string;
+  title: string;
+  entries: PaletteEntry[];
+  aim: PaletteAim | null;
+  detail: string;
+  left_out: number;
+}
+
+/** The message to the browser; `with_run` are the actions that need a second run, with the link to open then. `run` is
+ * the shown run, whose entries may be requested; empty without one. */
+export interface PaletteData {
+  run: string;
+  groups: PaletteGroup[];
+  with_run: Record<string, PaletteAim>;
+}
+
+/** The message to the browser with the entries of a run; empty until they are requested. */
+export interface RunEntriesData {
+  run: string;
+  groups: PaletteGroup[];
+}
+
+/** The count beside the title of a menu entry, and the reason why the entry is grey; each may be empty. */
+export interface Mark {
+  count: string;
+  reason: string;
+}
+
+/** The message to the browser. Pages are named as in their URLs; `entries` has the entry of each other pane. */
+export interface MenuData {
+  marks: Record<string, Mark>;
+  entries: Record<string, string>;
+}
+
 /** A graph of the row: its id, a number for it, and its tooltip. */
 export interface Stop {
   id: string;

@@ -8,6 +8,7 @@ import { element, tell } from "../js/shared.js";
 const FIELD = "input, textarea, select, [contenteditable='true'], [role='combobox']";
 const OWN = `${FIELD}, .view, .cv`;
 const TURNS = { PageDown: 1, PageUp: -1 };
+const IN_THE_BROWSER = ["Shift+F", "Shift+P", "Control+K", "Meta+K"];
 const SOON_MS = 4_000;
 // The files that pages/gate/ahead.py prefetches.
 const LARGE = /\/static\/js\/(PlotlyChart|StreamlitSyntaxHighlighter)\.[^/]+\.js$/;
@@ -25,7 +26,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   document.addEventListener("fullscreenchange", () => document.fullscreenElement || toggleFull(false), { signal });
   namePaper(parentElement);
   warm();
-  document.body.setAttribute("aria-keyshortcuts", [...data.keys, "Shift+F", "Shift+P"].join(" "));
+  document.body.setAttribute("aria-keyshortcuts", [...data.keys, ...IN_THE_BROWSER].join(" "));
   return () => listening.abort();
 }
 

@@ -8,10 +8,11 @@ from pathlib import Path
 import msgspec
 import streamlit as st
 
-from pages.components.modules import joined
+from pages.components.modules import component_script
 
-_COMPONENT = st.components.v2.component("compileboard_keys", js=joined(Path(__file__).with_name("view.js")))
+_COMPONENT = st.components.v2.component("compileboard_keys", js=component_script(Path(__file__).with_name("view.js")))
 ON_A_PAGE = {
+    "Ctrl K, ⌘ K": "go to a page, a run, a kernel or a node, or start an action",
     "[  and  ]": "the previous and the next compilation",
     "F": "the drawing in full screen, and back",
     "P": "present: larger type, no menu",
@@ -69,12 +70,13 @@ def page_keys(pressed: Callable[[str], None], *, key: str) -> int:
 
     result = _COMPONENT(key=key, data=msgspec.to_builtins(KeysData()), on_pressed_change=changed)
     if result.pressed == "?":
-        _all_keys()
+        all_keys()
     return TURNS.get(str(result.pressed), 0)
 
 
 @st.dialog("Keys", width="large")
-def _all_keys() -> None:
+def all_keys() -> None:
+    """Open the list of all keys."""
     for column, lists in zip(st.columns(len(LISTS)), LISTS, strict=True):
         for title, keys in lists.items():
             column.caption(title)

@@ -10,7 +10,7 @@ import streamlit as st
 from core import Progress, step_words
 from core.analysis import phase_class
 from core.report import Phase
-from pages.components.modules import joined
+from pages.components.modules import component_script
 from pages.look.palette import PHASES
 
 HERE = Path(__file__).parent
@@ -20,7 +20,7 @@ MOST_STEPS = 12
 _COMPONENT = st.components.v2.component(
     "compileboard_progress",
     css=(HERE / "view.css").read_text(encoding="utf-8"),
-    js=joined(HERE / "view.js"),
+    js=component_script(HERE / "view.js"),
 )
 
 

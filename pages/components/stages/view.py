@@ -9,14 +9,14 @@ from pathlib import Path
 import msgspec
 import streamlit as st
 
-from pages.components.modules import joined
+from pages.components.modules import component_script
 
 HERE = Path(__file__).parent
 
 _COMPONENT = st.components.v2.component(
     "compileboard_stages",
     css=(HERE / "view.css").read_text(encoding="utf-8"),
-    js=joined(HERE / "view.js"),
+    js=component_script(HERE / "view.js"),
 )
 
 

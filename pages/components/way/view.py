@@ -10,14 +10,14 @@ from typing import Literal
 import msgspec
 import streamlit as st
 
-from pages.components.modules import joined
+from pages.components.modules import component_script
 
 HERE = Path(__file__).parent
 
 _COMPONENT = st.components.v2.component(
     "compileboard_way",
     css=(HERE / "view.css").read_text(encoding="utf-8"),
-    js=joined(HERE / "view.js"),
+    js=component_script(HERE / "view.js"),
 )
 
 

@@ -14,6 +14,7 @@ from tests.support.gates import sent_through
         ("/new_run", "", "./"),
         ("/new_run", "sample=mlp", "./?sample=mlp"),
         ("/FX-Graph", "run=1", "./fx_graph?run=1"),
+        ("/pipeline", "run=1", "./accelerator?run=1"),
         ("/overview/", "run=1", "../overview?run=1"),
         ("/run/overview", "", "../overview"),
         ("/nothing", "run=1", "./?run=1&missing=nothing"),

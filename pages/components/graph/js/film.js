@@ -18,7 +18,7 @@ function existsIn(intervals, frame) {
 
 // "now", "gone" (the last step took it), "leaving" (the next step takes it), or "absent".
 /** @param {Intervals | undefined} intervals @param {number} frame */
-function fateOf(intervals, frame) {
+export function fateOf(intervals, frame) {
   if (!existsIn(intervals, frame)) return frame > 0 && existsIn(intervals, frame - 1) ? "gone" : "absent";
   return existsIn(intervals, frame + 1) ? "now" : "leaving";
 }
@@ -32,7 +32,7 @@ function groupOfRow(row, frame) {
 
 // Neighbouring rows of one group, as [first, last, all of the rows]: the ops fused so far.
 /** @param {RowData[]} rows @param {number} frame */
-function runsOf(rows, frame) {
+export function runsOf(rows, frame) {
   /** @type {{ key: string, from: number, to: number }[]} */
   const runs = [];
   rows.forEach((row, index) => {

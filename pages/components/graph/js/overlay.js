@@ -22,7 +22,7 @@ function rampColour(share, dark) {
 
 // The position of a value between the smallest and the largest; on a log scale over more than two decades.
 /** @param {(number | null)[]} values @param {number[]} [range] @returns {Scale | null} */
-function scaleOf(values, range = []) {
+export function scaleOf(values, range = []) {
   const known = [...values, ...range].flatMap((value) => value !== null && Number.isFinite(value) ? value : []);
   if (!known.length) return null;
   const [low, high] = known.reduce(([a, b], value) => [Math.min(a, value), Math.max(b, value)], [Infinity, -Infinity]);

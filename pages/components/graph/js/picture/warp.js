@@ -64,7 +64,7 @@ function halves(p, t) {
 
 // The same curve with a knot where it crosses the height `at`, so that both sides can be moved apart.
 /** @param {number[]} points @param {number} at */
-function knotAt(points, at) {
+export function knotAt(points, at) {
   const out = points.slice(0, 2);
   for (let i = 0; i + 7 < points.length; i += 6) {
     const piece = points.slice(i, i + 8);

@@ -1,0 +1,42 @@
+"""The counts of Streamlit's menu, its grey entries, and the entry whose pane is open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import streamlit as st
+
+from pages.components.modules import component_script
+
+HERE = Path(__file__).parent
+
+# Its style is the document's, since the menu is Streamlit's.
+_COMPONENT = st.components.v2.component(
+    "compileboard_menu",
+    css=(HERE / "view.css").read_text(encoding="utf-8"),
+    js=component_script(HERE / "view.js"),
+    isolate_styles=False,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The count beside the title of a menu entry, and the reason why the entry is grey; each may be empty."""
+
+    count: str = ""
+    reason: str = ""
+
+
+class MenuData(msgspec.Struct, frozen=True):
+    """The message to the browser. Pages are named as in their URLs; `entries` has the entry of each other pane."""
+
+    marks: dict[str, Mark]
+    entries: dict[str, str]
+
+
+def mark_menu(marks: Mapping[str, Mark], entries: Mapping[str, str], *, key: str) -> None:
+    """Mark the entries of the menu, by the name of the page that each opens."""
+    _COMPONENT(key=key, data=msgspec.to_builtins(MenuData(dict(marks), dict(entries))))

@@ -1,0 +1,110 @@
+"""The command palette: a dialog over any page that opens pages, runs, kernels and nodes, and starts actions.
+
+Two components share the work. The palette is sent with every page: its pages, its runs and its actions. The entries of
+the shown run are a message of their own, in a fragment: they are made when the palette is first opened over the run,
+and stay byte-identical over reruns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import streamlit as st
+
+from pages.components.modules import component_script
+
+HERE = Path(__file__).parent
+
+_PALETTE = st.components.v2.component(
+    "compileboard_palette",
+    css=(HERE / "view.css").read_text(encoding="utf-8"),
+    js=component_script(HERE / "js" / "view.js"),
+)
+_ENTRIES = st.components.v2.component("compileboard_palette_entries", js=component_script(HERE / "js" / "entries.js"))
+
+
+class PaletteEntry(msgspec.Struct, frozen=True, array_like=True):
+    """An entry of the palette; the browser searches its label first, then its detail."""
+
+    id: str
+    label: str
+    detail: str = ""
+
+
+class PaletteAim(msgspec.Struct, frozen=True):
+    """A link without its last query parameter `name`, whose value is an entry's id; no `page` is the current page."""
+
+    page: str
+    name: str
+    query: Mapping[str, str] = {}
+
+
+class PaletteGroup(msgspec.Struct, frozen=True):
+    """Entries of one kind that open in the same way, with the part of the detail that they share.
+
+    Without an aim an entry is an action. `left_out` counts the entries of this kind that are not sent.
+    """
+
+    kind: str
+    title: str
+    entries: tuple[PaletteEntry, ...]
+    aim: PaletteAim | None = None
+    detail: str = ""
+    left_out: int = 0
+
+
+class PaletteData(msgspec.Struct, frozen=True):
+    """The message to the browser; `with_run` are the actions that need a second run, with the link to open then.
+
+    `run` is the shown run, whose entries may be requested; empty without one.
+    """
+
+    run: str
+    groups: tuple[PaletteGroup, ...]
+    with_run: Mapping[str, PaletteAim] = {}
+
+
+class RunEntriesData(msgspec.Struct, frozen=True):
+    """The message to the browser with the entries of a run; empty until they are requested."""
+
+    run: str
+    groups: tuple[PaletteGroup, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The user's choice: an action, or a link."""
+
+    action: str
+    page: str
+    query: Mapping[str, str]
+
+
+def palette(data: PaletteData, *, key: str) -> Wanted | None:
+    """Draw the palette, which is closed at first; return the choice made just now, None without one."""
+    result = _PALETTE(key=key, data=msgspec.to_builtins(data), on_chosen_change=lambda: None)
+    return _wanted(result.chosen)
+
+
+def run_entries(run: str, make: Callable[[], Mapping[str, Any]], *, key: str) -> None:
+    """Send the entries of a run once the browser has requested them; `make` returns RunEntriesData as built-ins."""
+    state = st.session_state.get(key)
+    requested = state.get("wanted") if isinstance(state, Mapping) else None
+    data = make() if requested == run else msgspec.to_builtins(RunEntriesData(""))
+    _ENTRIES(key=key, data=data, default={"wanted": None}, on_wanted_change=lambda: None)
+
+
+def _wanted(chosen: Any) -> Wanted | None:
+    """Return a choice from the browser; None for none, and for anything that the palette does not send."""
+    if not isinstance(chosen, Mapping):
+        return None
+    query = chosen.get("query")
+    parts = dict(query) if isinstance(query, Mapping) else {}
+    texts = [chosen.get("action", ""), chosen.get("page", ""), *parts.values()]
+    if not any(texts) or not all(isinstance(text, str) for text in texts):
+        return None
+    return Wanted(texts[0], texts[1], parts)
