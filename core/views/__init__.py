@@ -1,0 +1,1 @@
+"""Views: what a family of pages says of a run, made once for pages, command line, JSON and export."""
