@@ -94,6 +94,46 @@ def test_a_line_that_calls_something_deprecated_is_gone_with_the_name_that_it_as
     assert printed == [[True], []]
 
 
+RANDOM = {
+    "encoder in training": "model, training = nn.TransformerEncoderLayer(8, 2, 16), True\ninputs = (R(3, 2, 8),)\n",
+    "graph network": NETWORKS["graph network"].replace("= torch.relu(", "= nn.functional.dropout(")
+    + "training = True\n",
+}
+
+
+@pytest.mark.parametrize("code", RANDOM.values(), ids=RANDOM)
+def test_the_option_that_is_proposed_makes_random_results_comparable(here: Runner, code: str) -> None:
+    (drawn,) = of(recorded(here, code, CompileOptions()), "random numbers")
+    assert drawn.proposal is not None
+    options = {name: value for name, value in drawn.proposal.compile.items() if value is not None}
+    after = recorded(here, code, CompileOptions(**options))
+    compared = results(after)
+    assert compared is not None
+    assert (of(after, "random numbers"), compared.outcome) == ([], "same")
+
+
+RESTRIDED = {
+    "convolution": (
+        "model, inputs = nn.Conv2d(3, 4, 3), (R(2, 3, 6, 6),)\n",
+        CompileOptions(options={"keep_output_stride": False}),
+    ),
+    "shifted windows": (
+        "def model(x):\n    return torch.roll(x, (-1, -1), (2, 3))\n"
+        "inputs = (R(2, 4, 5, 5).to(memory_format=torch.channels_last),)\n",
+        CompileOptions(backend="accelerator"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "options"), RESTRIDED.values(), ids=RESTRIDED)
+def test_a_result_with_other_strides_takes_reshape_and_gets_the_strides_of_a_memory_format(
+    here: Runner, code: str, options: CompileOptions
+) -> None:
+    (restrided,) = of(recorded(here, code, options), "other strides")
+    assert "`.reshape()`" in restrided.advice
+    assert ".contiguous()` with the memory format" in restrided.advice
+
+
 def test_reshape_takes_other_strides_and_the_memory_format_gives_eagers_back() -> None:
     """What is advised for results with other strides, for both directions of a layout."""
     eager = torch.randn(2, 4, 3, 3).to(memory_format=torch.channels_last)

@@ -75,6 +75,11 @@ class Known:
         """The run's job; empty for an imported log."""
         return self.report.setting.job or {}
 
+    @property
+    def on_cpu(self) -> bool:
+        """True for a job on a CPU; False for an imported log, whose device is unknown."""
+        return bool(self.asked) and str(self.asked.get("device", "cpu")).partition(":")[0] == "cpu"
+
     @cached_property
     def options(self) -> Mapping[str, Any]:
         """Options that the job passed to torch.compile."""

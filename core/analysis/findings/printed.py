@@ -12,6 +12,8 @@ MOST = 3
 ADVICE = {
     "slow": "Do what the line asks for, such as installing the package that it names, and run again: what runs now is "
     "not the path that the library is built for.",
+    "slow on cpu": "Do what the line asks for if its fast path runs on a CPU. Kernels of most such packages run on "
+    "CUDA alone: then the line is about another device, and nothing is slower here.",
     "deprecated": "It works today: change it before you move to another version of the library.",
 }
 
@@ -20,17 +22,18 @@ def printed(known: Known) -> Iterator[Finding]:
     """Yield findings for the first lines in which a library reports a slow path or a deprecation."""
     lines = printed_lines(known.output)
     for kind in ("slow", "deprecated"):
-        yield from (_finding(line) for line in [line for line in lines if line.kind == kind][:MOST])
+        advice = "slow on cpu" if kind == "slow" and known.on_cpu else kind
+        yield from (_finding(line, advice) for line in [line for line in lines if line.kind == kind][:MOST])
 
 
-def _finding(line: PrintedLine) -> Finding:
+def _finding(line: PrintedLine, advice: str) -> Finding:
     text = line.text if line.text.count("`") % 2 == 0 else line.text.replace("`", "'")
     by = f"`{line.place}` printed it" if line.place else "It stands in the output of the run"
     return Finding(
         rule="printed",
         title=f"{'The library' if line.place else 'The run'} printed: {text}",
         reason=f"{by}, {count(line.count, 'time')}.",
-        advice=ADVICE[line.kind],
+        advice=ADVICE[advice],
         page="overview",
-        weight="cost" if line.kind == "slow" else "note",
+        weight="cost" if advice == "slow" else "note",
     )

@@ -201,6 +201,12 @@ def test_a_library_that_says_it_is_slow_is_quoted_with_its_line() -> None:
     assert found.reason == "`conv.py:7` printed it, 2 times."
 
 
+@pytest.mark.parametrize(("device", "weight"), [("cpu", "note"), ("cuda", "cost")])
+def test_a_fast_path_that_may_be_of_another_device_costs_nothing_on_a_cpu(device: str, weight: str) -> None:
+    (found,) = findings(replace(QUIET, setting=Setting(job={"device": device})), FALLS_BACK)
+    assert (found.weight, "runs on a CPU" in found.advice) == (weight, device == "cpu")
+
+
 @pytest.mark.parametrize(
     ("device", "words"), [("cpu", "leave `mode='reduce-overhead'`"), ("cuda", "set_logs(cudagraphs")]
 )
