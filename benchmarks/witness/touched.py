@@ -83,9 +83,11 @@ def _leaves(name: str, node: Any) -> bool:
 
 
 def _bytes(deps: list[Any], parts: list[Any], bounded: set[str]) -> dict[str, int]:
+    """Return the bytes by memory: a buffer and the names that it has after each change in place are the same memory."""
     by_buffer: dict[str, list[Any]] = {}
     for dep in deps:
-        by_buffer.setdefault(str(dep.name), []).append(dep)
+        names = parts[0].scheduler.mutation_real_name
+        by_buffer.setdefault(str(names.get(dep.name, dep.name)), []).append(dep)
     return {name: found for name, of_it in by_buffer.items() if (found := _of_buffer(name, of_it, parts, bounded))}
 
 
@@ -93,16 +95,17 @@ def _of_buffer(name: str, deps: list[Any], parts: list[Any], bounded: set[str]) 
     layout = _layout(name)
     if layout is None:
         return _results_bytes(name)
+    names = {name, *(str(dep.name) for dep in deps)}
     storage = _elements([layout.storage_size()])
     elements = _elements(layout.size)
     added = any(map(_adds, deps))
     whole = [dep for dep in deps if isinstance(dep, StarDep) and dep.mode != "atomic_add"]
     indexed = {(dep.index, dep.var_names, dep.size): dep for dep in deps if isinstance(dep, MemoryDep)}
     if whole:
-        count = _given(name, parts, elements)
+        count = _given(names, parts, elements)
     elif added:
         bounded.add(name)
-        adding = [part for part in parts if any(_adds(dep) and str(dep.name) == name for dep in _all(part))]
+        adding = [part for part in parts if any(_adds(dep) and str(dep.name) in names for dep in _all(part))]
         count = min(elements, sum(_iterations(dep) for part in adding for dep in part.read_writes.writes))
     elif any(_indirect(dep) for dep in indexed.values()):
         bounded.add(name)
@@ -143,14 +146,14 @@ def _results_bytes(name: str) -> int:
     )
 
 
-def _given(name: str, parts: list[Any], elements: int) -> int:
+def _given(names: set[str], parts: list[Any], elements: int) -> int:
     """Return the elements of a buffer's views that extern kernels take, at most all of it."""
     views = [
         _elements(value.get_size())
         for part in parts
         if part.is_extern()
         for value in _inputs(part.node)
-        if value.get_name() == name
+        if value.get_name() in names
     ]
     return min(elements, sum(views)) if views else elements
 

@@ -255,6 +255,15 @@ def test_rows_added_to_a_table_are_read_and_written_and_the_rest_of_it_is_not() 
     assert list(node["writes"].values()) == [16 * 64 * 4]
 
 
+def test_what_a_library_call_changed_in_place_is_read_by_the_next_kernel() -> None:
+    def model(x: Tensor, index: Tensor) -> Tensor:
+        return torch.zeros(4, 64).scatter_reduce(0, index, x, "prod").relu()
+
+    record, _ = scheduled(model, torch.randn(50, 64), torch.randint(0, 4, (50, 64)))
+    (relu,) = [node for node in record["nodes_after"] if node["origins"] == ["relu"]]
+    assert moved(relu) == 2 * 4 * 64 * 4
+
+
 def test_a_row_that_is_changed_in_place_and_then_multiplied_moves_as_that_row() -> None:
     def model(x: Tensor, w: Tensor) -> Tensor:
         x[2].mul_(3)

@@ -265,4 +265,6 @@ def _results(name: str) -> Iterator[str]:
 def _item_bytes(name: str) -> int:
     buffer = V.graph.try_get_buffer(name)
     layout = _layout(buffer)
+    if isinstance(layout, ir.NoneLayout):
+        return max((_item_bytes(changed) for changed in buffer.get_mutation_names() if changed != name), default=0)
     return layout.dtype.itemsize if layout is not None and hasattr(layout, "dtype") else 0
