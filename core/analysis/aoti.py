@@ -34,7 +34,7 @@ KINDS: dict[PackagedKind, str] = {
     "other": "other file",
 }
 CHECKED = "AOTI_RUNTIME_CHECK_INPUTS=1"
-# As the generated code words its check of a size.
+# Size check in the words of the generated code.
 CHECKED_FROM = re.compile(r"expected it to be >= (\d+)")
 MOST_LINES = 12
 
@@ -91,9 +91,9 @@ def aoti_story(report: Report) -> AotiStory | None:
 
 def side_times(times: PackageTimes) -> tuple[SideTime, ...]:
     """Return the times of all timed sides, in the order of `SIDES`."""
-    kept = {side: times.sides[side][times.warm_up :] for side in SIDES if times.sides.get(side)}
-    eager = kept.get("eager", ())
-    return tuple(_side_time(side, samples, eager) for side, samples in kept.items() if samples)
+    steady = {side: times.sides[side][times.warm_up :] for side in SIDES if times.sides.get(side)}
+    eager = steady.get("eager", ())
+    return tuple(_side_time(side, samples, eager) for side, samples in steady.items() if samples)
 
 
 def times_disturbed(times: PackageTimes) -> str:
@@ -111,8 +111,8 @@ def same_as_eager(run: PackageRun | None) -> bool | None:
     """Return True if the package's outputs equal eager's; None without outputs, or if that is undecided."""
     if run is None or run.problem or not run.differences:
         return None
-    told = [item.same for item in run.differences]
-    return False if False in told else None if None in told else True
+    outcomes = [difference.same for difference in run.differences]
+    return False if False in outcomes else None if None in outcomes else True
 
 
 def aoti_sentence(report: Report) -> str:
@@ -122,13 +122,13 @@ def aoti_sentence(report: Report) -> str:
         return ""
     export, package = story.export, story.package
     if export is not None and export.problem:
-        return f"torch.export did not export the model: {first_said(export.problem)}"
+        return f"torch.export did not export the model: {first_text_line(export.problem)}"
     if package is None:
         return "The model was exported, and the log ends before its package."
     if not package.files:
-        return f"AOTInductor made no package: {first_said(package.problem)}"
-    made = f"A package of {bytes_(package.bytes)}, {count(package.left_out + len(package.files), 'file')}"
-    return f"{made}: {_ran(story)}."
+        return f"AOTInductor made no package: {first_text_line(package.problem)}"
+    summary = f"A package of {bytes_(package.bytes)}, {count(package.left_out + len(package.files), 'file')}"
+    return f"{summary}: {_ran(story)}."
 
 
 def _ran(story: AotiStory) -> str:
@@ -158,28 +158,28 @@ def aoti_lines(report: Report) -> Iterator[str]:
         yield from _time_lines(story.times)
 
 
-def _export_lines(found: Export) -> Iterator[str]:
-    yield found.call
-    if found.problem:
-        yield from (f"  {line}" for line in found.problem.splitlines()[:MOST_LINES])
-        yield from (f"  at {frame.short} in {frame.name}: {frame.text}" for frame in found.frames)
+def _export_lines(export: Export) -> Iterator[str]:
+    yield export.call
+    if export.problem:
+        yield from (f"  {line}" for line in export.problem.splitlines()[:MOST_LINES])
+        yield from (f"  at {frame.short} in {frame.name}: {frame.text}" for frame in export.frames)
         return
-    yield f"  {count(found.nodes, 'op')} in {duration_s(found.seconds)}"
-    for dim in found.dims:
+    yield f"  {count(export.nodes, 'op')} in {duration_s(export.seconds)}"
+    for dim in export.dims:
         yield f"  {dim.text} at {', '.join(f'inputs.{at}' for at in dim.at)}, {number(dim.size)} in the example"
-    yield from (f"  {line}" for line in (*found.ranges, *found.guards))
+    yield from (f"  {line}" for line in (*export.ranges, *export.guards))
 
 
 def trial_words(trial: RangeTrial) -> str:
     """Return the outcome of a call with another size, in words."""
-    what = f"{trial.dim} = {number(trial.size)}, {'within' if trial.inside else 'outside of'} its range"
+    call = f"{trial.dim} = {number(trial.size)}, {'within' if trial.inside else 'outside of'} its range"
     if trial.skipped and not trial.inputs:
-        return f"{what}: {trial.skipped}"
-    told = [f"the exported program {_said(trial.program, trial.program_same)}"]
-    told += [trial.skipped or f"the package {_said(trial.package, trial.package_same)}"]
+        return f"{call}: {trial.skipped}"
+    outcomes = [f"the exported program {_outcome(trial.program, trial.program_same)}"]
+    outcomes += [trial.skipped or f"the package {_outcome(trial.package, trial.package_same)}"]
     if trial.checked is not None:
-        told += [f"with {CHECKED} it {_said(trial.checked, None) if trial.checked else 'runs, too'}"]
-    return f"{what}: {'; '.join(told)}"
+        outcomes += [f"with {CHECKED} it {_outcome(trial.checked, None) if trial.checked else 'runs, too'}"]
+    return f"{call}: {'; '.join(outcomes)}"
 
 
 def narrower_ranges(trials: Sequence[RangeTrial]) -> Iterator[str]:
@@ -188,29 +188,29 @@ def narrower_ranges(trials: Sequence[RangeTrial]) -> Iterator[str]:
         least = CHECKED_FROM.search(trial.checked or "") if trial.inside else None
         if least is None or int(least[1]) <= trial.size:
             continue
-        most = max(other.size for other in trials if other.dim == trial.dim and other.inside)
-        given = f"`{trial.dim}={least[1]}..{most}`" if most > int(least[1]) else f"a range from {least[1]} on"
+        most = max(candidate.size for candidate in trials if candidate.dim == trial.dim and candidate.inside)
+        narrower = f"`{trial.dim}={least[1]}..{most}`" if most > int(least[1]) else f"a range from {least[1]} on"
         yield (
             f"The package's own check begins at {trial.dim} = {least[1]}, above the range's {number(trial.size)}: give "
-            f"{given}, or leave {CHECKED} off"
+            f"{narrower}, or leave {CHECKED} off"
         )
 
 
-def _said(error: str, same: bool | None) -> str:
+def _outcome(error: str, same: bool | None) -> str:
     if error:
-        return f"says {first_said(error)}"
+        return f"says {first_text_line(error)}"
     return {True: "equals eager", False: "differs from eager", None: "was not compared"}[same]
 
 
-def _package_lines(found: Package) -> Iterator[str]:
-    name = found.file or "package"
-    if found.files:
-        yield f"{name}: {bytes_(found.bytes)}, compiled in {duration_s(found.seconds)}"
-    for file in found.files:
+def _package_lines(package: Package) -> Iterator[str]:
+    name = package.file or "package"
+    if package.files:
+        yield f"{name}: {bytes_(package.bytes)}, compiled in {duration_s(package.seconds)}"
+    for file in package.files:
         yield f"  {bytes_(file.bytes):>10}  {KINDS[file.kind]:<15}  {file.name}"
-    if found.left_out:
-        yield f"  and {count(found.left_out, 'more file', 'more files')}"
-    yield from (f"  {line}" for line in found.problem.splitlines()[:MOST_LINES])
+    if package.left_out:
+        yield f"  and {count(package.left_out, 'more file', 'more files')}"
+    yield from (f"  {line}" for line in package.problem.splitlines()[:MOST_LINES])
 
 
 def _run_lines(run: PackageRun) -> Iterator[str]:
@@ -224,13 +224,13 @@ def _run_lines(run: PackageRun) -> Iterator[str]:
 
 def results_of_run(run: PackageRun) -> str:
     """Return how a package's outputs compare with eager, and the C++ outputs with the Python outputs."""
-    wrong = [item for item in run.differences if item.same is not True]
+    wrong = [difference for difference in run.differences if difference.same is not True]
     outputs = count(len(run.differences), "output")
-    told = (
+    outcome = (
         "; ".join(map(difference_words, wrong)) or f"{outputs} {agree(len(run.differences), 'equals', 'equal')} eager"
     )
     bits = {True: ", bit by bit what Python returned", False: ", not bit by bit what Python returned", None: ""}
-    return told + bits[run.same_bits]
+    return outcome + bits[run.same_bits]
 
 
 def _time_lines(times: PackageTimes) -> Iterator[str]:
@@ -238,11 +238,11 @@ def _time_lines(times: PackageTimes) -> Iterator[str]:
         yield f"not timed: {times.reason}"
     if disturbed := times_disturbed(times):
         yield f"  {disturbed}"
-    for found in side_times(times):
-        low, high = found.quartiles_s
+    for side_time in side_times(times):
+        low, high = side_time.quartiles_s
         yield (
-            f"  {SIDES[found.side]}: {duration_s(found.median_s)} ({duration_s(low)} to {duration_s(high)})"
-            f"{_beside_eager(found.faster)}"
+            f"  {SIDES[side_time.side]}: {duration_s(side_time.median_s)} ({duration_s(low)} to {duration_s(high)})"
+            f"{_beside_eager(side_time.faster)}"
         )
 
 
@@ -257,6 +257,6 @@ def _beside_eager(faster: Interval | None) -> str:
     return f", {ratio(faster.middle, (faster.low, faster.high))} of eager"
 
 
-def first_said(text: str) -> str:
+def first_text_line(text: str) -> str:
     """Return the first line that has text."""
     return next((line.strip() for line in text.splitlines() if line.strip()), "")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from core.analysis.aoti import KINDS, AotiStory, first_said, results_of_run, same_as_eager, side_times
+from core.analysis.aoti import KINDS, AotiStory, first_text_line, results_of_run, same_as_eager, side_times
 from core.analysis.interval import Interval, median_ratio
 from core.base.words import bytes_, count
 from core.report import Export, Package, PackagedFile, PackageRun, PackageTimes, PackageUser, RangeTrial
@@ -111,7 +111,7 @@ def _run_step(user: PackageUser, run: PackageRun | None, story: AotiStory) -> Pa
 
 def first_line(text: str) -> str:
     """Return the first line with text, cut if it is long."""
-    line = first_said(text)
+    line = first_text_line(text)
     return line[:LONGEST_SAID] + ("…" if len(line) > LONGEST_SAID else "")
 
 

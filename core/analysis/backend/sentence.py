@@ -27,13 +27,13 @@ def backend_sentence(report: Report) -> str:
     if not names:
         return _without(report)
     graphs = sum(len(row.invocations) for row in rows)
-    given = f"{_listed(names)} {agree(len(names), 'was', 'were')} given {count(graphs, 'graph')}"
+    received = f"{_listed(names)} {agree(len(names), 'was', 'were')} given {count(graphs, 'graph')}"
     problems = backend_problems(report)
     if problems and problems[0].execution is None:
-        return f"{given}, and {_brief(problems[0])}."
+        return f"{received}, and {_brief(problems[0])}."
     ran = _ran(rows, graphs, report.calls)
-    told = "; ".join(filter(None, [given, ran, _quiet(rows, report.calls) if ran else ""]))
-    return f"{told}; {_brief(problems[0])}." if problems else f"{told}."
+    summary = "; ".join(filter(None, [received, ran, _quiet(rows, report.calls) if ran else ""]))
+    return f"{summary}; {_brief(problems[0])}." if problems else f"{summary}."
 
 
 def strip_words(report: Report) -> str:
@@ -63,12 +63,12 @@ def backend_lines(report: Report) -> Iterator[str]:
 
 
 def _without(report: Report) -> str:
-    asked = asked_backend(report)
-    if not asked:
+    backend = asked_backend(report)
+    if not backend:
         return "No call of a backend is recorded: a log from elsewhere does not tell of them."
-    if asked == INDUCTOR:
+    if backend == INDUCTOR:
         return "The backend was `inductor`."
-    return f"`{asked}` was given no graph."
+    return f"`{backend}` was given no graph."
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -102,8 +102,8 @@ def _ran(rows: Sequence[BackendRow], graphs: int, calls: Sequence[Call]) -> str:
 
 def _quiet(rows: Sequence[BackendRow], calls: Sequence[Call]) -> str:
     """Return which calls compiled nothing, in words; empty for a run with fewer than two calls."""
-    made = {row.compilation.call for row in rows}
-    compiled = [call.index for call in calls if call.index in made or call.compilations]
+    compiling = {row.compilation.call for row in rows}
+    compiled = [call.index for call in calls if call.index in compiling or call.compilations]
     quiet = len(calls) - len(compiled)
     if len(calls) < 2:
         return ""
@@ -117,8 +117,8 @@ def _quiet(rows: Sequence[BackendRow], calls: Sequence[Call]) -> str:
 
 
 def _row_lines(row: BackendRow) -> Iterator[str]:
-    for made in row.invocations:
-        yield f"  [{row.compilation.id}] {_given(row.compilation, made)}"
+    for invocation in row.invocations:
+        yield f"  [{row.compilation.id}] {_invocation_words(row.compilation, invocation)}"
     if row.ran:
         beside = f" and {count(row.ran.measured, 'time')} beside them" if row.ran.measured else ""
         yield f"    ran {count(row.ran.calls, 'time')} in calls{beside}, {duration_s(row.ran.seconds)} in all"
@@ -127,11 +127,12 @@ def _row_lines(row: BackendRow) -> Iterator[str]:
             yield f"    call {number(cell.call)}: {cell.use}" + (f", since {cell.because}" if cell.because else "")
 
 
-def _given(compilation: Compilation, made: Invocation) -> str:
-    ops = Counter(node.op for node in made.nodes)
-    more = f" and {number(made.left_out)} more" if made.left_out else ""
-    kinds = ", ".join(f"{number(met)} {op}" for op, met in ops.items())
-    inputs = f" with {', '.join(made.inputs)}" if made.inputs else ""
-    back = f"; returned {made.returned}" if made.returned else ""
-    took = duration_s(made.seconds)
-    return f"`{made.backend}` was given {count(len(made.nodes), 'node')}{more} ({kinds}){inputs}{back}, in {took}"
+def _invocation_words(compilation: Compilation, invocation: Invocation) -> str:
+    ops = Counter(node.op for node in invocation.nodes)
+    more = f" and {number(invocation.left_out)} more" if invocation.left_out else ""
+    kinds = ", ".join(f"{number(occurrences)} {op}" for op, occurrences in ops.items())
+    inputs = f" with {', '.join(invocation.inputs)}" if invocation.inputs else ""
+    back = f"; returned {invocation.returned}" if invocation.returned else ""
+    took = duration_s(invocation.seconds)
+    nodes = f"{count(len(invocation.nodes), 'node')}{more} ({kinds})"
+    return f"`{invocation.backend}` was given {nodes}{inputs}{back}, in {took}"

@@ -57,36 +57,36 @@ class BackendProblem:
 
 
 def asked_backend(report: Report) -> str:
-    """The backend that the job names; empty for a log from elsewhere."""
-    asked = (report.setting.job or {}).get("compile")
-    name = asked.get("backend") if isinstance(asked, dict) else ""
+    """Return the backend that the job names; empty for an imported log."""
+    options = (report.setting.job or {}).get("compile")
+    name = options.get("backend") if isinstance(options, dict) else ""
     return name if isinstance(name, str) else ""
 
 
 def backends_called(report: Report) -> tuple[str, ...]:
-    """The backends that are recorded to have been called, each once."""
-    every = (made.backend for found in report.compilations for made in found.invocations)
+    """Return the backends that were called, each once, in log order."""
+    every = (invocation.backend for compilation in report.compilations for invocation in compilation.invocations)
     return tuple(dict.fromkeys(every))
 
 
 def backend_rows(report: Report) -> tuple[BackendRow, ...]:
-    """The strip, a row for each compilation that a backend other than `inductor` was called for."""
+    """Return the strip: a row for each compilation that called a backend other than `inductor`."""
     uses = call_uses(report)
-    ran = {found.compilation: found for found in report.ran}
+    ran = {execution.compilation: execution for execution in report.ran}
     executions: dict[tuple[str, int | None], list[Execution]] = {}
     for execution in report.executions:
         executions.setdefault((execution.compilation, execution.call), []).append(execution)
     return tuple(
         BackendRow(
-            found,
+            compilation,
             tuple(
-                _cell(report, found, call.index, use, tuple(executions.get((found.id, call.index), ())))
-                for call, use in zip(report.calls, uses.get(found.id, ()), strict=False)
+                _cell(report, compilation, call.index, use, tuple(executions.get((compilation.id, call.index), ())))
+                for call, use in zip(report.calls, uses.get(compilation.id, ()), strict=False)
             ),
-            ran.get(found.id),
+            ran.get(compilation.id),
         )
-        for found in report.compilations
-        if found.invocations
+        for compilation in report.compilations
+        if compilation.invocations
     )
 
 
@@ -96,19 +96,19 @@ def _cell(
     """Return the cell of one call; a recorded execution proves use where Dynamo's cache order doesn't."""
     use = "used" if executions and use in ("", "unknown") else use
     if use in ("compiled", "failed"):
-        return _made(report, compilation, call, use, executions)
+        return _compiled_cell(report, compilation, call, use, executions)
     if use != "used":
         return StripCell(call, use, executions)
     failed = next((reason for reason in report.recompiles if reason.failed == compilation.id), None)
     if failed is None:
-        held = count(len(compilation.guards), "guard") if compilation.guards else "guards"
-        return StripCell(call, use, executions, f"its {held} held")
-    other = "another call" if failed.call is None else f"call {failed.call}"
-    because = f"the guard held that {other} failed: `{_first_line(failed.reason)}`"
+        guards = count(len(compilation.guards), "guard") if compilation.guards else "guards"
+        return StripCell(call, use, executions, f"its {guards} held")
+    failing_call = "another call" if failed.call is None else f"call {failed.call}"
+    because = f"the guard held that {failing_call} failed: `{_first_line(failed.reason)}`"
     return StripCell(call, use, executions, because, failed_guard(failed, compilation.guards))
 
 
-def _made(
+def _compiled_cell(
     report: Report, compilation: Compilation, call: int, use: CallUse, executions: tuple[Execution, ...]
 ) -> StripCell:
     edge = recompile_edge(report, compilation)
@@ -124,12 +124,20 @@ def _first_line(text: str) -> str:
 
 def backend_problems(report: Report) -> tuple[BackendProblem, ...]:
     """Return the problems of backend invocations, followed by the problems of executions."""
-    made = [(found.id, one) for found in report.compilations for one in found.invocations]
-    names = {compilation: one.backend for compilation, one in reversed(made)}
-    at_once = (BackendProblem(where, one.backend, one.problem, one.place) for where, one in made if one.problem)
+    invoked = [
+        (compilation.id, invocation) for compilation in report.compilations for invocation in compilation.invocations
+    ]
+    names = {compilation: invocation.backend for compilation, invocation in reversed(invoked)}
+    at_once = (
+        BackendProblem(compilation, invocation.backend, invocation.problem, invocation.place)
+        for compilation, invocation in invoked
+        if invocation.problem
+    )
     later = (
-        BackendProblem(one.compilation, names.get(one.compilation, ""), one.problem, execution=one)
-        for one in report.executions
-        if one.problem
+        BackendProblem(
+            execution.compilation, names.get(execution.compilation, ""), execution.problem, execution=execution
+        )
+        for execution in report.executions
+        if execution.problem
     )
     return (*at_once, *later)

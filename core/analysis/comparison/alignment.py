@@ -15,9 +15,9 @@ from core.analysis.comparison.shortest import common
 from core.report import FxNode
 
 Key = Callable[[FxNode], Hashable]
-# Where much differs; beyond it names alone tell.
+# Longest part that is aligned by its calls if much differs; a longer one is matched by node names.
 MOST_ALIGNED = 1_000
-# How AOTAutograd numbers its inputs: another input before one gives it another name.
+# Names by which AOTAutograd numbers inputs: an added input renames all inputs after it.
 NUMBERED = re.compile(r"^(primals|arg|tangents|fwd_rng_state|bwd_rng_state)_?\d+(_\d+)?$")
 NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -27,65 +27,71 @@ def aligned(left: Sequence[FxNode], right: Sequence[FxNode]) -> dict[str, str]:
 
     Numbered inputs are matched by the nodes that read them.
     """
-    one, other = ([node for node in side if not _numbered(node)] for side in (left, right))
-    found = _in_order(one, other)
+    left_nodes, right_nodes = ([node for node in side if not _numbered(node)] for side in (left, right))
+    matches = _in_order(left_nodes, right_nodes)
     inputs = [{node.name: node for node in side if _numbered(node)} for side in (left, right)]
-    found |= _read_alike(one, {node.name: node for node in other}, inputs, found)
-    taken = set(found.values())
+    matches |= _matching_inputs(left_nodes, {node.name: node for node in right_nodes}, inputs, matches)
+    matched_right = set(matches.values())
     rest = [
-        [node for node in inputs[0].values() if node.name not in found],
-        [node for node in inputs[1].values() if node.name not in taken],
+        [node for node in inputs[0].values() if node.name not in matches],
+        [node for node in inputs[1].values() if node.name not in matched_right],
     ]
-    return found | _in_order(*rest)
+    return matches | _in_order(*rest)
 
 
 def _numbered(node: FxNode) -> bool:
     return node.op == "placeholder" and NUMBERED.match(node.name) is not None
 
 
-def _read_alike(
+def _matching_inputs(
     left: Sequence[FxNode],
     right: Mapping[str, FxNode],
     inputs: Sequence[Mapping[str, FxNode]],
-    known: Mapping[str, str],
+    matches: Mapping[str, str],
 ) -> dict[str, str]:
     """Return the matches of inputs that matched nodes read at the same argument position, if they look similar."""
-    found: dict[str, str] = {}
-    taken: set[str] = set()
+    input_matches: dict[str, str] = {}
+    matched_right: set[str] = set()
     for node in left:
-        other = right.get(known.get(node.name, ""))
-        if other is None or len(node.inputs) != len(other.inputs):
+        right_node = right.get(matches.get(node.name, ""))
+        if right_node is None or len(node.inputs) != len(right_node.inputs):
             continue
-        for here, there in zip(node.inputs, other.inputs, strict=True):
-            mine, others = inputs[0].get(here), inputs[1].get(there)
-            if mine and others and here not in found and there not in taken and exact(mine) == exact(others):
-                found[here] = there
-                taken.add(there)
-    return found
+        for left_name, right_name in zip(node.inputs, right_node.inputs, strict=True):
+            left_input, right_input = inputs[0].get(left_name), inputs[1].get(right_name)
+            if (
+                left_input
+                and right_input
+                and left_name not in input_matches
+                and right_name not in matched_right
+                and exact(left_input) == exact(right_input)
+            ):
+                input_matches[left_name] = right_name
+                matched_right.add(right_name)
+    return input_matches
 
 
 def _in_order(left: Sequence[FxNode], right: Sequence[FxNode]) -> dict[str, str]:
     """Match nodes that are exactly equal, then nodes in the gaps between them that call the same target."""
-    pairs = _alike(left, right, (0, len(left), 0, len(right)), exact)
+    pairs = _matching_pairs(left, right, (0, len(left), 0, len(right)), exact)
     for gap in _gaps(pairs, len(left), len(right)):
-        pairs = pairs + _alike(left, right, gap, loose)
+        pairs = pairs + _matching_pairs(left, right, gap, loose)
     return {left[i].name: right[j].name for i, j in pairs}
 
 
-def moved(left: Sequence[FxNode], right: Sequence[FxNode], known: Mapping[str, str]) -> dict[str, str]:
+def moved(left: Sequence[FxNode], right: Sequence[FxNode], matches: Mapping[str, str]) -> dict[str, str]:
     """Match the remaining nodes that compute the same from the same inputs at another position."""
-    taken = set(known.values())
+    matched_right = set(matches.values())
     waiting: dict[Hashable, list[str]] = defaultdict(list)
     for node in right:
-        if node.name not in taken and node.op.startswith("call_"):
+        if node.name not in matched_right and node.op.startswith("call_"):
             waiting[exact(node), node.inputs].append(node.name)
-    found: dict[str, str] = {}
+    moves: dict[str, str] = {}
     for node in left:
-        if node.name not in known and node.op.startswith("call_"):
-            inputs = tuple(known.get(name) or found.get(name, "") for name in node.inputs)
+        if node.name not in matches and node.op.startswith("call_"):
+            inputs = tuple(matches.get(name) or moves.get(name, "") for name in node.inputs)
             if waiting[exact(node), inputs]:
-                found[node.name] = waiting[exact(node), inputs].pop(0)
-    return found
+                moves[node.name] = waiting[exact(node), inputs].pop(0)
+    return moves
 
 
 def renamed(args: str, names: Mapping[str, str]) -> str:
@@ -114,20 +120,20 @@ Part = tuple[int, int, int, int]
 Pairs = list[tuple[int, int]]
 
 
-def _alike(left: Sequence[FxNode], right: Sequence[FxNode], part: Part, key: Key) -> Pairs:
+def _matching_pairs(left: Sequence[FxNode], right: Sequence[FxNode], part: Part, key: Key) -> Pairs:
     """Return the matched index pairs of a part of both graphs, in order.
 
     Parts that differ a lot match by long common runs, or by node name if they are large.
     """
-    low, high, other_low, other_high = part
-    one, other = [key(node) for node in left[low:high]], [key(node) for node in right[other_low:other_high]]
-    found = common(one, other)
-    if found is None and max(len(one), len(other)) > MOST_ALIGNED:
+    low, high, right_low, right_high = part
+    left_keys, right_keys = [key(node) for node in left[low:high]], [key(node) for node in right[right_low:right_high]]
+    pairs = common(left_keys, right_keys)
+    if pairs is None and max(len(left_keys), len(right_keys)) > MOST_ALIGNED:
         return [*_by_name(left, right, part, key)]
-    if found is None:
-        blocks = SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks()
-        found = [(block.a + step, block.b + step) for block in blocks for step in range(block.size)]
-    return [(low + i, other_low + j) for i, j in found]
+    if pairs is None:
+        blocks = SequenceMatcher(None, left_keys, right_keys, autojunk=False).get_matching_blocks()
+        pairs = [(block.a + step, block.b + step) for block in blocks for step in range(block.size)]
+    return [(low + i, right_low + j) for i, j in pairs]
 
 
 def _gaps(pairs: Pairs, most: int, other_most: int) -> Iterator[Part]:

@@ -14,7 +14,7 @@ from core.report import Compilation, GraphBreak, Guard, Recompile, Report
 
 # Addresses of objects, which no two processes share.
 ADDRESS = re.compile(r"(?<=, )\d{7,}(?=\))|(?<=== )\d{9,}|\b\d{12,}\b|0x[0-9a-fA-F]{6,}")
-# What Dynamo numbers as it goes: names of globals that it adds.
+# Names of globals that Dynamo adds, with running numbers.
 NUMBERED = re.compile(r"(?<=__)(\w+?)_\d+_c\d+")
 
 One = TypeVar("One")
@@ -54,17 +54,17 @@ def matched(left: Sequence[One], right: Sequence[One], *keys: Callable[[One], Ha
     """
     partner: dict[int, int] = {}
     for key in keys:
-        taken = set(partner.values())
+        matched_right = set(partner.values())
         waiting: dict[Hashable, deque[int]] = defaultdict(deque)
-        for j, item in enumerate(right):
-            if j not in taken:
-                waiting[key(item)].append(j)
-        for i, item in enumerate(left):
-            if i not in partner and waiting[key(item)]:
-                partner[i] = waiting[key(item)].popleft()
-    taken = set(partner.values())
-    pairs = [Matched(item, right[partner[i]] if i in partner else None) for i, item in enumerate(left)]
-    alone: list[Matched[One]] = [Matched(None, item) for j, item in enumerate(right) if j not in taken]
+        for j, element in enumerate(right):
+            if j not in matched_right:
+                waiting[key(element)].append(j)
+        for i, element in enumerate(left):
+            if i not in partner and waiting[key(element)]:
+                partner[i] = waiting[key(element)].popleft()
+    matched_right = set(partner.values())
+    pairs = [Matched(element, right[partner[i]] if i in partner else None) for i, element in enumerate(left)]
+    alone: list[Matched[One]] = [Matched(None, element) for j, element in enumerate(right) if j not in matched_right]
     return (*pairs, *alone)
 
 
@@ -73,35 +73,37 @@ def compilations(left: Report, right: Report) -> tuple[Matched[Compilation], ...
 
     If the runs share no frame name, compilations with the same number match.
     """
-    found = matched(
+    pairs = matched(
         left.compilations,
         right.compilations,
-        lambda item: (item.id, item.frame.name),
-        lambda item: (item.frame.name, _file(item.frame.file)),
-        lambda item: item.frame.name,
-        lambda item: resumed(item.frame.name)[0],
+        lambda compilation: (compilation.id, compilation.frame.name),
+        lambda compilation: (compilation.frame.name, _file(compilation.frame.file)),
+        lambda compilation: compilation.frame.name,
+        lambda compilation: resumed(compilation.frame.name)[0],
     )
-    if not any(pair.both for pair in found):
-        return matched(left.compilations, right.compilations, lambda item: item.id)
-    return found
+    if not any(pair.both for pair in pairs):
+        return matched(left.compilations, right.compilations, lambda compilation: compilation.id)
+    return pairs
 
 
 def guard_difference(left: Sequence[Guard], right: Sequence[Guard]) -> GuardDifference:
     """Return the guards that two compilations share and the guards of one only, ignoring object addresses."""
-    one, other = Counter(map(_guard_key, left)), Counter(map(_guard_key, right))
-    return GuardDifference((one & other).total(), _beyond(left, other), _beyond(right, one))
+    left_counts, right_counts = Counter(map(_guard_key, left)), Counter(map(_guard_key, right))
+    return GuardDifference(
+        (left_counts & right_counts).total(), _beyond(left, right_counts), _beyond(right, left_counts)
+    )
 
 
-def _beyond(guards: Sequence[Guard], known: Counter[Hashable]) -> tuple[Guard, ...]:
-    left = Counter(known)
-    found = []
+def _beyond(guards: Sequence[Guard], counts: Counter[Hashable]) -> tuple[Guard, ...]:
+    unmatched = Counter(counts)
+    extra = []
     for guard in guards:
         key = _guard_key(guard)
-        if left[key]:
-            left[key] -= 1
+        if unmatched[key]:
+            unmatched[key] -= 1
         else:
-            found.append(guard)
-    return tuple(found)
+            extra.append(guard)
+    return tuple(extra)
 
 
 def _guard_key(guard: Guard) -> Hashable:
@@ -113,20 +115,32 @@ def breaks(left: Report, right: Report) -> tuple[Matched[GraphBreak], ...]:
     return matched(
         left.graph_breaks,
         right.graph_breaks,
-        lambda item: (settled(item.reason), item.code.strip(), _file(item.place.file), item.place.line),
-        lambda item: (settled(item.reason), item.code.strip() or item.place.line, _file(item.place.file)),
+        lambda graph_break: (
+            settled(graph_break.reason),
+            graph_break.code.strip(),
+            _file(graph_break.place.file),
+            graph_break.place.line,
+        ),
+        lambda graph_break: (
+            settled(graph_break.reason),
+            graph_break.code.strip() or graph_break.place.line,
+            _file(graph_break.place.file),
+        ),
     )
 
 
 def recompiles(left: Report, right: Report) -> tuple[Matched[Recompile], ...]:
     """Match the recompiles of two runs by frame and reason."""
-    names = {id(side): {item.id: item.frame.name for item in side.compilations} for side in (left, right)}
+    names = {
+        id(side): {compilation.id: compilation.frame.name for compilation in side.compilations}
+        for side in (left, right)
+    }
 
     def listed(report: Report) -> list[tuple[str, Recompile]]:
-        return [(names[id(report)].get(item.compilation, ""), item) for item in report.recompiles]
+        return [(names[id(report)].get(recompile.compilation, ""), recompile) for recompile in report.recompiles]
 
-    found = matched(listed(left), listed(right), lambda item: (item[0], settled(item[1].reason)))
-    return tuple(Matched(pair.left[1] if pair.left else None, pair.right[1] if pair.right else None) for pair in found)
+    pairs = matched(listed(left), listed(right), lambda entry: (entry[0], settled(entry[1].reason)))
+    return tuple(Matched(pair.left[1] if pair.left else None, pair.right[1] if pair.right else None) for pair in pairs)
 
 
 def _file(path: str) -> str:

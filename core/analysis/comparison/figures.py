@@ -68,15 +68,15 @@ class PhasePair:
 
 Asked = Callable[[Report, Verdict], float | None]
 COUNTS: dict[str, tuple[Asked, Unit]] = {
-    "graphs": (lambda _, found: found.graphs, ""),
-    "graph breaks": (lambda _, found: found.breaks, ""),
-    "recompiles": (lambda _, found: found.recompiles, ""),
+    "graphs": (lambda _, summary: summary.graphs, ""),
+    "graph breaks": (lambda _, summary: summary.breaks, ""),
+    "recompiles": (lambda _, summary: summary.recompiles, ""),
     "compilations": (lambda report, _: len(report.compilations), ""),
     "ops captured": (lambda report, _: sum(map(captured_ops, report.compilations)), ""),
-    "guards": (lambda report, _: sum(len(item.guards) for item in report.compilations), ""),
-    "kernels": (lambda _, found: found.work.kernels, ""),
-    "kernel calls": (lambda _, found: found.work.calls if found.work.kernels else None, ""),
-    "memory traffic": (lambda _, found: found.work.traffic.after if found.work.traffic else None, "B"),
+    "guards": (lambda report, _: sum(len(compilation.guards) for compilation in report.compilations), ""),
+    "kernels": (lambda _, summary: summary.work.kernels, ""),
+    "kernel calls": (lambda _, summary: summary.work.calls if summary.work.kernels else None, ""),
+    "memory traffic": (lambda _, summary: summary.work.traffic.after if summary.work.traffic else None, "B"),
     "saved for backward": (lambda report, _: _saved(report), "B"),
     "memory at the peak": (lambda report, _: _peak(report, "compiled"), "B"),
     "eager memory at the peak": (lambda report, _: _peak(report, "eager"), "B"),
@@ -84,52 +84,64 @@ COUNTS: dict[str, tuple[Asked, Unit]] = {
 MEASURED: dict[str, tuple[Asked, Unit]] = {
     "compile time": (lambda report, _: compile_time_s(report.phases) or None, "s"),
     "first compiled call": (lambda report, _: report.calls[0].compiled_s if report.calls else None, "s"),
-    "compiled call": (lambda _, found: found.speed.compiled_s if found.speed else None, "s"),
-    "eager call": (lambda _, found: found.speed.eager_s if found.speed else None, "s"),
+    "compiled call": (lambda _, summary: summary.speed.compiled_s if summary.speed else None, "s"),
+    "eager call": (lambda _, summary: summary.speed.eager_s if summary.speed else None, "s"),
 }
 RATIO = "faster than eager"
 
 
 def figures(left: Report, right: Report) -> tuple[Figure, ...]:
     """Return all numbers that at least one of the two runs has."""
-    one, other = verdict(left), verdict(right)
-    found = [
-        Figure(name, ask(left, one), ask(right, other), unit, exact)
+    left_verdict, right_verdict = verdict(left), verdict(right)
+    all_figures = [
+        Figure(name, value_of(left, left_verdict), value_of(right, right_verdict), unit, exact)
         for table, exact in ((COUNTS, True), (MEASURED, False))
-        for name, (ask, unit) in table.items()
+        for name, (value_of, unit) in table.items()
     ]
-    told = ratio_told(one.speed), ratio_told(other.speed)
-    found.append(Figure(RATIO, _ratio(left), _ratio(right), "×", False, *told))
-    known = (figure.left is not None or figure.right is not None or figure.left_told for figure in found)
-    return tuple(figure for figure, is_known in zip(found, known, strict=True) if is_known or figure.right_told)
+    ratios = ratio_words(left_verdict.speed), ratio_words(right_verdict.speed)
+    all_figures.append(Figure(RATIO, _ratio(left), _ratio(right), "×", False, *ratios))
+    present = (figure.left is not None or figure.right is not None or figure.left_told for figure in all_figures)
+    return tuple(
+        figure for figure, is_present in zip(all_figures, present, strict=True) if is_present or figure.right_told
+    )
 
 
-def ratio_told(found: Speed | None) -> str:
+def ratio_words(measured: Speed | None) -> str:
     """Return the speedup over eager with its bounds; the reason if it is unknown, empty if not measured."""
-    if found is None or found.interval is None:
-        return found.unknown if found is not None else ""
-    words = ratio(found.interval.middle, (found.interval.low, found.interval.high))
-    return words if found.clear else f"none seen, {words}"
+    if measured is None or measured.interval is None:
+        return measured.unknown if measured is not None else ""
+    words = ratio(measured.interval.middle, (measured.interval.low, measured.interval.high))
+    return words if measured.clear else f"none seen, {words}"
 
 
 def phase_pairs(left: Report, right: Report) -> tuple[PhasePair, ...]:
     """Return the phases of both runs, longest first."""
-    one, other = ({total.name: total.total_s for total in phase_totals(side.phases)} for side in (left, right))
-    names = sorted({*one, *other}, key=lambda name: (-max(one.get(name, 0.0), other.get(name, 0.0)), name))
-    return tuple(PhasePair(name, one.get(name), other.get(name)) for name in names)
+    left_seconds, right_seconds = (
+        {total.name: total.total_s for total in phase_totals(side.phases)} for side in (left, right)
+    )
+    names = sorted(
+        {*left_seconds, *right_seconds},
+        key=lambda name: (-max(left_seconds.get(name, 0.0), right_seconds.get(name, 0.0)), name),
+    )
+    return tuple(PhasePair(name, left_seconds.get(name), right_seconds.get(name)) for name in names)
 
 
 def _saved(report: Report) -> float | None:
-    found = [one for item in report.compilations for one in item.partitions if not one.subgraph]
-    return sum(saved_bytes(one.saved, "activation") for one in found) if found else None
+    partitions = [
+        partition
+        for compilation in report.compilations
+        for partition in compilation.partitions
+        if not partition.subgraph
+    ]
+    return sum(saved_bytes(partition.saved, "activation") for partition in partitions) if partitions else None
 
 
 def _peak(report: Report, side: MemorySide) -> float | None:
     """Return the peak in bytes by allocator events, above the memory allocated before the call."""
-    found = memory_of(report, side)
-    return found.peak_bytes if found is not None else None
+    memory = memory_of(report, side)
+    return memory.peak_bytes if memory is not None else None
 
 
 def _ratio(report: Report) -> float | None:
-    found = speed(report.timing)
-    return found.interval.middle if found and found.interval else None
+    measured = speed(report.timing)
+    return measured.interval.middle if measured and measured.interval else None

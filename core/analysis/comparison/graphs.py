@@ -42,7 +42,7 @@ class UnionNode:
 
 @dataclass(frozen=True, slots=True)
 class GraphUnion:
-    """All nodes in the order of the right graph; nodes of the left graph only follow their predecessor.
+    """Union of two graphs, in the order of the right graph; nodes of the left graph only follow their predecessor.
 
     An edge has the frames in which `target` reads `source`, both by their names in the union.
     """
@@ -57,19 +57,21 @@ class GraphUnion:
 
 def graph_union(left: Sequence[FxNode], right: Sequence[FxNode]) -> GraphUnion:
     """Return the union of two graphs."""
-    kept = aligned(left, right)
-    elsewhere = moved(left, right, kept)
-    partner = {**kept, **elsewhere}
+    matches = aligned(left, right)
+    elsewhere = moved(left, right, matches)
+    partner = {**matches, **elsewhere}
     names = _right_names(left, right, partner)
-    one, other = {node.name: node for node in left}, {node.name: node for node in right}
-    back = {there: here for here, there in partner.items()}
-    said = {node.name: partner.get(node.name, f"{node.name}.left") for node in left}
+    left_nodes, right_nodes = {node.name: node for node in left}, {node.name: node for node in right}
+    left_names = {right_name: left_name for left_name, right_name in partner.items()}
+    right_names = {node.name: partner.get(node.name, f"{node.name}.left") for node in left}
     nodes = []
-    for name, here in _merged(left, right, back):
-        node, at = (one.get(name), other.get(partner.get(name, ""))) if here else (None, other[name])
-        change = _change(node, at, said, here and name in elsewhere)
+    for name, in_left in _merged(left, right, left_names):
+        node, at = (
+            (left_nodes.get(name), right_nodes.get(partner.get(name, ""))) if in_left else (None, right_nodes[name])
+        )
+        change = _change(node, at, right_names, in_left and name in elsewhere)
         reads = (*(node.inputs if node else ()), *(names.get(source, source) for source in (at.inputs if at else ())))
-        nodes.append(UnionNode(name if here else names[name], change, node, at, tuple(dict.fromkeys(reads))))
+        nodes.append(UnionNode(name if in_left else names[name], change, node, at, tuple(dict.fromkeys(reads))))
     return GraphUnion(tuple(nodes), tuple(_edges(left, right, names)))
 
 
@@ -80,47 +82,49 @@ def _counts(node: UnionNode) -> bool:
 
 def _right_names(left: Sequence[FxNode], right: Sequence[FxNode], partner: Mapping[str, str]) -> dict[str, str]:
     """Return the union's name for each node of the right graph."""
-    taken = {node.name for node in left}
-    names = {there: here for here, there in partner.items()}
+    left_names = {node.name for node in left}
+    names = {right_name: left_name for left_name, right_name in partner.items()}
     for node in right:
         if node.name not in names:
-            names[node.name] = f"{node.name}.right" if node.name in taken else node.name
+            names[node.name] = f"{node.name}.right" if node.name in left_names else node.name
     return names
 
 
-def _merged(left: Sequence[FxNode], right: Sequence[FxNode], back: Mapping[str, str]) -> Iterator[tuple[str, bool]]:
+def _merged(
+    left: Sequence[FxNode], right: Sequence[FxNode], left_names: Mapping[str, str]
+) -> Iterator[tuple[str, bool]]:
     """Yield the names of left nodes (True), and of nodes that only the right graph has (False)."""
     behind: dict[str, list[str]] = {}
     anchor = ""
-    known = set(back.values())
+    matched = set(left_names.values())
     for node in left:
-        if node.name in known:
+        if node.name in matched:
             anchor = node.name
         else:
             behind.setdefault(anchor, []).append(node.name)
     yield from ((name, True) for name in behind.get("", ()))
     for node in right:
-        here = back.get(node.name)
-        yield (here, True) if here else (node.name, False)
-        yield from ((name, True) for name in behind.get(here or "-", ()))
+        left_name = left_names.get(node.name)
+        yield (left_name, True) if left_name else (node.name, False)
+        yield from ((name, True) for name in behind.get(left_name or "-", ()))
 
 
-def _change(left: FxNode | None, right: FxNode | None, said: Mapping[str, str], elsewhere: bool) -> Change:
-    """Return the change of a node; `said` maps left node names to right node names."""
+def _change(left: FxNode | None, right: FxNode | None, right_names: Mapping[str, str], elsewhere: bool) -> Change:
+    """Return the change of a node; `right_names` maps left node names to right node names."""
     if left is None or right is None:
         return "only right" if left is None else "only left"
     if elsewhere:
         return "moved"
     if left.op == "output":
         return "same"
-    call = left.op != "placeholder" and (left.target, renamed(left.args, said)) != (right.target, right.args)
+    call = left.op != "placeholder" and (left.target, renamed(left.args, right_names)) != (right.target, right.args)
     return "changed" if call or left.meta != right.meta else "same"
 
 
 def _edges(
     left: Sequence[FxNode], right: Sequence[FxNode], names: Mapping[str, str]
 ) -> Iterator[tuple[str, str, Frames]]:
-    here = {(source, node.name) for node in left for source in node.inputs}
-    there = {(names.get(source, source), names[node.name]) for node in right for source in node.inputs}
-    for edge in dict.fromkeys((*sorted(here), *sorted(there))):
-        yield *edge, FRAMES[edge in here, edge in there]
+    left_edges = {(source, node.name) for node in left for source in node.inputs}
+    right_edges = {(names.get(source, source), names[node.name]) for node in right for source in node.inputs}
+    for edge in dict.fromkeys((*sorted(left_edges), *sorted(right_edges))):
+        yield *edge, FRAMES[edge in left_edges, edge in right_edges]

@@ -10,13 +10,13 @@ from typing import Any
 from core.job.options import OPTIONS
 from core.report import Setting
 
-# What says nothing of what is compiled or measured, and what is compared by itself: the code.
+# Options without effect on what is compiled or measured, and the code, which is compared separately.
 LEFT_OUT = frozenset(
     {"schema", "sweep", "repairs_of", "from_file", *(option.name for option in OPTIONS if not option.compared)}
 )
 # A log of an older version does not hold what every job has today: it was as it is by default.
 AS_ALWAYS = frozenset({"", "''", "None", "False", "{}", "[]", "'default'", "'objects'", "'model'", "0"})
-# As a log holds them: a tuple is a list in JSON.
+# Defaults as a log stores them: a tuple is a list in JSON.
 DEFAULTS = {
     option.name: repr([*option.default] if isinstance(option.default, tuple) else option.default)
     for option in OPTIONS
@@ -40,19 +40,23 @@ class OptionDifference:
 
 def option_differences(left: Setting, right: Setting) -> tuple[OptionDifference, ...]:
     """Return the options and devices that differ; imported logs have torch's version only."""
-    one, other = _options(left), _options(right)
-    names = dict.fromkeys((*one, *other))
-    found = (OptionDifference(name, one.get(name, ""), other.get(name, "")) for name in names)
+    left_options, right_options = _options(left), _options(right)
+    names = dict.fromkeys((*left_options, *right_options))
+    differences = (OptionDifference(name, left_options.get(name, ""), right_options.get(name, "")) for name in names)
     jobs = left.job is not None and right.job is not None
-    return tuple(item for item in found if not _is_same(item) and (jobs or (item.left and item.right)))
+    return tuple(
+        difference
+        for difference in differences
+        if not _is_same(difference) and (jobs or (difference.left and difference.right))
+    )
 
 
-def _is_same(item: OptionDifference) -> bool:
+def _is_same(difference: OptionDifference) -> bool:
     """Return True if both values are equal; an option that an old log lacks has its default."""
-    if item.name.startswith(NAMED):
-        return item.left == item.right
-    default = DEFAULTS.get(item.name, "")
-    values = {item.left or default, item.right or default}
+    if difference.name.startswith(NAMED):
+        return difference.left == difference.right
+    default = DEFAULTS.get(difference.name, "")
+    values = {difference.left or default, difference.right or default}
     return len(values) == 1 or values <= AS_ALWAYS
 
 
@@ -69,10 +73,10 @@ def _options(setting: Setting) -> dict[str, str]:
         )
         if value
     }
-    asked = dict(_flat(setting.job or {}))
-    if asked.get("threads", "None") != "None":
+    requested = dict(_flat(setting.job or {}))
+    if requested.get("threads", "None") != "None":
         ran.pop("threads", None)
-    return {**{name: value for name, value in asked.items() if name not in LEFT_OUT}, **ran}
+    return {**{name: value for name, value in requested.items() if name not in LEFT_OUT}, **ran}
 
 
 def _flat(job: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
@@ -93,8 +97,8 @@ def _flat(job: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]
 
 def _repair_words(steps: Any) -> str:
     """Return repairs in words: "keep tensor at line 17, capture scalars" for ids such as `keep_tensor:17`."""
-    ids = [str(one) for step in steps for one in step] if isinstance(steps, list | tuple) else []
-    named = (one.partition(":") for one in ids)
+    ids = [str(repair) for step in steps for repair in step] if isinstance(steps, list | tuple) else []
+    named = (repair.partition(":") for repair in ids)
     words = (f"{rule.replace('_', ' ')}{_place(at)}" for rule, _, at in named)
     return ", ".join(words)[:LONGEST_VALUE]
 

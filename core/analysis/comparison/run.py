@@ -26,7 +26,7 @@ from core.analysis.target import side_words
 from core.job.options import OPTIONS
 from core.report import Compilation, FxGraph, GraphBreak, Recompile, Report, Stage
 
-# What of a job does not change what its eager side does.
+# Options of a job that don't change its eager call.
 OF_THE_COMPILER = frozenset(option.name for option in OPTIONS if not option.eager)
 
 
@@ -82,26 +82,26 @@ class RunComparison:
 
     def figure(self, name: str) -> Figure:
         """Return the figure of this name; both values are None if neither run has it."""
-        return next((found for found in self.figures if found.name == name), Figure(name, None, None))
+        return next((figure for figure in self.figures if figure.name == name), Figure(name, None, None))
 
 
 def compare_runs(left: RunSide, right: RunSide) -> RunComparison:
     """Compare the right run with the left run."""
-    one, other = left.report, right.report
-    options, sources = option_differences(one.setting, other.setting), source_differences(left, right)
+    left_report, right_report = left.report, right.report
+    options, sources = option_differences(left_report.setting, right_report.setting), source_differences(left, right)
     return RunComparison(
-        side_words(one),
-        side_words(other),
+        side_words(left_report),
+        side_words(right_report),
         options,
         sources,
-        figures(one, other),
-        tuple(_compared(left, right, pair) for pair in compilations(one, other)),
-        breaks(one, other),
-        recompiles(one, other),
-        phase_pairs(one, other),
-        time_comparison(one, other, same_eager(one, other, options, sources)),
-        (_failures(one), _failures(other)),
-        (_outcome(one), _outcome(other)),
+        figures(left_report, right_report),
+        tuple(_compared(left, right, pair) for pair in compilations(left_report, right_report)),
+        breaks(left_report, right_report),
+        recompiles(left_report, right_report),
+        phase_pairs(left_report, right_report),
+        time_comparison(left_report, right_report, same_eager(left_report, right_report, options, sources)),
+        (_failures(left_report), _failures(right_report)),
+        (_outcome(left_report), _outcome(right_report)),
     )
 
 
@@ -112,9 +112,11 @@ def same_eager(
     sources: tuple[SourceDifference, ...] | None,
 ) -> bool:
     """Return True if the eager call is the same work in both runs: same code, inputs and machine, if known."""
-    known = left.setting.job is not None and right.setting.job is not None and sources is not None
-    differing = {item.name for item in options if not item.name.startswith(("options.", "dynamo.", "rival."))}
-    return known and not sources and not differing - OF_THE_COMPILER - {"model"}
+    comparable = left.setting.job is not None and right.setting.job is not None and sources is not None
+    differing = {
+        difference.name for difference in options if not difference.name.startswith(("options.", "dynamo.", "rival."))
+    }
+    return comparable and not sources and not differing - OF_THE_COMPILER - {"model"}
 
 
 def graph_pairs(left: Compilation, right: Compilation) -> tuple[Matched[FxGraph], ...]:
@@ -128,21 +130,28 @@ def _last(compilation: Compilation) -> list[FxGraph]:
 
 
 def _compared(left: RunSide, right: RunSide, pair: Matched[Compilation]) -> CompilationComparison:
-    one, other = pair.left, pair.right
-    if one is None or other is None:
-        either = one or other
+    left_compilation, right_compilation = pair.left, pair.right
+    if left_compilation is None or right_compilation is None:
+        either = left_compilation or right_compilation
         return CompilationComparison(
-            one.id if one else "", other.id if other else "", either.frame.name if either else ""
+            left_compilation.id if left_compilation else "",
+            right_compilation.id if right_compilation else "",
+            either.frame.name if either else "",
         )
     kernels = None
-    if one.kernels or other.kernels:
-        kernels = compare(side_of(left.report, one, left.text), side_of(right.report, other, right.text))
+    if left_compilation.kernels or right_compilation.kernels:
+        kernels = compare(
+            side_of(left.report, left_compilation, left.text), side_of(right.report, right_compilation, right.text)
+        )
     return CompilationComparison(
-        one.id,
-        other.id,
-        one.frame.name,
-        guard_difference(one.guards, other.guards),
-        tuple(_graph_difference(left, right, (one, other), graphs) for graphs in graph_pairs(one, other)),
+        left_compilation.id,
+        right_compilation.id,
+        left_compilation.frame.name,
+        guard_difference(left_compilation.guards, right_compilation.guards),
+        tuple(
+            _graph_difference(left, right, (left_compilation, right_compilation), graphs)
+            for graphs in graph_pairs(left_compilation, right_compilation)
+        ),
         kernels,
     )
 
@@ -150,29 +159,35 @@ def _compared(left: RunSide, right: RunSide, pair: Matched[Compilation]) -> Comp
 def _graph_difference(
     left: RunSide, right: RunSide, within: tuple[Compilation, Compilation], pair: Matched[FxGraph]
 ) -> GraphDifference:
-    one, other = pair.left, pair.right
-    either = one or other
+    left_graph, right_graph = pair.left, pair.right
+    either = left_graph or right_graph
     assert either is not None
-    changes = _changes(left, right, within, one, other)
-    return GraphDifference(either.stage, one.id if one else "", other.id if other else "", changes)
+    changes = _changes(left, right, within, left_graph, right_graph)
+    return GraphDifference(
+        either.stage, left_graph.id if left_graph else "", right_graph.id if right_graph else "", changes
+    )
 
 
 def _changes(
     left: RunSide,
     right: RunSide,
     within: tuple[Compilation, Compilation],
-    one: FxGraph | None,
-    other: FxGraph | None,
+    left_graph: FxGraph | None,
+    right_graph: FxGraph | None,
 ) -> dict[Change, int]:
     """Count node changes of two graphs.
 
     Skips alignment if the texts are equal or a run has no such graph.
     """
-    if one is None or other is None:
-        return {"only right": _nodes(other)} if one is None and other else {"only left": _nodes(one)}
-    if _bare(left.text(one.payload)) == _bare(right.text(other.payload)):
-        return {"same": _nodes(one)}
-    return graph_union(left.nodes(within[0], one), right.nodes(within[1], other)).changes()
+    if left_graph is None or right_graph is None:
+        return (
+            {"only right": _nodes(right_graph)}
+            if left_graph is None and right_graph
+            else {"only left": _nodes(left_graph)}
+        )
+    if _bare(left.text(left_graph.payload)) == _bare(right.text(right_graph.payload)):
+        return {"same": _nodes(left_graph)}
+    return graph_union(left.nodes(within[0], left_graph), right.nodes(within[1], right_graph)).changes()
 
 
 def _nodes(graph: FxGraph | None) -> int:
@@ -191,5 +206,5 @@ def _failures(report: Report) -> str:
 
 
 def _outcome(report: Report) -> str:
-    found = results(report)
-    return found.outcome if found is not None else ""
+    result = results(report)
+    return result.outcome if result is not None else ""

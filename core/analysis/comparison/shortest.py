@@ -14,21 +14,23 @@ MOST_STEPS = 600
 def common(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[tuple[int, int]] | None:
     """Return the index pairs of a longest common subsequence, in order; None if the sequences differ too much."""
     numbers: dict[Hashable, int] = {}
-    one, other = ([numbers.setdefault(item, len(numbers)) for item in side] for side in (left, right))
-    if abs(len(one) - len(other)) > MOST_STEPS:
+    left_numbers, right_numbers = (
+        [numbers.setdefault(element, len(numbers)) for element in side] for side in (left, right)
+    )
+    if abs(len(left_numbers) - len(right_numbers)) > MOST_STEPS:
         return None
     reached = {1: 0}
     trace: list[dict[int, int]] = []
-    for steps in range(min(MOST_STEPS, len(one) + len(other)) + 1):
+    for steps in range(min(MOST_STEPS, len(left_numbers) + len(right_numbers)) + 1):
         trace.append(dict(reached))
         for diagonal in range(-steps, steps + 1, 2):
             x = _start(reached, diagonal, steps)
             y = x - diagonal
-            while x < len(one) and y < len(other) and one[x] == other[y]:
+            while x < len(left_numbers) and y < len(right_numbers) and left_numbers[x] == right_numbers[y]:
                 x, y = x + 1, y + 1
             reached[diagonal] = x
-            if x >= len(one) and y >= len(other):
-                return _back(trace, len(one), len(other))
+            if x >= len(left_numbers) and y >= len(right_numbers):
+                return _back(trace, len(left_numbers), len(right_numbers))
     return None
 
 
@@ -44,13 +46,13 @@ def _start(reached: dict[int, int], diagonal: int, steps: int) -> int:
 
 def _back(trace: list[dict[int, int]], x: int, y: int) -> list[tuple[int, int]]:
     """Return the matched index pairs on the path taken."""
-    found: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     for steps in range(len(trace) - 1, -1, -1):
         reached, diagonal = trace[steps], x - y
         start = _start(reached, diagonal, steps)
         while x > start:
             x, y = x - 1, y - 1
-            found.append((x, y))
+            pairs.append((x, y))
         if steps:
             x, y = (x, y - 1) if _down(reached, diagonal, steps) else (x - 1, y)
-    return found[::-1]
+    return pairs[::-1]

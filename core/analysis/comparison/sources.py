@@ -26,24 +26,26 @@ def source_differences(left: RunSide, right: RunSide) -> tuple[SourceDifference,
 
     Compares the compiled file, whatever its name, and the other files that both logs contain.
     """
-    one, other = _texts(left), _texts(right)
-    if not one or not other:
+    left_texts, right_texts = _texts(left), _texts(right)
+    if not left_texts or not right_texts:
         return None
-    pairs = [(next(iter(one)), next(iter(other)))]
-    pairs += [(name, name) for name in list(one)[1:] if name in list(other)[1:]]
+    pairs = [(next(iter(left_texts)), next(iter(right_texts)))]
+    pairs += [(name, name) for name in list(left_texts)[1:] if name in list(right_texts)[1:]]
     return tuple(
-        SourceDifference(here, there, diff_texts(one[here], other[there], here, there))
-        for here, there in pairs
-        if one[here] != other[there]
+        SourceDifference(
+            left_name, right_name, diff_texts(left_texts[left_name], right_texts[right_name], left_name, right_name)
+        )
+        for left_name, right_name in pairs
+        if left_texts[left_name] != right_texts[right_name]
     )
 
 
 def _texts(side: RunSide) -> Mapping[str, str]:
     """Return the files of a run by name without folder, the compiled file first."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for source in side.report.sources:
-        found.setdefault(PurePosixPath(source.path).name, _text(side.text(source.payload)))
-    return found
+        texts.setdefault(PurePosixPath(source.path).name, _text(side.text(source.payload)))
+    return texts
 
 
 def _text(payload: str) -> str:

@@ -50,8 +50,8 @@ class TimeComparison:
     @property
     def comparable(self) -> bool:
         """True if a difference can be attributed to the runs; seconds from a busy machine alone can't."""
-        known = self.interval is not None and not self.interval.wide
-        return known and (self.against_eager is not None or not self.disturbed)
+        measured = self.interval is not None and not self.interval.wide
+        return measured and (self.against_eager is not None or not self.disturbed)
 
     @property
     def why_not(self) -> str:
@@ -78,9 +78,9 @@ def time_comparison(left: Report, right: Report, same_eager: bool) -> TimeCompar
     """
     if left.timing is None or right.timing is None:
         return None
-    timing, other_timing = _by_one_clock(left.timing, right.timing)
-    one, other = speed(timing), speed(other_timing)
-    if one is None or other is None:
+    timing, other_timing = _on_same_clock(left.timing, right.timing)
+    left_speed, right_speed = speed(timing), speed(other_timing)
+    if left_speed is None or right_speed is None:
         return None
     (eager, compiled), (other_eager, other_compiled) = _logs(timing), _logs(other_timing)
     seconds = shift(compiled, other_compiled)
@@ -89,17 +89,17 @@ def time_comparison(left: Report, right: Report, same_eager: bool) -> TimeCompar
     other_gains = [e - c for e, c in zip(other_eager, other_compiled, strict=True)]
     steadied = shift(other_gains, gains) if same_eager else None
     return TimeComparison(
-        left=one,
-        right=other,
+        left=left_speed,
+        right=right_speed,
         interval=steadied if drift is not None and drift.apart else _spanned(seconds, steadied),
         seconds=seconds,
         against_eager=steadied,
         eager=drift,
-        disturbed=_disturbed(one, other),
+        disturbed=_disturbed(left_speed, right_speed),
     )
 
 
-def _by_one_clock(left: Timing, right: Timing) -> tuple[Timing, Timing]:
+def _on_same_clock(left: Timing, right: Timing) -> tuple[Timing, Timing]:
     """Return both timings on the wall clock if only one of them has device times."""
     if bool(left.eager_wall_s) == bool(right.eager_wall_s):
         return left, right
@@ -116,9 +116,9 @@ def shift(above: Sequence[float], below: Sequence[float]) -> Interval | None:
     """Return the ratio of two samples, both as logarithms; None with too few samples."""
     if min(len(above), len(below)) < LEAST_SAMPLES:
         return None
-    one, other = ([statistics.median(block) for block in in_blocks(logs)] for logs in (above, below))
-    differences = sorted(x - y for x in one for y in other)
-    rank = _rank(len(one), len(other))
+    above_medians, below_medians = ([statistics.median(block) for block in in_blocks(logs)] for logs in (above, below))
+    differences = sorted(x - y for x in above_medians for y in below_medians)
+    rank = _rank(len(above_medians), len(below_medians))
     middle = statistics.median(differences)
     return Interval(math.exp(differences[rank - 1]), math.exp(middle), math.exp(differences[-rank]))
 
@@ -129,23 +129,23 @@ def _rank(n: int, m: int) -> int:
 
     It is the largest rank that the Mann-Whitney statistic stays under in at most half of `ERROR` of all orders.
     """
-    ways = _ways(n, m)
+    orders = _order_counts(n, m)
     total, tail, rank = math.comb(n + m, n), 0, 0
-    while (tail + ways[rank]) / total <= ERROR / 2:
-        tail += ways[rank]
+    while (tail + orders[rank]) / total <= ERROR / 2:
+        tail += orders[rank]
         rank += 1
     return max(rank, 1)
 
 
-def _ways(n: int, m: int) -> list[int]:
+def _order_counts(n: int, m: int) -> list[int]:
     """Return in how many orders of n and m samples the statistic is 0, 1, 2 …: Gauss's binomial coefficient."""
-    ways = [1] + [0] * (n * m)
+    orders = [1] + [0] * (n * m)
     for k in range(1, n + 1):
         for at in range(n * m, m + k - 1, -1):
-            ways[at] -= ways[at - m - k]
+            orders[at] -= orders[at - m - k]
         for at in range(k, n * m + 1):
-            ways[at] += ways[at - k]
-    return ways
+            orders[at] += orders[at - k]
+    return orders
 
 
 def _logs(timing: Timing) -> tuple[list[float], list[float]]:
@@ -153,14 +153,14 @@ def _logs(timing: Timing) -> tuple[list[float], list[float]]:
     return eager, compiled
 
 
-def _spanned(one: Interval | None, other: Interval | None) -> Interval | None:
-    if one is None or other is None:
-        return one
-    return Interval(min(one.low, other.low), one.middle, max(one.high, other.high))
+def _spanned(first: Interval | None, second: Interval | None) -> Interval | None:
+    if first is None or second is None:
+        return first
+    return Interval(min(first.low, second.low), first.middle, max(first.high, second.high))
 
 
 def _disturbed(left: Speed, right: Speed) -> str:
     if left.disturbed and left.disturbed == right.disturbed:
         return f"in both runs {left.disturbed}"
     sides = (("left", left), ("right", right))
-    return ", ".join(f"on the {name} {found.disturbed}" for name, found in sides if found.disturbed)
+    return ", ".join(f"on the {name} {run_speed.disturbed}" for name, run_speed in sides if run_speed.disturbed)

@@ -29,34 +29,44 @@ class BreakCost:
 def break_costs(report: Report) -> tuple[BreakCost, ...]:
     """Return the costs of all graph breaks, most expensive first: by compile seconds, graphs, then log order."""
     seconds = compile_seconds(report.phases)
-    taken: set[str] = set()
+    counted: set[str] = set()
     costs = []
-    for found in report.graph_breaks:
-        made = [item for item in made_by(found, report) if item.id not in taken]
-        taken.update(item.id for item in made)
-        costs.append(_cost(found, made, seconds))
+    for graph_break in report.graph_breaks:
+        caused = [
+            compilation for compilation in caused_compilations(graph_break, report) if compilation.id not in counted
+        ]
+        counted.update(compilation.id for compilation in caused)
+        costs.append(_cost(graph_break, caused, seconds))
     return tuple(sorted(costs, key=lambda cost: (-cost.compile_s, -cost.graphs)))
 
 
-def _cost(found: GraphBreak, made: Collection[Compilation], seconds: Mapping[str, float]) -> BreakCost:
-    graphs = sum(graph.stage == "dynamo_output_graph" for item in made for graph in item.graphs)
-    launches = sum(len(kernel.calls) for item in made for kernel in item.kernels)
-    return BreakCost(found, tuple(made), graphs, launches, sum(seconds.get(item.id, 0.0) for item in made))
+def _cost(graph_break: GraphBreak, caused: Collection[Compilation], seconds: Mapping[str, float]) -> BreakCost:
+    graphs = sum(graph.stage == "dynamo_output_graph" for compilation in caused for graph in compilation.graphs)
+    launches = sum(len(kernel.calls) for compilation in caused for kernel in compilation.kernels)
+    return BreakCost(
+        graph_break, tuple(caused), graphs, launches, sum(seconds.get(compilation.id, 0.0) for compilation in caused)
+    )
 
 
-def made_by(found: GraphBreak, report: Report) -> tuple[Compilation, ...]:
+def caused_compilations(graph_break: GraphBreak, report: Report) -> tuple[Compilation, ...]:
     """Return the compilations that a break caused: its resume functions, and frames that could no longer be inlined.
 
     The first compilation that hit the break does not count; frames that hit it later do, each compiled separately.
     """
-    names = resumes(found)
-    by_id = {item.id: item for item in report.compilations}
-    met = [by_id[item] for item in dict.fromkeys(found.compilations) if item in by_id]
-    frames = {frame_of(item) for item in met[1:]} - {frame_of(item) for item in met[:1]}
-    return tuple(item for item in report.compilations if item.frame.name in names or frame_of(item) in frames)
+    names = resumes(graph_break)
+    by_id = {compilation.id: compilation for compilation in report.compilations}
+    hits = [
+        by_id[compilation_id] for compilation_id in dict.fromkeys(graph_break.compilations) if compilation_id in by_id
+    ]
+    frames = {frame_of(compilation) for compilation in hits[1:]} - {frame_of(compilation) for compilation in hits[:1]}
+    return tuple(
+        compilation
+        for compilation in report.compilations
+        if compilation.frame.name in names or frame_of(compilation) in frames
+    )
 
 
-def resumes(found: GraphBreak) -> set[str]:
+def resumes(graph_break: GraphBreak) -> set[str]:
     """Return Dynamo's names of the resume functions after a break, for the broken frame and its callers."""
-    places = ((resumed(frame.name)[0], frame.line) for frame in found.stack)
+    places = ((resumed(frame.name)[0], frame.line) for frame in graph_break.stack)
     return {f"{RESUMES}{name}_at_{line}" for name, line in places}

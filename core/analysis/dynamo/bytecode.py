@@ -33,18 +33,18 @@ class Instruction:
 
 def instructions(text: str) -> tuple[Instruction, ...]:
     """Return the instructions of a listing; skips other rows, such as the exception table."""
-    found = [match for item in text.split("\n") if (match := ROW.match(item))]
-    offsets = any(match["offset"] for match in found)
+    matches = [match for row in text.split("\n") if (match := ROW.match(row))]
+    offsets = any(match["offset"] for match in matches)
     line: int | None = None
-    made = []
-    for match in found:
+    listed = []
+    for match in matches:
         says_line = match["first"] and (match["offset"] or not offsets)
         if says_line:
             line = int(match["first"]) if match["first"].isdigit() else None
         offset = match["offset"] or (match["first"] if offsets else "") or ""
         rest = match["rest"].strip()
         graph, resume = GRAPH.search(rest), RESUME.search(rest)
-        made.append(
+        listed.append(
             Instruction(
                 line,
                 offset.strip(),
@@ -54,7 +54,7 @@ def instructions(text: str) -> tuple[Instruction, ...]:
                 resume.group() if resume else "",
             )
         )
-    return tuple(made)
+    return tuple(listed)
 
 
 def _about(rest: str) -> str:
@@ -63,12 +63,12 @@ def _about(rest: str) -> str:
     return value or rest
 
 
-def resume_compilations(report: Report, found: Compilation) -> dict[str, tuple[Compilation, ...]]:
+def resume_compilations(report: Report, compilation: Compilation) -> dict[str, tuple[Compilation, ...]]:
     """Return resume function name → its compilations, for the modified code and its resume functions."""
-    bytecode = found.bytecode or Bytecode()
+    bytecode = compilation.bytecode or Bytecode()
     by_name: dict[str, list[Compilation]] = {}
-    for other in report.compilations:
-        if other.frame.file == found.frame.file:
-            by_name.setdefault(other.frame.name, []).append(other)
+    for candidate in report.compilations:
+        if candidate.frame.file == compilation.frame.file:
+            by_name.setdefault(candidate.frame.name, []).append(candidate)
     named = {**{name: name for name in by_name}, **bytecode.resumes}
     return {name: tuple(by_name.get(function, ())) for name, function in named.items()}

@@ -65,7 +65,7 @@ def alike(entries: Sequence[Entry]) -> dict[str, int]:
     """
     groups: dict[tuple[object, ...], list[str]] = {}
     for entry in entries:
-        below = tuple((depth, found.brief, found.status, found.ops) for depth, found in flattened(entry.below))
+        below = tuple((depth, nested.brief, nested.status, nested.ops) for depth, nested in flattened(entry.below))
         groups.setdefault((entry.name, entry.kind, entry.status, entry.ops, below), []).append(entry.id)
     return {ids[0]: len(ids) for ids in groups.values()}
 
@@ -77,10 +77,12 @@ class _Tree:
         self._names = frame_names(report)
         self._seconds = compile_seconds(report.phases)
         self._kinds = {failure.compilation: failure.kind for failure in failures(report)}
-        self._breaks = Counter(item for found in report.graph_breaks for item in found.compilations)
+        self._breaks = Counter(
+            compilation_id for graph_break in report.graph_breaks for compilation_id in graph_break.compilations
+        )
         self._frames: dict[str, list[Compilation]] = {}
-        for found in report.compilations:
-            self._frames.setdefault(frame_of(found), []).append(found)
+        for compilation in report.compilations:
+            self._frames.setdefault(frame_of(compilation), []).append(compilation)
         self._of: dict[Function, list[str]] = {}
         for frame, function in functions(report).items():
             self._of.setdefault(function, []).append(frame)
@@ -88,7 +90,7 @@ class _Tree:
 
     def roots(self) -> tuple[Entry, ...]:
         """Return the functions that no compiled function calls."""
-        called = {one for below in self._calls.values() for one in below}
+        called = {callee for below in self._calls.values() for callee in below}
         return tuple(entry for function in self._of if function not in called for entry in self._function(function))
 
     def _function(self, function: Function) -> list[Entry]:
@@ -97,49 +99,49 @@ class _Tree:
         Without a frame of the function itself, the resume functions stand side by side.
         """
         lines = {frame: resumed(self._frames[frame][0].frame.name)[1] for frame in self._of[function]}
-        whole = [frame for frame, line in lines.items() if line is None]
+        direct = [frame for frame, line in lines.items() if line is None]
         resumes = [
-            self._frame(frame, "resume", [], f"after line {line}" if whole else "")
+            self._frame(frame, "resume", [], f"after line {line}" if direct else "")
             for frame, line in lines.items()
             if line is not None
         ]
-        called = [entry for one in self._calls.get(function, ()) for entry in self._function(one)]
-        if not whole:
+        called = [entry for callee in self._calls.get(function, ()) for entry in self._function(callee)]
+        if not direct:
             return [*resumes, *called]
-        first, *others = whole
-        return [self._frame(first, "frame", [*resumes, *called]), *(self._frame(one, "frame", []) for one in others)]
+        first, *rest = direct
+        return [self._frame(first, "frame", [*resumes, *called]), *(self._frame(frame, "frame", []) for frame in rest)]
 
     def _frame(self, frame: str, kind: Kind, below: list[Entry], brief: str = "") -> Entry:
         first, *again = self._frames[frame]
-        recompiles = [self._entry(found, "recompile", 0, [], "compiled again") for found in again]
+        recompiles = [self._entry(compilation, "recompile", 0, [], "compiled again") for compilation in again]
         return self._entry(first, kind, len(again), [*recompiles, *below], brief)
 
-    def _entry(self, found: Compilation, kind: Kind, recompiles: int, below: list[Entry], brief: str) -> Entry:
+    def _entry(self, compilation: Compilation, kind: Kind, recompiles: int, below: list[Entry], brief: str) -> Entry:
         return Entry(
-            id=found.id,
-            frame=found.frame,
-            name=self._names[found.id],
-            brief=brief or self._names[found.id],
+            id=compilation.id,
+            frame=compilation.frame,
+            name=self._names[compilation.id],
+            brief=brief or self._names[compilation.id],
             kind=kind,
-            status=self._kinds.get(found.id, found.status),
-            ops=captured_ops(found),
-            kernels=distinct_kernels(found.kernels),
-            breaks=self._breaks[found.id],
+            status=self._kinds.get(compilation.id, compilation.status),
+            ops=captured_ops(compilation),
+            kernels=distinct_kernels(compilation.kernels),
+            breaks=self._breaks[compilation.id],
             recompiles=recompiles,
-            seconds=self._seconds.get(found.id),
+            seconds=self._seconds.get(compilation.id),
             below=tuple(below),
         )
 
 
-def _called_from(report: Report, known: dict[Function, list[str]]) -> dict[Function, list[Function]]:
+def _called_from(report: Report, frames: dict[Function, list[str]]) -> dict[Function, list[Function]]:
     """Return function → the compiled functions that it calls; each function has one parent.
 
     Torch omits the immediate caller from a compilation's stack, so the stacks of graph breaks count first, then pairs
     within a stack, and the compilation's own position last.
     """
-    by_name = Functions(known)
-    broken = [_compiled(found.stack, by_name) for found in report.graph_breaks]
-    stacks = [_compiled(found.stack, by_name) for found in report.compilations]
+    by_name = Functions(frames)
+    broken = [_compiled(graph_break.stack, by_name) for graph_break in report.graph_breaks]
+    stacks = [_compiled(compilation.stack, by_name) for compilation in report.compilations]
     within = [stack[:-1] for stack in stacks]
     caller: dict[Function, Function] = {}
     for stack in (*broken, *within, *stacks):
@@ -147,30 +149,30 @@ def _called_from(report: Report, known: dict[Function, list[str]]) -> dict[Funct
             if below not in caller and _may_stand_below(below, above, caller):
                 caller[below] = above
     called: dict[Function, list[Function]] = {}
-    for function in known:
+    for function in frames:
         if function in caller:
             called.setdefault(caller[function], []).append(function)
     return called
 
 
-def _compiled(stack: Sequence[Frame], known: Functions) -> list[Function]:
+def _compiled(stack: Sequence[Frame], by_name: Functions) -> list[Function]:
     """Return the compiled functions of a stack, outermost first."""
-    return [function for frame in stack if (function := known.at(frame)) is not None]
+    return [function for frame in stack if (function := by_name.at(frame)) is not None]
 
 
 def _may_stand_below(below: Function, above: Function, caller: Mapping[Function, Function]) -> bool:
     """Return True if a function may be placed below another: no cycle, and at most `MOST_DEPTH` levels."""
-    met: Function | None = above
+    ancestor: Function | None = above
     for _ in range(MOST_DEPTH):
-        if met is None or met == below:
-            return met is None
-        met = caller.get(met)
+        if ancestor is None or ancestor == below:
+            return ancestor is None
+        ancestor = caller.get(ancestor)
     return False
 
 
-def scope_words(report: Report, found: Compilation) -> str:
+def scope_words(report: Report, compilation: Compilation) -> str:
     """Return the compilation id as a prefix such as "[0/1] "; empty if the run has only one compilation."""
-    return f"[{found.id}] " if len(report.compilations) > 1 else ""
+    return f"[{compilation.id}] " if len(report.compilations) > 1 else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,13 +198,13 @@ def share(entries: Sequence[Entry]) -> Share:
     large: dict[str, list[Entry]] = {}
     small = []
     for entry in every:
-        # Of a long job each compilation is a small part, and those of one function together are not.
+        # Each compilation of a long job is a small part, but those of one function together are not.
         helps = together[_model(entry.name)] < least or entry.ops < SMALL * largest
         if entry.ops and not helps:
             large.setdefault(_model(entry.name), []).append(entry)
         else:
             small.append(entry)
-    groups = sorted(large.items(), key=lambda item: -max(entry.ops for entry in item[1]))
+    groups = sorted(large.items(), key=lambda group: -max(entry.ops for entry in group[1]))
     return Share(
         tuple((name, tuple(group)) for name, group in groups), len(small), sum(not entry.ops for entry in small)
     )
@@ -210,25 +212,25 @@ def share(entries: Sequence[Entry]) -> Share:
 
 def _model(name: str) -> str:
     """Return the class or function a name belongs to: all methods of one class count as one."""
-    whole = name.partition(", after line ")[0]
-    return whole if " at " in whole else whole.partition(".")[0].partition(" (")[0]
+    function = name.partition(", after line ")[0]
+    return function if " at " in function else function.partition(".")[0].partition(" (")[0]
 
 
 def tree_sentence(entries: Sequence[Entry]) -> str:
     """Return the compilations in words, as prose with code in backticks: the model, its recompiles, the helpers."""
-    found = share(entries)
-    made = sum(len(group) for _, group in found.large) + found.small
-    if not made:
+    groups = share(entries)
+    total = sum(len(group) for _, group in groups.large) + groups.small
+    if not total:
         return "Nothing was compiled."
-    if made == 1:
+    if total == 1:
         first = entries[0]
         return f"1 compilation: `{first.name}`{'' if first.ops else ', without a graph'}."
-    named = found.large if len(found.large) <= NAMED else ()
+    named = groups.large if len(groups.large) <= NAMED else ()
     parts = [part for name, group in named for part in _large(name, group)]
-    if len(found.large) > NAMED:
-        parts.append(f"{number(made - found.small)} in {count(len(found.large), 'function')}")
-    parts += _small(found)
-    return f"{count(made, 'compilation')}: {_listed(parts)}."
+    if len(groups.large) > NAMED:
+        parts.append(f"{number(total - groups.small)} in {count(len(groups.large), 'function')}")
+    parts += _small(groups)
+    return f"{count(total, 'compilation')}: {_listed(parts)}."
 
 
 def _large(name: str, group: Sequence[Entry]) -> list[str]:
@@ -245,13 +247,13 @@ def _large(name: str, group: Sequence[Entry]) -> list[str]:
     return parts
 
 
-def _small(found: Share) -> list[str]:
-    if not found.small:
+def _small(groups: Share) -> list[str]:
+    if not groups.small:
         return []
-    if found.empty == found.small:
-        return [f"{number(found.small)} without a graph"]
-    empty = f" ({number(found.empty)} without a graph)" if found.empty else ""
-    return [f"{count(found.small, 'small helper')}{empty}"]
+    if groups.empty == groups.small:
+        return [f"{number(groups.small)} without a graph"]
+    empty = f" ({number(groups.empty)} without a graph)" if groups.empty else ""
+    return [f"{count(groups.small, 'small helper')}{empty}"]
 
 
 def _listed(parts: Sequence[str]) -> str:

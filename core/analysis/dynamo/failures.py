@@ -12,11 +12,11 @@ from core.base.words import agree, count
 from core.report import Compilation, Place, Report
 
 FailureKind = Literal["failed", "over the limit", "given up"]
-# What Dynamo raises to give a frame up, by torch's name of the class; everything else is an error.
+# Exceptions by which Dynamo skips a frame, by torch's class name; any other exception is an error.
 GIVES_UP = frozenset({"Unsupported", "RecompileLimitExceeded", "CacheLimitExceeded"})
 LIMIT = re.compile(r"\b((?:accumulated_)?(?:recompile|cache_size)_limit)\b")
 LIMIT_VALUE = re.compile(r"(?:set to |limit \()(\d{1,9})")
-# What is counted of each kind, and what became of one and of several.
+# Noun counted for each kind, and the verb for one and for several.
 WORDS: dict[FailureKind, tuple[str, str, str]] = {
     "failed": ("compilation", "failed", "failed"),
     "over the limit": ("frame", "is over the recompile limit", "are over the recompile limit"),
@@ -50,11 +50,11 @@ class Failure:
 
 def failures(report: Report) -> tuple[Failure, ...]:
     """Return all failures of a report, the most severe kind first."""
-    broken = {item for found in report.graph_breaks for item in found.compilations}
+    broken = {compilation_id for graph_break in report.graph_breaks for compilation_id in graph_break.compilations}
     failed = [compilation for compilation in report.compilations if compilation.status == "failed"]
-    found = [_failure(compilation, compilation.id in broken) for compilation in failed]
-    found += _left_to_eager(report)
-    return tuple(sorted(found, key=lambda failure: list(WORDS).index(failure.kind)))
+    all_failures = [_failure(compilation, compilation.id in broken) for compilation in failed]
+    all_failures += _left_to_eager(report)
+    return tuple(sorted(all_failures, key=lambda failure: list(WORDS).index(failure.kind)))
 
 
 def _failure(compilation: Compilation, broken: bool) -> Failure:
@@ -78,48 +78,54 @@ def _left_to_eager(report: Report) -> list[Failure]:
     The graph break is in an inlined function that Dynamo does not compile separately, such as the `forward` of
     `nn.Sequential`, and there is no resume function.
     """
-    compiled = {(item.frame.file, item.frame.name) for item in report.compilations}
-    empty = {item.id: item for item in report.compilations if item.status == "empty"}
-    names = {item.frame.name for item in report.compilations}
+    compiled = {(compilation.frame.file, compilation.frame.name) for compilation in report.compilations}
+    empty = {compilation.id: compilation for compilation in report.compilations if compilation.status == "empty"}
+    names = {compilation.frame.name for compilation in report.compilations}
     return [
-        Failure(item, found.stack[-1].name, "given up", _first_line(found.reason)[:MAX_REASON_CHARS], found.place)
-        for found in report.graph_breaks
-        for item in found.compilations
-        if item in empty
-        and found.stack
-        and (found.stack[-1].file, found.stack[-1].name) not in compiled
-        and not names.intersection(resumes(found))
+        Failure(
+            compilation_id,
+            graph_break.stack[-1].name,
+            "given up",
+            _first_line(graph_break.reason)[:MAX_REASON_CHARS],
+            graph_break.place,
+        )
+        for graph_break in report.graph_breaks
+        for compilation_id in graph_break.compilations
+        if compilation_id in empty
+        and graph_break.stack
+        and (graph_break.stack[-1].file, graph_break.stack[-1].name) not in compiled
+        and not names.intersection(resumes(graph_break))
     ]
 
 
 def _first_line(text: str) -> str:
     """Return the first line with text, joined with the next line if it ends in a colon."""
-    found = ""
+    joined = ""
     for line in filter(None, map(str.strip, text.split("\n"))):
-        found = f"{found} {line}".strip()
-        if not found.endswith(":"):
+        joined = f"{joined} {line}".strip()
+        if not joined.endswith(":"):
             break
-    return found
+    return joined
 
 
-def failure_counts(found: Sequence[Failure]) -> dict[FailureKind, str]:
+def failure_counts(all_failures: Sequence[Failure]) -> dict[FailureKind, str]:
     """Return the number of failures per kind in words; skipped frames count once per frame."""
     counts: dict[FailureKind, str] = {}
-    for kind, (noun, one, many) in WORDS.items():
+    for kind, (noun, singular, plural) in WORDS.items():
         members = {
             failure.compilation if kind == "failed" else failure.compilation.rpartition("/")[0]
-            for failure in found
+            for failure in all_failures
             if failure.kind == kind
         }
         if members:
-            counts[kind] = f"{count(len(members), noun)} {agree(len(members), one, many)}"
+            counts[kind] = f"{count(len(members), noun)} {agree(len(members), singular, plural)}"
     return counts
 
 
-def failure_sentence(found: Sequence[Failure]) -> str:
+def failure_sentence(all_failures: Sequence[Failure]) -> str:
     """Return the counts, and the first error with its reason and line; empty without failures."""
-    counts = failure_counts(found)
+    counts = failure_counts(all_failures)
     if "failed" in counts:
-        first = found[0]
+        first = all_failures[0]
         counts["failed"] += f" ({first.reason.rstrip('.')}{f', at {first.place.short}' if first.place.file else ''})"
     return ", ".join(counts.values())

@@ -18,13 +18,13 @@ RESUMES = "torch_dynamo_resume_in_"
 RESUMED = re.compile(rf"^{RESUMES}(.+)_at_(\d{{1,9}})$")
 TYPE = re.compile(r"type=<class '(?:[^']*\.)?([^'.]+)'>")
 SELF, WRAPPED = "L['self']", "L['fn']"
-# Where torch wraps a callable of its own, whose name is then that of the wrapper.
+# File of torch's wrappers around callables; their frames are named after the wrapper.
 WRAPPERS = "/_dynamo/external_utils.py"
 # Names that many functions have.
 COMMON = frozenset(
     {"forward", "wrapper", "wrapped", "inner", "helper", "__call__", "__init__", "fn", "_fn", "<lambda>"}
 )
-# How a module's `forward` is called, innermost last.
+# Functions through which a module's `forward` is called, innermost last.
 CALLS_FORWARD = ("_wrapped_call_impl", "_call_impl", "compile_wrapper")
 # Torch's own files, by a folder in their path.
 TORCH = re.compile(r"(?:^|/)torch/")
@@ -45,16 +45,16 @@ def resumed(name: str) -> tuple[str, int | None]:
     return (match.group(1), int(match.group(2))) if match else (name, None)
 
 
-def is_wrapper(found: Compilation) -> bool:
+def is_wrapper(compilation: Compilation) -> bool:
     """Return True if the frame is torch's wrapper around a callable that Dynamo does not compile separately."""
-    return found.frame.file.endswith(WRAPPERS)
+    return compilation.frame.file.endswith(WRAPPERS)
 
 
-def is_called_inside(found: Compilation) -> bool:
+def is_called_inside(compilation: Compilation) -> bool:
     """Return True if code of the model calls the frame, so that its inputs are not the inputs of a call."""
-    if resumed(found.frame.name)[1] is not None:
+    if resumed(compilation.frame.name)[1] is not None:
         return True
-    above = found.stack[:-1]
+    above = compilation.stack[:-1]
     entered = [place for place, frame in enumerate(above) if frame.name == CALLS_FORWARD[-1]]
     return any(not TORCH.search(frame.file) for frame in above[entered[-1] + 1 :]) if entered else False
 
@@ -62,15 +62,15 @@ def is_called_inside(found: Compilation) -> bool:
 class Functions:
     """Functions by name and file, in the order of their lines."""
 
-    def __init__(self, known: Iterable[Function]) -> None:
-        self._known: dict[tuple[str, str], list[Function]] = {}
-        for one in sorted(known, key=lambda function: function.line):
-            self._known.setdefault((one.name, one.file), []).append(one)
+    def __init__(self, members: Iterable[Function]) -> None:
+        self._by_name: dict[tuple[str, str], list[Function]] = {}
+        for function in sorted(members, key=lambda function: function.line):
+            self._by_name.setdefault((function.name, function.file), []).append(function)
 
     def at(self, frame: Frame) -> Function | None:
         """Return the function of a stack frame or resume function: the last of this name that begins above the line."""
         name, _ = resumed(frame.name)
-        of_it = self._known.get((name, frame.file), [])
+        of_it = self._by_name.get((name, frame.file), [])
         index = bisect_right(of_it, frame.line, key=lambda function: function.line)
         return of_it[index - 1] if index else None
 
@@ -78,10 +78,10 @@ class Functions:
 def functions(report: Report) -> dict[str, Function]:
     """Return frame (`0` of `0/1`) → function; for a resume function, the function that it resumes."""
     frames: dict[str, Frame] = {}
-    for found in report.compilations:
-        frames.setdefault(frame_of(found), found.frame)
-    whole = Functions(Function(at.name, at.file, at.line) for at in frames.values() if resumed(at.name)[1] is None)
-    return {frame: whole.at(at) or Function(resumed(at.name)[0], at.file, 0) for frame, at in frames.items()}
+    for compilation in report.compilations:
+        frames.setdefault(frame_of(compilation), compilation.frame)
+    direct = Functions(Function(at.name, at.file, at.line) for at in frames.values() if resumed(at.name)[1] is None)
+    return {frame: direct.at(at) or Function(resumed(at.name)[0], at.file, 0) for frame, at in frames.items()}
 
 
 def frame_names(report: Report) -> dict[str, str]:
@@ -89,27 +89,30 @@ def frame_names(report: Report) -> dict[str, str]:
     of = functions(report)
     classes: dict[Function, str] = {}
     qualified: dict[Function, str] = {}
-    for found in report.compilations:
-        function = of[frame_of(found)]
+    for compilation in report.compilations:
+        function = of[frame_of(compilation)]
         classes.setdefault(function, "")
-        classes[function] = classes[function] or _class_of_self(found)
-        if found.bytecode is not None and resumed(found.frame.name)[1] is None:
-            qualified[function] = found.bytecode.qualname.replace(".<locals>", "")
-    forward = {of[frame_of(found)] for found in report.compilations if _is_forward(found)}
+        classes[function] = classes[function] or _class_of_self(compilation)
+        if compilation.bytecode is not None and resumed(compilation.frame.name)[1] is None:
+            qualified[function] = compilation.bytecode.qualname.replace(".<locals>", "")
+    forward = {of[frame_of(compilation)] for compilation in report.compilations if _is_forward(compilation)}
     names = {
         function: _function_name(function, owner, qualified.get(function, ""), function in forward)
         for function, owner in classes.items()
     }
     wrapped = _wrapped_names(report.compilations)
     return {
-        found.id: wrapped.get(frame_of(found)) or names[of[frame_of(found)]] + _after(found.frame.name)
-        for found in report.compilations
+        compilation.id: wrapped.get(frame_of(compilation))
+        or names[of[frame_of(compilation)]] + _after(compilation.frame.name)
+        for compilation in report.compilations
     }
 
 
 def _wrapped_names(compilations: Iterable[Compilation]) -> dict[str, str]:
     """Return frame → the module that torch's wrapper calls in it, since the wrapper's name says nothing."""
-    owners = ((frame_of(found), _class_of_self(found)) for found in compilations if is_wrapper(found))
+    owners = (
+        (frame_of(compilation), _class_of_self(compilation)) for compilation in compilations if is_wrapper(compilation)
+    )
     return {frame: f"{owner}.forward" for frame, owner in owners if owner}
 
 
@@ -122,8 +125,8 @@ def _function_name(function: Function, owner: str, qualified: str, forward: bool
     if owner and forward:
         return f"{owner}.forward"
     if owner:
-        said = function.name in COMMON - {"forward", "__call__", "__init__"}
-        return f"{owner} ({function.name})" if said else f"{owner}.{function.name}"
+        common = function.name in COMMON - {"forward", "__call__", "__init__"}
+        return f"{owner} ({function.name})" if common else f"{owner}.{function.name}"
     if "." in qualified:
         return qualified
     if function.name in COMMON and function.file:
@@ -132,20 +135,20 @@ def _function_name(function: Function, owner: str, qualified: str, forward: bool
     return function.name or "frame"
 
 
-def _class_of_self(found: Compilation) -> str:
+def _class_of_self(compilation: Compilation) -> str:
     """Return the class of `self` or of the wrapped object, from a guard or the module of an op."""
-    owner = WRAPPED if is_wrapper(found) else SELF
-    for guard in found.guards:
+    owner = WRAPPED if is_wrapper(compilation) else SELF
+    for guard in compilation.guards:
         match = TYPE.search(guard.expression) if guard.source == owner else None
         if match:
             return match.group(1)
-    modules = (module for stage in found.modules.values() for module in stage.values())
+    modules = (module for stage in compilation.modules.values() for module in stage.values())
     return next((module.kind for module in modules if module.path == owner), "")
 
 
-def _is_forward(found: Compilation) -> bool:
+def _is_forward(compilation: Compilation) -> bool:
     """Return True if the frame was called by `nn.Module.__call__`."""
-    callers = [frame.name for frame in found.stack[:-1]][-len(CALLS_FORWARD) :]
+    callers = [frame.name for frame in compilation.stack[:-1]][-len(CALLS_FORWARD) :]
     while callers and callers[-1] == CALLS_FORWARD[-1]:
         callers.pop()
     return bool(callers) and callers[-1] in CALLS_FORWARD

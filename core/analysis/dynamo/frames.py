@@ -50,41 +50,45 @@ def chapter(compilation: Compilation, graph: FxGraph) -> str:
     if graph.early:
         return "dynamo"
     if graph.stage in JOINT:
-        return "joint" if any(other.stage == "aot_joint_graph" for other in compilation.graphs) else "inference"
+        return "joint" if any(logged.stage == "aot_joint_graph" for logged in compilation.graphs) else "inference"
     return graph.direction or "not finished"
 
 
 def scenes(compilation: Compilation, nodes_of: NodesOf) -> list[Scene]:
     """Return each chapter with its frames, in order; a chapter logged twice occurs twice."""
     passes: dict[str, list[GraphPass]] = {}
-    for one in compilation.passes:
-        if not one.subgraph:
-            passes.setdefault(one.graph, []).append(one)
-    found: list[Scene] = []
+    for graph_pass in compilation.passes:
+        if not graph_pass.subgraph:
+            passes.setdefault(graph_pass.graph, []).append(graph_pass)
+    chapters: list[Scene] = []
     for graph in compilation.graphs:
         state = {node.name: node for node in nodes_of(graph)}
         if graph.attempt != compilation.attempts - 1 or not state:
             continue
-        scene = _scene(found, chapter(compilation, graph), graph.stage)
+        scene = _scene(chapters, chapter(compilation, graph), graph.stage)
         mine = passes.get(graph.id, [])
         if scene.frames:
-            scene.frames.extend(_played(scene.frames[-1][1], [one for one in mine if one.stage == AHEAD]))
-        _show(scene.frames, graph, state, told=bool(compilation.unchanged_passes or compilation.passes))
-        scene.frames.extend(_played(scene.frames[-1][1], [one for one in mine if one.stage != AHEAD]))
-    return found
+            scene.frames.extend(
+                _played(scene.frames[-1][1], [graph_pass for graph_pass in mine if graph_pass.stage == AHEAD])
+            )
+        _show(scene.frames, graph, state, passes_recorded=bool(compilation.unchanged_passes or compilation.passes))
+        scene.frames.extend(
+            _played(scene.frames[-1][1], [graph_pass for graph_pass in mine if graph_pass.stage != AHEAD])
+        )
+    return chapters
 
 
-def _scene(found: list[Scene], name: str, stage: Stage) -> Scene:
+def _scene(chapters: list[Scene], name: str, stage: Stage) -> Scene:
     """Return the open scene of a chapter, or a new one if the stage was already seen."""
-    scene = next((one for one in reversed(found) if one.chapter == name), None)
+    scene = next((candidate for candidate in reversed(chapters) if candidate.chapter == name), None)
     if scene is None or stage in scene.stages:
         scene = Scene(name)
-        found.append(scene)
+        chapters.append(scene)
     scene.stages.add(stage)
     return scene
 
 
-def _show(frames: list[tuple[FilmStep, State]], graph: FxGraph, state: State, told: bool) -> None:
+def _show(frames: list[tuple[FilmStep, State]], graph: FxGraph, state: State, passes_recorded: bool) -> None:
     """Add a logged graph as a frame: the first frame, no frame if unchanged, or the unrecorded differences."""
     if not frames:
         frames.append((FilmStep(graph.stage, "", graph.id, recorded=True), state))
@@ -92,7 +96,7 @@ def _show(frames: list[tuple[FilmStep, State]], graph: FxGraph, state: State, to
     last, shown = frames[-1]
     step = difference(shown, state)
     if step.added or step.removed or step.rewritten or step.reordered:
-        title = OTHER if told else graph.stage
+        title = OTHER if passes_recorded else graph.stage
         frames.append((replace(step, title=title, graph=graph.id), state))
     else:
         frames[-1] = (last if last.graph else replace(last, graph=graph.id), state)
@@ -119,35 +123,35 @@ def meaning(node: FxNode) -> tuple[str, str, str, tuple[str, ...]]:
 
 def _played(state: State, passes: list[GraphPass]) -> Iterator[tuple[FilmStep, State]]:
     """Yield the graph after replaying each pass."""
-    for one in passes:
-        state = after_pass(state, one)
+    for graph_pass in passes:
+        state = after_pass(state, graph_pass)
         yield (
             FilmStep(
-                title=one.name or OTHER,
-                stage=one.stage,
+                title=graph_pass.name or OTHER,
+                stage=graph_pass.stage,
                 graph="",
                 recorded=True,
-                duration_us=one.duration_us,
-                source=one.source,
-                patterns=one.patterns,
-                added=one.added,
-                removed=one.removed,
-                rewritten=one.rewritten,
-                reordered=bool(one.order),
+                duration_us=graph_pass.duration_us,
+                source=graph_pass.source,
+                patterns=graph_pass.patterns,
+                added=graph_pass.added,
+                removed=graph_pass.removed,
+                rewritten=graph_pass.rewritten,
+                reordered=bool(graph_pass.order),
             ),
             state,
         )
 
 
-def after_pass(state: State, one: GraphPass) -> State:
+def after_pass(state: State, graph_pass: GraphPass) -> State:
     """Return the graph after a pass; added nodes follow the nodes named by the record."""
-    nodes = {node.name: node for node in one.nodes}
+    nodes = {node.name: node for node in graph_pass.nodes}
     behind: dict[str, list[str]] = {}
-    for name, previous in zip(one.added, one.after, strict=True):
+    for name, previous in zip(graph_pass.added, graph_pass.after, strict=True):
         behind.setdefault(previous, []).append(name)
-    gone = {*one.removed, *one.added}
-    order = one.order or tuple(_woven([name for name in state if name not in gone], behind))
-    return {name: found for name in order if (found := nodes.get(name) or state.get(name)) is not None}
+    gone = {*graph_pass.removed, *graph_pass.added}
+    order = graph_pass.order or tuple(_woven([name for name in state if name not in gone], behind))
+    return {name: current for name in order if (current := nodes.get(name) or state.get(name)) is not None}
 
 
 def _woven(names: list[str], behind: dict[str, list[str]]) -> Iterator[str]:

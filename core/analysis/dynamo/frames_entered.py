@@ -17,26 +17,26 @@ Again = Literal["used", "unknown"]
 
 def used(report: Report) -> tuple[dict[str, Again] | None, ...]:
     """Return per call the compilations that were or may have been reused; None if calls were not recorded."""
-    known = {item.id: item for item in report.compilations}
+    by_id = {compilation.id: compilation for compilation in report.compilations}
     before: frozenset[str] = frozenset()
-    found: list[dict[str, Again] | None] = []
+    reused: list[dict[str, Again] | None] = []
     for call in report.calls:
-        found.append(None if call.entered is None else _of_call(call, before, known))
+        reused.append(None if call.entered is None else _of_call(call, before, by_id))
         before = frozenset(call.newest)
-    return tuple(found)
+    return tuple(reused)
 
 
-def _of_call(call: Call, before: frozenset[str], known: dict[str, Compilation]) -> dict[str, Again]:
-    newest = [known[name] for name in call.newest if name in known]
-    made = [item for item in newest if item.call == call.index]
-    rest = [item for item in newest if item.call != call.index]
-    sure = {item.id for item in rest if item.id not in before}
-    sure |= _resumed([*made, *(item for item in rest if item.id in sure)], rest)
+def _of_call(call: Call, before: frozenset[str], by_id: dict[str, Compilation]) -> dict[str, Again]:
+    newest = [by_id[name] for name in call.newest if name in by_id]
+    compiled = [compilation for compilation in newest if compilation.call == call.index]
+    rest = [compilation for compilation in newest if compilation.call != call.index]
+    sure = {compilation.id for compilation in rest if compilation.id not in before}
+    sure |= _resumed([*compiled, *(compilation for compilation in rest if compilation.id in sure)], rest)
     left = (call.entered or 0) - len(sure)
-    others = [item.id for item in rest if item.id not in sure]
+    possible = [compilation.id for compilation in rest if compilation.id not in sure]
     if left <= 0:
         return dict.fromkeys(sure, "used")
-    return {**dict.fromkeys(sure, "used"), **dict.fromkeys(others, "used" if left >= len(others) else "unknown")}
+    return {**dict.fromkeys(sure, "used"), **dict.fromkeys(possible, "used" if left >= len(possible) else "unknown")}
 
 
 def _resumed(entered: list[Compilation], rest: list[Compilation]) -> set[str]:
@@ -44,7 +44,7 @@ def _resumed(entered: list[Compilation], rest: list[Compilation]) -> set[str]:
 
     A name shared by two frames is ambiguous and does not count.
     """
-    known = (resumed(item.frame.name) for item in entered)
-    names = {name for name, line in known if line is not None}
-    frames = {name: {frame_of(item) for item in rest if item.frame.name == name} for name in names}
-    return {item.id for item in rest if len(frames.get(item.frame.name, ())) == 1}
+    parts = (resumed(compilation.frame.name) for compilation in entered)
+    names = {name for name, line in parts if line is not None}
+    frames = {name: {frame_of(compilation) for compilation in rest if compilation.frame.name == name} for name in names}
+    return {compilation.id for compilation in rest if len(frames.get(compilation.frame.name, ())) == 1}

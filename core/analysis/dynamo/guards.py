@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from core.analysis.dynamo.recompiles import failed_guard
 from core.report import Compilation, FxNode, Guard, GuardFamily, Report, guard_family, module_roots
 
-# What a guard of each kind protects, as torch/csrc/dynamo/guards.cpp checks it.
+# Condition that a guard of each kind protects, as torch/csrc/dynamo/guards.cpp checks it.
 PROTECTS = {
     "COMPLEX_IS_NAN": "a complex number stays not a number",
     "DEFAULT_DEVICE": "torch's default device stays the same",
@@ -75,7 +75,7 @@ class GuardFamilyShare:
     @property
     def recompiles(self) -> tuple[str, ...]:
         """Compilations caused by its guards, each once."""
-        return tuple(dict.fromkeys(made for row in self.rows for made in row.recompiles))
+        return tuple(dict.fromkeys(compilation for row in self.rows for compilation in row.recompiles))
 
 
 def guard_rows(report: Report, compilation: Compilation) -> tuple[GuardRow, ...]:
@@ -84,18 +84,18 @@ def guard_rows(report: Report, compilation: Compilation) -> tuple[GuardRow, ...]
     A recompile counts for the guard that torch names first, in the code used last.
     """
     modules = module_roots({guard.source for guard in compilation.guards})
-    made: dict[int, list[str]] = {}
+    recompiles: dict[int, list[str]] = {}
     first = {reason.compilation: reason for reason in reversed(report.recompiles)}
     for reason in report.recompiles:
         mine = reason.failed == compilation.id and first[reason.compilation] is reason
-        found = failed_guard(reason, compilation.guards) if mine else None
-        if found is not None:
-            made.setdefault(id(found), []).append(reason.compilation)
+        failing = failed_guard(reason, compilation.guards) if mine else None
+        if failing is not None:
+            recompiles.setdefault(id(failing), []).append(reason.compilation)
     return tuple(
         GuardRow(
             guard,
             guard_family(guard.kind, guard.source, modules, guard.depth == 0),
-            tuple(made.get(id(guard), ())),
+            tuple(recompiles.get(id(guard), ())),
         )
         for guard in compilation.guards
     )
@@ -110,12 +110,12 @@ def guard_families(compilation: Compilation, rows: Sequence[GuardRow]) -> tuple[
     for row in rows:
         members.setdefault(row.family, []).append(row)
     times = _times(compilation, members)
-    whole = compilation.guard_costs.check_us if compilation.guard_costs else None
-    found = (
-        GuardFamilyShare(family, tuple(some), us := times.get(family), us / whole if whole and us is not None else None)
+    total = compilation.guard_costs.check_us if compilation.guard_costs else None
+    shares = (
+        GuardFamilyShare(family, tuple(some), us := times.get(family), us / total if total and us is not None else None)
         for family, some in members.items()
     )
-    return tuple(sorted(found, key=lambda share: (-(share.check_us or 0.0), -len(share.rows))))
+    return tuple(sorted(shares, key=lambda share: (-(share.check_us or 0.0), -len(share.rows))))
 
 
 def _times(compilation: Compilation, members: dict[GuardFamily, list[GuardRow]]) -> dict[GuardFamily, float]:

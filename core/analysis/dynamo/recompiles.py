@@ -86,7 +86,7 @@ def lineages_by_function(report: Report) -> tuple[tuple[tuple[Compilation, ...],
     for frames in lineage(report):
         first = frames[0].frame
         functions.setdefault((first.file, first.line, first.name), []).append(frames)
-    return tuple(tuple(alike) for alike in functions.values())
+    return tuple(tuple(group) for group in functions.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,27 +101,29 @@ class LineageGroup:
     again_s: float
 
 
-def lineage_groups(found: Sequence[FrameLineage]) -> tuple[LineageGroup, ...]:
+def lineage_groups(trees: Sequence[FrameLineage]) -> tuple[LineageGroup, ...]:
     """Group trees that are equal except for ids and seconds, longest total first."""
     groups: dict[tuple[object, ...], list[FrameLineage]] = {}
-    for tree in found:
+    for tree in trees:
         first = tree.first.frame
         reasons = tuple((node.depth, node.edge and node.edge.reason.reason) for node in tree.nodes)
         groups.setdefault((first.file, first.line, first.name, reasons), []).append(tree)
-    made = [LineageGroup(alike[0], tuple(alike), sum(tree.again_s for tree in alike)) for alike in groups.values()]
-    return tuple(sorted(made, key=lambda group: -group.again_s))
+    grouped = [
+        LineageGroup(similar[0], tuple(similar), sum(tree.again_s for tree in similar)) for similar in groups.values()
+    ]
+    return tuple(sorted(grouped, key=lambda group: -group.again_s))
 
 
 def lineages(report: Report) -> tuple[FrameLineage, ...]:
     """Return the tree of each recompiled frame, longest recompile time first."""
     seconds = compile_seconds(report.phases)
     uses = call_uses(report)
-    by_id = {found.id: found for found in report.compilations}
+    by_id = {compilation.id: compilation for compilation in report.compilations}
     reasons: dict[str, list[Recompile]] = {}
     for reason in report.recompiles:
         reasons.setdefault(reason.compilation, []).append(reason)
-    found = (_frame(compilations, reasons, by_id, seconds, uses) for compilations in lineage(report))
-    return tuple(sorted(found, key=lambda frame: -frame.again_s))
+    frames = (_frame(compilations, reasons, by_id, seconds, uses) for compilations in lineage(report))
+    return tuple(sorted(frames, key=lambda frame: -frame.again_s))
 
 
 def _frame(
@@ -131,35 +133,37 @@ def _frame(
     seconds: Mapping[str, float],
     uses: Mapping[str, tuple[CallUse, ...]],
 ) -> FrameLineage:
-    edges = {found.id: _edge(found, reasons.get(found.id, ()), by_id) for found in compilations}
-    parents = {found: edge.reason.failed for found, edge in edges.items() if edge}
+    edges = {compilation.id: _edge(compilation, reasons.get(compilation.id, ()), by_id) for compilation in compilations}
+    parents = {name: edge.reason.failed for name, edge in edges.items() if edge}
     nodes = tuple(
-        LineageNode(found, depth, edges[found.id], seconds.get(found.id), uses.get(found.id, ()))
-        for found, depth in _in_order(compilations, parents)
+        LineageNode(
+            compilation, depth, edges[compilation.id], seconds.get(compilation.id), uses.get(compilation.id, ())
+        )
+        for compilation, depth in _in_order(compilations, parents)
     )
-    return FrameLineage(nodes, sum(seconds.get(found.id, 0.0) for found in compilations[1:]))
+    return FrameLineage(nodes, sum(seconds.get(compilation.id, 0.0) for compilation in compilations[1:]))
 
 
 def _in_order(compilations: Sequence[Compilation], parents: Mapping[str, str]) -> Iterator[tuple[Compilation, int]]:
     """Yield each compilation after the one whose code failed, with its depth; roots have an unknown parent."""
     depths: dict[str, int] = {}
     below: dict[str, list[Compilation]] = {}
-    for found in compilations:
-        parent = parents.get(found.id, "")
-        known = parent in depths
-        depths[found.id] = depths[parent] + 1 if known else 0
-        below.setdefault(parent if known else "", []).append(found)
+    for compilation in compilations:
+        parent = parents.get(compilation.id, "")
+        has_parent = parent in depths
+        depths[compilation.id] = depths[parent] + 1 if has_parent else 0
+        below.setdefault(parent if has_parent else "", []).append(compilation)
     waiting = below.get("", [])[::-1]
     while waiting:
-        found = waiting.pop()
-        yield found, depths[found.id]
-        waiting += below.get(found.id, [])[::-1]
+        compilation = waiting.pop()
+        yield compilation, depths[compilation.id]
+        waiting += below.get(compilation.id, [])[::-1]
 
 
 def recompile_edge(report: Report, compilation: Compilation) -> RecompileEdge | None:
     """Return the cause of a compilation; None for the first one, and if torch logged no reason."""
     reasons = [reason for reason in report.recompiles if reason.compilation == compilation.id]
-    return _edge(compilation, reasons, {found.id: found for found in report.compilations})
+    return _edge(compilation, reasons, {logged.id: logged for logged in report.compilations})
 
 
 def _edge(
@@ -181,7 +185,7 @@ def _old_value(reason: Recompile) -> str:
     return next((reason.expected.removeprefix(sign) for sign in ("== ", "is ") if reason.expected.startswith(sign)), "")
 
 
-def _new_value(reason: Recompile, made: Compilation) -> tuple[str, ToldBy]:
+def _new_value(reason: Recompile, recompiled: Compilation) -> tuple[str, ToldBy]:
     """Return the actual value and its origin.
 
     Torch's reason has it for tensors only; for other values a guard or symbol of the new code has it.
@@ -190,11 +194,11 @@ def _new_value(reason: Recompile, made: Compilation) -> tuple[str, ToldBy]:
         return reason.actual, "reason"
     text = reason.reason.split("\n")[0]
     compared = COMPARED.match(text)
-    for guard in made.guards if compared else ():
-        found = COMPARED.match(local_names(guard.expression.split("\n")[0]))
-        if found and compared and found.group(1) == compared.group(1) and found.group(2) != compared.group(2):
-            return found.group(2), "guard"
-    for symbol in made.symbols:
+    for guard in recompiled.guards if compared else ():
+        match = COMPARED.match(local_names(guard.expression.split("\n")[0]))
+        if match and compared and match.group(1) == compared.group(1) and match.group(2) != compared.group(2):
+            return match.group(2), "guard"
+    for symbol in recompiled.symbols:
         if symbol.source and _names(text, local_names(symbol.source)):
             return symbol.value, "symbol"
     return "", ""
@@ -226,11 +230,11 @@ def call_uses(report: Report) -> dict[str, tuple[CallUse, ...]]:
 
     The use is `unknown` if it was not recorded. Empty for a log without calls.
     """
-    found: dict[str, list[CallUse]] = {item.id: [""] * len(report.calls) for item in report.compilations}
+    uses: dict[str, list[CallUse]] = {compilation.id: [""] * len(report.calls) for compilation in report.compilations}
     for place, (call, again) in enumerate(zip(report.calls, used(report), strict=True)):
-        for item in report.compilations:
-            if item.call == call.index:
-                found[item.id][place] = "failed" if item.status == "failed" else "compiled"
-            elif item.call is not None and item.call < call.index and item.status != "failed":
-                found[item.id][place] = "unknown" if again is None else again.get(item.id, "")
-    return {name: tuple(calls) for name, calls in found.items() if calls}
+        for compilation in report.compilations:
+            if compilation.call == call.index:
+                uses[compilation.id][place] = "failed" if compilation.status == "failed" else "compiled"
+            elif compilation.call is not None and compilation.call < call.index and compilation.status != "failed":
+                uses[compilation.id][place] = "unknown" if again is None else again.get(compilation.id, "")
+    return {name: tuple(calls) for name, calls in uses.items() if calls}

@@ -36,7 +36,7 @@ def tensor_sizes(compilation: Compilation) -> dict[str, tuple[int | None, ...]]:
     return {source: sizes["size"] for source, sizes in _tensors(compilation) if "size" in sizes}
 
 
-def known_values(compilation: Compilation) -> dict[str, int]:
+def size_values(compilation: Compilation) -> dict[str, int]:
     """Return guard expression → value, for the sizes, strides and numbers of a compilation."""
     values = {
         f"{source}.{kind}()[{index}]": size
@@ -77,7 +77,7 @@ def _tensors(compilation: Compilation) -> Iterator[tuple[str, dict[str, tuple[in
 
 
 def _numbers(listed: str) -> tuple[int | None, ...]:
-    return tuple(int(item) if item.strip().isdecimal() else None for item in listed.split(",") if item.strip())
+    return tuple(int(size) if size.strip().isdecimal() else None for size in listed.split(",") if size.strip())
 
 
 def _value(node: ast.expr, values: Mapping[str, int]) -> int:

@@ -39,7 +39,7 @@ def _row(symbol: Symbol, compilation: Compilation, lines: Sequence[str]) -> Symb
         symbol,
         tuple(guard for guard in compilation.symbol_guards if name.search(guard.expression)),
         tuple(line.partition("  # ")[0] for line in lines if symbol.source and symbol.source in line),
-        tuple(found for found in compilation.specializations if found.symbol == symbol.name),
+        tuple(specialization for specialization in compilation.specializations if specialization.symbol == symbol.name),
     )
 
 

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from core.analysis.dynamo.frame_names import is_called_inside
 from core.analysis.dynamo.recompiles import local_names
-from core.analysis.dynamo.shape_guards import OF_SHAPES, holds, known_values, shape_guards, tensor_sizes
+from core.analysis.dynamo.shape_guards import OF_SHAPES, holds, shape_guards, size_values, tensor_sizes
 from core.analysis.work import frame_of
 from core.report import Compilation, Place, Recompile, Report
 
@@ -72,8 +72,8 @@ def size_advice(report: Report, reason: Recompile) -> SizeAdvice:
 def number_is_symbolic(report: Report, reason: Recompile) -> bool:
     """Return True if torch made the changed number symbolic in the recompile, as `dynamic=True` does from the start."""
     match = NUMBER_CHANGED.match(reason.reason)
-    made = report.compilation(reason.compilation)
-    sources = [local_names(symbol.source) for symbol in made.symbols] if made else []
+    recompiled = report.compilation(reason.compilation)
+    sources = [local_names(symbol.source) for symbol in recompiled.symbols] if recompiled else []
     return match is not None and local_names(match[1]) in sources
 
 
@@ -82,17 +82,25 @@ class _Frame:
 
     def __init__(self, report: Report, reason: Recompile) -> None:
         key = reason.compilation.rpartition("/")[0]
-        self._made = report.compilation(reason.compilation)
-        self._all = [item for item in report.compilations if frame_of(item) == key and item.status == "ok"]
-        ids = {item.id for item in self._all}
-        # Of each compilation torch names the reason first that the newest code has.
-        newest = {item.compilation: item.reason for item in reversed(report.recompiles) if item.compilation in ids}
+        self._recompiled = report.compilation(reason.compilation)
+        self._all = [
+            compilation
+            for compilation in report.compilations
+            if frame_of(compilation) == key and compilation.status == "ok"
+        ]
+        ids = {compilation.id for compilation in self._all}
+        # Torch lists the newest code's reason first, for each compilation.
+        newest = {
+            recompile.compilation: recompile.reason
+            for recompile in reversed(report.recompiles)
+            if recompile.compilation in ids
+        }
         self._reasons = [*newest.values()]
-        self._asked = ((report.setting.job or {}).get("compile") or {}).get("dynamic")
+        self._dynamic = ((report.setting.job or {}).get("compile") or {}).get("dynamic")
         match = MISMATCH.match(reason.reason)
         name, self._index = (match[1], int(match[2])) if match else ("", 0)
         self._source = next((source for source in self._first if local_names(source) == name), "")
-        self._of_it = [found for text in self._reasons if (found := MISMATCH.match(text)) and found[1] == name]
+        self._of_it = [mismatch for text in self._reasons if (mismatch := MISMATCH.match(text)) and mismatch[1] == name]
 
     @cached_property
     def _first(self) -> Mapping[str, tuple[int | None, ...]]:
@@ -102,7 +110,7 @@ class _Frame:
     @cached_property
     def _open(self) -> dict[str, set[tuple[str, int]]]:
         """Compilation → dimensions that are a number in the first compilation and dynamic in this one."""
-        return {item.id: {*_opened(self._first, tensor_sizes(item))} for item in self._all}
+        return {compilation.id: {*_opened(self._first, tensor_sizes(compilation))} for compilation in self._all}
 
     @cached_property
     def _marks(self) -> set[tuple[str, int]]:
@@ -111,16 +119,16 @@ class _Frame:
     @cached_property
     def _special(self) -> tuple[int, ...]:
         """Sizes 0 and 1, if the dimension had them."""
-        met = {int(size) for match in self._of_it if int(match[2]) == self._index for size in match.group(3, 4)}
-        return tuple(sorted(met & SPECIALIZED))
+        seen = {int(size) for match in self._of_it if int(match[2]) == self._index for size in match.group(3, 4)}
+        return tuple(sorted(seen & SPECIALIZED))
 
     def refused(self) -> SizeAdvice | None:
         """Return the advice if nothing avoids the recompile; None if something may."""
-        if self._asked is False:
+        if self._dynamic is False:
             return SizeAdvice(why="static")
         if not self._source:
             nothing_left = bool(self._special) and len(self._of_it) <= len(self._special)
-            dynamic = self._asked is not True and not nothing_left
+            dynamic = self._dynamic is not True and not nothing_left
             return SizeAdvice((), dynamic, why="specialized" if nothing_left else "unknown", special=self._special)
         if any(mark in self._source for mark in OF_MODULE):
             return SizeAdvice(why="module")
@@ -135,13 +143,20 @@ class _Frame:
     def _constant_at(self) -> Place | None:
         """Return the line that specialized the size, if torch logs it."""
         wanted = f"{self._source}.size()[{self._index}]"
-        found = self._made.specializations if self._made else ()
-        return next((item.stack[-1] for item in found if wanted in item.sources and item.stack), None)
+        specializations = self._recompiled.specializations if self._recompiled else ()
+        return next(
+            (
+                specialization.stack[-1]
+                for specialization in specializations
+                if wanted in specialization.sources and specialization.stack
+            ),
+            None,
+        )
 
     def advice(self) -> SizeAdvice:
         """Return the marks and options that avoid the recompile."""
         marks = tuple(InputDimension(local_names(source), index) for source, index in self._ordered())
-        dynamic = self._asked is not True and not self._equal_by_chance()
+        dynamic = self._dynamic is not True and not self._equal_by_coincidence()
         number, meets = self._tied_number(), self._first_meets()
         why: Why = "number" if number else "" if meets else "branch" if meets is False else "unknown"
         if not why and is_called_inside(self._all[0]):
@@ -159,7 +174,7 @@ class _Frame:
                 if (source, index) in self._marks - {(self._source, self._index)} and size not in SPECIALIZED:
                     yield source, index
 
-    def _equal_by_chance(self) -> bool:
+    def _equal_by_coincidence(self) -> bool:
         """Return True if `dynamic=True` would use one symbol for sizes that are equal in the first call only."""
         of = {
             (source, index): size
@@ -170,21 +185,26 @@ class _Frame:
         pairs = ((mark, place) for mark in self._marks for place, size in of.items() if of.get(mark) == size)
         later = {symbol.source: symbol.value for symbol in (self._widest.symbols if self._widest else ())}
         named = [(f"{mark[0]}.size()[{mark[1]}]", f"{place[0]}.size()[{place[1]}]", place) for mark, place in pairs]
-        return any(place not in self._marks or later.get(one) != later.get(two) for one, two, place in named)
+        return any(
+            place not in self._marks or later.get(marked_size) != later.get(other_size)
+            for marked_size, other_size, place in named
+        )
 
     @property
     def _widest(self) -> Compilation | None:
         """Newest compilation with the most dynamic dimensions."""
-        return max(reversed(self._all), key=lambda item: len(self._open[item.id]), default=None)
+        return max(reversed(self._all), key=lambda compilation: len(self._open[compilation.id]), default=None)
 
     def _tied_number(self) -> str:
         """Return a Python number that torch made symbolic together with a size; empty without one."""
-        found = self._widest
-        symbols = found.symbols if found else ()
+        widest = self._widest
+        symbols = widest.symbols if widest else ()
         numbers = [
-            item.source for item in symbols if item.source and not any(mark in item.source for mark in OF_SHAPES)
+            symbol.source
+            for symbol in symbols
+            if symbol.source and not any(mark in symbol.source for mark in OF_SHAPES)
         ]
-        texts = shape_guards(found) if found else ()
+        texts = shape_guards(widest) if widest else ()
         return next((local_names(name) for name in numbers if any(name in text for text in texts)), "")
 
     def _first_meets(self) -> bool | None:
@@ -192,12 +212,12 @@ class _Frame:
 
         None if that is unknown.
         """
-        values = known_values(self._all[0])
-        whole = [item for item in self._all if self._open[item.id] == self._marks]
-        judged = [[holds(text, values) for text in shape_guards(item)] for item in whole]
-        if any(all(found) for found in judged):
+        values = size_values(self._all[0])
+        fully_dynamic = [compilation for compilation in self._all if self._open[compilation.id] == self._marks]
+        judged = [[holds(text, values) for text in shape_guards(compilation)] for compilation in fully_dynamic]
+        if any(all(outcomes) for outcomes in judged):
             return True
-        return None if not judged or any(None in found and False not in found for found in judged) else False
+        return None if not judged or any(None in outcomes and False not in outcomes for outcomes in judged) else False
 
     def _is_spared(self, text: str) -> bool:
         """Return True if a reason is not about a size, or about a dimension that the marks leave dynamic."""

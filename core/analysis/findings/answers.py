@@ -16,22 +16,22 @@ MOST_PLACES = 3
 OF_THE_CODE = "`backend='eager'` shows whether that is all that differs, since no backend has a part in it."
 
 
-def differs(known: Known) -> Iterator[Finding]:
+def differs(facts: Known) -> Iterator[Finding]:
     """Yield a finding if the compiled call's results or side effects differ from eager's."""
-    found = known.compared
-    if found is None or found.outcome != "differs":
+    compared = facts.compared
+    if compared is None or compared.outcome != "differs":
         return
-    asking = _asking(known)
-    if asking and backend_of(known) != "eager":
+    asking = _asking(facts)
+    if asking and backend_of(facts) != "eager":
         advice, proposal = f"{asking[0].upper()}{asking[1:]}: {OF_THE_CODE}", EAGER
     elif asking:
         advice, proposal = f"{asking[0].upper()}{asking[1:]}: the difference may be meant.", None
     else:
-        advice, proposal = next_rung(known, found.told[0].what)
+        advice, proposal = next_rung(facts, compared.told[0].what)
     yield Finding(
         rule="results differ",
-        title=f"Compiled differs from eager in {count(len(found.differing), 'thing')}.",
-        reason=f"{results_words(found)}.",
+        title=f"Compiled differs from eager in {count(len(compared.differing), 'thing')}.",
+        reason=f"{results_words(compared)}.",
         advice=advice,
         page="speedup",
         weight="wrong",
@@ -39,13 +39,13 @@ def differs(known: Known) -> Iterator[Finding]:
     )
 
 
-def asks_whether_compiled(known: Known) -> Iterator[Finding]:
+def asks_whether_compiled(facts: Known) -> Iterator[Finding]:
     """Yield a finding for code that branches on being compiled, so that eager and compiled run different code."""
-    lines = remarks(known, "asks whether it is compiled")
+    lines = remarks(facts, "asks whether it is compiled")
     if not lines:
         return
-    found = known.compared
-    differs = found is not None and found.outcome == "differs"
+    compared = facts.compared
+    results_differ = compared is not None and compared.outcome == "differs"
     yield Finding(
         rule="asks whether it is compiled",
         title=f"The code asks whether it is being compiled, at {places(lines)}.",
@@ -53,18 +53,18 @@ def asks_whether_compiled(known: Known) -> Iterator[Finding]:
         advice="Results and times of both are of different code where the branches compute something; leave the "
         "question to what only reports, such as `print`.",
         page="overview",
-        weight="wrong" if differs else "note",
+        weight="wrong" if results_differ else "note",
     )
 
 
-def _asking(known: Known) -> str:
-    lines = remarks(known, "asks whether it is compiled")
+def _asking(facts: Known) -> str:
+    lines = remarks(facts, "asks whether it is compiled")
     return f"the code asks whether it is being compiled, at {places(lines)}" if lines else ""
 
 
-def logs_set_too_late(known: Known) -> Iterator[Finding]:
+def logs_set_too_late(facts: Known) -> Iterator[Finding]:
     """Yield a finding for a file that sets TORCH_LOGS after importing torch, which reads it once at import."""
-    lines = remarks(known, "sets TORCH_LOGS")
+    lines = remarks(facts, "sets TORCH_LOGS")
     if not lines:
         return
     yield Finding(
@@ -84,9 +84,9 @@ def _instead_of_torch_logs(line: str) -> str:
     return f"{done}{levels}. While the variable is set, torch ignores that call."
 
 
-def remarks(known: Known, kind: RemarkKind) -> tuple[Frame, ...]:
+def remarks(facts: Known, kind: RemarkKind) -> tuple[Frame, ...]:
     """Return the lines of the model's file with a remark of this kind."""
-    return tuple(item.line for source in known.report.sources for item in source.remarks if item.kind == kind)
+    return tuple(remark.line for source in facts.report.sources for remark in source.remarks if remark.kind == kind)
 
 
 def places(lines: Sequence[Frame]) -> str:
@@ -95,30 +95,30 @@ def places(lines: Sequence[Frame]) -> str:
     return first + (f" and {number(len(lines) - MOST_PLACES)} more" if len(lines) > MOST_PLACES else "")
 
 
-def other_strides(known: Known) -> Iterator[Finding]:
+def restrided(facts: Known) -> Iterator[Finding]:
     """Yield a finding for results whose strides differ from eager's."""
-    found = known.compared
-    if found is None or found.outcome != "other strides":
+    compared = facts.compared
+    if compared is None or compared.outcome != "other strides":
         return
-    many = len(found.restrided)
+    many = len(compared.restrided)
     yield Finding(
         rule="other strides",
         title=f"{count(many, 'result')} {agree(many, 'has', 'have')} eager's values and other strides.",
-        reason=f"{results_words(found)}.",
+        reason=f"{results_words(compared)}.",
         advice="Call `.reshape()` on it later instead of `.view()`: it takes any strides. Before its memory is handed "
         "on, call `.contiguous()` with the memory format that is read there.",
         page="speedup",
     )
 
 
-def random_numbers(known: Known) -> Iterator[Finding]:
+def random_numbers(facts: Known) -> Iterator[Finding]:
     """Yield a finding for a model whose random numbers differ between compiled and eager."""
-    found = known.compared
-    if found is None or found.outcome != "not comparable":
+    compared = facts.compared
+    if compared is None or compared.outcome != "not comparable":
         return
-    drawn = [item for item in found.untold if RANDOM in item.reason]
-    asked = known.options.get("options") or {}
-    if not drawn or asked.get("fallback_random") or backend_of(known) not in ("inductor", ""):
+    drawn = [difference for difference in compared.untold if RANDOM in difference.reason]
+    inductor_options = facts.options.get("options") or {}
+    if not drawn or inductor_options.get("fallback_random") or backend_of(facts) not in ("inductor", ""):
         return
     yield Finding(
         rule="random numbers",
@@ -128,32 +128,36 @@ def random_numbers(known: Known) -> Iterator[Finding]:
         page="speedup",
         proposal=Proposal(
             "torch.compile(model, options={'fallback_random': True})",
-            compile={"options": {**asked, "fallback_random": True}, "mode": None},
+            compile={"options": {**inductor_options, "fallback_random": True}, "mode": None},
         ),
     )
 
 
-def cuda_graphs(known: Known) -> Iterator[Finding]:
+def cuda_graphs(facts: Known) -> Iterator[Finding]:
     """Yield a finding for CUDA graphs that were requested and skipped, with torch's reasons."""
-    counters = known.report.counters
+    counters = facts.report.counters
     counted = counters.dynamo.get("inductor", {}).get("cudagraph_skips", 0) if counters else 0
-    told = {found.id: _first_line(found.cudagraph_skip) for found in known.report.compilations if found.cudagraph_skip}
-    skips = max(counted, len(told))
+    reasons = {
+        compilation.id: _first_line(compilation.cudagraph_skip)
+        for compilation in facts.report.compilations
+        if compilation.cudagraph_skip
+    }
+    skips = max(counted, len(reasons))
     if not skips:
         return
-    reason = next(iter(told.values()), "")
+    reason = next(iter(reasons.values()), "")
     yield Finding(
         rule="CUDA graphs skipped",
         title=f"{count(skips, 'graph')} did not become {agree(skips, 'a CUDA graph', 'CUDA graphs')}.",
         reason=f"torch's reason: {reason}." if reason else "The log does not hold torch's reason.",
-        advice=_for_cuda_graphs(known, reason),
+        advice=_for_cuda_graphs(facts, reason),
         page="overview",
-        compilation=next(iter(told), ""),
+        compilation=next(iter(reasons), ""),
     )
 
 
-def _for_cuda_graphs(known: Known, reason: str) -> str:
-    if known.asked and str(known.asked.get("device", "cpu")).partition(":")[0] != "cuda":
+def _for_cuda_graphs(facts: Known, reason: str) -> str:
+    if facts.job and str(facts.job.get("device", "cpu")).partition(":")[0] != "cuda":
         return NO_CUDA
     return next((advice for mark, advice in SKIPPED.items() if mark in reason), SKIPPED_OTHERWISE)
 
@@ -162,7 +166,7 @@ def _first_line(reason: str) -> str:
     return reason.strip().partition("\n")[0].rstrip(". ")
 
 
-# What torch's reason has in it → what to do.
+# Part of torch's reason → advice.
 SKIPPED = {
     "cpu device": "Everything that a CUDA graph holds runs on the device: move inputs, buffers and constants there.",
     "multiple devices": "A CUDA graph is of one device: compile the parts on each by themselves.",

@@ -20,16 +20,16 @@ ADVICE = {
 }
 
 
-def decomposed(known: Known) -> Iterator[Finding]:
+def decomposed(facts: Known) -> Iterator[Finding]:
     """Yield a finding for attention calls that AOTAutograd decomposed into matrix products and a softmax."""
-    newest = {frame_of(found): found for found in known.report.compilations if found.graphs}
-    for found in newest.values():
-        calls = _decomposed(found)
-        device = str(known.asked.get("device", "cpu")).partition(":")[0]
+    newest = {frame_of(compilation): compilation for compilation in facts.report.compilations if compilation.graphs}
+    for compilation in newest.values():
+        calls = _decomposed(compilation)
+        device = str(facts.job.get("device", "cpu")).partition(":")[0]
         if not calls or device not in ADVICE:
             continue
-        rows = [row for row in known.rows if "bmm" in row.name]
-        whole_s = sum(row.total_s or 0.0 for row in known.rows)
+        rows = [row for row in facts.rows if "bmm" in row.name]
+        whole_s = sum(row.total_s or 0.0 for row in facts.rows)
         share = sum(row.total_s or 0.0 for row in rows) / whole_s if whole_s else 0.0
         products = f", whose products alone take {percent(share)} of the kernels' time" if share else ""
         yield Finding(
@@ -39,18 +39,18 @@ def decomposed(known: Known) -> Iterator[Finding]:
             "not hold which of their conditions these inputs fail.",
             advice=ADVICE[device],
             page="kernels",
-            compilation=found.id,
+            compilation=compilation.id,
             each_s=sum(row.total_s or 0.0 for row in rows),
             weight="cost" if share else "note",
         )
 
 
-def _decomposed(found: Compilation) -> int:
+def _decomposed(compilation: Compilation) -> int:
     """Return how many attention calls of Dynamo's graph AOTAutograd decomposed."""
-    early = next((graph.targets for graph in found.graphs if graph.stage == "dynamo_output_graph"), {})
-    late = next((graph.targets for graph in found.graphs if graph.stage in AOT), {})
-    taken_apart = any(PRODUCT in name for name in late) and any(word in name for name in late for word in SOFTMAX)
-    return max(0, _calls(early) - _calls(late)) if taken_apart else 0
+    early = next((graph.targets for graph in compilation.graphs if graph.stage == "dynamo_output_graph"), {})
+    late = next((graph.targets for graph in compilation.graphs if graph.stage in AOT), {})
+    is_decomposed = any(PRODUCT in name for name in late) and any(word in name for name in late for word in SOFTMAX)
+    return max(0, _calls(early) - _calls(late)) if is_decomposed else 0
 
 
 AOT = ("aot_inference_graph", "aot_joint_graph", "aot_forward_graph")

@@ -18,39 +18,39 @@ OF_OPTIMIZER = (
     "torch's optimizers ask for this break themselves, so that no line of yours takes it out. Compile the step by "
     "itself, `torch.compile(optimizer.step)`: its update is one graph, and forward and backward keep theirs."
 )
-# How the worker explains the launch of a user's Triton kernel where no GPU is; torch's hint would be to allow it.
+# Part of the worker's explanation of a Triton kernel launched without a GPU; torch's hint would be to allow it.
 INTERPRETED = "Triton's interpreter runs this kernel"
 ON_GPU = "On a GPU the kernel is part of the graph: choose a target, or compile there."
 UNKNOWN_CAUSE = "The page has torch's explanation and the lines that lead there."
 
 
-def break_advice(known: Known, found: GraphBreak) -> str:
+def break_advice(facts: Known, graph_break: GraphBreak) -> str:
     """Return the advice for a graph break, in words."""
-    if INTERPRETED in found.explanation:
+    if INTERPRETED in graph_break.explanation:
         return ON_GPU
-    hints = fitting_hints(known, found)
-    if not is_library(found.place.file):
-        return next(iter(hints), found.explanation or UNKNOWN_CAUSE)
-    if OPTIMIZER.search(found.place.file) and "graph_break()" in found.reason:
+    hints = fitting_hints(facts, graph_break)
+    if not is_library(graph_break.place.file):
+        return next(iter(hints), graph_break.explanation or UNKNOWN_CAUSE)
+    if OPTIMIZER.search(graph_break.place.file) and "graph_break()" in graph_break.reason:
         return OF_OPTIMIZER
     setting = next((hint for hint in hints if SETTING.search(hint)), "")
-    line = users_line(found)
+    line = users_line(graph_break)
     at = f"`{line.short}` leads there" if line else "your call leads there"
     code = f", `{line.text}`" if line and line.text else ""
     return (
         f"The line is in a library and not yours to edit; {at}{code}. "
         + (f"{setting.rstrip('.')}. " if setting else "")
-        + f"Otherwise keep that call out of the compiled function{_apart(known, found, line)}."
+        + f"Otherwise keep that call out of the compiled function{_apart(facts, graph_break, line)}."
     )
 
 
-def _apart(known: Known, found: GraphBreak, line: Frame | None) -> str:
+def _apart(facts: Known, graph_break: GraphBreak, line: Frame | None) -> str:
     """Return how to move the break around the call; empty for a skipped frame, since that break would skip it, too."""
-    if gives_up(known, found):
+    if gives_up(facts, graph_break):
         return ""
     if line is None:
-        name = found.stack[-1].name if found.stack else ""
-        called = f"`{name}` of `{found.place.short}`" if name else "the library's function"
+        name = graph_break.stack[-1].name if graph_break.stack else ""
+        called = f"`{name}` of `{graph_break.place.short}`" if name else "the library's function"
         return f", or mark {called} with `torch.compiler.disable`: one break around it, and none within"
     return (
         ", or put that line into a function of its own, marked with `torch.compiler.disable`: one break around it, and "
@@ -58,18 +58,20 @@ def _apart(known: Known, found: GraphBreak, line: Frame | None) -> str:
     )
 
 
-def gives_up(known: Known, found: GraphBreak) -> bool:
+def gives_up(facts: Known, graph_break: GraphBreak) -> bool:
     """Return True if Dynamo skipped the whole frame at this break and compiled nothing of it."""
-    made = [item for item in known.report.compilations if item.id in found.compilations]
-    return bool(made) and all(item.status == "failed" for item in made)
+    compilations = [
+        compilation for compilation in facts.report.compilations if compilation.id in graph_break.compilations
+    ]
+    return bool(compilations) and all(compilation.status == "failed" for compilation in compilations)
 
 
-def setting_advice(found: GraphBreak) -> tuple[str, Proposal] | None:
+def setting_advice(graph_break: GraphBreak) -> tuple[str, Proposal] | None:
     """Return a `torch._dynamo.config` setting that lets Dynamo trace the line, in words and as a job.
 
     None if none does.
     """
-    names = settings_of_break(found)
+    names = settings_of_break(graph_break)
     if not names:
         return None
     setting = SETTINGS[names[0]]
@@ -83,13 +85,13 @@ def is_library(file: str) -> bool:
     return LIBRARY.search(file) is not None
 
 
-def users_line(found: GraphBreak) -> Frame | None:
+def users_line(graph_break: GraphBreak) -> Frame | None:
     """Return the innermost stack frame in the user's code; None if the log has none."""
-    return next((frame for frame in reversed(found.stack) if frame.file and not is_library(frame.file)), None)
+    return next((frame for frame in reversed(graph_break.stack) if frame.file and not is_library(frame.file)), None)
 
 
-def fitting_hints(known: Known, found: GraphBreak) -> list[str]:
+def fitting_hints(facts: Known, graph_break: GraphBreak) -> list[str]:
     """Return torch's hints except those the run already follows; hints to report an issue come last."""
-    one_graph = bool(known.options.get("fullgraph"))
-    hints = [hint for hint in found.hints if one_graph or not WITHOUT_FULLGRAPH.search(hint)]
+    one_graph = bool(facts.options.get("fullgraph"))
+    hints = [hint for hint in graph_break.hints if one_graph or not WITHOUT_FULLGRAPH.search(hint)]
     return sorted(hints, key=lambda hint: "file an issue" in hint)

@@ -18,45 +18,45 @@ SMALL_CALL_S = 1e-3
 TOO_SMALL = "the call is too small to pay: run it eagerly, or compile more around it."
 MUCH_OUTSIDE, COSTLY_GUARDS = 0.25, 0.05
 HAVE_CUDA_GRAPHS, CUDA_GRAPHS = ("reduce-overhead", "max-autotune"), "triton.cudagraphs"
-# A layer of a list, and how many alike are worth a word.
+# Path of a layer in a list of layers, and the fewest equal layers that are mentioned.
 INDEXED, MANY_LAYERS = re.compile(r"(?:\.|\[')\d+(?:'\])?$"), 4
 # A region around fewer ops keeps them from being fused with others, and spares little.
 OPS_OF_A_LAYER = 5
 MUCH_OF_THE_FIRST_CALL, LONG_S = 0.4, 2.0
 
 
-def slower(known: Known) -> Iterator[Finding]:
+def slower(facts: Known) -> Iterator[Finding]:
     """Yield a finding if the compiled call is clearly slower than eager."""
-    found, timing = known.steady, known.report.timing
-    if found is None or found.interval is None or not found.slower:
+    steady, timing = facts.steady, facts.report.timing
+    if steady is None or steady.interval is None or not steady.slower:
         return
     yield Finding(
         rule="slower than eager",
-        title=f"A compiled call takes {duration_s(found.compiled_s)}, an eager one {duration_s(found.eager_s)}.",
-        reason=f"Compiled is {number(found.interval.inverse().middle)} times slower once all is compiled"
+        title=f"A compiled call takes {duration_s(steady.compiled_s)}, an eager one {duration_s(steady.eager_s)}.",
+        reason=f"Compiled is {number(steady.interval.inverse().middle)} times slower once all is compiled"
         f"{f', timed by {timing.clock}' if timing is not None and timing.eager_wall_s else ''}.",
         advice="Where no other finding names a reason, "
-        + (TOO_SMALL if found.compiled_s < SMALL_CALL_S else "run it eagerly: torch's own kernels are as fast here."),
+        + (TOO_SMALL if steady.compiled_s < SMALL_CALL_S else "run it eagerly: torch's own kernels are as fast here."),
         page="speedup",
-        each_s=found.compiled_s - found.eager_s,
+        each_s=steady.compiled_s - steady.eager_s,
     )
 
 
-def outside_of_kernels(known: Known) -> Iterator[Finding]:
+def outside_of_kernels(facts: Known) -> Iterator[Finding]:
     """Yield a finding if a call spends much of its time outside of its kernels."""
-    report = known.report
-    found = summary(report)
-    if found is None or not found.call_s or kernels_disturbed(report):
+    report = facts.report
+    total = summary(report)
+    if total is None or not total.call_s or kernels_disturbed(report):
         return
-    outside_s = found.call_s - min(max(found.in_place_s, found.kernels_s), found.call_s)
-    if outside_s < MUCH_OUTSIDE * found.call_s:
+    outside_s = total.call_s - min(max(total.in_place_s, total.kernels_s), total.call_s)
+    if outside_s < MUCH_OUTSIDE * total.call_s:
         return
-    cuda_graphs = _cuda_graphs(known)
+    cuda_graphs = _cuda_graphs(facts)
     graphs = sum(compilation.status == "ok" for compilation in report.compilations)
     launches = sum(len(kernel.calls) for compilation in report.compilations for kernel in compilation.kernels)
     yield Finding(
         rule="outside of kernels",
-        title=f"{percent(outside_s / found.call_s)} of a call, {duration_s(outside_s)} of {duration_s(found.call_s)}, "
+        title=f"{percent(outside_s / total.call_s)} of a call, {duration_s(outside_s)} of {duration_s(total.call_s)}, "
         "is not spent in kernels.",
         reason=f"Guards, Python and launches take that, of {count(graphs, 'graph')} with "
         f"{count(launches, 'kernel call')}, whatever the size of the tensors."
@@ -70,11 +70,11 @@ def outside_of_kernels(known: Known) -> Iterator[Finding]:
     )
 
 
-def _cuda_graphs(known: Known) -> Proposal | None:
+def _cuda_graphs(facts: Known) -> Proposal | None:
     """Return the run with CUDA graphs; None if it has them, or its backend or device doesn't support them."""
-    device = str(known.asked.get("device", "cpu")).partition(":")[0]
-    options, mode = known.options.get("options") or {}, known.options.get("mode")
-    if device != "cuda" or known.options.get("backend", "inductor") != "inductor":
+    device = str(facts.job.get("device", "cpu")).partition(":")[0]
+    options, mode = facts.options.get("options") or {}, facts.options.get("mode")
+    if device != "cuda" or facts.options.get("backend", "inductor") != "inductor":
         return None
     if mode in HAVE_CUDA_GRAPHS or CUDA_GRAPHS in options:
         return None
@@ -84,33 +84,37 @@ def _cuda_graphs(known: Known) -> Proposal | None:
     return Proposal(f"mode='{with_them}'", compile={"mode": with_them})
 
 
-def guards(known: Known) -> Iterator[Finding]:
+def guards(facts: Known) -> Iterator[Finding]:
     """Yield a finding if guards take a relevant part of every call."""
-    newest = {frame_of(found): found for found in known.report.compilations if found.guard_warm_us is not None}
-    checked_s = sum((found.guard_warm_us or 0.0) / 1e6 for found in newest.values())
-    waited = known.waited
+    newest = {
+        frame_of(compilation): compilation
+        for compilation in facts.report.compilations
+        if compilation.guard_warm_us is not None
+    }
+    checked_s = sum((compilation.guard_warm_us or 0.0) / 1e6 for compilation in newest.values())
+    waited = facts.waited
     if waited is None or checked_s < COSTLY_GUARDS * waited.compiled_s:
         return
-    dearest = max(newest.values(), key=lambda found: found.guard_warm_us or 0.0)
+    dearest = max(newest.values(), key=lambda compilation: compilation.guard_warm_us or 0.0)
     yield Finding(
         rule="guards",
         title=f"Guards take {duration_s(checked_s)} of every call, {percent(checked_s / waited.compiled_s)} of it.",
         reason=f"`[{dearest.id}]` checks {count(dearest.guard_leaves or len(dearest.guards), 'guard')} before its code "
         "may be used.",
-        advice=_fewer_guards(known.options),
+        advice=_fewer_guards(facts.options),
         page="guards",
         compilation=dearest.id,
         each_s=checked_s,
     )
 
 
-def _fewer_guards(asked: Mapping[str, Any]) -> str:
+def _fewer_guards(options: Mapping[str, Any]) -> str:
     """Return advice with a call that has fewer guards.
 
     The call lists the options of the job's mode, since `torch.compile` does not take a mode and options together.
     """
-    mode = f"**torch._inductor.list_mode_options('{asked['mode']}'), " if asked.get("mode") else ""
-    beside = ", beside the options that the job has," if asked.get("options") else ""
+    mode = f"**torch._inductor.list_mode_options('{options['mode']}'), " if options.get("mode") else ""
+    beside = ", beside the options that the job has," if options.get("options") else ""
     filtered = f"options={{{mode}'guard_filter_fn': torch.compiler.skip_guard_on_inbuilt_nn_modules_unsafe}}"
     return (
         f"What cannot change in your use need not be checked: `torch.compile(model, {filtered})`{beside} leaves out "
@@ -118,17 +122,17 @@ def _fewer_guards(asked: Mapping[str, Any]) -> str:
     )
 
 
-def first_call(known: Known) -> Iterator[Finding]:
+def first_call(facts: Known) -> Iterator[Finding]:
     """Yield a finding if one kind of work takes most of the compile time."""
-    whole_s = sum(known.seconds.values())
+    whole_s = sum(facts.seconds.values())
     if whole_s < LONG_S:
         return
-    totals = phase_totals(known.report.phases)
+    totals = phase_totals(facts.report.phases)
     by_class: dict[str, float] = {}
     for total in totals:
         kind = phase_class(total.name)
         by_class[kind] = by_class.get(kind, 0.0) + total.self_s
-    kind, most_s = max(by_class.items(), key=lambda item: item[1])
+    kind, most_s = max(by_class.items(), key=lambda entry: entry[1])
     if most_s < MUCH_OF_THE_FIRST_CALL * whole_s:
         return
     dearest = next(total for total in totals if phase_class(total.name) == kind)
@@ -136,7 +140,7 @@ def first_call(known: Known) -> Iterator[Finding]:
         rule="first call",
         title=f"Compiling took {duration_s(whole_s)}, {percent(most_s / whole_s)} of it in {WHERE[kind]}.",
         reason=f"`{dearest.name}` took {duration_s(dearest.self_s)} by itself, in {count(dearest.count, 'span')}.",
-        advice=_cheaper(known, by_class, whole_s, kind),
+        advice=_cheaper(facts, by_class, whole_s, kind),
         page="compile_time",
         once_s=most_s,
         weight="note",
@@ -153,26 +157,26 @@ WHERE = {
 }
 
 
-def _cheaper(known: Known, by_class: Mapping[str, float], whole_s: float, kind: str) -> str:
+def _cheaper(facts: Known, by_class: Mapping[str, float], whole_s: float, kind: str) -> str:
     """Return advice that makes the first call of the next process cheaper."""
-    compilations = [found for found in known.report.compilations if found.status == "ok"]
+    compilations = [compilation for compilation in facts.report.compilations if compilation.status == "ok"]
     if kind == "dynamo" and len(compilations) > 1:
         return (
             f"Each of the {number(len(compilations))} compilations is traced by itself: fewer graph breaks and "
             "recompiles are less of it."
         )
-    layers = _alike(compilations)
+    layers = _equal_layers(compilations)
     if kind != "compile" and layers:
         number_of, name = layers
         return (
             f"{number(number_of)} `{name}` are compiled one by one. Before the first call, `{name}.forward = "
             f"torch.compiler.nested_compile_region({name}.forward)` compiles those with equal shapes once."
         )
-    if known.options.get("backend", "inductor") != "inductor":
+    if facts.options.get("backend", "inductor") != "inductor":
         return "Only Inductor keeps what it compiled on disk: the next process compiles it again."
-    if any(event.outcome == "hit" for event in known.report.caches):
+    if any(event.outcome == "hit" for event in facts.report.caches):
         return "Some of it came out of a cache already."
-    if any(phase.name == AHEAD_OF_TIME for phase in known.report.phases):
+    if any(phase.name == AHEAD_OF_TIME for phase in facts.report.phases):
         return "It was compiled ahead of time: a process that loads the package compiles nothing."
     # Dynamo traces in every process; what comes after it is found by its graph.
     left_s = by_class.get("dynamo", 0.0)
@@ -187,16 +191,16 @@ def _cheaper(known: Known, by_class: Mapping[str, float], whole_s: float, kind: 
     )
 
 
-def _alike(compilations: Sequence[Compilation]) -> tuple[int, str] | None:
+def _equal_layers(compilations: Sequence[Compilation]) -> tuple[int, str] | None:
     """Return the number of equal layers and their class, `12, BertLayer`; None without layers of several ops."""
-    found: dict[str, set[str]] = {}
+    layers: dict[str, set[str]] = {}
     for stage in (stage for compilation in compilations for stage in compilation.modules.values()):
         ops = Counter(module.path for module in stage.values())
         for module in {module for module in stage.values() if INDEXED.search(module.path)}:
             within = sum(ops[path] for path in ops if _is_within(path, module.path))
             if within >= OPS_OF_A_LAYER:
-                found.setdefault(module.kind, set()).add(module.path)
-    kind, paths = max(found.items(), key=lambda item: len(item[1]), default=("", set()))
+                layers.setdefault(module.kind, set()).add(module.path)
+    kind, paths = max(layers.items(), key=lambda entry: len(entry[1]), default=("", set()))
     return (len(paths), kind) if len(paths) >= MANY_LAYERS else None
 
 

@@ -110,14 +110,14 @@ CAUSES = (
 )
 
 
-def not_compiled(known: Known) -> Iterator[Finding]:
+def not_compiled(facts: Known) -> Iterator[Finding]:
     """Yield findings for failed compilations, frames over the recompile limit, and skipped frames."""
-    found = failures(known.report)
-    nothing = not any(compilation.status == "ok" for compilation in known.report.compilations)
-    for kind, words in failure_counts(found).items():
-        first = next(failure for failure in found if failure.kind == kind)
+    all_failures = failures(facts.report)
+    nothing = not any(compilation.status == "ok" for compilation in facts.report.compilations)
+    for kind, words in failure_counts(all_failures).items():
+        first = next(failure for failure in all_failures if failure.kind == kind)
         at = f" at `{first.place.short}`" if first.place.file else ""
-        advice, proposal = _for_failure(known, kind, first)
+        advice, proposal = _for_failure(facts, kind, first)
         yield Finding(
             rule=f"not compiled: {kind}",
             title=f"{words}.",
@@ -125,66 +125,68 @@ def not_compiled(known: Known) -> Iterator[Finding]:
             advice=advice,
             page="recompiles" if kind == "over the limit" else "overview",
             compilation=first.compilation,
-            # Of a frame that was given up the graph break tells what it costs, unless it was all that there is.
+            # The finding of the graph break has the cost of a skipped frame, unless nothing else was compiled.
             weight="wrong" if kind != "given up" or nothing else "cost",
             proposal=proposal,
         )
 
 
-def _for_failure(known: Known, kind: FailureKind, first: Failure) -> tuple[str, Proposal | None]:
-    if kind == "failed" and known.options.get("fullgraph") and first.reason.startswith(tuple(GIVES_UP)):
+def _for_failure(facts: Known, kind: FailureKind, first: Failure) -> tuple[str, Proposal | None]:
+    if kind == "failed" and facts.options.get("fullgraph") and first.reason.startswith(tuple(GIVES_UP)):
         return WHOLE, Proposal("torch.compile(model)", compile={"fullgraph": False})
     if kind == "given up":
-        settings = (setting_advice(broken) for broken in _breaks_of(known, first.compilation))
+        settings = (setting_advice(broken) for broken in _breaks_of(facts, first.compilation))
         return next(filter(None, settings), (GIVEN_UP, None))
     if kind == "over the limit":
-        return _at_the_limit(known, first.compilation)
-    own = _own_backend(known, first.compilation)
-    if own:
-        return own, None
-    advice, proposal = next_rung(known)
+        return _at_the_limit(facts, first.compilation)
+    backend_error = _backend_error(facts, first.compilation)
+    if backend_error:
+        return backend_error, None
+    advice, proposal = next_rung(facts)
     return f"torch's whole error stands below. {advice}", proposal
 
 
-def _at_the_limit(known: Known, compile_id: str) -> tuple[str, Proposal | None]:
+def _at_the_limit(facts: Known, compile_id: str) -> tuple[str, Proposal | None]:
     """Return the advice that avoids most recompiles of a frame, in words and as a job.
 
     The words also say what a higher limit does.
     """
     frame = compile_id.rpartition("/")[0]
-    causes = _by_cause(known, {found.id for found in known.report.compilations if frame_of(found) == frame})
+    causes = _by_cause(
+        facts, {compilation.id for compilation in facts.report.compilations if frame_of(compilation) == frame}
+    )
     if not causes:
         return f"{UNKNOWN_CAUSE} {HIGHER_LIMIT}", None
     what, items = max(causes.items(), key=lambda cause: len(cause[1]))
-    advice, proposal = _advice(known, items[-1])
+    advice, proposal = _advice(facts, items[-1])
     return f"Most often {what}. {advice} {HIGHER_LIMIT}", proposal
 
 
-def _breaks_of(known: Known, compile_id: str) -> list[GraphBreak]:
-    return [found for found in known.report.graph_breaks if compile_id in found.compilations]
+def _breaks_of(facts: Known, compile_id: str) -> list[GraphBreak]:
+    return [graph_break for graph_break in facts.report.graph_breaks if compile_id in graph_break.compilations]
 
 
-def _own_backend(known: Known, compile_id: str) -> str:
+def _backend_error(facts: Known, compile_id: str) -> str:
     """Return the line to fix if the selected backend raised the error; empty if something else failed."""
-    compilation = known.report.compilation(compile_id)
-    raised = [made for made in compilation.invocations if made.place] if compilation else []
+    compilation = facts.report.compilation(compile_id)
+    raised = [invocation for invocation in compilation.invocations if invocation.place] if compilation else []
     if not raised or raised[-1].place is None:
         return ""
     return f"It is the backend's own: mend `{Place(*raised[-1].place).short}`."
 
 
-def graph_breaks(known: Known) -> Iterator[Finding]:
+def graph_breaks(facts: Known) -> Iterator[Finding]:
     """Yield a finding for each graph break, with its resume functions and their compile time."""
-    for found in known.report.graph_breaks:
-        names = resumes(found)
-        resumed_by = [compilation for compilation in known.report.compilations if compilation.frame.name in names]
-        resumed_s = sum(known.seconds.get(compilation.id, 0.0) for compilation in resumed_by)
-        at = f" at `{found.place.short}`" if found.place.file else ""
-        made = [compilation for compilation in resumed_by if compilation.kernels]
-        calls = sum(len(kernel.calls) for compilation in made for kernel in compilation.kernels)
+    for graph_break in facts.report.graph_breaks:
+        names = resumes(graph_break)
+        resumed_by = [compilation for compilation in facts.report.compilations if compilation.frame.name in names]
+        resumed_s = sum(facts.seconds.get(compilation.id, 0.0) for compilation in resumed_by)
+        at = f" at `{graph_break.place.short}`" if graph_break.place.file else ""
+        compiled = [compilation for compilation in resumed_by if compilation.kernels]
+        calls = sum(len(kernel.calls) for compilation in compiled for kernel in compilation.kernels)
         costs = [
             count(len(resumed_by), "resume function") if resumed_by else "",
-            count(len(made), "graph") if made else "",
+            count(len(compiled), "graph") if compiled else "",
             count(calls, "kernel call") if calls else "",
             f"{duration_s(resumed_s)} of compile time" if resumed_s else "",
         ]
@@ -192,35 +194,37 @@ def graph_breaks(known: Known) -> Iterator[Finding]:
         yield Finding(
             rule="graph breaks",
             title=f"A graph break{at}: {cost}." if cost else f"A graph break{at}.",
-            reason=f"{found.reason.rstrip('.')}" + (f": `{found.code}`." if found.code else "."),
-            advice=break_advice(known, found),
+            reason=f"{graph_break.reason.rstrip('.')}" + (f": `{graph_break.code}`." if graph_break.code else "."),
+            advice=break_advice(facts, graph_break),
             page="graph_breaks",
-            compilation=found.compilations[-1] if found.compilations else "",
+            compilation=graph_break.compilations[-1] if graph_break.compilations else "",
             once_s=resumed_s,
-            proposal=_setting_of(found),
+            proposal=_setting_of(graph_break),
         )
 
 
-def _setting_of(found: GraphBreak) -> Proposal | None:
-    advised = setting_advice(found)
+def _setting_of(graph_break: GraphBreak) -> Proposal | None:
+    advised = setting_advice(graph_break)
     return advised[1] if advised else None
 
 
-def recompiles(known: Known) -> Iterator[Finding]:
+def recompiles(facts: Known) -> Iterator[Finding]:
     """Yield a finding for each cause of recompiles of a frame, with the recompiles and their compile time."""
-    for alike in lineages_by_function(known.report):
-        frames = alike[0]
-        again = {found.id for each in alike for found in each[1:] if found.status != "failed"}
-        within = f" in {number(len(alike))} of its frames" if len(alike) > 1 else ""
-        for told, items in _by_cause(known, again).items():
+    for lineages in lineages_by_function(facts.report):
+        frames = lineages[0]
+        again = {
+            compilation.id for lineage in lineages for compilation in lineage[1:] if compilation.status != "failed"
+        }
+        within = f" in {number(len(lineages))} of its frames" if len(lineages) > 1 else ""
+        for cause, items in _by_cause(facts, again).items():
             last = items[-1]
-            advice, proposal = _advice(known, last)
-            cost_s = sum(known.seconds.get(item.compilation, 0.0) for item in items)
+            advice, proposal = _advice(facts, last)
+            cost_s = sum(facts.seconds.get(recompile.compilation, 0.0) for recompile in items)
             took = f", which took {duration_s(cost_s)}" if cost_s else ""
             again_words = f"{count(len(items), 'more time')}{within}{took}"
             yield Finding(
                 rule="recompiles",
-                title=f"`{known.names[frames[0].id]}` was compiled {again_words}: {told}.",
+                title=f"`{facts.names[frames[0].id]}` was compiled {again_words}: {cause}.",
                 reason=f"A guard failed: `{last.reason}`.",
                 advice=advice,
                 page="recompiles",
@@ -231,54 +235,58 @@ def recompiles(known: Known) -> Iterator[Finding]:
             )
 
 
-def _by_cause(known: Known, again: Collection[str]) -> dict[str, list[Recompile]]:
+def _by_cause(facts: Known, again: Collection[str]) -> dict[str, list[Recompile]]:
     """Return cause in words → recompiles; the guard of the newest code counts."""
     first: dict[str, Recompile] = {}
-    for item in known.report.recompiles:
-        if item.compilation in again:
-            first.setdefault(item.compilation, item)
-    found: dict[str, list[Recompile]] = {}
-    for item in first.values():
-        cause, values = _cause(known, item)
-        told = cause.what.format(**values) if cause else f"`{item.reason}`"
-        found.setdefault(told, []).append(item)
-    return found
+    for recompile in facts.report.recompiles:
+        if recompile.compilation in again:
+            first.setdefault(recompile.compilation, recompile)
+    by_cause: dict[str, list[Recompile]] = {}
+    for recompile in first.values():
+        cause, values = _cause(facts, recompile)
+        words = cause.what.format(**values) if cause else f"`{recompile.reason}`"
+        by_cause.setdefault(words, []).append(recompile)
+    return by_cause
 
 
-def _cause(known: Known, reason: Recompile) -> tuple[Cause | None, dict[str, str]]:
+def _cause(facts: Known, reason: Recompile) -> tuple[Cause | None, dict[str, str]]:
     """Return the cause of a reason and its values, with the name that the caller uses."""
     for cause in CAUSES:
         match = cause.pattern.match(reason.reason)
         if match is not None:
             values = match.groupdict()
-            return cause, {**values, "name": users_name(known, reason, values["name"])}
+            return cause, {**values, "name": users_name(facts, reason, values["name"])}
     return None, {}
 
 
-def _advice(known: Known, reason: Recompile) -> tuple[str, Proposal | None]:
-    cause, values = _cause(known, reason)
+def _advice(facts: Known, reason: Recompile) -> tuple[str, Proposal | None]:
+    cause, values = _cause(facts, reason)
     if cause is None:
         return UNKNOWN_CAUSE, None
     if isinstance(cause.advice, str):
         return cause.advice.format(**values), None
-    return cause.advice(known, reason, values["name"])
+    return cause.advice(facts, reason, values["name"])
 
 
-def near_the_limit(known: Known) -> Iterator[Finding]:
+def near_the_limit(facts: Known) -> Iterator[Finding]:
     """Yield a finding for a frame close to the recompile limit; nothing if the limit is unknown."""
-    limit = known.report.counters.recompile_limit if known.report.counters else None
+    limit = facts.report.counters.recompile_limit if facts.report.counters else None
     if limit is None:
         return
-    for alike in lineages_by_function(known.report):
-        near = [frames for frames in alike if limit - FEW_LEFT <= _made(frames) <= limit and not _is_over(frames)]
+    for lineages in lineages_by_function(facts.report):
+        near = [
+            frames
+            for frames in lineages
+            if limit - FEW_LEFT <= _compiled_count(frames) <= limit and not _is_over(frames)
+        ]
         if near:
-            frames = max(near, key=_made)
-            advice, proposal = _at_the_limit(known, frames[-1].id)
+            frames = max(near, key=_compiled_count)
+            advice, proposal = _at_the_limit(facts, frames[-1].id)
             within = f" in {number(len(near))} of its frames" if len(near) > 1 else ""
             yield Finding(
                 rule="near the recompile limit",
-                title=f"`{known.names[frames[0].id]}` has {number(_made(frames))} of the {number(limit)} compilations "
-                f"that torch allows a frame{within}.",
+                title=f"`{facts.names[frames[0].id]}` has {number(_compiled_count(frames))} of the {number(limit)} "
+                f"compilations that torch allows a frame{within}.",
                 reason="Beyond `torch._dynamo.config.recompile_limit` the frame runs eagerly wherever no code fits.",
                 advice=advice,
                 page="recompiles",
@@ -288,9 +296,9 @@ def near_the_limit(known: Known) -> Iterator[Finding]:
             )
 
 
-def _made(frames: Sequence[Compilation]) -> int:
-    return sum(found.status == "ok" for found in frames)
+def _compiled_count(frames: Sequence[Compilation]) -> int:
+    return sum(compilation.status == "ok" for compilation in frames)
 
 
 def _is_over(frames: Sequence[Compilation]) -> bool:
-    return any(found.status == "failed" for found in frames)
+    return any(compilation.status == "failed" for compilation in frames)

@@ -17,7 +17,7 @@ from core.report import Report
 
 Weight = Literal["wrong", "cost", "note"]
 Evidence = Literal["overview", "graph_breaks", "recompiles", "guards", "fusion", "kernels", "compile_time", "speedup"]
-# What is ranked is what a first call and so many later ones lose.
+# Findings are ranked by the cost of a first call and of this many later calls.
 CALLS = 1_000
 
 
@@ -71,7 +71,7 @@ class Known:
     output: str = ""
 
     @cached_property
-    def asked(self) -> Mapping[str, Any]:
+    def job(self) -> Mapping[str, Any]:
         """The run's job; empty for an imported log."""
         return self.report.setting.job or {}
 
@@ -83,7 +83,7 @@ class Known:
     @cached_property
     def options(self) -> Mapping[str, Any]:
         """Options that the job passed to torch.compile."""
-        return self.asked.get("compile") or {}
+        return self.job.get("compile") or {}
 
     @cached_property
     def names(self) -> Mapping[str, str]:
@@ -118,9 +118,9 @@ class Known:
         """
         if times_unreliable(self.report):
             return ()
-        newest = {frame_of(found): found for found in self.report.compilations if found.kernels}
-        return tuple(row for found in newest.values() for row in ledger(self.report, found) if row.measured)
+        newest = {frame_of(compilation): compilation for compilation in self.report.compilations if compilation.kernels}
+        return tuple(row for compilation in newest.values() for row in ledger(self.report, compilation) if row.measured)
 
 
-def _quiet(found: Speed | None) -> Speed | None:
-    return found if found is not None and not found.disturbed else None
+def _quiet(measured: Speed | None) -> Speed | None:
+    return measured if measured is not None and not measured.disturbed else None

@@ -24,44 +24,48 @@ WORK_ON_THE_WHOLE = (
 )
 KEEP_THE_LAYOUT = "They go over memory in different orders, as after a transpose: keep one layout between them."
 FEWER_REGISTERS = "Fused they would need more registers than there are: smaller tiles or fewer bits."
-# From this factor on, work on the whole writes at least as much as a fused kernel spares.
+# Computing on the whole tensor writes at least as much as fusion saves from this factor on.
 TOO_LARGE = 2
 SEE_BOTH = "Fusion shows both, with all that torch said of them."
 
 
-def missed(known: Known) -> Iterator[Finding]:
+def missed(facts: Known) -> Iterator[Finding]:
     """Yield a finding for the two kernels that share most bytes among the pairs that torch refused to fuse."""
-    newest = {frame_of(found): found for found in known.report.compilations if found.schedules}
-    told = [
-        (shared, reason, pair, schedule, found)
-        for found in newest.values()
-        for schedule in found.schedules
+    newest = {frame_of(compilation): compilation for compilation in facts.report.compilations if compilation.schedules}
+    candidates = [
+        (shared, reason, pair, schedule, compilation)
+        for compilation in newest.values()
+        for schedule in compilation.schedules
         for shared, reason, pair in _most(schedule)
     ]
-    if not told:
+    if not candidates:
         return
-    shared, reason, pair, schedule, found = max(told, key=lambda item: item[0])
-    yield _finding(known.report, shared, reason, pair, schedule, found)
+    shared, reason, pair, schedule, compilation = max(candidates, key=lambda candidate: candidate[0])
+    yield _finding(facts.report, shared, reason, pair, schedule, compilation)
 
 
 def _most(schedule: Schedule) -> Iterator[tuple[int, str, tuple[SchedulerNode, SchedulerNode]]]:
     """Yield the bytes, torch's reason and the nodes of the pair that shares most; nothing if that is little."""
-    whole = schedule.bytes_after
-    for pair, shared in sorted(refused_pairs(schedule).items(), key=lambda item: -item[1]):
-        if not whole or shared < MUCH_OF_THE_TRAFFIC * whole:
+    total = schedule.bytes_after
+    for pair, shared in sorted(refused_pairs(schedule).items(), key=lambda entry: -entry[1]):
+        if not total or shared < MUCH_OF_THE_TRAFFIC * total:
             return
-        one, other = (next(node for node in schedule.after if node.name == name) for name in pair)
-        reasons = [reason for _, reason in reasons_between(schedule, one, other)]
-        if reasons and not any(reason.startswith(NO_CHOICE) for reason in reasons) and _advice(reasons[0], one, other):
-            yield shared, reasons[0], (one, other)
+        first, second = (next(node for node in schedule.after if node.name == name) for name in pair)
+        reasons = [reason for _, reason in reasons_between(schedule, first, second)]
+        if (
+            reasons
+            and not any(reason.startswith(NO_CHOICE) for reason in reasons)
+            and _advice(reasons[0], first, second)
+        ):
+            yield shared, reasons[0], (first, second)
             return
 
 
-def _advice(reason: str, one: SchedulerNode, other: SchedulerNode) -> str:
+def _advice(reason: str, first: SchedulerNode, second: SchedulerNode) -> str:
     """Return what lets the two be fused; empty if no change of the model does."""
-    origins = {origin.rstrip("0123456789").removesuffix("_") for origin in (*one.origins, *other.origins)}
+    origins = {origin.rstrip("0123456789").removesuffix("_") for origin in (*first.origins, *second.origins)}
     if reason.startswith(CUT):
-        sizes = sorted((one.iterations or 0, other.iterations or 0))
+        sizes = sorted((first.iterations or 0, second.iterations or 0))
         cut = sizes[0] < sizes[1] < TOO_LARGE * sizes[0]
         return WORK_ON_THE_WHOLE if cut and not origins.isdisjoint(CUTS) else ""
     if reason.startswith(ORDER):
@@ -75,10 +79,10 @@ def _finding(
     reason: str,
     pair: tuple[SchedulerNode, SchedulerNode],
     schedule: Schedule,
-    found: Compilation,
+    compilation: Compilation,
 ) -> Finding:
     limits = report.roofline if report.roofline is not None and not report.roofline.disturbed else None
-    kernels = {kernel.id: kernel.name for kernel in found.kernels}
+    kernels = {kernel.id: kernel.name for kernel in compilation.kernels}
     names = " and ".join(f"`{kernels.get(node.kernel, node.name)}`" for node in pair)
     graph = f"the {schedule.direction} graph" if schedule.direction else "a graph"
     part = percent(shared / (schedule.bytes_after or 1))
@@ -88,7 +92,7 @@ def _finding(
         reason=f"torch refused {names}: `{reason}`.",
         advice=_advice(reason, *pair),
         page="fusion",
-        compilation=found.id,
+        compilation=compilation.id,
         each_s=shared / limits.bandwidth(shared).bytes_s if limits else 0.0,
         weight="cost" if limits else "note",
     )

@@ -50,37 +50,37 @@ CUSTOM = (
 MOST_OF_IT, NEAR_THE_ROOFLINE, WORTH_A_THOUGHT = 0.5, 0.6, 0.05
 
 
-def unlike_times(known: Known) -> Iterator[Finding]:
+def unlike_times(facts: Known) -> Iterator[Finding]:
     """Yield a finding if times of equal kernels differ so much that other findings can't use them."""
-    twins = None if busy(known.report.kernel_load) else unlike_twins(known.report)
-    if twins is None:
+    unlike = None if busy(facts.report.kernel_load) else unlike_twins(facts.report)
+    if unlike is None:
         return
     yield Finding(
         rule="times not reliable",
-        title=f"The kernels' times are not reliable: {twins.words}.",
+        title=f"The kernels' times are not reliable: {unlike.words}.",
         reason="Equal work takes equally long, so something else was timed with it. No finding uses these times.",
         advice="Measure again, while the machine does nothing else.",
         page="kernels",
-        compilation=_compilation(known.report),
+        compilation=_compilation(facts.report),
         weight="note",
     )
 
 
-def products_at_the_roofline(known: Known) -> Iterator[Finding]:
+def products_at_the_roofline(facts: Known) -> Iterator[Finding]:
     """Yield a finding if library matmuls take most of the time and run near the roofline."""
-    rows = known.rows
-    found = [row for row in rows if row.language == "extern" and _is_product(row)]
-    judged = [row for row in found if row.fraction is not None]
-    share, took_s = _share(found, rows), _total_s(judged)
+    rows = facts.rows
+    products = [row for row in rows if row.language == "extern" and _is_product(row)]
+    judged = [row for row in products if row.fraction is not None]
+    share, took_s = _share(products, rows), _total_s(judged)
     allowed_s = sum((row.fraction or 0.0) * (row.total_s or 0.0) for row in judged)
-    if kernels_disturbed(known.report) or share < MOST_OF_IT or not took_s or allowed_s < NEAR_THE_ROOFLINE * took_s:
+    if kernels_disturbed(facts.report) or share < MOST_OF_IT or not took_s or allowed_s < NEAR_THE_ROOFLINE * took_s:
         return
-    # What takes a library's own types, such as attention, has no dtype of its own.
-    float32 = {row.dtype for row in found} - {""} == {"float32"} and not known.asked.get("dtype")
+    # A call with types of the library's choice, such as attention, has no dtype here.
+    float32 = {row.dtype for row in products} - {""} == {"float32"} and not facts.job.get("dtype")
     reached = percent(allowed_s / took_s)
-    faster = float32 and _bfloat16_pays(known.report)
-    # One cost has one card: with TF32 off the same products are that card's.
-    if any(tf32(known)):
+    faster = float32 and _bfloat16_pays(facts.report)
+    # A cost is reported once: with TF32 off, the finding of `tf32` has these products.
+    if any(tf32(facts)):
         return
     yield Finding(
         rule="products at the roofline",
@@ -88,7 +88,7 @@ def products_at_the_roofline(known: Known) -> Iterator[Finding]:
         reason="Their code is the library's, and no fusion makes them faster.",
         advice=FEWER_BITS if faster else NO_FASTER if float32 else "In this dtype there is nothing to gain here.",
         page="kernels",
-        compilation=_compilation(known.report),
+        compilation=_compilation(facts.report),
         each_s=took_s - allowed_s,
         proposal=Proposal("dtype=bfloat16", job={"dtype": "bfloat16"}) if faster else None,
     )
@@ -102,16 +102,16 @@ def _bfloat16_pays(report: Report) -> bool:
     return half is None or single is None or half > single
 
 
-def tf32(known: Known) -> Iterator[Finding]:
+def tf32(facts: Known) -> Iterator[Finding]:
     """Yield a finding for float32 products on a device with TF32 while torch has TF32 off."""
-    counters = known.report.counters
+    counters = facts.report.counters
     if counters is None or not counters.has_tf32 or counters.float32_matmul_precision != "highest":
         return
-    rows = known.rows
-    found = [row for row in rows if row.dtype == "float32" and {_class(op) for op in row.ops} == {"matmul"}]
+    rows = facts.rows
+    products = [row for row in rows if row.dtype == "float32" and {_class(op) for op in row.ops} == {"matmul"}]
     # cuDNN's convolutions use TF32 by default, whatever the precision of matrix products.
-    found = [row for row in found if product_dtype(row.ops, row.dtype, counters) != TF32]
-    share = _share(found, rows)
+    products = [row for row in products if product_dtype(row.ops, row.dtype, counters) != TF32]
+    share = _share(products, rows)
     if share < WORTH_A_THOUGHT:
         return
     yield Finding(
@@ -121,46 +121,46 @@ def tf32(known: Known) -> Iterator[Finding]:
         advice="`torch.set_float32_matmul_precision('high')` before the first call rounds what is multiplied to 10 "
         "bits of mantissa, and still adds in float32. `torch.autocast`, or a bfloat16 model, halves their bytes, too.",
         page="kernels",
-        compilation=_compilation(known.report),
-        item=max(found, key=lambda row: row.total_s or 0.0).kernel,
-        each_s=_total_s(found) * (1 - 1 / TF32_GAINS),
+        compilation=_compilation(facts.report),
+        item=max(products, key=lambda row: row.total_s or 0.0).kernel,
+        each_s=_total_s(products) * (1 - 1 / TF32_GAINS),
         proposal=Proposal("dtype=bfloat16", job={"dtype": "bfloat16"})
-        if not known.asked.get("dtype") and _bfloat16_pays(known.report)
+        if not facts.job.get("dtype") and _bfloat16_pays(facts.report)
         else None,
     )
 
 
-def fallbacks(known: Known) -> Iterator[Finding]:
+def fallbacks(facts: Known) -> Iterator[Finding]:
     """Yield a finding for ops without kernels from Inductor: ATen fallbacks and custom ops.
 
     Matrix products do not count, since a library call is a choice for them.
     """
-    rows = known.rows
-    found = [row for row in rows if row.language == "extern" and row.name.startswith(("aten.", "torch.ops."))]
-    found = [row for row in found if not _is_product(row)]
-    custom = [row for row in found if _is_custom(row)]
-    yield from _fallback(known, [row for row in found if row not in custom], FALLBACK)
-    yield from _fallback(known, custom, CUSTOM)
+    rows = facts.rows
+    calls = [row for row in rows if row.language == "extern" and row.name.startswith(("aten.", "torch.ops."))]
+    calls = [row for row in calls if not _is_product(row)]
+    custom = [row for row in calls if _is_custom(row)]
+    yield from _fallback(facts, [row for row in calls if row not in custom], FALLBACK)
+    yield from _fallback(facts, custom, CUSTOM)
 
 
-def _fallback(known: Known, found: Sequence[LedgerRow], said: tuple[str, str, str, str]) -> Iterator[Finding]:
-    share = _share(found, known.rows)
+def _fallback(facts: Known, calls: Sequence[LedgerRow], words: tuple[str, str, str, str]) -> Iterator[Finding]:
+    share = _share(calls, facts.rows)
     if share < WORTH_A_THOUGHT:
         return
-    one, many, reason, advice = said
-    lite = said is FALLBACK and known.options.get("mode") == "lite"
-    dearest = max(found, key=lambda row: row.total_s or 0.0)
+    singular, plural, reason, advice = words
+    lite = words is FALLBACK and facts.options.get("mode") == "lite"
+    dearest = max(calls, key=lambda row: row.total_s or 0.0)
     yield Finding(
         rule="fallbacks",
-        title=f"{count(len(found), 'kernel call')} {agree(len(found), one, many)}: {percent(share)} of the kernels' "
-        "time.",
+        title=f"{count(len(calls), 'kernel call')} {agree(len(calls), singular, plural)}: "
+        f"{percent(share)} of the kernels' time.",
         reason=reason.format(dearest.name),
         advice=LITE if lite else advice,
         proposal=Proposal("torch.compile(model)", compile={"mode": None}) if lite else None,
         page="kernels",
-        compilation=_compilation(known.report),
+        compilation=_compilation(facts.report),
         item=dearest.kernel,
-        each_s=_total_s(found),
+        each_s=_total_s(calls),
     )
 
 
@@ -170,10 +170,10 @@ def _is_custom(row: LedgerRow) -> bool:
     return parts[:2] == ["torch", "ops"] and parts[2:3] != [] and parts[2] not in TORCHS_OWN
 
 
-def copies(known: Known) -> Iterator[Finding]:
+def copies(facts: Known) -> Iterator[Finding]:
     """Yield a finding for generated kernels that only move data."""
     yield from _generated(
-        known,
+        facts,
         "copies",
         _only_copies,
         ("only copies or changes a layout", "only copy or change a layout"),
@@ -183,12 +183,12 @@ def copies(known: Known) -> Iterator[Finding]:
     )
 
 
-def doubles(known: Known) -> Iterator[Finding]:
+def doubles(facts: Known) -> Iterator[Finding]:
     """Yield a finding for float64 kernels that nobody requested."""
-    if known.asked.get("dtype") == "float64":
+    if facts.job.get("dtype") == "float64":
         return
     yield from _generated(
-        known,
+        facts,
         "float64",
         lambda row: row.dtype == "float64",
         ("computes in float64", "compute in float64"),
@@ -198,24 +198,24 @@ def doubles(known: Known) -> Iterator[Finding]:
 
 
 def _generated(
-    known: Known, rule: str, is_one: Callable[[LedgerRow], bool], does: tuple[str, str], advice: str
+    facts: Known, rule: str, is_match: Callable[[LedgerRow], bool], does: tuple[str, str], advice: str
 ) -> Iterator[Finding]:
-    rows = known.rows
-    found = [row for row in rows if row.language != "extern" and is_one(row)]
-    share = _share(found, rows)
+    rows = facts.rows
+    matches = [row for row in rows if row.language != "extern" and is_match(row)]
+    share = _share(matches, rows)
     if share < WORTH_A_THOUGHT:
         return
-    dearest = max(found, key=lambda row: row.total_s or 0.0)
+    dearest = max(matches, key=lambda row: row.total_s or 0.0)
     line = f" for `{dearest.frames[-1].text}`" if dearest.frames and dearest.frames[-1].text else ""
     yield Finding(
         rule=rule,
-        title=f"{count(len(found), 'kernel')} {agree(len(found), *does)}: {percent(share)} of the kernels' time.",
+        title=f"{count(len(matches), 'kernel')} {agree(len(matches), *does)}: {percent(share)} of the kernels' time.",
         reason=f"The longest is `{dearest.label}`{line}, with {duration_s(dearest.total_s)}.",
         advice=advice,
         page="kernels",
-        compilation=_compilation(known.report),
+        compilation=_compilation(facts.report),
         item=dearest.kernel,
-        each_s=_total_s(found),
+        each_s=_total_s(matches),
     )
 
 
@@ -242,4 +242,4 @@ def _share(some: Sequence[LedgerRow], rows: Sequence[LedgerRow]) -> float:
 
 def _compilation(report: Report) -> str:
     """Return the compilation with the most kernels, to open the page on."""
-    return max(report.compilations, key=lambda found: len(found.kernels)).id
+    return max(report.compilations, key=lambda compilation: len(compilation.kernels)).id

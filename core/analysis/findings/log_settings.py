@@ -58,7 +58,7 @@ MOST_NAMES = 12
 
 def set_logs_call(line: str) -> str:
     """Return the call for a line that sets `TORCH_LOGS`; empty if the line does not have the value as one string."""
-    names = [name for item in _value(line).split(",") if (name := item.strip())]
+    names = [name for part in _value(line).split(",") if (name := part.strip())]
     if not names or len(names) > MOST_NAMES or not all(_is_name(name.lstrip("+-")) for name in names):
         return ""
     settings = {name.lstrip("+-"): _setting(name) for name in names}

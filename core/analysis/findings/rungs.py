@@ -19,24 +19,24 @@ AOT_EAGER = Proposal(
 )
 
 
-def backend_of(known: Known) -> str:
+def backend_of(facts: Known) -> str:
     """Return the backend of a run; empty if an imported log does not have it."""
-    if known.asked:
-        conditions = known.asked.get("conditions") or {}
-        return str(conditions.get("force_backend") or known.options.get("backend") or "inductor")
-    compilations = known.report.compilations
-    named = (NAMED.search(found.error) for found in compilations)
-    if any(found.kernels or found.schedules for found in compilations):
+    if facts.job:
+        conditions = facts.job.get("conditions") or {}
+        return str(conditions.get("force_backend") or facts.options.get("backend") or "inductor")
+    compilations = facts.report.compilations
+    named = (NAMED.search(compilation.error) for compilation in compilations)
+    if any(compilation.kernels or compilation.schedules for compilation in compilations):
         return "inductor"
     return next((match[1] for match in named if match), "")
 
 
-def next_rung(known: Known, output: str = "") -> tuple[str, Proposal | None]:
+def next_rung(facts: Known, output: str = "") -> tuple[str, Proposal | None]:
     """Return the next step that isolates the faulty part, in words and as a job.
 
     `output` is the first differing result.
     """
-    backend = backend_of(known)
+    backend = backend_of(facts)
     if backend in ("inductor", ""):
         advice = "`backend='aot_eager'` tells whether Inductor or what comes before it is to blame."
         return advice, AOT_EAGER if backend else None

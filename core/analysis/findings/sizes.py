@@ -12,10 +12,10 @@ from core.analysis.findings.finding import Known, Proposal
 from core.analysis.repairs.settings import SETTINGS
 from core.report import Recompile
 
-# As Dynamo names an argument of a wrapper that takes `**kwargs`, and of its own wrapper around what it compiles.
+# Names that Dynamo gives to arguments of a wrapper with `**kwargs`, and of its own wrapper.
 KEYWORD = re.compile(r"^kwargs\['(\w+)'\]")
 WRAPPED = {"args[": "inputs[", "fn.": "model."}
-# The object whose method is compiled is what is called.
+# The caller's name for the object whose method is compiled.
 METHOD = {"self.": "model."}
 ONE_GRAPH = "One graph then takes all of these sizes."
 LAYOUT_OF_SIZES = "The conditions that the code has on sizes make the other compilations."
@@ -34,61 +34,61 @@ NUMBER_OF_MODULE = (
 NUMBER_ATTRIBUTE = "Keep it in a tensor, such as a buffer of the module, which holds the number as data."
 
 
-def users_name(known: Known, reason: Recompile, name: str) -> str:
+def users_name(facts: Known, reason: Recompile, name: str) -> str:
     """Return the caller's name of a frame's local: `inputs[0]` for `args[0]` of torch's wrapper."""
-    found = known.report.compilation(reason.compilation)
-    starts = WRAPPED if found is not None and is_wrapper(found) else {}
-    return KEYWORD.sub(r"\1", _begun(name, starts))
+    compilation = facts.report.compilation(reason.compilation)
+    starts = WRAPPED if compilation is not None and is_wrapper(compilation) else {}
+    return KEYWORD.sub(r"\1", _renamed(name, starts))
 
 
-def _begun(name: str, starts: Mapping[str, str]) -> str:
+def _renamed(name: str, starts: Mapping[str, str]) -> str:
     for start, instead in starts.items():
         if name.startswith(start):
             return instead + name.removeprefix(start)
     return name
 
 
-def size_words(known: Known, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
+def size_words(facts: Known, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
     """Return the advice for a varying tensor size, and the same as a job if a job option does it."""
-    advice = size_advice(known.report, reason)
+    advice = size_advice(facts.report, reason)
     if advice.why == "static":
         leave_out = Proposal("torch.compile(model)", compile={"dynamic": None})
         return "`dynamic=False` asks for one graph a size: leave it out.", leave_out
     proposal = Proposal("torch.compile(model, dynamic=True)", compile={"dynamic": True}) if advice.dynamic else None
     if advice.marks:
-        named = [(users_name(known, reason, tensor), index) for tensor, index in advice.marks]
-        names = [InputDimension(_begun(tensor, METHOD), index) for tensor, index in named]
-        return _marked(known, advice, names), proposal
-    return _unmarked(advice, name), proposal
+        named = [(users_name(facts, reason, tensor), index) for tensor, index in advice.marks]
+        names = [InputDimension(_renamed(tensor, METHOD), index) for tensor, index in named]
+        return _advice_with_marks(facts, advice, names), proposal
+    return _advice_without_marks(advice, name), proposal
 
 
-def _marked(known: Known, advice: SizeAdvice, marks: Sequence[InputDimension]) -> str:
-    code = [f"`torch._dynamo.mark_dynamic({tensor}, {_indices(found)})`" for tensor, found in _by_tensor(marks)]
+def _advice_with_marks(facts: Known, advice: SizeAdvice, marks: Sequence[InputDimension]) -> str:
+    code = [f"`torch._dynamo.mark_dynamic({tensor}, {_indices(dims)})`" for tensor, dims in _by_tensor(marks)]
     together = " together" if len(code) > 1 else ""
     done = f"Before the first call{together}: {', '.join(code)}"
     done += "; or `dynamic=True`." if advice.dynamic else "."
     left = ONE_GRAPH if advice.once else LAYOUT_OF_SIZES
     if advice.once and advice.special:
         left = f"One graph then takes every size from 2 up. {_specialized(advice)}"
-    equal = not advice.dynamic and known.options.get("dynamic") is not True
+    equal = not advice.dynamic and facts.options.get("dynamic") is not True
     return f"{done} {left}" + (f" {EQUAL}" if equal else "")
 
 
 def _by_tensor(marks: Sequence[InputDimension]) -> list[tuple[str, list[int]]]:
     names = list(dict.fromkeys(mark.tensor for mark in marks))
     ordered = sorted(marks, key=lambda mark: (names.index(mark.tensor), mark.dim))
-    return [(name, [mark.dim for mark in found]) for name, found in groupby(ordered, key=lambda mark: mark.tensor)]
+    return [(name, [mark.dim for mark in group]) for name, group in groupby(ordered, key=lambda mark: mark.tensor)]
 
 
-def _indices(found: Sequence[int]) -> str:
-    return str(found[0]) if len(found) == 1 else str(list(found))
+def _indices(dims: Sequence[int]) -> str:
+    return str(dims[0]) if len(dims) == 1 else str(list(dims))
 
 
 def _specialized(advice: SizeAdvice) -> str:
     return SPECIALIZED.format(" and for size ".join(map(str, advice.special)))
 
 
-def _unmarked(advice: SizeAdvice, name: str) -> str:
+def _advice_without_marks(advice: SizeAdvice, name: str) -> str:
     """Return the advice if marking dimensions does not help."""
     if advice.why == "specialized":
         return (
@@ -98,8 +98,8 @@ def _unmarked(advice: SizeAdvice, name: str) -> str:
     if advice.why == "number":
         return f"{DYNAMIC}, and of `{advice.number}`. A mark alone raises, since this size is tied to that number."
     if advice.why == "inner":
-        made = f"`{name}` is made within the model, where no size can be marked"
-        return f"{DYNAMIC}; {made}." if advice.dynamic else f"{made}: without the graph break it has no frame."
+        inner = f"`{name}` is made within the model, where no size can be marked"
+        return f"{DYNAMIC}; {inner}." if advice.dynamic else f"{inner}: without the graph break it has no frame."
     if advice.why == "module":
         return f"torch takes the sizes of parameters and buffers for constants: pass `{name}` as an input."
     if advice.why == "constant":
@@ -110,9 +110,9 @@ def _unmarked(advice: SizeAdvice, name: str) -> str:
     return f"{DYNAMIC}." if advice.dynamic else "The page tells which guard failed at which call."
 
 
-def number_words(known: Known, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
+def number_words(facts: Known, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
     """Return the advice for a varying Python number, and the same as a job."""
-    if number_is_symbolic(known.report, reason) and known.options.get("dynamic") is None:
+    if number_is_symbolic(facts.report, reason) and facts.options.get("dynamic") is None:
         proposal = Proposal("torch.compile(model, dynamic=True)", compile={"dynamic": True})
         return "`dynamic=True` makes a symbol of it from the first call on.", proposal
     if INTEGER_OF_MODULE.name in reason.hint:
@@ -120,7 +120,7 @@ def number_words(known: Known, reason: Recompile, name: str) -> tuple[str, Propo
     return CONSTANT_NUMBER.format(name), None
 
 
-def attribute_words(known: Known, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
+def attribute_words(facts: Known, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
     """Return the advice for a varying number in an attribute, and the same as a job."""
     return _number_of_module() if INTEGER_OF_MODULE.name in reason.hint else (NUMBER_ATTRIBUTE, None)
 
