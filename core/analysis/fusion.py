@@ -54,11 +54,11 @@ def launch_groups(schedule: Schedule, kernels: Mapping[str, Kernel]) -> tuple[tu
         of_kernel.setdefault(kernel_of[group[0]] or group[0], []).append(group)
     launch_of: dict[str, int] = {}
     launches = 0
-    for kernel_id, found in of_kernel.items():
-        found.sort(key=lambda group: place.get(group[0], 0))
-        size = _groups_a_launch(kernels.get(kernel_id), len(found))
-        launch_of.update({name: launches + index // size for index, group in enumerate(found) for name in group})
-        launches += len(found) // size
+    for kernel_id, members in of_kernel.items():
+        members.sort(key=lambda group: place.get(group[0], 0))
+        size = _groups_a_launch(kernels.get(kernel_id), len(members))
+        launch_of.update({name: launches + index // size for index, group in enumerate(members) for name in group})
+        launches += len(members) // size
     launch_of.update(_within(schedule, launch_of))
     together: dict[int, list[str]] = {}
     for group in groups:
@@ -82,21 +82,21 @@ def _within(schedule: Schedule, launch_of: Mapping[str, int]) -> dict[str, int]:
     for node in schedule.before:
         for name, _ in node.reads:
             readers.setdefault(name, set()).add(launch_of[node.name])
-    found = {}
+    launches = {}
     for node in schedule.before:
         again = {writer[name] for name, _ in node.reads if name in writer}.intersection(
             *(readers.get(name, set()) for name, _ in node.writes)
         )
         if not node.kernel and again:
-            found[node.name] = min(again)
-    return found
+            launches[node.name] = min(again)
+    return launches
 
 
-def leaves(name: str, known: dict[str, int]) -> tuple[str, ...]:
+def leaves(name: str, names: dict[str, int]) -> tuple[str, ...]:
     """Return the unfused nodes in a fused node's name: Inductor joins them with underscores, `op0_op1`."""
-    if name in known:
+    if name in names:
         return (name,)
-    return tuple(part for part in name.split("_") if part in known)
+    return tuple(part for part in name.split("_") if part in names)
 
 
 def rejections(schedule: Schedule) -> dict[str, int]:
@@ -106,7 +106,7 @@ def rejections(schedule: Schedule) -> dict[str, int]:
         for _, _, reason in fusion_round.rejected:
             kind = reason.split(":")[0].split("(")[0].strip()
             counts[kind] = counts.get(kind, 0) + 1
-    return dict(sorted(counts.items(), key=lambda item: -item[1]))
+    return dict(sorted(counts.items(), key=lambda entry: -entry[1]))
 
 
 def working_ops(schedule: Schedule, nodes: Mapping[str, FxNode]) -> dict[str, tuple[str, ...]]:
@@ -114,9 +114,9 @@ def working_ops(schedule: Schedule, nodes: Mapping[str, FxNode]) -> dict[str, tu
 
     `nodes` are the nodes of the lowered graph, by name.
     """
-    found = {}
+    ops = {}
     for node in schedule.before:
         targets = [nodes[name].target for name in node.origins if name in nodes]
         working = [target for target in targets if op_class(target) != "view"] or targets
-        found[node.name] = tuple(dict.fromkeys(map(aten_name, working)))
-    return found
+        ops[node.name] = tuple(dict.fromkeys(map(aten_name, working)))
+    return ops

@@ -105,8 +105,8 @@ def memory_unmeasured(report: Report) -> tuple[str, ...]:
 def place_of_peak(use: MemoryUse) -> MemoryPlace | None:
     """Return the place of the allocation that reached the peak; None without allocations."""
     curve = use.curve
-    found = (place for live, place in zip(curve.live_bytes, curve.places, strict=True) if live == use.peak_bytes)
-    index = next(found, -1)
+    places = (place for live, place in zip(curve.live_bytes, curve.places, strict=True) if live == use.peak_bytes)
+    index = next(places, -1)
     return use.places[index] if index >= 0 else None
 
 
@@ -134,17 +134,17 @@ def alive_rows(report: Report) -> tuple[AliveRow, ...]:
 
 def _row(report: Report, use: MemoryUse, alive: AliveMemory) -> AliveRow:
     place = use.places[alive.place]
-    found = kernel_at(report, use, place)
-    compile_id, kernel_id = (found[0].id, found[1].id) if found else ("", "")
+    call = kernel_at(report, use, place)
+    compile_id, kernel_id = (call[0].id, call[1].id) if call else ("", "")
     return AliveRow(use.side, place_name(report, use, place), place, alive.tensors, alive.bytes, kernel_id, compile_id)
 
 
 def place_name(report: Report, use: MemoryUse, place: MemoryPlace) -> str:
     """Return the display name of a place: `layers.0.mlp · aten::linear`, or the kernel called in that line."""
-    found = kernel_at(report, use, place)
-    if found is None:
+    call = kernel_at(report, use, place)
+    if call is None:
         return place_words(place)
-    compilation, kernel = found
+    compilation, kernel = call
     return dict(_named_calls([kernel], schedule_of(kernel, compilation), KernelNames.within(compilation)))[place.line]
 
 
@@ -190,15 +190,17 @@ def _saved(compilation: Compilation) -> dict[str, int | None]:
 
 def _symbol_sizes(compilation: Compilation) -> dict[str, int]:
     """Return the values of the symbols for which it was compiled."""
-    known = (symbol for symbol in compilation.symbols if symbol.value.isdecimal() and len(symbol.value) <= MOST_DIGITS)
-    return {symbol.name: int(symbol.value) for symbol in known}
+    decimal = (
+        symbol for symbol in compilation.symbols if symbol.value.isdecimal() and len(symbol.value) <= MOST_DIGITS
+    )
+    return {symbol.name: int(symbol.value) for symbol in decimal}
 
 
-def plan_sentence(found: GraphPlan) -> str:
+def plan_sentence(graph_plan: GraphPlan) -> str:
     """Return a plan in words: allocations, and buffers that reuse memory."""
-    plan = found.plan
-    made = plan.made("allocated", "library")
-    parts = [f"{bytes_(sum(memory.bytes or 0 for memory in made))} in {count(len(made), 'piece')}"]
+    plan = graph_plan.plan
+    allocated = plan.made("allocated", "library")
+    parts = [f"{bytes_(sum(memory.bytes or 0 for memory in allocated))} in {count(len(allocated), 'piece')}"]
     if plan.reused:
         verb = agree(plan.reused, "takes", "take")
         parts.append(f"{count(plan.reused, 'buffer')} {verb} over {bytes_(plan.reused_bytes)} that are there already")

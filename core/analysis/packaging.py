@@ -78,24 +78,24 @@ def step_with_problem(story: AotiStory) -> StepId | None:
     return next((step.id for step in steps if step.state == "failed"), None)
 
 
-def _export_step(found: Export | None) -> PackagingStep:
+def _export_step(export: Export | None) -> PackagingStep:
     title, call = "Export", "torch.export.export(…)"
-    if found is None:
+    if export is None:
         return PackagingStep("export", title, call, "not reached", None, "not recorded")
-    if found.problem:
-        return PackagingStep("export", title, call, "failed", found.seconds or None, first_line(found.problem))
-    dims = f", {count(len(found.dims), 'dynamic dimension')}" if found.dims else ""
-    return PackagingStep("export", title, call, "done", found.seconds, f"{count(found.nodes, 'op')}{dims}")
+    if export.problem:
+        return PackagingStep("export", title, call, "failed", export.seconds or None, first_line(export.problem))
+    dims = f", {count(len(export.dims), 'dynamic dimension')}" if export.dims else ""
+    return PackagingStep("export", title, call, "done", export.seconds, f"{count(export.nodes, 'op')}{dims}")
 
 
-def _package_step(found: Package | None) -> PackagingStep:
+def _package_step(package: Package | None) -> PackagingStep:
     title, call = "Package", "torch._inductor.aoti_compile_and_package(…)"
-    if found is None:
+    if package is None:
         return PackagingStep("package", title, call, "not reached", None, "not reached")
-    if not found.files:
-        return PackagingStep("package", title, call, "failed", found.seconds, first_line(found.problem))
-    words = f"{bytes_(found.bytes)}, {count(len(found.files) + found.left_out, 'file')}"
-    return PackagingStep("package", title, call, "done", found.seconds, words)
+    if not package.files:
+        return PackagingStep("package", title, call, "failed", package.seconds, first_line(package.problem))
+    words = f"{bytes_(package.bytes)}, {count(len(package.files) + package.left_out, 'file')}"
+    return PackagingStep("package", title, call, "done", package.seconds, words)
 
 
 def _run_step(user: PackageUser, run: PackageRun | None, story: AotiStory) -> PackagingStep:
@@ -105,7 +105,7 @@ def _run_step(user: PackageUser, run: PackageRun | None, story: AotiStory) -> Pa
     if run.problem:
         return PackagingStep(user, title, CALLS[user], "failed", run.load_s, first_line(run.problem))
     state: StepState = "failed" if same_as_eager(run) is False else "done"
-    timed = {one.side: one.median_s for one in side_times(story.times)} if story.times else {}
+    timed = {time.side: time.median_s for time in side_times(story.times)} if story.times else {}
     return PackagingStep(user, title, CALLS[user], state, timed.get(user), results_of_run(run))
 
 
@@ -120,9 +120,9 @@ def call_cost(times: PackageTimes | None) -> CallCost | None:
     if times is None:
         return None
     python, cpp = (times.sides.get(side, ())[times.warm_up :] for side in ("python", "c++"))
-    found = median_ratio(python, cpp) if python and cpp else None
-    ratio = None if found is None or found.wide else found
-    medians_s = {one.side: one.median_s for one in side_times(times)}
+    measured = median_ratio(python, cpp) if python and cpp else None
+    ratio = None if measured is None or measured.wide else measured
+    medians_s = {time.side: time.median_s for time in side_times(times)}
     return CallCost(medians_s["python"] - medians_s["c++"], ratio) if ratio else None
 
 

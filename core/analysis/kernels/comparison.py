@@ -70,7 +70,7 @@ class KernelSide:
         return self.language == "extern"
 
 
-# What the two kernels of a pair are held against each other in. Times are left out: they differ in every measurement.
+# Aspects in which the two kernels of a pair are compared. No times: they differ in every measurement.
 ASPECTS: dict[str, Callable[[KernelSide], object]] = {
     "language": lambda side: side.language,
     "function": lambda side: side.name if side.extern else None,
@@ -86,7 +86,7 @@ ASPECTS: dict[str, Callable[[KernelSide], object]] = {
     "FLOPs": lambda side: None if side.flops_estimated else side.flops,
 }
 FUSION, SOURCE = "fusion", "source"
-# Of a library call only the function is compared, not its arguments.
+# A library call is compared by its function, without its arguments.
 ALIKE = {False: "generated kernels are the same", True: "library calls are of the same functions"}
 COUNTED = ("tiling", "config", "registers", "spills", "shared memory")
 
@@ -121,7 +121,7 @@ class KernelPair:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All kernels of two compilations, in the order of the left calls; `left` and `right` describe the sides."""
+    """Kernels of two compilations in pairs, in the order of the left calls; `left` and `right` describe the sides."""
 
     left: str
     right: str
@@ -131,8 +131,13 @@ class Comparison:
     def sentence(self) -> str:
         """Differences in words."""
         both = [pair for pair in self.pairs if pair.both and not pair.either.extern]
-        alike = [pair for pair in both if "language" not in pair.differs]
-        parts = [*_fusion_words(self.pairs, both), *_language_words(both), *_count_words(alike), *_text_words(alike)]
+        comparable = [pair for pair in both if "language" not in pair.differs]
+        parts = [
+            *_fusion_words(self.pairs, both),
+            *_language_words(both),
+            *_count_words(comparable),
+            *_text_words(comparable),
+        ]
         functions = sum("function" in pair.differs for pair in self.pairs)
         if functions:
             parts.append(f"{counted(functions, 'extern call')} {agree(functions, 'is', 'are')} of another function")
@@ -142,14 +147,14 @@ class Comparison:
 
 def compare(left: Side, right: Side) -> Comparison:
     """Pair the kernels of two compilations of one model, and compare the kernels of each pair."""
-    one, other = _sides(left), _sides(right)
+    left_sides, right_sides = _sides(left), _sides(right)
     return Comparison(
         side_words(left.report),
         side_words(right.report),
         tuple(
             _pair(
-                one[a.id] if a else None,
-                other[b.id] if b else None,
+                left_sides[a.id] if a else None,
+                right_sides[b.id] if b else None,
                 left.code.get(a.id, "") if a else "",
                 right.code.get(b.id, "") if b else "",
             )
@@ -173,19 +178,19 @@ def _pair(left: KernelSide | None, right: KernelSide | None, code: str, other_co
     return KernelPair(left, right, only_left, only_right, same_text, tuple(differs))
 
 
-def _unlike(one: object, other: object) -> bool:
-    return one is not None and other is not None and one != other
+def _unlike(left: object, right: object) -> bool:
+    return left is not None and right is not None and left != right
 
 
-def same_source(one: str, name: str, other: str, other_name: str) -> bool:
+def same_source(left: str, left_name: str, right: str, right_name: str) -> bool:
     """Return True if two kernels have equal text except for names and, in Triton, device properties and hints."""
-    return _body(one, name) == _body(other, other_name)
+    return _body(left, left_name) == _body(right, right_name)
 
 
 def _body(code: str, name: str) -> str:
     """Return the function without what precedes it: imports, and the decorator's hints and device properties."""
-    _, found, body = code.partition(JIT)
-    return (body if found else code).replace(name, "kernel").strip().removesuffix("device_str='cuda')").rstrip()
+    _, separator, body = code.partition(JIT)
+    return (body if separator else code).replace(name, "kernel").strip().removesuffix("device_str='cuda')").rstrip()
 
 
 def _sides(side: Side) -> dict[str, KernelSide]:
@@ -237,15 +242,15 @@ def _kernel_side(kernel: Kernel, label: str, rows: Sequence[LedgerRow], tiling: 
 
 
 def _sum(values: Iterator[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) if numbers else None
 
 
 def _tiling(code: str, facts: CppFacts | None) -> str:
     if facts is not None:
         return facts.words
-    found = SIZE_HINTS.search(code)
-    return found.group(1).replace("'", "") if found else ""
+    match = SIZE_HINTS.search(code)
+    return match.group(1).replace("'", "") if match else ""
 
 
 def _fusion_words(pairs: Sequence[KernelPair], both: Sequence[KernelPair]) -> Iterator[str]:
@@ -266,30 +271,34 @@ def _fusion_words(pairs: Sequence[KernelPair], both: Sequence[KernelPair]) -> It
 
 def _language_words(both: Sequence[KernelPair]) -> Iterator[str]:
     names = {"cpp": "C++", "triton": "Triton"}
-    found = Counter((p.left.language, p.right.language) for p in both if p.left and p.right and "language" in p.differs)
-    for (one, other), count in found.items():
+    languages = Counter(
+        (p.left.language, p.right.language) for p in both if p.left and p.right and "language" in p.differs
+    )
+    for (left_language, right_language), count in languages.items():
         verb = agree(count, "is", "are")
-        left, right = names.get(one, one), names.get(other, other)
+        left, right = names.get(left_language, left_language), names.get(right_language, right_language)
         yield f"{counted(count, 'kernel')} {verb} {left} on the left and {right} on the right"
 
 
-def _count_words(alike: Sequence[KernelPair]) -> Iterator[str]:
+def _count_words(comparable: Sequence[KernelPair]) -> Iterator[str]:
     """Yield how many of the comparable pairs differ in config, tiling and used device resources."""
-    if not alike:
+    if not comparable:
         return
-    counts = {name: sum(name in pair.differs for pair in alike) for name in COUNTED}
-    told = [(name, count) for name, count in counts.items() if count]
-    if not told and any(pair.left and pair.right and pair.left.config and pair.right.config for pair in alike):
+    counts = {name: sum(name in pair.differs for pair in comparable) for name in COUNTED}
+    differing = [(name, count) for name, count in counts.items() if count]
+    if not differing and any(
+        pair.left and pair.right and pair.left.config and pair.right.config for pair in comparable
+    ):
         yield "no config, register or shared memory differs"
-    for index, (name, count) in enumerate(told):
-        of = f" of {counted(len(alike), 'kernel')}" if index == 0 else ""
+    for index, (name, count) in enumerate(differing):
+        of = f" of {counted(len(comparable), 'kernel')}" if index == 0 else ""
         verbs = ("has another", "have another") if name in ("tiling", "config") else ("differs in", "differ in")
         yield f"{number(count)}{of} {agree(count, *verbs)} {name}"
 
 
-def _text_words(alike: Sequence[KernelPair]) -> Iterator[str]:
-    known = [pair.same_text for pair in alike if pair.same_text is not None]
-    if known and all(known):
+def _text_words(comparable: Sequence[KernelPair]) -> Iterator[str]:
+    same = [pair.same_text for pair in comparable if pair.same_text is not None]
+    if same and all(same):
         yield "the generated source is the same text"
-    elif known:
-        yield f"the generated source is the same text in {number(sum(known))} of {number(len(known))}"
+    elif same:
+        yield f"the generated source is the same text in {number(sum(same))} of {number(len(same))}"

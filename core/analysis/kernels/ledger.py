@@ -171,8 +171,10 @@ def ledger(
             row = replace(row, label=label, modules=modules)
             row = _resources(replace(row, disturbed=disturbed), kernel.binary, report.setting.target)
             rows.append(_judged(row, limits, report.counters, untimed))
-    whole = 0.0 if times_unreliable(report) else sum(row.total_s or 0.0 for row in rows)
-    shared = [replace(row, share=(row.total_s / whole) if whole and row.total_s is not None else None) for row in rows]
+    total_s = 0.0 if times_unreliable(report) else sum(row.total_s or 0.0 for row in rows)
+    shared = [
+        replace(row, share=(row.total_s / total_s) if total_s and row.total_s is not None else None) for row in rows
+    ]
     return tuple(sorted(shared, key=lambda row: (-(row.wasted_s or 0), -(row.total_s or 0), -(row.bytes_moved or 0))))
 
 
@@ -273,8 +275,8 @@ def _ops(kernel: Kernel) -> tuple[str, ...]:
 
 
 def _modules(origins: tuple[str, ...], schedule: Schedule | None) -> tuple[Module, ...]:
-    found = (schedule.modules[name] for name in origins if schedule and name in schedule.modules)
-    return tuple(dict.fromkeys(found))
+    modules = (schedule.modules[name] for name in origins if schedule and name in schedule.modules)
+    return tuple(dict.fromkeys(modules))
 
 
 def _dtype(nodes: tuple[SchedulerNode, ...], schedule: Schedule | None) -> str:

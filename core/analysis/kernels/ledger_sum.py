@@ -50,10 +50,10 @@ class LedgerSum:
     @property
     def parts(self) -> tuple[CallPart, ...]:
         """Parts of the compiled call from the inside out, the kernels first."""
-        return (CallPart(*KERNELS, min(self.kernels_s, self.whole_s)), *self.rest)
+        return (CallPart(*KERNELS, min(self.kernels_s, self.longest_call_s)), *self.rest)
 
     @property
-    def whole_s(self) -> float:
+    def longest_call_s(self) -> float:
         """Longest measured time of a whole call, an upper bound of every part."""
         return max(self.call_s or 0.0, self.steady_s or 0.0) or self.wrapper_s or self.kernels_s
 
@@ -64,12 +64,12 @@ class LedgerSum:
         An outer measurement, with less instrumentation, bounds the inner ones. A part within the noise of the others,
         which would be negative, is left out.
         """
-        whole_s = self.call_s if self.call_s is not None else self.wrapper_s
-        wrapper_s = min(self.wrapper_s, whole_s)
+        call_s = self.call_s if self.call_s is not None else self.wrapper_s
+        wrapper_s = min(self.wrapper_s, call_s)
         levels = [
             (IN_PLACE, min(self.in_place_s, wrapper_s)),
             (WRAPPER, wrapper_s),
-            (OUTSIDE, whole_s),
+            (OUTSIDE, call_s),
             (IN_TURN, self.steady_s or 0.0),
         ]
         reached_s: float = self.kernels_s

@@ -35,7 +35,7 @@ DECOMPOSED = (
     *("linalg_vector_norm", "std", "var", "rsub", "square", "clamp_min", "clamp_max", "arange", "zeros", "ones"),
     *("constant_pad_nd", "repeat", "unsqueeze", "squeeze", "expand", "view", "permute", "clone", "copy", "roll"),
 )  # fmt: skip
-# What tells most about a kernel first; of the pointwise ops, plain arithmetic last.
+# Op classes by how much they say about a kernel; among pointwise ops, plain arithmetic comes last.
 WEIGHTS = {
     "attention": 8, "matmul": 7, "collective": 6, "reduction": 5, "embedding": 4, "random": 3, "pointwise": 3,
     "other": 2, "copy": 0, "view": -1,
@@ -63,8 +63,8 @@ def node_op(name: str) -> str:
 def schedule_of(kernel: Kernel, compilation: Compilation) -> Schedule | None:
     """Return the schedule of the kernel; a graph's branches have schedules of the same direction."""
     same = [schedule for schedule in compilation.schedules if schedule.direction == kernel.direction]
-    own = (schedule for schedule in same if any(node.kernel == kernel.id for node in schedule.after))
-    return next(own, same[0] if same else None)
+    launching = (schedule for schedule in same if any(node.kernel == kernel.id for node in schedule.after))
+    return next(launching, same[0] if same else None)
 
 
 def call_origins(kernel: Kernel, schedule: Schedule | None) -> tuple[tuple[str, ...], ...]:
@@ -102,12 +102,12 @@ class KernelNames:
         For a kernel over several modules, the common part of their paths. The generated name if neither is known.
         """
         ops = self.ops(kernel)
-        own = [name for name in origins if node_op(name) in ops] if kernel.extern else []
-        path = common_path(own or origins, schedule.modules if schedule else {})
+        named = [name for name in origins if node_op(name) in ops] if kernel.extern else []
+        path = common_path(named or origins, schedule.modules if schedule else {})
         module = path_words(shortened(path, self._stack))
         words = op_words(ops, origins)
-        way = " (backward)" if kernel.direction == "backward" and "backward" not in words else ""
-        return " · ".join(filter(None, [module, words])) + way if ops else kernel.name
+        suffix = " (backward)" if kernel.direction == "backward" and "backward" not in words else ""
+        return " · ".join(filter(None, [module, words])) + suffix if ops else kernel.name
 
     def ops(self, kernel: Kernel) -> tuple[str, ...]:
         """Return the ops in the kernel's generated name, otherwise of its nodes; a library call has its own op.
@@ -116,11 +116,11 @@ class KernelNames:
         """
         if kernel.extern:
             return (aten_name(kernel.name),)
-        found = FUSED.search(kernel.name[:LONGEST_GENERATED])
+        match = FUSED.search(kernel.name[:LONGEST_GENERATED])
         computed = tuple(dict.fromkeys(map(node_op, kernel.origins)))
-        if not found:
+        if not match:
             return computed
-        ops = fused_ops(found[1], self._known | set(computed))
+        ops = fused_ops(match[1], self._known | set(computed))
         if kernel.category == TEMPLATE:
             return ops
         return tuple(op for op in ops if op not in self._library and op_class(op) not in LIBRARY) or ops
@@ -136,7 +136,7 @@ def kernel_names(compilation: Compilation) -> dict[str, str]:
 
 
 @lru_cache(maxsize=4096)
-def fused_ops(text: str, known: frozenset[str]) -> tuple[str, ...]:
+def fused_ops(text: str, known_ops: frozenset[str]) -> tuple[str, ...]:
     """Return the ops in a generated name: `add`, `native_layer_norm`, `view` for `add_native_layer_norm_view`.
 
     Torch joins op names, which contain underscores, with underscores, in alphabetical order. The split with the fewest
@@ -152,7 +152,7 @@ def fused_ops(text: str, known: frozenset[str]) -> tuple[str, ...]:
                 continue
             cost, parts = best[start]
             late = parts and parts[-1] >= part
-            options.append((cost + (1 if part in known else 3 + part.count("_")) + 5 * bool(late), (*parts, part)))
+            options.append((cost + (1 if part in known_ops else 3 + part.count("_")) + 5 * bool(late), (*parts, part)))
         if options:
             best[end] = min(options)
     return best[len(text) + 1][1]
@@ -185,8 +185,8 @@ def common_path(origins: Iterable[str], modules: Mapping[str, Module]) -> Module
     placed = [name for name in origins if name in modules and modules[name].path]
     working = [name for name in placed if op_class(node_op(name)) != "view"] or placed
     paths = [module_path(modules[name].path) for name in working]
-    held = Counter(path[:length] for path in paths for length in range(1, len(path) + 1))
-    enough = [path for path, count in held.items() if count >= MAJORITY * len(paths)]
+    counts = Counter(path[:length] for path in paths for length in range(1, len(path) + 1))
+    enough = [path for path, count in counts.items() if count >= MAJORITY * len(paths)]
     return max(enough, key=len, default=())
 
 
@@ -195,8 +195,8 @@ def stack_of(paths: Iterable[ModulePath]) -> ModulePath:
 
     Empty with several such lists, as in an encoder and a decoder.
     """
-    found = {path[: at - 1] for path in paths if (at := _first_index(path)) > 1}
-    return next(iter(found)) if len(found) == 1 else ()
+    heads = {path[: at - 1] for path in paths if (at := _first_index(path)) > 1}
+    return next(iter(heads)) if len(heads) == 1 else ()
 
 
 def _first_index(path: ModulePath) -> int:
@@ -214,9 +214,9 @@ def path_words(path: ModulePath) -> str:
 
     For example `encoder.block.0…DenseReluDense.wi`.
     """
-    whole, head = ".".join(path), path[: _first_index(path) + 1]
-    if len(whole) <= LONGEST_PATH or len(path) < len(head) + 3:
-        return whole
+    dotted, head = ".".join(path), path[: _first_index(path) + 1]
+    if len(dotted) <= LONGEST_PATH or len(path) < len(head) + 3:
+        return dotted
     return f"{'.'.join(head)}…{'.'.join(path[-2:])}"
 
 

@@ -12,13 +12,17 @@ from core.report import Kernel
 
 def paired(left: Sequence[Kernel], right: Sequence[Kernel]) -> Iterator[tuple[Kernel | None, Kernel | None]]:
     """Yield every kernel of both sides once, per direction in the left order, then those of the right side only."""
-    for way in dict.fromkeys(kernel.direction for kernel in (*left, *right)):
-        one, other = (sorted((k for k in side if k.direction == way), key=_place) for side in (left, right))
-        found = _by_nodes(one, other)
-        found |= _by_order(one, other, found)
-        yield from ((kernel, other[found[i]] if i in found else None) for i, kernel in enumerate(one))
-        taken = set(found.values())
-        yield from ((None, kernel) for j, kernel in enumerate(other) if j not in taken)
+    for direction in dict.fromkeys(kernel.direction for kernel in (*left, *right)):
+        left_kernels, right_kernels = (
+            sorted((k for k in side if k.direction == direction), key=_place) for side in (left, right)
+        )
+        matches = _by_nodes(left_kernels, right_kernels)
+        matches |= _by_order(left_kernels, right_kernels, matches)
+        yield from (
+            (kernel, right_kernels[matches[i]] if i in matches else None) for i, kernel in enumerate(left_kernels)
+        )
+        matched_right = set(matches.values())
+        yield from ((None, kernel) for j, kernel in enumerate(right_kernels) if j not in matched_right)
 
 
 def node_ops(kernel: Kernel) -> tuple[str, ...]:
@@ -40,30 +44,30 @@ def _by_nodes(left: Sequence[Kernel], right: Sequence[Kernel]) -> dict[int, int]
     for j, kernel in enumerate(right):
         for name in _working(kernel):
             holders[name].append(j)
-    one, other = [set(_working(kernel)) for kernel in left], [set(_working(kernel)) for kernel in right]
-    candidates = {(i, j) for i, names in enumerate(one) for name in names for j in holders[name]}
+    left_nodes, right_nodes = [set(_working(kernel)) for kernel in left], [set(_working(kernel)) for kernel in right]
+    candidates = {(i, j) for i, names in enumerate(left_nodes) for name in names for j in holders[name]}
 
     def rank(pair: tuple[int, int]) -> tuple[float, int, int]:
         i, j = pair
-        return -len(one[i] & other[j]) / len(one[i] | other[j]), abs(i - j), i
+        return -len(left_nodes[i] & right_nodes[j]) / len(left_nodes[i] | right_nodes[j]), abs(i - j), i
 
-    found: dict[int, int] = {}
-    taken: set[int] = set()
+    matches: dict[int, int] = {}
+    matched_right: set[int] = set()
     for i, j in sorted(candidates, key=rank):
-        if i not in found and j not in taken:
-            found[i] = j
-            taken.add(j)
-    return found
+        if i not in matches and j not in matched_right:
+            matches[i] = j
+            matched_right.add(j)
+    return matches
 
 
-def _by_order(left: Sequence[Kernel], right: Sequence[Kernel], found: dict[int, int]) -> dict[int, int]:
+def _by_order(left: Sequence[Kernel], right: Sequence[Kernel], matches: dict[int, int]) -> dict[int, int]:
     """Return pairs of the remaining kernels: the same kind of work after the same pair, in order."""
-    partner = {j: i for i, j in found.items()}
+    partner = {j: i for i, j in matches.items()}
     waiting: dict[tuple[object, ...], deque[int]] = defaultdict(deque)
     for j, pair, work in _unpaired(right, partner):
         waiting[partner.get(pair, -1), work].append(j)
     more = {}
-    for i, pair, work in _unpaired(left, found):
+    for i, pair, work in _unpaired(left, matches):
         if waiting[pair, work]:
             more[i] = waiting[pair, work].popleft()
     return more

@@ -12,8 +12,7 @@ from core.report import Compilation, Kernel, Report
 
 # Equal kernels differ by caches and by the first touch of memory, but by less than this factor.
 UNLIKE_FROM = 3.0
-# What unlike twins took too long, as a part of all kernels, below which it changes no conclusion: no finding is about
-# less.
+# Excess time of unlike twins, as a part of all kernels, below which no conclusion changes: no finding is about less.
 LEAST_EXCESS = 0.05
 Shape = tuple[str, tuple[str, ...]]
 
@@ -55,13 +54,13 @@ def kernel_seconds(report: Report, compilation: Compilation) -> dict[str, float]
 
 def measured_seconds(compilation: Compilation) -> dict[str, float]:
     """Return kernel → measured seconds of all its calls in one call of the model, whether reliable or not."""
-    found: dict[str, float] = {}
+    seconds_of: dict[str, float] = {}
     for kernel in compilation.kernels:
         for timed in (call.time for call in kernel.calls):
             seconds = time_s(timed)
             if timed is not None and seconds is not None:
-                found[kernel.id] = found.get(kernel.id, 0.0) + seconds * max(1, timed.calls)
-    return found
+                seconds_of[kernel.id] = seconds_of.get(kernel.id, 0.0) + seconds * max(1, timed.calls)
+    return seconds_of
 
 
 def unlike_twins(report: Report) -> Twins | None:
@@ -69,8 +68,8 @@ def unlike_twins(report: Report) -> Twins | None:
 
     None if twins more than three-fold apart cost less than a twentieth of the kernels' time.
     """
-    times = [found for compilation in report.compilations for found in kernel_times(compilation)]
-    whole_s = sum(found.calls * (time_s(found) or 0.0) for found in times)
+    times = [time for compilation in report.compilations for time in kernel_times(compilation)]
+    whole_s = sum(time.calls * (time_s(time) or 0.0) for time in times)
     worst, excess_s = None, 0.0
     for compilation in report.compilations:
         for name, group in _groups(compilation):
@@ -86,7 +85,7 @@ def unlike_twins(report: Report) -> Twins | None:
 def _groups(compilation: Compilation) -> Iterator[tuple[str, list[tuple[float, int]]]]:
     """Yield groups of calls with equal work and kind of timing: their seconds, and how often each ran."""
     shapes = _shapes(compilation)
-    found: dict[object, list[tuple[float, int]]] = {}
+    groups: dict[object, list[tuple[float, int]]] = {}
     names: dict[object, str] = {}
     for kernel in compilation.kernels:
         work = _work(kernel, shapes.get(kernel.id, ()))
@@ -95,8 +94,8 @@ def _groups(compilation: Compilation) -> Iterator[tuple[str, list[tuple[float, i
             if work is not None and time is not None and seconds:
                 key = (work, how_timed(time))
                 names[key] = kernel.name
-                found.setdefault(key, []).append((seconds, max(1, time.calls)))
-    return ((names[key], group) for key, group in found.items() if len(group) > 1)
+                groups.setdefault(key, []).append((seconds, max(1, time.calls)))
+    return ((names[key], group) for key, group in groups.items() if len(group) > 1)
 
 
 def _work(kernel: Kernel, shapes: Sequence[Shape]) -> object:
@@ -114,10 +113,10 @@ def _work(kernel: Kernel, shapes: Sequence[Shape]) -> object:
 
 def _shapes(compilation: Compilation) -> dict[str, list[Shape]]:
     """Return kernel → dtype and shape of each buffer that its nodes read and write."""
-    found: dict[str, list[Shape]] = {}
+    shapes: dict[str, list[Shape]] = {}
     for schedule in compilation.schedules:
         buffers = {buffer.name: (buffer.dtype, buffer.shape) for buffer in schedule.buffers}
         for node in schedule.before:
             touched = (name for name, _ in (*node.reads, *node.writes) if name in buffers)
-            found.setdefault(node.kernel, []).extend(buffers[name] for name in touched)
-    return found
+            shapes.setdefault(node.kernel, []).extend(buffers[name] for name in touched)
+    return shapes

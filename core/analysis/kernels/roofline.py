@@ -33,8 +33,8 @@ def allowed_s(ceilings: Roofline, moved_bytes: int | None, flops: int | None, dt
     memory_s = moved_bytes / ceilings.bandwidth(moved_bytes).bytes_s if moved_bytes else None
     peak = ceilings.flops_s.get(dtype, ceilings.flops_s.get("float32"))
     compute_s = flops / peak if flops and peak else None
-    known = [seconds for seconds in (memory_s, compute_s) if seconds is not None]
-    return max(known, default=None)
+    limits = [seconds for seconds in (memory_s, compute_s) if seconds is not None]
+    return max(limits, default=None)
 
 
 def product_dtype(ops: Collection[str], dtype: str, counters: Counters | None) -> str:

@@ -27,14 +27,14 @@ def opposite(report: Report, compilation: Compilation) -> Compilation | None:
     same = report.compilation(compilation.id)
     if same is not None and same.kernels:
         return same
-    return next((found for found in report.compilations if found.kernels), None)
+    return next((candidate for candidate in report.compilations if candidate.kernels), None)
 
 
-def counterpart(kernel: Kernel, compilation: Compilation, other: Report) -> Kernel | None:
+def counterpart(kernel: Kernel, compilation: Compilation, other_report: Report) -> Kernel | None:
     """Return the kernel of another run that computes the same part of the model; None if there is none."""
-    opposing = opposite(other, compilation)
+    opposing = opposite(other_report, compilation)
     pairs = paired(compilation.kernels, opposing.kernels) if opposing is not None else ()
-    return next((there for here, there in pairs if here is not None and here.id == kernel.id), None)
+    return next((right for left, right in pairs if left is not None and left.id == kernel.id), None)
 
 
 def side_of(report: Report, compilation: Compilation, read: Read) -> Side:

@@ -12,36 +12,36 @@ from core.base.words import agree, count, number
 from core.report import GraphNumerics, NodeAccuracy, Report
 
 GraphStanding = Literal["not compared", "not told", "as right as eager", "differs", "first to differ"]
-# From what says nothing to what says most.
+# Accuracy classes of nodes, the least informative first.
 STANDINGS: tuple[GraphStanding, ...] = get_args(GraphStanding)
 
 
 def numerics_of(report: Report, compilation: str) -> GraphNumerics | None:
     """Return the node accuracies of a compilation's graph; None if not recorded."""
-    return next((found for found in report.graph_numerics if found.compilation == compilation), None)
+    return next((graph for graph in report.graph_numerics if graph.compilation == compilation), None)
 
 
-def first_apart(found: GraphNumerics) -> NodeAccuracy | None:
+def first_apart(graph: GraphNumerics) -> NodeAccuracy | None:
     """Return the first executed node whose compiled value is less accurate than eager's."""
-    return next((node for node in found.nodes if node.accuracy is not None and node.accuracy.same is False), None)
+    return next((node for node in graph.nodes if node.accuracy is not None and node.accuracy.same is False), None)
 
 
-def node_standings(found: GraphNumerics) -> dict[str, GraphStanding]:
+def node_standings(graph: GraphNumerics) -> dict[str, GraphStanding]:
     """Return node name → accuracy class."""
-    first = first_apart(found)
-    return {node.name: "first to differ" if node is first else _standing(node) for node in found.nodes}
+    first = first_apart(graph)
+    return {node.name: "first to differ" if node is first else _accuracy_class(node) for node in graph.nodes}
 
 
-def node_errors(found: GraphNumerics) -> dict[str, float]:
+def node_errors(graph: GraphNumerics) -> dict[str, float]:
     """Return node name → compiled error against float64, for nodes that have one."""
     return {
         node.name: node.accuracy.compiled_error
-        for node in found.nodes
+        for node in graph.nodes
         if node.accuracy is not None and node.accuracy.compiled_error is not None
     }
 
 
-def _standing(node: NodeAccuracy) -> GraphStanding:
+def _accuracy_class(node: NodeAccuracy) -> GraphStanding:
     if node.accuracy is None:
         return "not compared"
     if node.accuracy.same is None:
@@ -49,11 +49,11 @@ def _standing(node: NodeAccuracy) -> GraphStanding:
     return "as right as eager" if node.accuracy.same else "differs"
 
 
-def graph_sentence(found: GraphNumerics, calls: Mapping[str, str] | None = None) -> str:
+def graph_sentence(graph: GraphNumerics, calls: Mapping[str, str] | None = None) -> str:
     """Return the first differing node in words, or that no node differs; `calls` are the nodes' targets by name."""
-    first, compared = first_apart(found), [node for node in found.nodes if node.accuracy is not None]
+    first, compared = first_apart(graph), [node for node in graph.nodes if node.accuracy is not None]
     if not compared:
-        return f"No node was compared: {found.reason or 'the graph has none that computes a tensor'}."
+        return f"No node was compared: {graph.reason or 'the graph has none that computes a tensor'}."
     if first is None or first.accuracy is None:
         same = sum(standing(node.accuracy) == "the same bits" for node in compared if node.accuracy)
         nodes = f"{count(len(compared), 'node')} that {agree(len(compared), 'was', 'were')} compared"
@@ -68,35 +68,35 @@ def graph_sentence(found: GraphNumerics, calls: Mapping[str, str] | None = None)
     return f"{of}, first `{first.name}`{called}: {error_words(first.accuracy)}."
 
 
-def node_words(found: GraphNumerics, name: str) -> str:
+def node_words(graph: GraphNumerics, name: str) -> str:
     """Return a node's accuracy in words; empty if the graph has no such value."""
-    node = next((node for node in found.nodes if node.name == name), None)
+    node = next((node for node in graph.nodes if node.name == name), None)
     if node is None or node.accuracy is None:
         return f"not compared: {node.left_out}" if node is not None and node.left_out else ""
-    return f"{node_standings(found)[name]}: {error_words(node.accuracy)}"
+    return f"{node_standings(graph)[name]}: {error_words(node.accuracy)}"
 
 
 def numerics_lines(report: Report) -> list[str]:
     """Return the accuracy of a run: a sentence for its results and one per graph; empty if not recorded."""
-    found = numerics(report)
+    run_numerics = numerics(report)
     graphs = [f"[{graph.compilation}] ".removeprefix("[] ") + graph_sentence(graph) for graph in report.graph_numerics]
-    return [*([f"numerics: {numerics_sentence(found)}"] if found else []), *graphs]
+    return [*([f"numerics: {numerics_sentence(run_numerics)}"] if run_numerics else []), *graphs]
 
 
-def left_out_words(found: GraphNumerics) -> str:
+def left_out_words(graph: GraphNumerics) -> str:
     """Return how many nodes were not compared, and why; empty if all were."""
-    reasons = Counter(node.left_out or "not reached" for node in found.nodes if node.accuracy is None)
-    told = "; ".join(f"{reason} ({number(times)})" for reason, times in reasons.items())
-    return f"{count(reasons.total(), 'node')} not compared: {told}." if told else ""
+    reasons = Counter(node.left_out or "not reached" for node in graph.nodes if node.accuracy is None)
+    listed = "; ".join(f"{reason} ({number(times)})" for reason, times in reasons.items())
+    return f"{count(reasons.total(), 'node')} not compared: {listed}." if listed else ""
 
 
-def outputs_words(found: GraphNumerics) -> str:
+def outputs_words(graph: GraphNumerics) -> str:
     """Return whether adding node values to the outputs changed the graph's own outputs."""
-    if not found.parts:
+    if not graph.parts:
         return ""
-    given = f"Compiled values are from {count(found.parts, 'compilation')} with them among the graph's outputs"
-    if found.changed is None:
-        return f"{given}, which may change what is fused."
-    if found.changed == 0:
-        return f"{given}, which left its own outputs the same to the bit."
-    return f"{given}, which changed its own outputs by up to {number(found.changed)} of their norm."
+    source = f"Compiled values are from {count(graph.parts, 'compilation')} with them among the graph's outputs"
+    if graph.changed is None:
+        return f"{source}, which may change what is fused."
+    if graph.changed == 0:
+        return f"{source}, which left its own outputs the same to the bit."
+    return f"{source}, which changed its own outputs by up to {number(graph.changed)} of their norm."

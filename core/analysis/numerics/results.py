@@ -23,7 +23,7 @@ class ResultStanding:
 
 @dataclass(frozen=True, slots=True)
 class Numerics:
-    """All results of a run, the reasons for results without a float64 comparison, and ops without float64 support."""
+    """Results of a run, reasons for those without a float64 comparison, and ops without float64 support."""
 
     results: tuple[ResultStanding, ...]
     reasons: tuple[str, ...]
@@ -32,13 +32,13 @@ class Numerics:
     @property
     def told(self) -> tuple[ResultStanding, ...]:
         """Results that could be compared."""
-        return tuple(found for found in self.results if found.standing != "not told")
+        return tuple(result for result in self.results if result.standing != "not told")
 
     @property
     def worst(self) -> ResultStanding | None:
         """Result that differs most, otherwise the one with compiled's largest error; None if none could be compared."""
-        differing = [found for found in self.told if found.standing == "differs"]
-        return max(differing or self.told, key=lambda found: (both_errors(found.accuracy) or (0, 0))[1], default=None)
+        differing = [result for result in self.told if result.standing == "differs"]
+        return max(differing or self.told, key=lambda result: (both_errors(result.accuracy) or (0, 0))[1], default=None)
 
 
 def numerics(report: Report) -> Numerics | None:
@@ -53,25 +53,25 @@ def numerics(report: Report) -> Numerics | None:
 def result_standings(report: Report) -> list[ResultStanding]:
     """Return the accuracy of every result of every call."""
     return [
-        ResultStanding(call.call, found.what, found.accuracy, standing(found.accuracy))
+        ResultStanding(call.call, result.what, result.accuracy, standing(result.accuracy))
         for call in report.call_numerics
-        for found in call.results
+        for result in call.results
     ]
 
 
-def numerics_sentence(found: Numerics) -> str:
+def numerics_sentence(accuracies: Numerics) -> str:
     """Return whether compiled is as accurate as eager, in a sentence with numbers."""
-    counts = Counter(item.standing for item in found.told)
-    worst = found.worst
+    counts = Counter(result.standing for result in accuracies.told)
+    worst = accuracies.worst
     if worst is None:
-        reason = found.reasons[0] if found.reasons else "nothing was compared"
+        reason = accuracies.reasons[0] if accuracies.reasons else "nothing was compared"
         return f"It cannot be told whether the results are right: {reason}."
     if counts["differs"]:
-        others = f", and {number(counts['differs'] - 1)} more" if counts["differs"] > 1 else ""
-        return f"Compiled is wrong in {worst.what}{others}: {error_words(worst.accuracy)}."
-    if counts["the same bits"] == len(found.told):
-        return f"Compiled gives the same bits as eager: {_largest(found.told)}."
-    return f"{_compared(counts, len(found.told))}: {_largest(found.told)}."
+        rest = f", and {number(counts['differs'] - 1)} more" if counts["differs"] > 1 else ""
+        return f"Compiled is wrong in {worst.what}{rest}: {error_words(worst.accuracy)}."
+    if counts["the same bits"] == len(accuracies.told):
+        return f"Compiled gives the same bits as eager: {_largest(accuracies.told)}."
+    return f"{_compared(counts, len(accuracies.told))}: {_largest(accuracies.told)}."
 
 
 def narrowed_words(names: Sequence[str]) -> str:
@@ -83,37 +83,41 @@ def narrowed_words(names: Sequence[str]) -> str:
     )
 
 
-def error_words(found: Accuracy) -> str:
+def error_words(accuracy: Accuracy) -> str:
     """Return the errors of both against float64, or against each other if float64 is unknown."""
-    errors = both_errors(found)
+    errors = both_errors(accuracy)
     if errors is None:
-        return found.reason or "not known in float64"
-    odd = f"{count(found.compiled_odd, 'element')} NaN or infinite, " if found.compiled_odd > found.eager_odd else ""
+        return accuracy.reason or "not known in float64"
+    odd = (
+        f"{count(accuracy.compiled_odd, 'element')} NaN or infinite, "
+        if accuracy.compiled_odd > accuracy.eager_odd
+        else ""
+    )
     eager, compiled = map(number, errors)
-    if found.eager_error is None or found.compiled_error is None:
+    if accuracy.eager_error is None or accuracy.compiled_error is None:
         return f"{odd}off by up to {compiled} where float64 has zeros, eager by {eager}"
     return f"{odd}off by {compiled} of the norm in float64, eager by {eager}"
 
 
-def _compared(counts: Counter[Standing], told: int) -> str:
+def _compared(counts: Counter[Standing], compared: int) -> str:
     closer, further = counts["closer"], counts["further"]
     if closer and not further:
         return "Compiled is closer to float64 than eager" + (
-            "" if closer == told else f" in {number(closer)} of {count(told, 'result')}"
+            "" if closer == compared else f" in {number(closer)} of {count(compared, 'result')}"
         )
     if further and not closer:
-        where = "" if further == told else f" in {number(further)} of {count(told, 'result')}"
+        where = "" if further == compared else f" in {number(further)} of {count(compared, 'result')}"
         return f"Compiled is further from float64 than eager{where}, within what its dtype allows"
     if closer:
         nearer = f"{number(closer)} {agree(closer, 'is', 'are')} closer to float64 than eager"
-        return f"Of {count(told, 'result')} {nearer}, {number(further)} further"
+        return f"Of {count(compared, 'result')} {nearer}, {number(further)} further"
     return "Compiled is as close to float64 as eager"
 
 
-def _largest(found: Sequence[ResultStanding]) -> str:
+def _largest(results: Sequence[ResultStanding]) -> str:
     """Return the largest error of each side."""
-    eager = [item.accuracy.eager_error for item in found if item.accuracy.eager_error is not None]
-    compiled = [item.accuracy.compiled_error for item in found if item.accuracy.compiled_error is not None]
+    eager = [result.accuracy.eager_error for result in results if result.accuracy.eager_error is not None]
+    compiled = [result.accuracy.compiled_error for result in results if result.accuracy.compiled_error is not None]
     if not eager or not compiled:
         return "how far both are from float64 is not known"
     if eager == compiled:

@@ -82,17 +82,17 @@ FIGURES: dict[str, tuple[str, Words, bool]] = {
 
 def pipeline_figures(report: Report) -> PipelineFigures:
     """Return the numbers of a run; segments without a program count as torch's."""
-    found = [pipeline for _, pipeline in pipelines(report)]
-    every = [segment for pipeline in found for segment in pipeline.segments]
+    graphs = [pipeline for _, pipeline in pipelines(report)]
+    every = [segment for pipeline in graphs for segment in pipeline.segments]
     segments = [segment for segment in every if not segment.problem]
-    refused = sum(refusal.written_bytes for pipeline in found for refusal in pipeline.refusals)
+    refused = sum(refusal.written_bytes for pipeline in graphs for refusal in pipeline.refusals)
     fallbacks: Counter[str] = Counter()
     for crossing in report.crossings:
         fallbacks.update(crossing.fallbacks)
     called = [crossing for crossing in report.crossings if crossing.calls]
     steady = speed(report.timing)
     return PipelineFigures(
-        ops=sum(pipeline.calls for pipeline in found),
+        ops=sum(pipeline.calls for pipeline in graphs),
         taken=sum(len(segment.nodes) for segment in segments),
         segments=len(segments),
         entries=sum(len(segment.entries) for segment in segments),
@@ -122,8 +122,11 @@ def _once(called: list[Crossing], seconds: Callable[[Crossing], float]) -> float
 
 def pipeline_changes(before: Report, after: Report) -> tuple[PipelineChange, ...]:
     """Return the numbers of two runs side by side."""
-    one, other = pipeline_figures(before), pipeline_figures(after)
-    rows = ((name, getattr(one, field), getattr(other, field), *rest) for name, (field, *rest) in FIGURES.items())
+    left_figures, right_figures = pipeline_figures(before), pipeline_figures(after)
+    rows = (
+        (name, getattr(left_figures, field), getattr(right_figures, field), *rest)
+        for name, (field, *rest) in FIGURES.items()
+    )
     return tuple(
         PipelineChange(name, words(left), words(right), _difference(left, right, words) if is_exact else "")
         for name, left, right, words, is_exact in rows
@@ -139,11 +142,11 @@ def _difference(before: float | None, after: float | None, words: Words) -> str:
 
 def moved_ops(before: Report, after: Report) -> dict[str, tuple[int, int]]:
     """Return op → calls that torch runs in each run, for ops whose number differs."""
-    one, other = _with_torch(before), _with_torch(after)
-    names = dict.fromkeys([*one, *other])
-    return {name: (one[name], other[name]) for name in names if one[name] != other[name]}
+    left_counts, right_counts = _with_torch(before), _with_torch(after)
+    names = dict.fromkeys([*left_counts, *right_counts])
+    return {name: (left_counts[name], right_counts[name]) for name in names if left_counts[name] != right_counts[name]}
 
 
 def _with_torch(report: Report) -> Counter[str]:
-    refused = (item for _, pipeline in pipelines(report) for item in pipeline.refusals)
-    return Counter(aten_name(f"torch.ops.{item.op}") for item in refused)
+    refused = (refusal for _, pipeline in pipelines(report) for refusal in pipeline.refusals)
+    return Counter(aten_name(f"torch.ops.{refusal.op}") for refusal in refused)

@@ -15,16 +15,16 @@ ENDS = ("argument", "result")
 
 def pipelines(report: Report) -> list[tuple[str, Pipeline]]:
     """Return every pipeline with its compilation."""
-    return [(compilation.id, found) for compilation in report.compilations for found in compilation.pipelines]
+    return [(compilation.id, pipeline) for compilation in report.compilations for pipeline in compilation.pipelines]
 
 
 def pipeline_sentence(report: Report, compilation: str = "") -> str:
     """Return how much of the run, or of one compilation, the accelerator runs, in a sentence."""
-    found = [pipeline for id_, pipeline in pipelines(report) if compilation in ("", id_)]
-    if not found:
+    found_pipelines = [pipeline for id_, pipeline in pipelines(report) if compilation in ("", id_)]
+    if not found_pipelines:
         return "The accelerator was given no graph."
-    segments = [segment for pipeline in found for segment in pipeline.segments if not segment.problem]
-    ops, calls = sum(len(segment.nodes) for segment in segments), sum(pipeline.calls for pipeline in found)
+    segments = [segment for pipeline in found_pipelines for segment in pipeline.segments if not segment.problem]
+    ops, calls = sum(len(segment.nodes) for segment in segments), sum(pipeline.calls for pipeline in found_pipelines)
     entries, size = sum(len(s.entries) for s in segments), sum(s.file_bytes for s in segments)
     compared = results(report)
     outcome = {
@@ -33,9 +33,9 @@ def pipeline_sentence(report: Report, compilation: str = "") -> str:
         "other strides": ", equal to eager but for strides",
         "differs": ", and the results differ from eager's",
     }
-    told = outcome.get(compared.outcome if compared else None, ", which could not be compared with eager")
+    equality = outcome.get(compared.outcome if compared else None, ", which could not be compared with eager")
     where = f"{number(ops)} of {count(calls, 'op')} in {count(len(segments), 'segment')} on the accelerator"
-    return f"{where}: {count(entries, 'program entry', 'program entries')}, {bytes_(size)}{told}."
+    return f"{where}: {count(entries, 'program entry', 'program entries')}, {bytes_(size)}{equality}."
 
 
 def pipeline_summary(report: Report) -> list[str]:
@@ -45,17 +45,17 @@ def pipeline_summary(report: Report) -> list[str]:
 
 def pipeline_lines(report: Report, entries: bool = True) -> Iterator[str]:
     """Yield all pipeline records, one per line; `entries` adds the program entries."""
-    crossings = {(item.compilation, item.direction, item.segment): item for item in report.crossings}
+    crossings = {(crossed.compilation, crossed.direction, crossed.segment): crossed for crossed in report.crossings}
     if disturbed := crossings_disturbed(report):
         yield f"{disturbed}: its seconds are no evidence"
-    for compilation, found in pipelines(report):
-        took = ", ".join(f"{stage} {duration_s(seconds)}" for stage, seconds in found.times_s.items())
-        yield f"[{compilation}] {found.direction}: {count(found.calls, 'op')}; {took}"
-        yield from _refused(found)
-        for segment in found.segments:
+    for compilation, pipeline in pipelines(report):
+        took = ", ".join(f"{stage} {duration_s(seconds)}" for stage, seconds in pipeline.times_s.items())
+        yield f"[{compilation}] {pipeline.direction}: {count(pipeline.calls, 'op')}; {took}"
+        yield from _refused(pipeline)
+        for segment in pipeline.segments:
             yield from _segment(segment)
             yield from _entries(segment) if entries else ()
-            if crossing := crossings.get((compilation, found.direction, segment.name)):
+            if crossing := crossings.get((compilation, pipeline.direction, segment.name)):
                 yield from _crossed(crossing)
 
 
@@ -64,24 +64,23 @@ def crossings_disturbed(report: Report) -> str:
 
     Empty if they were not, or the load is unknown.
     """
-    return f"{BUSY} during these calls" if any(busy(found.load) for found in report.crossings) else ""
+    return f"{BUSY} during these calls" if any(busy(crossing.load) for crossing in report.crossings) else ""
 
 
-def refusal_counts(found: Pipeline) -> dict[str, tuple[str, ...]]:
+def refusal_counts(pipeline: Pipeline) -> dict[str, tuple[str, ...]]:
     """Return reason → nodes that stay with torch, most frequent reason first."""
-    reasons = Counter(refusal.reason for refusal in found.refusals)
+    reasons = Counter(refusal.reason for refusal in pipeline.refusals)
     return {
-        reason: tuple(refusal.node for refusal in found.refusals if refusal.reason == reason)
+        reason: tuple(refusal.node for refusal in pipeline.refusals if refusal.reason == reason)
         for reason, _ in reasons.most_common()
     }
 
 
-def _refused(found: Pipeline) -> Iterator[str]:
+def _refused(pipeline: Pipeline) -> Iterator[str]:
     """Yield one line per reason for ops that stay with torch."""
-    for reason, names in refusal_counts(found).items():
-        met = len(names)
-        more = "" if len(names) <= 4 else " …"
-        yield f"  {count(met, 'op')} {agree(met, 'stays', 'stay')} with torch: {reason} ({', '.join(names[:4])}{more})"
+    for reason, names in refusal_counts(pipeline).items():
+        ops, more = len(names), "" if len(names) <= 4 else " …"
+        yield f"  {count(ops, 'op')} {agree(ops, 'stays', 'stay')} with torch: {reason} ({', '.join(names[:4])}{more})"
 
 
 def _segment(segment: PipelineSegment) -> Iterator[str]:
@@ -104,8 +103,8 @@ def _segment(segment: PipelineSegment) -> Iterator[str]:
 def _entries(segment: PipelineSegment) -> Iterator[str]:
     for index, entry in enumerate(segment.entries):
         steps = f" {{ {'; '.join(entry.steps)} }}" if entry.steps else ""
-        made = f"{', '.join(entry.outputs)} = " if entry.outputs else ""
-        yield f"    {index:>3}  {made}{entry.op}({', '.join(entry.inputs)}){steps}"
+        targets = f"{', '.join(entry.outputs)} = " if entry.outputs else ""
+        yield f"    {index:>3}  {targets}{entry.op}({', '.join(entry.inputs)}){steps}"
 
 
 def memory_words(segment: PipelineSegment) -> str:
@@ -118,16 +117,16 @@ def memory_words(segment: PipelineSegment) -> str:
     return f"temporaries of {alone} in an arena of {bytes_(segment.arena_bytes)}"
 
 
-def _crossed(found: Crossing) -> Iterator[str]:
-    if found.calls:
-        within, beside = found.runtime_s / found.calls, (found.call_s - found.runtime_s) / found.calls
-        copies = f", {count(found.copies, 'input')} copied" if found.copies else ", nothing copied"
+def _crossed(crossing: Crossing) -> Iterator[str]:
+    if crossing.calls:
+        within, beside = crossing.runtime_s / crossing.calls, (crossing.call_s - crossing.runtime_s) / crossing.calls
+        copies = f", {count(crossing.copies, 'input')} copied" if crossing.copies else ", nothing copied"
         words = f"{duration_s(within)} each in the runtime and {duration_s(beside)} beside it{copies}"
-        yield f"    {count(found.calls, 'call')} across the ABI: {words}"
-    yield from (f"    {line}" for line in fallback_lines(found))
+        yield f"    {count(crossing.calls, 'call')} across the ABI: {words}"
+    yield from (f"    {line}" for line in fallback_lines(crossing))
 
 
-def fallback_lines(found: Crossing) -> Iterator[str]:
+def fallback_lines(crossing: Crossing) -> Iterator[str]:
     """Yield how often torch ran a segment instead, one line per reason."""
-    for reason, met in found.fallbacks.items():
-        yield f"torch ran it {count(met, 'time')}: {reason}"
+    for reason, times in crossing.fallbacks.items():
+        yield f"torch ran it {count(times, 'time')}: {reason}"
