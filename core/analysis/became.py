@@ -15,8 +15,8 @@ def became_words(report: Report) -> str:
 
     Empty if all calls ran compiled code, or nothing was recorded.
     """
-    told = (_share(report, how, words) for how, words in (("raised", RAISED), ("eager", EAGER), ("mixed", MIXED)))
-    return ", ".join(filter(None, told))
+    parts = (_share(report, how, words) for how, words in (("raised", RAISED), ("eager", EAGER), ("mixed", MIXED)))
+    return ", ".join(filter(None, parts))
 
 
 def refused_calls(report: Report) -> tuple[Call, ...]:
@@ -25,9 +25,9 @@ def refused_calls(report: Report) -> tuple[Call, ...]:
 
 
 def _share(report: Report, how: str, words: str) -> str:
-    found = sum(call.how == how for call in report.calls)
+    matching = sum(call.how == how for call in report.calls)
     every = len(report.calls)
-    if not found:
+    if not matching:
         return ""
-    which = f"{number(found)} of {number(every)} calls" if every > 1 else "the one call"
-    return f"{which} {words.format(agree(found, 'it', 'them'))}"
+    which = f"{number(matching)} of {number(every)} calls" if every > 1 else "the one call"
+    return f"{which} {words.format(agree(matching, 'it', 'them'))}"

@@ -9,15 +9,15 @@ from core.analysis.speed import speed
 from core.base.words import agree, count, number
 from core.report import Report
 
-# What the worker raises where there was no time to time any kernel.
+# Start of the worker's error if time ran out before any kernel was measured.
 NO_TIME = "TimeoutError: "
 NAMED = 3
 
 
 def doubts(report: Report) -> tuple[str, ...]:
     """Return why the speedup and the kernels' times are no evidence; empty where they are."""
-    found = speed(report.timing)
-    of_speed = (found.unknown or found.disturbed) if found is not None else ""
+    measured = speed(report.timing)
+    of_speed = (measured.unknown or measured.disturbed) if measured is not None else ""
     of_kernels = kernels_disturbed(report) or (report.untimed if report.untimed.startswith(NO_TIME) else "")
     return tuple(dict.fromkeys(reason for reason in (of_speed, of_kernels) if reason))
 

@@ -60,30 +60,30 @@ def film(compilation: Compilation, nodes_of: NodesOf) -> tuple[Segment, ...]:
 
     The last frame of a segment equals torch's own graph; changes without a recorded pass get a separate frame.
     """
-    found: list[Segment] = []
+    segments: list[Segment] = []
     counts: dict[str, int] = {}
     for scene in scenes(compilation, nodes_of):
         counts[scene.chapter] = counts.get(scene.chapter, 0) + 1
         name = scene.chapter if counts[scene.chapter] == 1 else f"{scene.chapter}.{counts[scene.chapter]}"
         states = [state for _, state in scene.frames]
         frames = tuple(frame for frame, _ in scene.frames)
-        found.append(Segment(name, scene.chapter, frames, _nodes(states), _edges(states)))
-    return tuple(found)
+        segments.append(Segment(name, scene.chapter, frames, _nodes(states), _edges(states)))
+    return tuple(segments)
 
 
 def graph_at(segment: Segment, frame: int) -> tuple[FxNode, ...]:
     """Return the nodes of one frame, in the order of the segment's union."""
-    return tuple(found for node in segment.nodes if (found := node.at(frame)) is not None)
+    return tuple(present for node in segment.nodes if (present := node.at(frame)) is not None)
 
 
 def _nodes(states: list[State]) -> tuple[FilmNode, ...]:
-    kept: dict[str, list[tuple[int, FxNode]]] = {}
+    versions: dict[str, list[tuple[int, FxNode]]] = {}
     present: dict[str, list[int]] = {}
     for index, state in enumerate(states):
         for name, node in state.items():
             present.setdefault(name, []).append(index)
-            _keep(kept.setdefault(name, []), index, node)
-    return tuple(FilmNode(name, tuple(kept[name]), intervals(present[name])) for name in _merged(states))
+            _keep(versions.setdefault(name, []), index, node)
+    return tuple(FilmNode(name, tuple(versions[name]), intervals(present[name])) for name in _merged(states))
 
 
 def _keep(versions: list[tuple[int, FxNode]], index: int, node: FxNode) -> None:
@@ -106,27 +106,27 @@ def _edges(states: list[State]) -> tuple[FilmEdge, ...]:
 
 def intervals(indices: Iterable[int]) -> Intervals:
     """Return increasing numbers as half-open intervals: 0, 1, 4 are (0, 2) and (4, 5)."""
-    found: list[tuple[int, int]] = []
+    ranges: list[tuple[int, int]] = []
     for index in indices:
-        if found and found[-1][1] == index:
-            found[-1] = (found[-1][0], index + 1)
+        if ranges and ranges[-1][1] == index:
+            ranges[-1] = (ranges[-1][0], index + 1)
         else:
-            found.append((index, index + 1))
-    return tuple(found)
+            ranges.append((index, index + 1))
+    return tuple(ranges)
 
 
 def _merged(states: list[State]) -> list[str]:
     """Return the order of the last frame; a removed name follows the name before it."""
     names = list(states[-1])
     for state in reversed(states[:-1]):
-        known = set(names)
+        present = set(names)
         behind: dict[str, list[str]] = {}
         anchor = ""
         for name in state:
-            if name in known:
+            if name in present:
                 anchor = name
             else:
                 behind.setdefault(anchor, []).append(name)
         if behind:
-            names = [*behind.get("", []), *(item for name in names for item in (name, *behind.get(name, [])))]
+            names = [*behind.get("", []), *(entry for name in names for entry in (name, *behind.get(name, [])))]
     return names

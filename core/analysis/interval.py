@@ -18,7 +18,7 @@ BLOCKS = 12
 ERROR = 0.01
 # A difference below two percent is none: so much may lie in where in memory two equal models are.
 RELEVANT = 1.02
-# From here on the bounds are so far apart that the ratio is not known at all.
+# Factor between the bounds from which the ratio counts as unknown.
 DECADE = 10.0
 
 
@@ -69,7 +69,7 @@ def median_ratio(above: Sequence[float], below: Sequence[float]) -> Interval | N
     """Return the median of above / below over all pairs; None with too few pairs."""
     if len(above) < LEAST_PAIRS or len(above) != len(below) or min(*above, *below) <= 0:
         return None
-    logs = [math.log(one / other) for one, other in zip(above, below, strict=True)]
+    logs = [math.log(numerator / denominator) for numerator, denominator in zip(above, below, strict=True)]
     blocks = sorted(statistics.median(block) for block in in_blocks(logs))
     rank = _rank(len(blocks))
     middle = statistics.median(blocks)

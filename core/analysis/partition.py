@@ -16,14 +16,14 @@ def partitions(compilation: Compilation, nodes_of: NodesOf) -> tuple[Partition, 
     recorded = tuple(partition for partition in compilation.partitions if not partition.subgraph)
     if recorded:
         return recorded
-    found = []
+    joint_partitions = []
     for index, joint in enumerate(compilation.graphs):
         if joint.stage == "aot_joint_graph":
             rest = compilation.graphs[index + 1 :]
             forward, backward = (_first(rest, stage) for stage in HALVES)
             if forward is not None and backward is not None:
-                found.append(derived(joint.id, nodes_of(joint), nodes_of(forward), nodes_of(backward)))
-    return tuple(found)
+                joint_partitions.append(derived(joint.id, nodes_of(joint), nodes_of(forward), nodes_of(backward)))
+    return tuple(joint_partitions)
 
 
 def _first(graphs: tuple[FxGraph, ...], stage: Stage) -> FxGraph | None:

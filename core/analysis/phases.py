@@ -28,7 +28,7 @@ COMPILE_TIME = (
 
 @dataclass(frozen=True, slots=True)
 class PhaseTotal:
-    """All spans of one phase name: count and seconds.
+    """Sum over the spans of one phase name: count and seconds.
 
     `total_s` is the time in which at least one span was open, `self_s` the time of this phase alone. With parallel
     threads, `threads` is their maximum number and `threads_s` the sum of their seconds; otherwise 1, and equal to
@@ -50,13 +50,13 @@ def phase_class(name: str) -> str:
 
 def phase_totals(phases: Sequence[Phase], compilation: str = "") -> tuple[PhaseTotal, ...]:
     """Return sums by phase name, of one compilation or all, longest self time first; unfinished spans are left out."""
-    own = self_seconds(phases)
+    self_s = self_seconds(phases)
     members: dict[str, list[int]] = {}
     for index, phase in enumerate(phases):
         if phase.duration_s is not None and compilation in ("", phase.compilation):
             members.setdefault(phase.name, []).append(index)
-    found = (_total(name, [phases[i] for i in some], sum(own[i] for i in some)) for name, some in members.items())
-    return tuple(sorted(found, key=lambda total: -total.self_s))
+    totals = (_total(name, [phases[i] for i in some], sum(self_s[i] for i in some)) for name, some in members.items())
+    return tuple(sorted(totals, key=lambda total: -total.self_s))
 
 
 def _total(name: str, spans: list[Phase], self_s: float) -> PhaseTotal:
@@ -73,10 +73,10 @@ def _total(name: str, spans: list[Phase], self_s: float) -> PhaseTotal:
 
 def compile_seconds(phases: Sequence[Phase]) -> dict[str, float]:
     """Return compile time by compilation, defined by COMPILE_TIME for all pages and findings."""
-    found: dict[str, float] = {}
+    seconds_of: dict[str, float] = {}
     for phase, seconds in zip(phases, self_seconds(phases), strict=True):
-        found[phase.compilation] = found.get(phase.compilation, 0.0) + seconds
-    return found
+        seconds_of[phase.compilation] = seconds_of.get(phase.compilation, 0.0) + seconds
+    return seconds_of
 
 
 def compile_time_s(phases: Sequence[Phase]) -> float:
@@ -86,15 +86,15 @@ def compile_time_s(phases: Sequence[Phase]) -> float:
 
 def parallel_totals(totals: Sequence[PhaseTotal]) -> tuple[PhaseTotal, ...]:
     """Return the phases that ran in parallel threads, most thread seconds first."""
-    return tuple(sorted((one for one in totals if one.threads > 1), key=lambda total: -total.threads_s))
+    return tuple(sorted((total for total in totals if total.threads > 1), key=lambda total: -total.threads_s))
 
 
 def self_seconds(phases: Sequence[Phase]) -> list[float]:
     """Return the self time of each span: of the latest span while threads work, otherwise of the innermost span."""
-    own = [0.0] * len(phases)
+    self_s = [0.0] * len(phases)
     for seconds, at_once in _stretches(phases):
-        own[next((index for index in reversed(at_once) if phases[index].thread), at_once[-1])] += seconds
-    return own
+        self_s[next((index for index in reversed(at_once) if phases[index].thread), at_once[-1])] += seconds
+    return self_s
 
 
 def _stretches(phases: Sequence[Phase]) -> Iterator[tuple[float, tuple[int, ...]]]:

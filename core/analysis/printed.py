@@ -14,7 +14,7 @@ ESCAPE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[@-_]")
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # `path:12: UserWarning: text`, and the line of code that Python's warnings print below it.
 WARNING = re.compile(r"^(?P<file>\S[^:]*):(?P<line>\d{1,7}): (?P<kind>\w*Warning): (?P<text>.*)$")
-# How torch's own loggers begin: `W1123 17:33:28.036000 19654 torch/_logging/_internal.py:1345] [2/0]`.
+# Line of torch's own loggers: `W1123 17:33:28.036000 19654 torch/_logging/_internal.py:1345] [2/0]`.
 LOGGED = re.compile(r"^[VDIWEC]\d{4} [\d:.]+ \d+ (?P<file>\S+?):(?P<line>\d{1,7})\] (?:\[[^\]]*\] )?(?P<text>.*)$")
 SLOW = re.compile(
     r"\b(?:fall(?:s|ing)?[ -]?back|fallback|much slower|slower|slow path|is slow|(?:is|are) not installed"

@@ -32,14 +32,14 @@ class Results:
     @property
     def restrided(self) -> tuple[Difference, ...]:
         """Tensors whose strides differ from eager's."""
-        return tuple(item for item in self.differing if item.kind == "strides")
+        return tuple(difference for difference in self.differing if difference.kind == "strides")
 
     @property
     def told(self) -> tuple[Difference, ...]:
         """Differences behind the outcome, strides last."""
         if self.outcome == "not comparable":
             return self.untold
-        return tuple(sorted(self.differing, key=lambda item: item.kind == "strides"))
+        return tuple(sorted(self.differing, key=lambda difference: difference.kind == "strides"))
 
 
 def results(report: Report) -> Results | None:
@@ -49,35 +49,41 @@ def results(report: Report) -> Results | None:
 
 def results_of(calls: Sequence[Call]) -> Results | None:
     """Return the comparison of some calls; None if nothing was compared."""
-    found = [item for call in calls for item in call.differences]
-    if not found:
+    differences = [difference for call in calls for difference in call.differences]
+    if not differences:
         return None
     return Results(
-        differing=tuple(item for item in found if item.same is False),
-        untold=tuple(item for item in found if item.same is None),
+        differing=tuple(difference for difference in differences if difference.same is False),
+        untold=tuple(difference for difference in differences if difference.same is None),
         compared=next((call.compared for call in reversed(calls) if call.compared), {}),
     )
 
 
-def difference_words(found: Difference) -> str:
+def difference_words(difference: Difference) -> str:
     """Return a difference, or why it is undecided, in a short sentence without a full stop."""
-    if found.same is None:
-        return f"{found.what}: {found.reason}"
-    if found.kind == "mutation":
-        one, other = ("eager", "compiled") if found.expected == "changed" else ("compiled", "eager")
-        return f"{found.what} was changed by {one} and not by {other}"
-    if found.kind == "value":
-        return f"{found.what}: {found.actual or f'off by up to {number(found.max_abs)}'}"
-    what = found.what if found.kind in ("tree", "aliasing", "Python value") else f"{found.kind} of {found.what}"
-    return f"{what}: {found.expected} in eager, {found.actual} in compiled"
+    if difference.same is None:
+        return f"{difference.what}: {difference.reason}"
+    if difference.kind == "mutation":
+        changing, unchanged = ("eager", "compiled") if difference.expected == "changed" else ("compiled", "eager")
+        return f"{difference.what} was changed by {changing} and not by {unchanged}"
+    if difference.kind == "value":
+        return f"{difference.what}: {difference.actual or f'off by up to {number(difference.max_abs)}'}"
+    what = (
+        difference.what
+        if difference.kind in ("tree", "aliasing", "Python value")
+        else f"{difference.kind} of {difference.what}"
+    )
+    return f"{what}: {difference.expected} in eager, {difference.actual} in compiled"
 
 
-def results_words(found: Results) -> str:
+def results_words(comparison: Results) -> str:
     """Return the first difference, or why the comparison is undecided; empty if all results are equal."""
-    told = found.told
-    if not told:
+    differences = comparison.told
+    if not differences:
         return ""
-    return difference_words(told[0]) + (f", and {number(len(told) - 1)} more" if len(told) > 1 else "")
+    return difference_words(differences[0]) + (
+        f", and {number(len(differences) - 1)} more" if len(differences) > 1 else ""
+    )
 
 
 def compared_words(compared: dict[str, int]) -> str:

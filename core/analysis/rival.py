@@ -14,63 +14,67 @@ from core.report import Report, Rival, Timing
 DEFAULTS = {"fullgraph": False, "dynamic": None, "backend": "inductor", "mode": None, "options": None}
 
 
-def rival_speed(rival: Rival) -> Speed | None:
+def rival_speed(alternative: Rival) -> Speed | None:
     """Return the speed of the alternative over the run's own compiled call; None if not timed.
 
     In the result, the run's own call takes the place of eager, and the alternative that of compiled.
     """
     timing = Timing(
-        eager_s=rival.compiled_s,
-        compiled_s=rival.rival_s,
-        warm_up=rival.warm_up,
-        calls_per_sample=rival.calls_per_sample,
-        stopped=rival.stopped,
-        spent_s=rival.spent_s,
-        load=rival.load,
-        threads=rival.threads,
-        clock=rival.clock,
+        eager_s=alternative.compiled_s,
+        compiled_s=alternative.rival_s,
+        warm_up=alternative.warm_up,
+        calls_per_sample=alternative.calls_per_sample,
+        stopped=alternative.stopped,
+        spent_s=alternative.spent_s,
+        load=alternative.load,
+        threads=alternative.threads,
+        clock=alternative.clock,
     )
     return speed(timing)
 
 
-def rival_results(rival: Rival) -> Results | None:
+def rival_results(alternative: Rival) -> Results | None:
     """Return the comparison of the alternative's results with eager."""
-    return results_of(rival.calls)
+    return results_of(alternative.calls)
 
 
 def rival_sentence(report: Report) -> str:
     """Return the verdict in words; empty if the job has no alternative."""
-    rival = report.rival
-    if rival is None:
+    alternative = report.rival
+    if alternative is None:
         return ""
-    own, other = call_words((report.setting.job or {}).get("compile") or {}), call_words(rival.options)
-    found = rival_speed(rival)
-    if found is None:
-        return f"`{other}` was not timed against `{own}`: {rival.reason or 'there are no samples'}"
+    own_call, other_call = call_words((report.setting.job or {}).get("compile") or {}), call_words(alternative.options)
+    measured = rival_speed(alternative)
+    if measured is None:
+        return f"`{other_call}` was not timed against `{own_call}`: {alternative.reason or 'there are no samples'}"
     parts = [
-        _claim(found, own, other),
-        *([found.disturbed] if found.disturbed and not found.wide else []),
-        *_wrong(rival, other),
+        _claim(measured, own_call, other_call),
+        *([measured.disturbed] if measured.disturbed and not measured.wide else []),
+        *_wrong(alternative, other_call),
     ]
     return "; ".join(parts)
 
 
-def _claim(found: Speed, own: str, other: str) -> str:
-    if found.interval is None:
-        which = f"which of `{own}` and `{other}` is faster"
-        return f"{which} is {found.unknown}" if found.wide else f"{found.unknown} {which}"
-    if not found.clear:
-        low, high = number(found.interval.low), number(found.interval.high)
-        return f"no difference seen between `{own}` and `{other}` (the ratio is between {low} and {high})"
-    first, second = (other, own) if found.faster else (own, other)
-    ratio = found.interval if found.faster else found.interval.inverse()
+def _claim(measured: Speed, own_call: str, other_call: str) -> str:
+    if measured.interval is None:
+        which = f"which of `{own_call}` and `{other_call}` is faster"
+        return f"{which} is {measured.unknown}" if measured.wide else f"{measured.unknown} {which}"
+    if not measured.clear:
+        low, high = number(measured.interval.low), number(measured.interval.high)
+        return f"no difference seen between `{own_call}` and `{other_call}` (the ratio is between {low} and {high})"
+    first, second = (other_call, own_call) if measured.faster else (own_call, other_call)
+    ratio = measured.interval if measured.faster else measured.interval.inverse()
     bounds = f"{number(ratio.low)} to {number(ratio.high)}"
     return f"`{first}` is {number(ratio.middle)} times as fast as `{second}` ({bounds})"
 
 
-def _wrong(rival: Rival, other: str) -> list[str]:
-    found = rival_results(rival)
-    return [f"`{other}` differs from eager ({results_words(found)})"] if found and found.outcome == "differs" else []
+def _wrong(alternative: Rival, other_call: str) -> list[str]:
+    compared = rival_results(alternative)
+    return (
+        [f"`{other_call}` differs from eager ({results_words(compared)})"]
+        if compared and compared.outcome == "differs"
+        else []
+    )
 
 
 def call_words(options: Mapping[str, Any]) -> str:

@@ -96,12 +96,12 @@ def wall_speed(timing: Timing | None) -> Speed | None:
     return speed(replace(timing, eager_s=eager_s, compiled_s=compiled_s, eager_wall_s=(), compiled_wall_s=()))
 
 
-def _beside(own: Interval | None, wall: Speed | None) -> str:
+def _beside(device_ratio: Interval | None, wall: Speed | None) -> str:
     """Return the wall clock's result in words if it differs from the device clock's by more than a tenth."""
-    if own is None or wall is None or wall.interval is None:
+    if device_ratio is None or wall is None or wall.interval is None:
         return ""
-    contrary = (own.above and wall.slower) or (own.below and wall.faster)
-    if not contrary and max(own.low, wall.interval.low) <= ALIKE * min(own.high, wall.interval.high):
+    contrary = (device_ratio.above and wall.slower) or (device_ratio.below and wall.faster)
+    if not contrary and max(device_ratio.low, wall.interval.low) <= ALIKE * min(device_ratio.high, wall.interval.high):
         return ""
     if not wall.clear:
         return f"{BY_THE_WALL} no difference is seen"
@@ -133,10 +133,10 @@ def break_even_calls(report: Report) -> tuple[int, int] | None:
     It is the cost of the calls beyond their steady state, divided by the savings per call. None if compiling never pays
     off, was not measured or not on a quiet machine, or if the bounds are a factor of 10 apart or more.
     """
-    found = paying_speed(report.timing)
-    if found is None or found.interval is None or not report.calls or not found.faster or found.disturbed:
+    measured = paying_speed(report.timing)
+    if measured is None or measured.interval is None or not report.calls or not measured.faster or measured.disturbed:
         return None
-    soonest, latest = calls_to_pay(compile_cost_s(report), found.eager_s, found.interval)
+    soonest, latest = calls_to_pay(compile_cost_s(report), measured.eager_s, measured.interval)
     return (soonest, latest) if latest < DECADE * soonest else None
 
 
@@ -152,6 +152,6 @@ def calls_to_pay(cost_s: float, eager_s: float, ratio: Interval) -> tuple[int, i
 
 def compile_cost_s(report: Report) -> float:
     """Return the seconds of the calls beyond the compiled steady state; all calls count, since each may compile."""
-    found = paying_speed(report.timing)
-    steady = found.compiled_s if found else 0.0
+    measured = paying_speed(report.timing)
+    steady = measured.compiled_s if measured else 0.0
     return sum(max(0.0, (call.compiled_s or 0.0) - steady) for call in report.calls)

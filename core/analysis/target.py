@@ -47,10 +47,10 @@ def target_lines(report: Report) -> Iterator[str]:
         return
     yield " ".join(filter(None, [f"{target_words(report)}.", ended_words(report)]))
     for compilation in report.compilations:
-        yield from (f"  {_taken(kernel, target)}" for kernel in compilation.kernels if kernel.binary is not None)
+        yield from (f"  {_resources(kernel, target)}" for kernel in compilation.kernels if kernel.binary is not None)
 
 
-def _taken(kernel: Kernel, target: Target) -> str:
+def _resources(kernel: Kernel, target: Target) -> str:
     binary = kernel.binary
     assert binary is not None
     config = binary.shown

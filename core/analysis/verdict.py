@@ -58,13 +58,13 @@ def verdict(report: Report) -> Verdict:
     return Verdict(
         graphs=len(dynamo),
         breaks=len(report.graph_breaks),
-        recompiles=len({item.compilation for item in report.recompiles}),
+        recompiles=len({recompile.compilation for recompile in report.recompiles}),
         work=work(report),
         speed=speed(report.timing),
         break_even=break_even_calls(report),
         result=results(report),
         failures=failure_sentence(failures(report)),
-        breaks_met=sum(len(item.compilations) for item in report.graph_breaks),
+        breaks_met=sum(len(graph_break.compilations) for graph_break in report.graph_breaks),
         became=became_words(report),
         ended=failed_words(report),
         outside=_outside(report),
@@ -73,7 +73,7 @@ def verdict(report: Report) -> Verdict:
 
 def _outside(report: Report) -> str:
     """Return the kind of an imported log without Dynamo compilations; empty if Dynamo compiled something."""
-    if report.setting.job is not None or any(DYNAMOS.match(item.id) for item in report.compilations):
+    if report.setting.job is not None or any(DYNAMOS.match(compilation.id) for compilation in report.compilations):
         return ""
     if any(phase.name == AHEAD_OF_TIME for phase in report.phases):
         return "no compilation by Dynamo in this log: it is of a package ahead of time"
@@ -82,34 +82,36 @@ def _outside(report: Report) -> str:
     return "no compile ids in this log" if report.compilations else ""
 
 
-def sentence(found: Verdict) -> str:
+def sentence(summary: Verdict) -> str:
     """Return the verdict in words, short if there is little to report."""
-    parts = [found.failures] if found.failures else []
-    parts += [found.outside] if found.outside else [count(found.graphs, "graph"), count(found.breaks, "graph break")]
-    if found.recompiles:
-        parts.append(count(found.recompiles, "recompile"))
-    parts += [*work_words(found.work), *_speed_words(found)]
-    ended = f"{found.ended}: " if found.ended else ""
-    return ended + _result_words(found.result) + "; ".join([", ".join(parts), *_doubts(found)]) + "."
+    parts = [summary.failures] if summary.failures else []
+    parts += (
+        [summary.outside] if summary.outside else [count(summary.graphs, "graph"), count(summary.breaks, "graph break")]
+    )
+    if summary.recompiles:
+        parts.append(count(summary.recompiles, "recompile"))
+    parts += [*work_words(summary.work), *_speed_words(summary)]
+    ended = f"{summary.ended}: " if summary.ended else ""
+    return ended + _result_words(summary.result) + "; ".join([", ".join(parts), *_doubts(summary)]) + "."
 
 
-def _result_words(found: Results | None) -> str:
-    differs = found is not None and found.outcome == "differs"
-    return f"Compiled differs from eager ({results_words(found)}): " if found and differs else ""
+def _result_words(result: Results | None) -> str:
+    differs = result is not None and result.outcome == "differs"
+    return f"Compiled differs from eager ({results_words(result)}): " if result and differs else ""
 
 
-def _speed_words(found: Verdict) -> list[str]:
-    if found.speed is None:
+def _speed_words(summary: Verdict) -> list[str]:
+    if summary.speed is None:
         return []
-    interval = found.speed.interval
+    interval = summary.speed.interval
     if interval is None:
-        unknown = found.speed.unknown
-        return [f"speed {unknown}" if found.speed.wide else f"{unknown} which is faster"]
-    if not found.speed.clear:
+        unknown = summary.speed.unknown
+        return [f"speed {unknown}" if summary.speed.wide else f"{unknown} which is faster"]
+    if not summary.speed.clear:
         return [f"no difference in speed seen ({_bounds(interval)} times)"]
-    if found.speed.slower:
+    if summary.speed.slower:
         return [_times(interval.inverse(), "slower than eager")]
-    pays = f" {pays_words(found.break_even)}" if found.break_even else ""
+    pays = f" {pays_words(summary.break_even)}" if summary.break_even else ""
     return [f"{_times(interval, 'faster')}{pays}"]
 
 
@@ -121,14 +123,14 @@ def _bounds(interval: Interval) -> str:
     return f"{number(interval.low)} to {number(interval.high)}"
 
 
-def _doubts(found: Verdict) -> list[str]:
-    told = found.speed is not None and not found.speed.wide
-    speed_doubts = (found.speed.beside, found.speed.disturbed) if found.speed is not None and told else ()
-    return [words for words in (_strides_words(found.result), found.became, *speed_doubts) if words]
+def _doubts(summary: Verdict) -> list[str]:
+    narrow = summary.speed is not None and not summary.speed.wide
+    speed_doubts = (summary.speed.beside, summary.speed.disturbed) if summary.speed is not None and narrow else ()
+    return [words for words in (_strides_words(summary.result), summary.became, *speed_doubts) if words]
 
 
-def _strides_words(found: Results | None) -> str:
-    many = len(found.restrided) if found is not None and found.outcome == "other strides" else 0
+def _strides_words(result: Results | None) -> str:
+    many = len(result.restrided) if result is not None and result.outcome == "other strides" else 0
     return f"{count(many, 'result')} with eager's values and other strides" if many else ""
 
 

@@ -24,27 +24,27 @@ class WhyApart:
     shared: dict[str, int]
 
 
-def why_apart(schedule: Schedule, one: SchedulerNode, other: SchedulerNode) -> WhyApart:
+def why_apart(schedule: Schedule, first: SchedulerNode, second: SchedulerNode) -> WhyApart:
     """Return why two nodes after fusion were not fused."""
-    shared = shared_buffers(one, other)
-    recorded = reasons_between(schedule, one, other)
-    because = _by_kind(one, other) or next(filter(None, map(_by_own_kind, (one, other))), "")
+    shared = shared_buffers(first, second)
+    recorded = reasons_between(schedule, first, second)
+    because = _by_kind(first, second) or next(filter(None, map(_by_node_kind, (first, second))), "")
     if not because and not recorded:
-        because = next(filter(None, map(_by_template, (one, other))), "")
+        because = next(filter(None, map(_by_template, (first, second))), "")
     if not because and not recorded and not shared:
         because = "The scheduler tries pairs that share a buffer, and these two share none."
     return WhyApart(because, recorded, shared)
 
 
-def _by_kind(one: SchedulerNode, other: SchedulerNode) -> str:
-    if one.kernel and one.kernel == other.kernel:
+def _by_kind(first: SchedulerNode, second: SchedulerNode) -> str:
+    if first.kernel and first.kernel == second.kernel:
         return "Both are in one kernel already: Inductor put their loops into one function, one after the other."
-    if one.device != other.device and one.device and other.device:
-        return f"They run on different devices, {' and '.join(sorted((one.device, other.device)))}."
+    if first.device != second.device and first.device and second.device:
+        return f"They run on different devices, {' and '.join(sorted((first.device, second.device)))}."
     return ""
 
 
-def _by_own_kind(node: SchedulerNode) -> str:
+def _by_node_kind(node: SchedulerNode) -> str:
     if TAKES_APART in node.ops:
         return f"{node.name} only takes apart what a library call returned, and is no kernel."
     if node.kind == "ExternKernelSchedulerNode":
@@ -65,12 +65,12 @@ def _by_template(node: SchedulerNode) -> str:
 
 def reasons_between(schedule: Schedule, first: SchedulerNode, second: SchedulerNode) -> tuple[tuple[int, str], ...]:
     """Return (round, torch's reason) for a pair that was not fused, each reason once, for any of its parts."""
-    one, other = set(first.nodes), set(second.nodes)
-    found: dict[str, int] = {}
+    first_nodes, second_nodes = set(first.nodes), set(second.nodes)
+    rounds: dict[str, int] = {}
     for number, left, right, reason in _refusals(schedule):
-        if (left <= one and right <= other) or (left <= other and right <= one):
-            found.setdefault(reason, number)
-    return tuple((number, reason) for reason, number in found.items())
+        if (left <= first_nodes and right <= second_nodes) or (left <= second_nodes and right <= first_nodes):
+            rounds.setdefault(reason, number)
+    return tuple((number, reason) for reason, number in rounds.items())
 
 
 def refused_pair(schedule: Schedule) -> tuple[str, str] | None:
@@ -87,15 +87,15 @@ def refused_pairs(schedule: Schedule) -> dict[tuple[str, str], int]:
     owner = {part: node for node in schedule.after for part in node.nodes}
     pairs = {}
     for _, left, right, _ in _refusals(schedule):
-        one, other = owner.get(min(left)), owner.get(min(right))
+        first, second = owner.get(min(left)), owner.get(min(right))
         if (
-            one
-            and other
-            and one != other
-            and not _by_kind(one, other)
-            and not (_by_own_kind(one) or _by_own_kind(other))
+            first
+            and second
+            and first != second
+            and not _by_kind(first, second)
+            and not (_by_node_kind(first) or _by_node_kind(second))
         ):
-            pairs[one.name, other.name] = sum(shared_buffers(one, other).values())
+            pairs[first.name, second.name] = sum(shared_buffers(first, second).values())
     return pairs
 
 
@@ -107,9 +107,9 @@ def shared_buffers(first: SchedulerNode, second: SchedulerNode) -> dict[str, int
 
 def _refusals(schedule: Schedule) -> Iterator[tuple[int, set[str], set[str], str]]:
     """Yield round, unfused nodes on both sides, and reason of each refusal."""
-    known = {node.name: index for index, node in enumerate(schedule.before)}
+    indices = {node.name: index for index, node in enumerate(schedule.before)}
     for number, fusion_round in enumerate(schedule.rounds, 1):
         for left, right, reason in fusion_round.rejected:
-            parts = set(leaves(left, known)), set(leaves(right, known))
+            parts = set(leaves(left, indices)), set(leaves(right, indices))
             if all(parts):
                 yield number, *parts, reason

@@ -115,7 +115,9 @@ def captured_ops(compilation: Compilation) -> int:
 
 def heaviest(report: Report) -> Compilation | None:
     """Return the compilation with the most ops, ties by graphs; None if nothing was compiled."""
-    return max(report.compilations, key=lambda found: (captured_ops(found), len(found.graphs)), default=None)
+    return max(
+        report.compilations, key=lambda compilation: (captured_ops(compilation), len(compilation.graphs)), default=None
+    )
 
 
 def frame_of(compilation: Compilation) -> str:
@@ -131,13 +133,13 @@ def distinct_kernels(kernels: Iterable[Kernel]) -> int:
 def traffic_of(schedules: Sequence[Schedule]) -> Traffic | None:
     """Return the traffic of several graphs; None if not recorded, or counted by different rules before and after."""
     outer = [traffic_within(schedule) for schedule in schedules if not schedule.subgraph]
-    counted = [found for found in outer if found is not None]
+    counted = [traffic for traffic in outer if traffic is not None]
     if not counted or len(counted) < len(outer):
         return None
     return Traffic(
-        before=sum(found.before for found in counted),
-        after=sum(found.after for found in counted),
-        at_most=any(found.at_most for found in counted),
+        before=sum(traffic.before for traffic in counted),
+        after=sum(traffic.after for traffic in counted),
+        at_most=any(traffic.at_most for traffic in counted),
         subgraphs=len(schedules) - len(outer),
     )
 
@@ -148,58 +150,60 @@ def traffic_within(schedule: Schedule) -> Traffic | None:
     return None if before is None or after is None else Traffic(before, after, schedule.at_most)
 
 
-def work_words(found: Work) -> list[str]:
+def work_words(totals: Work) -> list[str]:
     """Return ops, kernels and traffic as parts of a sentence."""
-    if found.kernels is None:
+    if totals.kernels is None:
         return []
-    if found.ops is None:
-        return [kernel_words(found)]
-    views = f" (and {count(found.views, 'view')})" if found.views else ""
-    both = " of forward and backward" if {"forward", "backward"} <= set(found.directions) else ""
-    newest = "in the newest compilation of each frame " if found.earlier else ""
-    became = f"{newest}{count(found.ops, 'op')}{views}{both} became {kernel_words(found)}"
-    return [became, *filter(None, [saved_words(found.traffic)])]
+    if totals.ops is None:
+        return [kernel_words(totals)]
+    views = f" (and {count(totals.views, 'view')})" if totals.views else ""
+    both = " of forward and backward" if {"forward", "backward"} <= set(totals.directions) else ""
+    newest = "in the newest compilation of each frame " if totals.earlier else ""
+    summary = f"{newest}{count(totals.ops, 'op')}{views}{both} became {kernel_words(totals)}"
+    return [summary, *filter(None, [saved_words(totals.traffic)])]
 
 
-def kernel_words(found: Work) -> str:
+def kernel_words(totals: Work) -> str:
     """Return the number of kernels and of their calls, in words."""
-    return f"{count(found.kernels, 'kernel')} in {count(found.calls, 'call')}"
+    return f"{count(totals.kernels, 'kernel')} in {count(totals.calls, 'call')}"
 
 
-def saved_words(found: Traffic | None) -> str:
+def saved_words(traffic: Traffic | None) -> str:
     """Return the traffic saved by fusion in words; empty if unchanged or unknown."""
-    change = change_words(found)
-    return f"{change} memory traffic{outside_words(found)}" if change else ""
+    change = change_words(traffic)
+    return f"{change} memory traffic{outside_words(traffic)}" if change else ""
 
 
-def change_words(found: Traffic | None) -> str:
+def change_words(traffic: Traffic | None) -> str:
     """Return the change: 12.3 % less, 4.00 % more, or empty if it rounds to nothing."""
-    if found is None or not found.changed:
+    if traffic is None or not traffic.changed:
         return ""
-    return f"{percent(abs(found.saved))} {'less' if found.saved > 0 else 'more'}"
+    return f"{percent(abs(traffic.saved))} {'less' if traffic.saved > 0 else 'more'}"
 
 
-def outside_words(found: Traffic | None) -> str:
+def outside_words(traffic: Traffic | None) -> str:
     """Return the left-out parts of the sum, in words."""
-    return " outside of branches and loops" if found is not None and found.subgraphs else ""
+    return " outside of branches and loops" if traffic is not None and traffic.subgraphs else ""
 
 
-def traffic_words(found: Traffic) -> str:
+def traffic_words(traffic: Traffic) -> str:
     """Return traffic before and after fusion: at most 66.3 MB of traffic became at most 64.7 MB, 2.41 % less."""
-    bound = "at most " if found.at_most else ""
-    change = change_words(found)
-    return f"{bound}{bytes_(found.before)} of traffic became {bound}{bytes_(found.after)}" + (
+    bound = "at most " if traffic.at_most else ""
+    change = change_words(traffic)
+    return f"{bound}{bytes_(traffic.before)} of traffic became {bound}{bytes_(traffic.after)}" + (
         f", {change}" if change else ""
     )
 
 
-def counted_words(found: Traffic) -> str:
+def counted_words(traffic: Traffic) -> str:
     """Return the counting rule of traffic, in words."""
     rule = "Bytes that the scheduler's nodes read and write, counted alike before and after fusion"
-    bound = "; reads through an index that depends on data count as the most that they can be" if found.at_most else ""
+    bound = (
+        "; reads through an index that depends on data count as the most that they can be" if traffic.at_most else ""
+    )
     left = (
-        f"; {number(found.subgraphs)} branches, loop bodies and other graphs within are left out"
-        if found.subgraphs
+        f"; {number(traffic.subgraphs)} branches, loop bodies and other graphs within are left out"
+        if traffic.subgraphs
         else ""
     )
     return f"{rule}{bound}{left}."

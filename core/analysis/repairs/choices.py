@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from core.analysis.repairs.reads import given_name, has_read, number_at, unread
-from core.analysis.repairs.repair import Mend
+from core.analysis.repairs.reads import assigned_name, has_read, number_at, unread
+from core.analysis.repairs.repair import Fix
 from core.analysis.repairs.source import LONGEST_LINE, Edit, UserCode, dotted, edited
 
 COMPARES = ("any", "all", "isnan", "isinf", "isfinite", "eq", "ne", "gt", "ge", "lt", "le")
-# What returns Python's bool of two tensors, and the op that says the same of each pair of elements.
+# Functions that return one bool for two tensors → the op with a result per pair of elements.
 PAIRS = {"equal": "eq", "allclose": "isclose"}
 BOTH_COMPUTED = "Both branches are computed, and must have one shape and dtype."
 SIGNS: dict[type[ast.operator], str] = {
@@ -26,21 +26,21 @@ class Branches(NamedTuple):
     start: int
     end: int
     lead: str
-    one: str
-    other: str
+    if_true: str
+    if_false: str
 
 
-def where(code: UserCode, line: str) -> Mend | None:
+def where(code: UserCode, line: str) -> Fix | None:
     """Compute both branches, and select the result with a tensor."""
     return _chosen(code, int(line), "where")
 
 
-def cond(code: UserCode, line: str) -> Mend | None:
+def cond(code: UserCode, line: str) -> Fix | None:
     """Put both branches into the graph, which runs one of them."""
     return _chosen(code, int(line), "cond")
 
 
-def check(code: UserCode, line: str) -> Mend | None:
+def check(code: UserCode, line: str) -> Fix | None:
     """Turn an assertion into one that Dynamo can trace: on a bool tensor, with a fixed message."""
     for node in code.on_line(int(line), ast.Assert):
         test = _tensor_test(code, node.test)
@@ -51,7 +51,7 @@ def check(code: UserCode, line: str) -> Mend | None:
             edits.append(Edit(code.start(node.msg), code.end(node.msg), _fixed_text(code, node.msg)))
         why = "Dynamo traces an assertion of a tensor whose message is a fixed text: the graph then checks it."
         doubt = "The message cannot name values any more." if len(edits) > 1 else ""
-        return Mend("Assert a tensor.", why, (*edits, *_torch_edits(code, test)), doubt=doubt)
+        return Fix("Assert a tensor.", why, (*edits, *_torch_edits(code, test)), doubt=doubt)
     return None
 
 
@@ -75,24 +75,30 @@ def _fixed_text(code: UserCode, message: ast.expr) -> str:
     return repr("".join(parts))
 
 
-def _chosen(code: UserCode, line: int, how: str) -> Mend | None:
+def _chosen(code: UserCode, line: int, how: str) -> Fix | None:
     torch, more = code.with_torch()
     for node, reads in _branchings(code, line):
         parts = _branches(code, node)
         test = _tensor_test(code, node.test) if parts else ""
         if not parts or not test:
             continue
-        if how == "cond" and (parts.one.isidentifier() or parts.other.isidentifier()):
+        if how == "cond" and (parts.if_true.isidentifier() or parts.if_false.isidentifier()):
             # A branch that returns what it is given is refused.
             return None
-        values = f"lambda: {parts.one}, lambda: {parts.other}, ()" if how == "cond" else f"{parts.one}, {parts.other}"
+        values = (
+            f"lambda: {parts.if_true}, lambda: {parts.if_false}, ()"
+            if how == "cond"
+            else f"{parts.if_true}, {parts.if_false}"
+        )
         call = f"{torch}.{how}({test}, {values})"
         indent = " " * (parts.start - code.line_start(node.lineno))
-        text = "".join([parts.lead, call, _kept(code, parts.start, parts.end, f"{indent}{parts.lead}{call}")])
+        text = "".join(
+            [parts.lead, call, _fitting_comments(code, parts.start, parts.end, f"{indent}{parts.lead}{call}")]
+        )
         why = "The choice is then an op of the graph, made from the tensor's value when it runs."
         doubt = BOTH_COMPUTED if how == "where" else "The branches must return tensors of one shape and dtype."
         edits = (Edit(parts.start, parts.end, text), *reads, *more)
-        return Mend(f"Choose with `{torch}.{how}`.", why, edits, "may change", doubt)
+        return Fix(f"Choose with `{torch}.{how}`.", why, edits, "may change", doubt)
     return None
 
 
@@ -101,8 +107,8 @@ def _branchings(code: UserCode, line: int) -> Iterator[tuple[ast.If | ast.IfExp,
 
     Each comes with the edits that keep that value a tensor.
     """
-    found: list[ast.If | ast.IfExp] = [*code.on_line(line, ast.IfExp), *code.on_line(line, ast.If)]
-    tests = [node for node in found if node.test.lineno <= line <= (node.test.end_lineno or 0)]
+    candidates: list[ast.If | ast.IfExp] = [*code.on_line(line, ast.IfExp), *code.on_line(line, ast.If)]
+    tests = [node for node in candidates if node.test.lineno <= line <= (node.test.end_lineno or 0)]
     reading = any(has_read(call) for call in code.on_line(line, ast.Call) if call.lineno == line)
     if not reading or any(has_read(node.test) for node in tests):
         yield from ((node, []) for node in tests if not reading or has_read(node.test))
@@ -116,11 +122,11 @@ def _later(code: UserCode, line: int) -> Iterator[tuple[ast.If | ast.IfExp, list
     function = next(iter(code.around(statement, ast.FunctionDef)), None) if statement else None
     if not isinstance(statement, ast.Assign) or function is None:
         return
-    name = given_name(code, statement.value)
+    name = assigned_name(code, statement.value)
     inside = list(ast.walk(function))
-    stored = [item for item in inside if isinstance(item, ast.Name) and item.id == name and not _loads(item)]
-    loads = [item for item in inside if isinstance(item, ast.Name) and item.id == name and _loads(item)]
-    branchings = [item for item in inside if isinstance(item, (ast.If, ast.IfExp)) and name in _names(item.test)]
+    stored = [node for node in inside if isinstance(node, ast.Name) and node.id == name and not _loads(node)]
+    loads = [node for node in inside if isinstance(node, ast.Name) and node.id == name and _loads(node)]
+    branchings = [node for node in inside if isinstance(node, (ast.If, ast.IfExp)) and name in _names(node.test)]
     if len(stored) == len(loads) == len(branchings) == 1:
         yield branchings[0], list(unread(code, statement.value))
 
@@ -130,24 +136,24 @@ def _loads(node: ast.Name) -> bool:
 
 
 def _names(node: ast.AST) -> set[str]:
-    return {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
+    return {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}
 
 
 def _branches(code: UserCode, node: ast.If | ast.IfExp) -> Branches | None:
     if isinstance(node, ast.IfExp):
-        found = Branches(code.start(node), code.end(node), "", _value(code, node.body), _value(code, node.orelse))
-        return found if _plain([node.body, node.orelse]) else None
-    one = node.body[0] if len(node.body) == 1 else None
-    other = node.orelse[0] if len(node.orelse) == 1 else None if node.orelse else _next(code, node)
-    if _is_elif(code, node) or one is None:
+        branches = Branches(code.start(node), code.end(node), "", _value(code, node.body), _value(code, node.orelse))
+        return branches if _plain([node.body, node.orelse]) else None
+    body = node.body[0] if len(node.body) == 1 else None
+    orelse = node.orelse[0] if len(node.orelse) == 1 else None if node.orelse else _next(code, node)
+    if _is_elif(code, node) or body is None:
         return None
-    if isinstance(one, ast.Return) and isinstance(other, ast.Return) and one.value and other.value:
-        if not _plain([one.value, other.value]):
+    if isinstance(body, ast.Return) and isinstance(orelse, ast.Return) and body.value and orelse.value:
+        if not _plain([body.value, orelse.value]):
             return None
-        values = (_value(code, one.value), _value(code, other.value))
-        return Branches(code.start(node), code.end(other), "return ", *values)
-    name, value = _stored(code, one)
-    second = _stored(code, other) if node.orelse and other is not None else (name, name)
+        values = (_value(code, body.value), _value(code, orelse.value))
+        return Branches(code.start(node), code.end(orelse), "return ", *values)
+    name, value = _stored(code, body)
+    second = _stored(code, orelse) if node.orelse and orelse is not None else (name, name)
     if not name or second[0] != name:
         return None
     return Branches(code.start(node), code.end(node), f"{name} = ", value, second[1])
@@ -167,8 +173,8 @@ def _stored(code: UserCode, node: ast.stmt) -> tuple[str, str]:
 
 def _value(code: UserCode, node: ast.expr) -> str:
     """Return a branch's value, with tensors instead of the numbers that it reads unless Python needs them."""
-    reads = [item for item in ast.walk(node) if isinstance(item, ast.Call) and has_read(item)]
-    return code.says(node) if any(number_at(code, item) for item in reads) else _without_reads(code, node)
+    reads = [child for child in ast.walk(node) if isinstance(child, ast.Call) and has_read(child)]
+    return code.says(node) if any(number_at(code, child) for child in reads) else _without_reads(code, node)
 
 
 def _is_elif(code: UserCode, node: ast.If) -> bool:
@@ -187,7 +193,7 @@ def _next(code: UserCode, node: ast.stmt) -> ast.stmt | None:
 def _plain(values: Iterable[ast.expr]) -> bool:
     """Return True if evaluating the expressions changes no name."""
     changing = (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)
-    return not any(isinstance(item, changing) for value in values for item in ast.walk(value))
+    return not any(isinstance(node, changing) for value in values for node in ast.walk(value))
 
 
 def _tensor_test(code: UserCode, test: ast.expr) -> str:
@@ -222,12 +228,12 @@ def _called_test(code: UserCode, test: ast.Call, text: str) -> str:
 def _without_reads(code: UserCode, test: ast.expr) -> str:
     """Return a condition without `.item()` and casts to Python numbers."""
     start, end = code.start(test), code.end(test)
-    # In parentheses it parses wherever its lines break.
+    # Parenthesized, it parses wherever its lines break.
     edits = [Edit(edit.start - start + 1, edit.end - start + 1, edit.text) for edit in unread(code, test)]
     return (edited(f"({code.text[start:end]})", edits) or "")[1:-1]
 
 
-def _kept(code: UserCode, start: int, end: int, line: str) -> str:
+def _fitting_comments(code: UserCode, start: int, end: int, line: str) -> str:
     """Return the comments of the replaced text that fit behind the new line."""
-    found = "".join(f"  {comment}" for comment in code.comments(start, end))
-    return found if len(line + found) <= LONGEST_LINE else ""
+    comments = "".join(f"  {comment}" for comment in code.comments(start, end))
+    return comments if len(line + comments) <= LONGEST_LINE else ""

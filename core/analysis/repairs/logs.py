@@ -6,14 +6,14 @@ import ast
 import re
 from collections.abc import Sequence
 
-from core.analysis.repairs.repair import Mend
+from core.analysis.repairs.repair import Fix
 from core.analysis.repairs.source import Edit, UserCode, dotted, shares
 from core.report import GraphBreak
 
 LOGS = ("print", "warnings.warn")
 LEVELS = ("debug", "info", "warning", "error", "exception", "critical", "log")
 LOGGERS = ("logging", "log", "logger", "_logger", "LOG", "LOGGER", "_log")
-# What Dynamo can keep until the graph has run, and what it makes a constant text of, by its own classes.
+# Dynamo's classes of values that it can keep until the graph has run, or turn into constant text.
 ORDERED = ("TensorVariable", "ConstantVariable", "StringFormatVariable")
 TEXTS = ("SizeVariable", "SymNodeVariable", "TorchVariable", "NNModuleVariable", "DeviceVariable")
 FIXED = ("shape", "dtype", "device", "layout")
@@ -22,15 +22,15 @@ ARGUMENTS = re.compile(r"^builtin \w+ \[(.*)\]")
 CLASS = re.compile(r"\.(\w+)'>")
 
 
-def reorder(code: UserCode, line: str) -> Mend | None:
+def reorder(code: UserCode, line: str) -> Fix | None:
     """Run a print or a warning after the graph."""
     call = _log_of(code, int(line))
     if call is None or any(map(_is_fixed, call.args)):
         return None
-    return Mend(f"Let Dynamo call `{dotted(call.func)}` after the graph.", LATER, tuple(_setting(code, call)))
+    return Fix(f"Let Dynamo call `{dotted(call.func)}` after the graph.", LATER, tuple(_setting(code, call)))
 
 
-def print_op(code: UserCode, line: str, texts: str) -> Mend | None:
+def print_op(code: UserCode, line: str, texts: str) -> Fix | None:
     """Turn the prints of a line into ops of the graph; `texts` lists arguments of the first one to turn into text."""
     calls = sorted((call for call in code.on_line(int(line), ast.Call) if dotted(call.func) == "print"), key=code.start)
     torch, more = code.with_torch()
@@ -43,7 +43,7 @@ def print_op(code: UserCode, line: str, texts: str) -> Mend | None:
         edits.append(Edit(code.start(call), code.end(call), f"{torch}._higher_order_ops.print({text})"))
     why = "The graph then holds the print as an op of its own, wherever the call is, and prints in the same order."
     doubt = "The op is one of torch's internal names."
-    return Mend("Print by torch's own op.", why, (*edits, *more), doubt=doubt) if edits else None
+    return Fix("Print by torch's own op.", why, (*edits, *more), doubt=doubt) if edits else None
 
 
 def _printing(code: UserCode, call: ast.Call, texts: Sequence[int]) -> str:
@@ -65,9 +65,12 @@ def _field(code: UserCode, value: ast.expr, as_text: bool) -> Field | None:
         return _escaped(str(value.value)), []
     if isinstance(value, ast.JoinedStr):
         pieces = [_piece(code, piece) for piece in value.values]
-        known = [piece for piece in pieces if piece is not None]
-        joined = "".join(template for template, _ in known), [item for _, items in known for item in items]
-        return joined if len(known) == len(pieces) else None
+        fields = [piece for piece in pieces if piece is not None]
+        joined = (
+            "".join(template for template, _ in fields),
+            [expression for _, items in fields for expression in items],
+        )
+        return joined if len(fields) == len(pieces) else None
     if isinstance(value, ast.Starred):
         return None
     return "{!s}", [_value(code, value, as_text)]
@@ -79,9 +82,9 @@ def _piece(code: UserCode, piece: ast.expr) -> Field | None:
     if not isinstance(piece, ast.FormattedValue):
         return None
     spec = piece.format_spec.values if isinstance(piece.format_spec, ast.JoinedStr) else []
-    if not all(isinstance(item, ast.Constant) for item in spec):
+    if not all(isinstance(part, ast.Constant) for part in spec):
         return None
-    letters = "".join(str(item.value) for item in spec if isinstance(item, ast.Constant))
+    letters = "".join(str(part.value) for part in spec if isinstance(part, ast.Constant))
     how = f"!{chr(piece.conversion)}" if piece.conversion > 0 else ""
     return f"{{{how}{f':{letters}' if letters else ''}}}", [_value(code, piece.value, False)]
 
@@ -102,7 +105,7 @@ def _literal(text: str) -> str:
     return f'"{written[1:-1]}"' if written[0] == "'" and '"' not in written else written
 
 
-def eager_only(code: UserCode, line: str) -> Mend | None:
+def eager_only(code: UserCode, line: str) -> Fix | None:
     """Skip a reporting statement in compiled code."""
     statement = code.statement(int(line))
     if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call) or shares(code, statement):
@@ -117,7 +120,7 @@ def eager_only(code: UserCode, line: str) -> Mend | None:
     rest = [Edit(at, at, step) for row in rows if not code.in_text(row) for at in [code.line_start(row)]]
     start = code.start(statement)
     guard = Edit(start, start, f"if not {torch}.compiler.is_compiling():\n{indent}{step}")
-    return Mend(
+    return Fix(
         f"Call `{name}` in eager mode alone.",
         "The compiled code has no such call, so that nothing has to leave the graph for it.",
         (guard, *rest, *more),
@@ -125,20 +128,20 @@ def eager_only(code: UserCode, line: str) -> Mend | None:
     )
 
 
-def rules_for_log(found: GraphBreak, code: UserCode, line: int) -> list[str]:
+def rules_for_log(graph_break: GraphBreak, code: UserCode, line: int) -> list[str]:
     """Return the repair ids for a reporting call, selected by the arguments that torch names."""
     call = _log_of(code, line)
-    classes = _classes(found)
+    classes = _classes(graph_break)
     if call is None:
         return [f"eager_only:{line}"]
     if len(classes) != len(call.args):
         classes = ["" if not _is_display(value) else "ListVariable" for value in call.args]
     texts = [place for place, name in enumerate(classes) if name in TEXTS]
-    others = [place for place, name in enumerate(classes) if name and name not in (*ORDERED, *TEXTS)]
-    ids = [] if any(not _is_fixed(call.args[place]) for place in others) else [
+    unordered = [place for place, name in enumerate(classes) if name and name not in (*ORDERED, *TEXTS)]
+    ids = [] if any(not _is_fixed(call.args[place]) for place in unordered) else [
         f"print_op:{line}:{'_'.join(map(str, texts)) or 'x'}",
         # Torch loses what is printed by a function that it inlines.
-        *([f"reorder:{line}"] if len(found.stack) < 2 and not texts else []),
+        *([f"reorder:{line}"] if len(graph_break.stack) < 2 and not texts else []),
     ]  # fmt: skip
     return [*ids, f"eager_only:{line}"]
 
@@ -147,9 +150,9 @@ def _is_display(value: ast.expr) -> bool:
     return isinstance(value, (ast.List, ast.Tuple, ast.Dict, ast.Set))
 
 
-def _classes(found: GraphBreak) -> list[str]:
+def _classes(graph_break: GraphBreak) -> list[str]:
     """Return Dynamo's classes of the arguments, if torch logs them."""
-    match = ARGUMENTS.match(found.context)
+    match = ARGUMENTS.match(graph_break.context)
     return CLASS.findall(match.group(1)) if match else []
 
 

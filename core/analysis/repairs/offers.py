@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from core.analysis.dynamo.varied_sizes import InputDimension, is_of_size, number_is_symbolic, size_advice
 from core.analysis.repairs import attributes, breaks, choices, logs, marks, outside, reads, recompiles, settings
-from core.analysis.repairs.repair import Mend, Repair, Rule, mend_of
+from core.analysis.repairs.repair import Fix, Repair, Rule, fix_of
 from core.analysis.repairs.settings import settings_of_break
 from core.analysis.repairs.source import edited, read_code
 from core.base.errors import JobError
@@ -108,24 +108,24 @@ INTEGER_ATTRIBUTE = re.compile(rf"{MODULE}\.\w+ == -?\d+$")
 DTYPES = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16": "bfloat16"}
 
 
-def repairs_of_break(text: str, found: GraphBreak, path: str) -> tuple[Repair, ...]:
+def repairs_of_break(text: str, graph_break: GraphBreak, path: str) -> tuple[Repair, ...]:
     """Return the repairs of a graph break, by file edits and by settings, best first."""
-    line = line_of(found, path)
-    names = OF_BREAKS.get(found.registry_id, ()) if line is not None else ()
-    edits = [*_rule_ids(text, found, names, line)] if line is not None else []
-    config = [f"setting:{name}" for name in settings_of_break(found)]
-    if line is not None and (_chooses(text, line) or any(item.startswith("torch_math") for item in edits)):
+    line = line_of(graph_break, path)
+    names = OF_BREAKS.get(graph_break.registry_id, ()) if line is not None else ()
+    edits = [*_rule_ids(text, graph_break, names, line)] if line is not None else []
+    config = [f"setting:{name}" for name in settings_of_break(graph_break)]
+    if line is not None and (_chooses(text, line) or any(repair_id.startswith("torch_math") for repair_id in edits)):
         # Python's `if`, and `math`, then ask for the value of a symbol that only the data have.
-        config = [item for item in config if item != "setting:capture_scalar_outputs"]
-    last = [f"{LAST_RESORT}:{line}"] if line is not None and found.place.file == path else []
-    return tuple(_made(text, [*edits, *config, *last]))
+        config = [repair_id for repair_id in config if repair_id != "setting:capture_scalar_outputs"]
+    last = [f"{LAST_RESORT}:{line}"] if line is not None and graph_break.place.file == path else []
+    return tuple(_repairs(text, [*edits, *config, *last]))
 
 
-def _rule_ids(text: str, found: GraphBreak, names: Sequence[str], line: int) -> Iterator[str]:
+def _rule_ids(text: str, graph_break: GraphBreak, names: Sequence[str], line: int) -> Iterator[str]:
     code = read_code(text)
     for name in names if code is not None else ():
         if name == LOG and code is not None:
-            yield from logs.rules_for_log(found, code, line)
+            yield from logs.rules_for_log(graph_break, code, line)
         else:
             yield f"{name}:{line}"
 
@@ -135,11 +135,13 @@ def _chooses(text: str, line: int) -> bool:
     return code is not None and reads.decides(code, line)
 
 
-def repairs_of_recompile(text: str, report: Report, found: Recompile, own_calls: bool = True) -> tuple[Repair, ...]:
+def repairs_of_recompile(text: str, report: Report, recompile: Recompile, own_calls: bool = True) -> tuple[Repair, ...]:
     """Return the repairs of a failed guard; `own_calls` is True if the file itself makes the calls."""
-    ids = [item for item in _ids(report, found) if own_calls or item.partition(":")[0] not in OF_CALLS]
-    integer = INTEGER_ATTRIBUTE.match(condition(found.reason))
-    return tuple(_made(text, [*ids, *(["setting:allow_unspec_int_on_nn_module"] if integer else [])]))
+    ids = [
+        repair_id for repair_id in _ids(report, recompile) if own_calls or repair_id.partition(":")[0] not in OF_CALLS
+    ]
+    integer = INTEGER_ATTRIBUTE.match(condition(recompile.reason))
+    return tuple(_repairs(text, [*ids, *(["setting:allow_unspec_int_on_nn_module"] if integer else [])]))
 
 
 def condition(reason: str) -> str:
@@ -147,28 +149,28 @@ def condition(reason: str) -> str:
     return reason.split("\n")[0].strip()
 
 
-def dynamic_spares(report: Report, found: Recompile) -> bool:
+def dynamic_spares(report: Report, recompile: Recompile) -> bool:
     """Return True if `dynamic=True` compiles the varying size or number argument once."""
-    return size_advice(report, found).dynamic if is_of_size(found) else number_is_symbolic(report, found)
+    return size_advice(report, recompile).dynamic if is_of_size(recompile) else number_is_symbolic(report, recompile)
 
 
 def newest_reasons(recompiles: Sequence[Recompile]) -> tuple[Recompile, ...]:
     """Return the first reason of each recompile: the newest code's guard, since older guards had failed before."""
-    return tuple({found.compilation: found for found in reversed(recompiles)}.values())[::-1]
+    return tuple({recompile.compilation: recompile for recompile in reversed(recompiles)}.values())[::-1]
 
 
-def _ids(report: Report, found: Recompile) -> Iterator[str]:
+def _ids(report: Report, recompile: Recompile) -> Iterator[str]:
     """Yield the repair ids of a recompile, by the first matching pattern."""
-    if is_of_size(found):
-        yield from _marks(size_advice(report, found).marks)
+    if is_of_size(recompile):
+        yield from _marks(size_advice(report, recompile).marks)
         return
     for pattern, name, wanted in OF_RECOMPILES:
-        match = pattern.match(condition(found.reason))
-        if match is None or ("call" in wanted and found.call is None):
+        match = pattern.match(condition(recompile.reason))
+        if match is None or ("call" in wanted and recompile.call is None):
             continue
-        given = {**match.groupdict(), "call": str(found.call)}
-        given["dtype"] = DTYPES.get(given.get("dtype", ""), "")
-        yield ":".join([name, *(given[item] for item in wanted)])
+        arguments = {**match.groupdict(), "call": str(recompile.call)}
+        arguments["dtype"] = DTYPES.get(arguments.get("dtype", ""), "")
+        yield ":".join([name, *(arguments[argument] for argument in wanted)])
 
 
 def _marks(dimensions: Sequence[InputDimension]) -> Iterator[str]:
@@ -176,13 +178,13 @@ def _marks(dimensions: Sequence[InputDimension]) -> Iterator[str]:
     names = [ARGUMENTS.fullmatch(tensor) for tensor, _ in dimensions]
     if not dimensions or not all(names):
         return
-    said = [match["keyword"] or match["name"] or match["place"] for match in names if match]
-    yield ":".join(["mark_dynamic", *(f"{name}:{at}" for name, (_, at) in zip(said, dimensions, strict=True))])
+    inputs = [match["keyword"] or match["name"] or match["place"] for match in names if match]
+    yield ":".join(["mark_dynamic", *(f"{name}:{at}" for name, (_, at) in zip(inputs, dimensions, strict=True))])
 
 
-def _made(text: str, ids: Iterable[str]) -> Iterator[Repair]:
-    for item in ids:
-        repair = repair_of(text, item)
+def _repairs(text: str, ids: Iterable[str]) -> Iterator[Repair]:
+    for repair_id in ids:
+        repair = repair_of(text, repair_id)
         if repair is not None:
             yield repair
 
@@ -190,26 +192,26 @@ def _made(text: str, ids: Iterable[str]) -> Iterator[Repair]:
 @lru_cache(maxsize=256)
 def repair_of(text: str, repair: str) -> Repair | None:
     """Return a repair of a file by its id; None if the id does not fit this file."""
-    mend = _mend(text, repair)
-    after = edited(text, mend.edits) if mend else None
-    if mend is None or after is None or (after == text and not mend.settings):
+    fix = _fix_of_file(text, repair)
+    after = edited(text, fix.edits) if fix else None
+    if fix is None or after is None or (after == text and not fix.settings):
         return None
-    return Repair(repair, mend, _diff(text, after) if mend.edits else "")
+    return Repair(repair, fix, _diff(text, after) if fix.edits else "")
 
 
-def _mend(text: str, repair: str) -> Mend | None:
+def _fix_of_file(text: str, repair: str) -> Fix | None:
     code = read_code(text)
-    return mend_of(RULES, code, repair) if code else None
+    return fix_of(RULES, code, repair) if code else None
 
 
 @lru_cache(maxsize=16)
 def together(text: str, repairs: tuple[Repair, ...]) -> tuple[Repair, ...]:
     """Return the repairs that can be applied together, each with those before it."""
-    kept: list[Repair] = []
+    combined: list[Repair] = []
     for repair in repairs:
-        if edited(text, [edit for one in (*kept, repair) for edit in one.mend.edits]) is not None:
-            kept.append(repair)
-    return tuple(kept)
+        if edited(text, [edit for applied in (*combined, repair) for edit in applied.mend.edits]) is not None:
+            combined.append(repair)
+    return tuple(combined)
 
 
 def together_diff(text: str, repairs: Sequence[Repair]) -> str:
@@ -225,20 +227,20 @@ def _diff(before: str, after: str) -> str:
 def repaired(text: str, steps: Sequence[Sequence[str]]) -> str:
     """Return a file after repairs, step by step, with the repairs of a step at once; raises JobError."""
     for step in steps:
-        mends = [_mend(text, repair) for repair in step]
-        edits = [edit for mend in mends if mend for edit in mend.edits]
+        fixes = [_fix_of_file(text, repair) for repair in step]
+        edits = [edit for fix in fixes if fix for edit in fix.edits]
         after = edited(text, edits)
-        if not all(mends) or after is None:
+        if not all(fixes) or after is None:
             raise JobError("repairs", f"{', '.join(step)[:200]} cannot be applied: the code is another than it was")
         text = after
     return text
 
 
-def line_of(found: GraphBreak, path: str) -> int | None:
+def line_of(graph_break: GraphBreak, path: str) -> int | None:
     """Return the line of a file to edit for a graph break: the break itself or its caller; None without one."""
     if not path:
         return None
-    if found.place.file == path:
-        return found.place.line
-    callers = [frame.line for frame in reversed(found.stack) if frame.file == path]
-    return callers[0] if callers and found.registry_id in OF_CALLERS else None
+    if graph_break.place.file == path:
+        return graph_break.place.line
+    callers = [frame.line for frame in reversed(graph_break.stack) if frame.file == path]
+    return callers[0] if callers and graph_break.registry_id in OF_CALLERS else None

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from core.analysis.repairs.repair import Mend
+from core.analysis.repairs.repair import Fix
 from core.analysis.repairs.source import Edit, Function, UserCode, dotted
 
 # Calls that return something else each time, or whose effect is what they are for, by module or whole name.
@@ -24,42 +24,47 @@ VARYING = frozenset(
 FOR_GOOD = "What it returns the first time counts for good: another argument, or another day, changes nothing any more."
 
 
-def hoist(code: UserCode, line: str) -> Mend | None:
+def hoist(code: UserCode, line: str) -> Fix | None:
     """Call a function with a constant result once, before the model runs."""
     return _hoisted(code, _opaque_calls(code, int(line)))
 
 
-def hoist_tensor(code: UserCode, line: str) -> Mend | None:
+def hoist_tensor(code: UserCode, line: str) -> Fix | None:
     """Create a parameter, or a tensor that requires grad, once, before the model runs."""
     calls = [call for call in code.on_line(int(line), ast.Call) if _makes_leaf(call)]
-    mend = _hoisted(code, sorted(calls, key=lambda call: call.col_offset))
+    fix = _hoisted(code, sorted(calls, key=lambda call: call.col_offset))
     doubt = "One tensor then serves all calls: its gradients add up, and what changes it in place is kept."
-    return mend and replace(mend, doubt=doubt)
+    return fix and replace(fix, doubt=doubt)
 
 
 def _makes_leaf(call: ast.Call) -> bool:
-    grad = any(item.arg == "requires_grad" for item in call.keywords)
+    grad = any(keyword.arg == "requires_grad" for keyword in call.keywords)
     return bool(dotted(call.func)) and (grad or dotted(call.func).endswith(".Parameter"))
 
 
-def _hoisted(code: UserCode, calls: Iterable[ast.Call]) -> Mend | None:
+def _hoisted(code: UserCode, calls: Iterable[ast.Call]) -> Fix | None:
     constant = _constants(code)
     for call in calls:
-        whole: ast.expr = call
+        expression: ast.expr = call
         for above in code.around(call, ast.BinOp, ast.Call, ast.UnaryOp, ast.Subscript):
             if isinstance(above, (ast.BinOp, ast.UnaryOp, ast.Call)) and _names(above) <= constant:
-                whole = above
+                expression = above
         function = next(iter(code.around(call, ast.FunctionDef, ast.AsyncFunctionDef)), None)
-        if function is None or _varies(code, whole) or _is_entered(code, whole) or not _names(whole) <= constant:
+        if (
+            function is None
+            or _varies(code, expression)
+            or _is_entered(code, expression)
+            or not _names(expression) <= constant
+        ):
             continue
         name = _fresh(code, dotted(call.func).rpartition(".")[2].upper())
         at = code.before(code.top(call))
-        return Mend(
+        return Fix(
             f"Call `{dotted(call.func)}` once, outside of the model.",
             "It is given what never changes, so that it need not be called by what is compiled.",
             (
-                Edit(at, at, f"{name} = {code.says(whole)}\n\n\n"),
-                Edit(code.start(whole), code.end(whole), name),
+                Edit(at, at, f"{name} = {code.says(expression)}\n\n\n"),
+                Edit(code.start(expression), code.end(expression), name),
             ),
             "may change",
             "Right where it returns the same each time.",
@@ -67,7 +72,7 @@ def _hoisted(code: UserCode, calls: Iterable[ast.Call]) -> Mend | None:
     return None
 
 
-def constant(code: UserCode, line: str) -> Mend | None:
+def constant(code: UserCode, line: str) -> Fix | None:
     """Call a function during tracing, and put its result into the graph as a constant."""
     for call in _opaque_calls(code, int(line)):
         torch, more = code.with_torch()
@@ -77,7 +82,7 @@ def constant(code: UserCode, line: str) -> Mend | None:
         fresh = _fresh(code, f"traced_{name.rpartition('.')[2]}")
         at = code.before(code.top(call))
         wrapper = f"@{torch}.compiler.assume_constant_result\ndef {fresh}(*args, **kwargs):\n"
-        return Mend(
+        return Fix(
             f"Take the result of `{name}` as constant.",
             "Dynamo calls it once while it traces, and puts what it returns into the graph.",
             (
@@ -91,7 +96,7 @@ def constant(code: UserCode, line: str) -> Mend | None:
     return None
 
 
-def allow_in_graph(code: UserCode, line: str) -> Mend | None:
+def allow_in_graph(code: UserCode, line: str) -> Fix | None:
     """Put a function from tensors to tensors into the graph as one op, without tracing it."""
     top = {node.name for node in code.tree.body if isinstance(node, Function)}
     for call in _opaque_calls(code, int(line)):
@@ -107,7 +112,7 @@ def allow_in_graph(code: UserCode, line: str) -> Mend | None:
             torch, more = code.with_torch()
             at = code.before(function)
             edits = [Edit(at, at, f"@{torch}.compiler.allow_in_graph\n"), *more]
-        return Mend(
+        return Fix(
             f"Put `{name}` into the graph as it is.",
             "Dynamo does not look into it: it must take and return tensors, and do nothing else.",
             tuple(edits),
@@ -119,8 +124,8 @@ def allow_in_graph(code: UserCode, line: str) -> Mend | None:
 
 def _opaque_calls(code: UserCode, line: int) -> list[ast.Call]:
     """Return the calls of names on a line, from left to right; torch's own functions are traced and left out."""
-    found = [call for call in code.on_line(line, ast.Call) if dotted(call.func)]
-    mine = [call for call in found if dotted(call.func).partition(".")[0] not in (code.torch or "torch",)]
+    calls = [call for call in code.on_line(line, ast.Call) if dotted(call.func)]
+    mine = [call for call in calls if dotted(call.func).partition(".")[0] not in (code.torch or "torch",)]
     local = _imported(code) | {node.name for node in code.tree.body if isinstance(node, Function)} | set(dir(builtins))
     return sorted(
         (call for call in mine if dotted(call.func).partition(".")[0] in local), key=lambda call: call.col_offset
@@ -129,11 +134,11 @@ def _opaque_calls(code: UserCode, line: int) -> list[ast.Call]:
 
 def _varies(code: UserCode, node: ast.AST) -> bool:
     """Return True if an expression calls a function with varying results or with side effects."""
-    names = [_whole_name(code, call) for call in ast.walk(node) if isinstance(call, ast.Call)]
+    names = [_full_name(code, call) for call in ast.walk(node) if isinstance(call, ast.Call)]
     return any(part in VARYING for name in names for part in _prefixes(name))
 
 
-def _whole_name(code: UserCode, call: ast.Call) -> str:
+def _full_name(code: UserCode, call: ast.Call) -> str:
     """Return the called function's full name, by its import."""
     first, dot, rest = dotted(call.func).partition(".")
     return f"{_origins(code).get(first, first)}{dot}{rest}"
@@ -147,9 +152,9 @@ def _prefixes(name: str) -> list[str]:
 def _origins(code: UserCode) -> dict[str, str]:
     origins = {}
     for node in code.tree.body:
-        for item in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
+        for alias in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
             module = f"{node.module}." if isinstance(node, ast.ImportFrom) and node.module else ""
-            origins[item.asname or item.name] = f"{module}{item.name}"
+            origins[alias.asname or alias.name] = f"{module}{alias.name}"
     return origins
 
 
@@ -162,15 +167,15 @@ def _takes_locals(code: UserCode, call: ast.Call) -> bool:
     """Return True if a call uses arguments of the surrounding function: a tensor is not a constant."""
     function = next(iter(code.around(call, ast.FunctionDef)), None)
     arguments = function.args if function else None
-    given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs] if arguments else []
-    return bool(_names(call) & {item.arg for item in given})
+    parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs] if arguments else []
+    return bool(_names(call) & {parameter.arg for parameter in parameters})
 
 
 def _imported(code: UserCode) -> set[str]:
     names = set()
     for node in code.tree.body:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
-            names |= {(item.asname or item.name).partition(".")[0] for item in node.names}
+            names |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
     return names
 
 
@@ -188,18 +193,18 @@ def _constants(code: UserCode) -> set[str]:
         for target in node.targets
         if isinstance(target, ast.Name) and stored.count(target.id) == 1
     }
-    taken = _imported(code) | set(dir(builtins))
-    return ((once - taken) | (taken - set(stored))) - changed - arguments
+    reserved = _imported(code) | set(dir(builtins))
+    return ((once - reserved) | (reserved - set(stored))) - changed - arguments
 
 
 def _is_fixed(value: ast.expr) -> bool:
     """Return True if a value is immutable: numbers, texts, and tuples of them."""
-    held = (ast.Constant, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop, ast.expr_context)
-    return all(isinstance(node, held) for node in ast.walk(value))
+    immutable = (ast.Constant, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop, ast.expr_context)
+    return all(isinstance(node, immutable) for node in ast.walk(value))
 
 
 def _names(node: ast.AST) -> set[str]:
-    return {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
+    return {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}
 
 
 def _fresh(code: UserCode, wanted: str) -> str:

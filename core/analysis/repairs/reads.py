@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from core.analysis.repairs.repair import Mend
+from core.analysis.repairs.repair import Fix
 from core.analysis.repairs.source import Edit, UserCode, dotted
 
 READS = ("item", "tolist")
@@ -24,17 +24,17 @@ SIZES = (
 )
 
 
-def keep_tensor(code: UserCode, line: str) -> Mend | None:
+def keep_tensor(code: UserCode, line: str) -> Fix | None:
     """Keep a tensor instead of reading it into Python."""
     calls = list(_reads(code, int(line)))
     if not calls or any(needs_number(code, call) for call in calls):
         return None
     edits = [edit for call in calls for edit in unread(code, call)]
     why = "Its value stays in the graph, instead of being waited for and read into Python."
-    return Mend("Keep the tensor.", why, tuple(edits), "may change", AS_TENSOR)
+    return Fix("Keep the tensor.", why, tuple(edits), "may change", AS_TENSOR)
 
 
-def torch_math(code: UserCode, line: str) -> Mend | None:
+def torch_math(code: UserCode, line: str) -> Fix | None:
     """Replace a function of `math` with torch's."""
     calls = [call for call in code.on_line(int(line), ast.Call) if _of_math(call)]
     if not calls or any(needs_number(code, call) for call in calls):
@@ -46,10 +46,10 @@ def torch_math(code: UserCode, line: str) -> Mend | None:
     ]
     names = ", ".join(f"`{dotted(call.func)}`" for call in calls)
     why = "`math` takes Python's numbers, so that the tensor's value would have to be read."
-    return Mend(f"Call torch's function in place of {names}.", why, (*edits, *more), "may change", AS_TENSOR)
+    return Fix(f"Call torch's function in place of {names}.", why, (*edits, *more), "may change", AS_TENSOR)
 
 
-def clone(code: UserCode, line: str) -> Mend | None:
+def clone(code: UserCode, line: str) -> Fix | None:
     """Turn a deep copy of a tensor into an op."""
     top = {name.id for node in code.tree.body if isinstance(node, ast.Assign) for name in node.targets
            if isinstance(name, ast.Name)}  # fmt: skip
@@ -62,14 +62,14 @@ def clone(code: UserCode, line: str) -> Mend | None:
             Edit(code.start(call), code.start(copied), ""),
             Edit(code.end(copied), code.end(call), ".detach().clone()"),
         )
-        return Mend("Clone the tensor.", "`copy.deepcopy` of a tensor is no op; `clone` is one.", edits, "may change",
+        return Fix("Clone the tensor.", "`copy.deepcopy` of a tensor is no op; `clone` is one.", edits, "may change",
                     "Right for a tensor: an object that holds tensors has no `clone`.")  # fmt: skip
     return None
 
 
 def unread(code: UserCode, node: ast.expr) -> Iterator[Edit]:
     """Yield the edits that keep tensors wherever an expression reads them."""
-    for call in (item for item in ast.walk(node) if isinstance(item, ast.Call)):
+    for call in (child for child in ast.walk(node) if isinstance(child, ast.Call)):
         func = call.func
         if _is_read(call) and isinstance(func, ast.Attribute):
             yield Edit(code.end(func.value), code.end(call), "")
@@ -80,7 +80,7 @@ def unread(code: UserCode, node: ast.expr) -> Iterator[Edit]:
 
 def has_read(node: ast.AST) -> bool:
     """Return True if an expression reads a tensor's value."""
-    return any(isinstance(item, ast.Call) and (_is_read(item) or _is_cast(item)) for item in ast.walk(node))
+    return any(isinstance(child, ast.Call) and (_is_read(child) or _is_cast(child)) for child in ast.walk(node))
 
 
 def decides(code: UserCode, line: int) -> bool:
@@ -97,14 +97,14 @@ def needs_number(code: UserCode, node: ast.expr) -> bool:
 def _uses(code: UserCode, node: ast.expr) -> Iterator[ast.AST]:
     """Yield the uses of a value: its own position, and the reads of the single name assigned to it."""
     yield node
-    name = given_name(code, node)
+    name = assigned_name(code, node)
     function = next(iter(code.around(node, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)), None)
-    for item in ast.walk(function) if name and function is not None else ():
-        if isinstance(item, ast.Name) and item.id == name and isinstance(item.ctx, ast.Load):
-            yield item
+    for use in ast.walk(function) if name and function is not None else ():
+        if isinstance(use, ast.Name) and use.id == name and isinstance(use.ctx, ast.Load):
+            yield use
 
 
-def given_name(code: UserCode, node: ast.AST) -> str:
+def assigned_name(code: UserCode, node: ast.AST) -> str:
     """Return the local name that a statement assigns an expression to; empty without one."""
     statement = next(iter(code.around(node, ast.Assign, ast.NamedExpr, ast.AnnAssign)), None)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
@@ -162,8 +162,8 @@ def _is_read(call: ast.Call) -> bool:
 
 
 def _is_cast(call: ast.Call) -> bool:
-    one = len(call.args) == 1 and not call.keywords and not isinstance(call.args[0], (ast.Constant, ast.Starred))
-    return one and dotted(call.func) in ("float", "int", "bool")
+    single = len(call.args) == 1 and not call.keywords and not isinstance(call.args[0], (ast.Constant, ast.Starred))
+    return single and dotted(call.func) in ("float", "int", "bool")
 
 
 def _of_math(call: ast.Call) -> str:

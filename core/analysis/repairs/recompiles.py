@@ -5,21 +5,21 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from core.analysis.repairs.repair import Mend
+from core.analysis.repairs.repair import Fix
 from core.analysis.repairs.source import Edit, Function, UserCode, dotted
 
 DATA = "A tensor's value is data, and no guard looks at it."
 DTYPES = ("float64", "float32", "float16", "bfloat16")
 
 
-def tensor_argument(code: UserCode, name: str) -> Mend | None:
+def tensor_argument(code: UserCode, name: str) -> Fix | None:
     """Turn a Python number among the inputs into a tensor."""
-    given = inputs_of(code, name)
+    inputs = inputs_of(code, name)
     torch, more = code.with_torch()
-    edits = [as_tensor(code, value, torch) for value, _ in given]
+    edits = [as_tensor(code, value, torch) for value, _ in inputs]
     if not edits:
         return None
-    return Mend(
+    return Fix(
         f"Pass `{name}` as a tensor.",
         DATA,
         (*edits, *more),
@@ -35,7 +35,7 @@ def as_tensor(code: UserCode, value: ast.expr, torch: str) -> Edit:
     return Edit(code.start(value), code.end(value), text)
 
 
-def pad_list(code: UserCode, name: str) -> Mend | None:
+def pad_list(code: UserCode, name: str) -> Fix | None:
     """Pad an input list with zeros to the same length in every call."""
     lists = [value for value, _ in inputs_of(code, name)]
     if not lists or not all(isinstance(value, ast.List) and value.elts for value in lists):
@@ -43,7 +43,7 @@ def pad_list(code: UserCode, name: str) -> Mend | None:
     longest = max(len(value.elts) for value in lists if isinstance(value, ast.List))
     torch, more = code.with_torch()
     edits = [edit for value in lists if isinstance(value, ast.List) for edit in _padded(code, value, longest, torch)]
-    return Mend(
+    return Fix(
         f"Give `{name}` as many tensors in every call.",
         "A list of another length is another graph; what is missing is filled with zeros.",
         (*edits, *more),
@@ -54,23 +54,23 @@ def pad_list(code: UserCode, name: str) -> Mend | None:
 
 def _padded(code: UserCode, value: ast.List, longest: int, torch: str) -> Iterator[Edit]:
     """Yield zeros behind a list, and copies of repeated elements, since torch guards on identical elements, too."""
-    said = [code.says(item) for item in value.elts]
-    for place, item in enumerate(value.elts):
-        if said[place] in said[:place] and isinstance(item, (ast.Name, ast.Attribute)):
-            yield Edit(code.end(item), code.end(item), ".clone()")
-    zeros = f", {torch}.zeros_like({said[-1]})" * (longest - len(said))
+    texts = [code.says(element) for element in value.elts]
+    for place, element in enumerate(value.elts):
+        if texts[place] in texts[:place] and isinstance(element, (ast.Name, ast.Attribute)):
+            yield Edit(code.end(element), code.end(element), ".clone()")
+    zeros = f", {torch}.zeros_like({texts[-1]})" * (longest - len(texts))
     if zeros:
         at = code.end(value.elts[-1])
         yield Edit(at, at, zeros)
 
 
-def one_dtype(code: UserCode, name: str, call: str, dtype: str) -> Mend | None:
+def one_dtype(code: UserCode, name: str, call: str, dtype: str) -> Fix | None:
     """Convert an input to the dtype of the first call."""
     torch, more = code.with_torch()
     edits = _suffixed(code, name, call, f".to({torch}.{dtype})") if dtype in DTYPES else []
     if not edits:
         return None
-    return Mend(
+    return Fix(
         f"Give `{name}` one dtype.",
         "Two dtypes take two codes, as they must; where the second was meant, leave it so.",
         (*edits, *more),
@@ -79,12 +79,12 @@ def one_dtype(code: UserCode, name: str, call: str, dtype: str) -> Mend | None:
     )
 
 
-def one_grad(code: UserCode, name: str, call: str) -> Mend | None:
+def one_grad(code: UserCode, name: str, call: str) -> Fix | None:
     """Detach an input from autograd, as in the first call."""
     edits = _suffixed(code, name, call, ".detach()")
     if not edits:
         return None
-    return Mend(
+    return Fix(
         f"Let `{name}` require no gradient in any call.",
         "With and without a gradient are two codes, as they must be; where both are meant, leave it so.",
         tuple(edits),
@@ -95,11 +95,11 @@ def one_grad(code: UserCode, name: str, call: str) -> Mend | None:
 
 def _suffixed(code: UserCode, name: str, call: str, suffix: str) -> list[Edit]:
     """Return edits that append a suffix to an input from one call on; empty if a loop makes the calls."""
-    given = inputs_of(code, name)
+    inputs = inputs_of(code, name)
     loops = (ast.For, ast.While, ast.ListComp)
-    if any(True for value, _ in given for _ in code.around(value, *loops)):
+    if any(True for value, _ in inputs for _ in code.around(value, *loops)):
         return []
-    values = [value for value, _ in given][int(call) :]
+    values = [value for value, _ in inputs][int(call) :]
     simple = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
     if not all(isinstance(value, simple) for value in values):
         return []
@@ -109,25 +109,25 @@ def _suffixed(code: UserCode, name: str, call: str, suffix: str) -> list[Edit]:
 def inputs_of(code: UserCode, name: str) -> list[tuple[ast.expr, ast.stmt]]:
     """Return each call's argument for a parameter of the model, with its statement; empty unless calls are explicit."""
     parameters = parameters_of(code)
-    found = []
-    for item, statement in calls_of(code):
-        value = _argument(item, parameters, name)
+    inputs = []
+    for call, statement in calls_of(code):
+        value = _argument(call, parameters, name)
         if value is None:
             return []
-        found.append((value, statement))
-    return found
+        inputs.append((value, statement))
+    return inputs
 
 
-def _argument(item: ast.expr, parameters: Sequence[str], name: str) -> ast.expr | None:
-    if isinstance(item, ast.Dict):
-        pairs = zip(item.keys, item.values, strict=True)
+def _argument(call: ast.expr, parameters: Sequence[str], name: str) -> ast.expr | None:
+    if isinstance(call, ast.Dict):
+        pairs = zip(call.keys, call.values, strict=True)
         return next((value for key, value in pairs if isinstance(key, ast.Constant) and key.value == name), None)
     place = place_of(name, parameters)
     if place is None:
         return None
-    if isinstance(item, (ast.Tuple, ast.List)):
-        return item.elts[place] if place < len(item.elts) and not starred(item.elts) else None
-    return item if place == 0 else None
+    if isinstance(call, (ast.Tuple, ast.List)):
+        return call.elts[place] if place < len(call.elts) and not starred(call.elts) else None
+    return call if place == 0 else None
 
 
 def place_of(name: str, parameters: Sequence[str]) -> int | None:
@@ -139,7 +139,7 @@ def place_of(name: str, parameters: Sequence[str]) -> int | None:
 
 def starred(items: Sequence[ast.expr]) -> bool:
     """Return True if an expression is starred."""
-    return any(isinstance(item, ast.Starred) for item in items)
+    return any(isinstance(element, ast.Starred) for element in items)
 
 
 def calls_of(code: UserCode) -> Iterator[tuple[ast.expr, ast.stmt]]:
@@ -152,7 +152,7 @@ def calls_of(code: UserCode) -> Iterator[tuple[ast.expr, ast.stmt]]:
         named = [dotted(target) for target in node.targets] if isinstance(node, ast.Assign) else []
         assert not named or isinstance(node, ast.Assign)
         if "calls" in named and isinstance(node, ast.Assign) and isinstance(node.value, (ast.List, ast.Tuple)):
-            yield from ((item, node) for item in node.value.elts)
+            yield from ((element, node) for element in node.value.elts)
         elif "calls" in named and isinstance(node, ast.Assign) and isinstance(node.value, ast.ListComp):
             yield node.value.elt, node
         elif "inputs" in named and isinstance(node, ast.Assign):
@@ -169,9 +169,9 @@ def parameters_of(code: UserCode) -> list[str]:
     """Return the positional parameters of `model`: a function, or an object of a class in the file."""
     for node in code.tree.body:
         if isinstance(node, Function) and node.name == "model":
-            return [item.arg for item in (*node.args.posonlyargs, *node.args.args)]
-        made = isinstance(node, ast.Assign) and any(dotted(target) == "model" for target in node.targets)
-        if made and isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            return [parameter.arg for parameter in (*node.args.posonlyargs, *node.args.args)]
+        is_model = isinstance(node, ast.Assign) and any(dotted(target) == "model" for target in node.targets)
+        if is_model and isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
             return _forward(code, dotted(node.value.func))
     return []
 
@@ -181,5 +181,5 @@ def _forward(code: UserCode, name: str) -> list[str]:
         if isinstance(node, ast.ClassDef) and node.name == name:
             for method in node.body:
                 if isinstance(method, Function) and method.name in ("forward", "__call__"):
-                    return [item.arg for item in (*method.args.posonlyargs, *method.args.args)][1:]
+                    return [parameter.arg for parameter in (*method.args.posonlyargs, *method.args.args)][1:]
     return []

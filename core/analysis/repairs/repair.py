@@ -10,17 +10,17 @@ from typing import Literal
 
 from core.analysis.repairs.source import Edit, UserCode
 
-# Whether what the model returns stays the same: it should, it may not, it does not.
+# Effect on the model's results: they should stay the same, may change, or change.
 Risk = Literal["", "may change", "changes"]
-# A rule's name and what it is given: lines, names and dtypes, never code.
+# A rule's name and its arguments: lines, names and dtypes, never code.
 REPAIR_ID = re.compile(r"[a-z_]{1,40}(?::\w{1,80}){1,32}", re.ASCII)
 
-# What a rule is given under these names is a number.
+# Parameters of rules that take a number.
 NUMBERS = ("line", "index", "call")
 
 
 @dataclass(frozen=True, slots=True)
-class Mend:
+class Fix:
     """Result of a rule for a file: prose with code in backticks, the reason, the edits.
 
     `risk` is the risk of changed results, `doubt` its reason. `settings` are names of `torch._dynamo.config` to set.
@@ -34,8 +34,8 @@ class Mend:
     settings: tuple[str, ...] = ()
 
 
-# A rule takes from its arguments only which part of the file is meant; what it writes is the file's own, or its own.
-Rule = Callable[..., Mend | None]
+# The arguments only select a part of the file: all text that a rule writes comes from the file or the rule itself.
+Rule = Callable[..., Fix | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Repair:
     """A fix of one file: `id` is its rule with arguments, `diff` a unified diff of the file."""
 
     id: str
-    mend: Mend
+    mend: Fix
     diff: str
 
     @property
@@ -52,14 +52,14 @@ class Repair:
         return self.mend.risk != "changes" and not self.id.startswith("disable:")
 
 
-def mend_of(rules: dict[str, Rule], code: UserCode, repair: str) -> Mend | None:
+def fix_of(rules: dict[str, Rule], code: UserCode, repair: str) -> Fix | None:
     """Return a repair's edits of a file by id; None if the id does not fit this file."""
     if not REPAIR_ID.fullmatch(repair):
         return None
-    name, *given = repair.split(":")
+    name, *arguments = repair.split(":")
     rule = rules.get(name)
     if rule is not None and rule.__code__.co_flags & CO_VARARGS:
-        return rule(code, *given)
+        return rule(code, *arguments)
     wanted = rule.__code__.co_varnames[1 : rule.__code__.co_argcount] if rule else ()
-    numbers = all(value.isdecimal() for name, value in zip(wanted, given, strict=False) if name in NUMBERS)
-    return rule(code, *given) if rule is not None and len(wanted) == len(given) and numbers else None
+    numbers = all(value.isdecimal() for name, value in zip(wanted, arguments, strict=False) if name in NUMBERS)
+    return rule(code, *arguments) if rule is not None and len(wanted) == len(arguments) and numbers else None

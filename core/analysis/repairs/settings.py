@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from core.analysis.repairs.repair import Mend
+from core.analysis.repairs.repair import Fix
 from core.analysis.repairs.source import UserCode
 from core.report import GraphBreak
 
@@ -98,18 +98,18 @@ SETTINGS = {
 NAMED = re.compile(r"_dynamo\.config\.(\w+)")
 
 
-def setting(_: UserCode, name: str) -> Mend | None:
+def setting(_: UserCode, name: str) -> Fix | None:
     """Set a name of `torch._dynamo.config` for the run; the file stays as it is."""
-    found = SETTINGS.get(name)
-    if found is None:
+    entry = SETTINGS.get(name)
+    if entry is None:
         return None
-    return Mend(f"Set `{found.line}`.", found.why, (), doubt=found.cost, settings=(name,))
+    return Fix(f"Set `{entry.line}`.", entry.why, (), doubt=entry.cost, settings=(name,))
 
 
-def settings_of_break(found: GraphBreak) -> list[str]:
+def settings_of_break(graph_break: GraphBreak) -> list[str]:
     """Return the names of settings for a graph break: those of its kind, otherwise those in torch's hints."""
-    ids = [name for name, item in SETTINGS.items() if found.registry_id in item.registry_ids]
-    named = [name for hint in found.hints for name in NAMED.findall(hint) if name in SETTINGS]
+    ids = [name for name, entry in SETTINGS.items() if graph_break.registry_id in entry.registry_ids]
+    named = [name for hint in graph_break.hints for name in NAMED.findall(hint) if name in SETTINGS]
     return ids or list(dict.fromkeys(named))
 
 

@@ -78,9 +78,9 @@ class UserCode:
 
     def on_line(self, line: int, kind: type[Node]) -> list[Node]:
         """Return nodes of a kind that begin on a line, otherwise those that span it, innermost first."""
-        found = [node for node in ast.walk(self.tree) if isinstance(node, kind) and _holds(node, line)]
-        first = [node for node in found if getattr(node, "lineno", 0) == line]
-        return sorted(first or found, key=lambda node: -getattr(node, "lineno", 0))
+        nodes = [node for node in ast.walk(self.tree) if isinstance(node, kind) and _holds(node, line)]
+        first = [node for node in nodes if getattr(node, "lineno", 0) == line]
+        return sorted(first or nodes, key=lambda node: -getattr(node, "lineno", 0))
 
     def around(self, node: ast.AST, *kinds: type[Node]) -> Iterator[Node]:
         """Yield the nodes of these kinds around a node, innermost first."""
@@ -103,7 +103,7 @@ class UserCode:
     def before(self, statement: ast.stmt) -> int:
         """Return the offset for a new line before a statement, above its decorators."""
         decorators = getattr(statement, "decorator_list", [])
-        return self.line_start(min([statement.lineno, *(item.lineno for item in decorators)]))
+        return self.line_start(min([statement.lineno, *(decorator.lineno for decorator in decorators)]))
 
     def comments(self, start: int, end: int) -> list[str]:
         """Return the comments between two offsets."""
@@ -191,9 +191,9 @@ def dotted(node: ast.expr) -> str:
 
 def edited(text: str, edits: Sequence[Edit]) -> str | None:
     """Return the text after all edits, equal edits once; None for overlapping edits or invalid Python."""
-    found = sorted(set(edits))
-    if any(one.end > other.start for one, other in pairwise(found)):
+    ordered = sorted(set(edits))
+    if any(left.end > right.start for left, right in pairwise(ordered)):
         return None
-    for edit in reversed(found):
+    for edit in reversed(ordered):
         text = text[: edit.start] + edit.text + text[edit.end :]
     return text if read_code(text) is not None else None

@@ -102,16 +102,16 @@ class Trial:
     def _gone(self) -> str:
         names = ("graph break", "frame that runs eagerly", "recompile")
         pairs = [tuple(map(measure, (self.before, self.after))) for measure in MEASURES]
-        gone = [f"{count(one - other, name)} fewer" for name, (one, other) in zip(names, pairs, strict=True)
-                if one > other and not (name == names[1] and pairs[0][0] > pairs[0][1])]  # fmt: skip
+        gone = [f"{count(before - after, name)} fewer" for name, (before, after) in zip(names, pairs, strict=True)
+                if before > after and not (name == names[1] and pairs[0][0] > pairs[0][1])]  # fmt: skip
         return ", ".join(gone) or NOTHING
 
     def _changes(self) -> Iterator[str]:
         names = ("graph break", "frame that runs eagerly", "recompile")
         for name, measure in zip(names, MEASURES, strict=True):
-            one, other = measure(self.before), measure(self.after)
-            if other > one:
-                yield f"{count(other, name)} instead of {number(one)}"
+            before, after = measure(self.before), measure(self.after)
+            if after > before:
+                yield f"{count(after, name)} instead of {number(before)}"
 
     def _equal(self) -> str:
         strides = self.result is not None and self.result.outcome == "other strides"
@@ -139,7 +139,7 @@ def _eager(report: Report) -> int:
 
 
 def _again(report: Report) -> int:
-    return len({item.compilation for item in report.recompiles})
+    return len({recompile.compilation for recompile in report.recompiles})
 
 
 MEASURES = (_breaks, _eager, _again)
@@ -150,75 +150,84 @@ def trial(before: TrialSide, after: TrialSide, tried: Collection[str], dynamic: 
 
     `tried` are the ids of the repairs; `dynamic` is True if the run used dynamic shapes instead.
     """
-    targets = [found for found in before.report.graph_breaks if _is_tried(before, found, tried)]
+    targets = [graph_break for graph_break in before.report.graph_breaks if _is_tried(before, graph_break, tried)]
     sorted_breaks = _sorted_breaks(before, after, targets)
     gone = _gone_causes(before.report, after.report, _causes(before, tried, dynamic))
     done, total = len(targets) - sorted_breaks.hit, len(targets)
     if not targets and not gone:
-        # Nothing says what was tried, so that everything was.
+        # Everything counts as tried if no target is recorded.
         total = _breaks(before.report) + _again(before.report)
         done = max(0, total - _breaks(after.report) - _again(after.report))
-    still, new, others = sorted_breaks.still, sorted_breaks.new, sorted_breaks.others
-    left = [*(_left(found, after.path, False) for found in still), *(_left(found, after.path, True) for found in new)]
+    still, new, unrelated = sorted_breaks.still, sorted_breaks.new, sorted_breaks.unrelated
+    left = [
+        *(_left(graph_break, after.path, False) for graph_break in still),
+        *(_left(graph_break, after.path, True) for graph_break in new),
+    ]
     return Trial(
         before=before.report,
         after=after.report,
-        done=done + sum(one - other for one, other in gone.values() if one > other),
-        total=total + sum(one for one, _ in gone.values()),
+        done=done + sum(was - now for was, now in gone.values() if was > now),
+        total=total + sum(was for was, _ in gone.values()),
         left=(*left, *_left_causes(gone), *_new_failures(before.report, after.report)),
-        others=others,
+        others=unrelated,
         result=results(after.report),
         printed=next((call.printed for call in after.report.calls if call.printed), ""),
     )
 
 
 class _SortedBreaks(NamedTuple):
-    """Graph breaks of the repaired run: still present, new, and the number of others.
+    """Graph breaks of the repaired run: still present, new, and the number of unrelated ones.
 
     `hit` counts the hits of the breaks that are still present.
     """
 
     still: list[GraphBreak]
     new: list[GraphBreak]
-    others: int
+    unrelated: int
     hit: int
 
 
 def _sorted_breaks(before: TrialSide, after: TrialSide, targets: Sequence[GraphBreak]) -> _SortedBreaks:
-    lines = [line_of(found, before.path) for found in targets]
-    known = {_key(found, line_of(found, before.path)) for found in before.report.graph_breaks}
-    untried = {(line_of(found, before.path), found.registry_id) for found in before.report.graph_breaks}
-    untried -= {(line_of(found, before.path), found.registry_id) for found in targets}
+    lines = [line_of(graph_break, before.path) for graph_break in targets]
+    keys = {_key(graph_break, line_of(graph_break, before.path)) for graph_break in before.report.graph_breaks}
+    untried = {
+        (line_of(graph_break, before.path), graph_break.registry_id) for graph_break in before.report.graph_breaks
+    }
+    untried -= {(line_of(graph_break, before.path), graph_break.registry_id) for graph_break in targets}
     was = _Lines(before.text, after.text)
     still: list[GraphBreak] = []
     new: list[GraphBreak] = []
     hit: set[int] = set()
-    for found in after.report.graph_breaks:
-        line = line_of(found, after.path)
+    for graph_break in after.report.graph_breaks:
+        line = line_of(graph_break, after.path)
         old = set(was.of(line)) if line is not None else set()
-        # Of two on one line the other kind is not what was tried.
-        same = {item for item in old & set(filter(None, lines)) if (item, found.registry_id) not in untried}
+        # Two breaks may share a line: only the kind that was tried counts.
+        same = {
+            candidate
+            for candidate in old & set(filter(None, lines))
+            if (candidate, graph_break.registry_id) not in untried
+        }
         hit |= same
         if same:
-            still.append(found)
-        elif not any(_key(found, item) in known for item in (*old, None)):
-            new.append(found)
-    others = len(after.report.graph_breaks) - len(still) - len(new)
-    return _SortedBreaks(still, new, others, sum(line in hit for line in lines))
+            still.append(graph_break)
+        elif not any(_key(graph_break, candidate) in keys for candidate in (*old, None)):
+            new.append(graph_break)
+    unrelated = len(after.report.graph_breaks) - len(still) - len(new)
+    return _SortedBreaks(still, new, unrelated, sum(line in hit for line in lines))
 
 
-def _is_tried(side: TrialSide, found: GraphBreak, tried: Collection[str]) -> bool:
-    return any(repair.id in tried for repair in repairs_of_break(side.text, found, side.path))
+def _is_tried(side: TrialSide, graph_break: GraphBreak, tried: Collection[str]) -> bool:
+    return any(repair.id in tried for repair in repairs_of_break(side.text, graph_break, side.path))
 
 
-def _key(found: GraphBreak, line: int | None) -> tuple[object, ...]:
+def _key(graph_break: GraphBreak, line: int | None) -> tuple[object, ...]:
     """Return the key that identifies a graph break: the user's line, otherwise the library's."""
-    return (line,) if line is not None else (found.place.file, found.place.line)
+    return (line,) if line is not None else (graph_break.place.file, graph_break.place.line)
 
 
-def _left(found: GraphBreak, path: str, new: bool) -> Remainder:
-    line = line_of(found, path)
-    return Remainder(f"line {line}" if line is not None else found.place.short, found.reason, new)
+def _left(graph_break: GraphBreak, path: str, new: bool) -> Remainder:
+    line = line_of(graph_break, path)
+    return Remainder(f"line {line}" if line is not None else graph_break.place.short, graph_break.reason, new)
 
 
 class _Lines:
@@ -237,10 +246,10 @@ class _Lines:
 
 def _causes(side: TrialSide, tried: Collection[str], dynamic: bool) -> set[str]:
     """Return the subjects of the recompiles that the repairs address."""
-    found = newest_reasons(side.report.recompiles)
+    reasons = newest_reasons(side.report.recompiles)
     return {
         recompile_subject(reason)
-        for reason in found
+        for reason in reasons
         if (dynamic and dynamic_spares(side.report, reason))
         or any(repair.id in tried for repair in repairs_of_recompile(side.text, side.report, reason))
     }
@@ -254,8 +263,10 @@ def recompile_subject(reason: Recompile) -> str:
 
 def _gone_causes(before: Report, after: Report, causes: Collection[str]) -> dict[str, tuple[int, int]]:
     """Return cause → number of recompiles before and after."""
-    one, other = (Counter(map(recompile_subject, newest_reasons(report.recompiles))) for report in (before, after))
-    return {cause: (one[cause], other[cause]) for cause in sorted(causes)}
+    counts_before, counts_after = (
+        Counter(map(recompile_subject, newest_reasons(report.recompiles))) for report in (before, after)
+    )
+    return {cause: (counts_before[cause], counts_after[cause]) for cause in sorted(causes)}
 
 
 def _left_causes(gone: dict[str, tuple[int, int]]) -> Iterator[Remainder]:
@@ -266,12 +277,12 @@ def _left_causes(gone: dict[str, tuple[int, int]]) -> Iterator[Remainder]:
 
 def _new_failures(before: Report, after: Report) -> Iterator[Remainder]:
     """Yield frames that now run eagerly or fail to compile without a graph break as the reason."""
-    known = {(failure.frame, failure.kind) for failure in failures(before)}
-    named = {item for found in after.graph_breaks for item in found.compilations}
+    earlier = {(failure.frame, failure.kind) for failure in failures(before)}
+    named = {compilation for graph_break in after.graph_breaks for compilation in graph_break.compilations}
     for failure in _not_named(failures(after), named):
-        if (failure.frame, failure.kind) not in known:
+        if (failure.frame, failure.kind) not in earlier:
             yield Remainder(f"`{failure.frame}`", failure.reason, True)
 
 
-def _not_named(found: Sequence[Failure], named: Collection[str]) -> list[Failure]:
-    return [failure for failure in found if failure.compilation not in named]
+def _not_named(all_failures: Sequence[Failure], named: Collection[str]) -> list[Failure]:
+    return [failure for failure in all_failures if failure.compilation not in named]
