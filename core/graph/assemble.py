@@ -62,12 +62,12 @@ def assemble(material: Material, make: MakeNode) -> GraphModel:
         fold_helpers(root, material.origins)
     simplify(root)
     chunk(root)
-    found = arrange(root)
-    nodes = tuple(make(number, group) for number, group in zip(found.order, found.group_of, strict=True))
-    traits = [material.traits[number] for number in found.order]
-    edges = _placed(material.edges, found.order)
-    groups = groups_with_facts(found, nodes, edges, traits, material.parameters)
-    names = [material.names[number] for number in found.order]
+    arrangement = arrange(root)
+    nodes = tuple(make(number, group) for number, group in zip(arrangement.order, arrangement.group_of, strict=True))
+    traits = [material.traits[number] for number in arrangement.order]
+    edges = _placed(material.edges, arrangement.order)
+    groups = groups_with_facts(arrangement, nodes, edges, traits, material.parameters)
+    names = [material.names[number] for number in arrangement.order]
     overlays: list[Overlay] = standard_overlays(nodes, traits, material.costs_note)
     overlays += named_overlays(names, material.partition, material.errors, material.standings, material.segments)
     return GraphModel(nodes, edges, groups, tuple(overlays))

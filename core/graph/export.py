@@ -32,16 +32,16 @@ def as_dot(model: GraphModel) -> str:
 
 
 def _inside(model: GraphModel, group: int, indent: str) -> Iterator[str]:
-    for item in index_of(model).children[group]:
-        if item >= 0:
-            node = model.nodes[item]
+    for member in index_of(model).children[group]:
+        if member >= 0:
+            node = model.nodes[member]
             rows = [row.label for row in node.rows]
-            yield f"{indent}n{item}{_attributes(label=_lines(node.label, node.detail, *rows), id=node.id)}"
+            yield f"{indent}n{member}{_attributes(label=_lines(node.label, node.detail, *rows), id=node.id)}"
             continue
-        found = model.groups[~item]
-        yield f"{indent}subgraph cluster_{~item} {{"
-        yield f"{indent}  label={quoted(_lines(found.label, found.detail))}"
-        yield from _inside(model, ~item, indent + "  ")
+        subgroup = model.groups[~member]
+        yield f"{indent}subgraph cluster_{~member} {{"
+        yield f"{indent}  label={quoted(_lines(subgroup.label, subgroup.detail))}"
+        yield from _inside(model, ~member, indent + "  ")
         yield f"{indent}}}"
 
 
@@ -50,8 +50,8 @@ def _lines(*texts: str) -> str:
 
 
 def _attributes(**texts: str) -> str:
-    given = ", ".join(f"{name}={quoted(text)}" for name, text in texts.items() if text)
-    return f" [{given}]" if given else ""
+    attributes = ", ".join(f"{name}={quoted(text)}" for name, text in texts.items() if text)
+    return f" [{attributes}]" if attributes else ""
 
 
 def quoted(text: str) -> str:

@@ -16,7 +16,7 @@ MOST_UNKNOWN = 0.2
 
 
 def groups_with_facts(
-    found: Arrangement,
+    arrangement: Arrangement,
     nodes: Sequence[Node],
     edges: Sequence[Edge],
     traits: Sequence[Trait],
@@ -26,17 +26,17 @@ def groups_with_facts(
 
     `parameters` are element counts by name, None if a size is symbolic.
     """
-    if not found.branches:
+    if not arrangement.branches:
         return ()
-    read, written = _borders(found, edges)
-    owned = _parameters(found, traits)
+    read, written = _borders(arrangement, edges)
+    owned = _parameters(arrangement, traits)
     seconds, measured = weights(traits)
-    known = _known(traits)
-    moved = _sums(trait.cost.bytes if known else None for trait in traits)
-    spent = _sums(seconds if known or measured else [None] * len(seconds))
+    has_bytes = _has_bytes(traits)
+    moved = _sums(trait.cost.bytes if has_bytes else None for trait in traits)
+    spent = _sums(seconds if has_bytes or measured else [None] * len(seconds))
     counts = _sums(int(trait.op) for trait in traits)
     groups = []
-    for index, branch in enumerate(found.branches):
+    for index, branch in enumerate(arrangement.branches):
         first, last = branch.first, branch.last
         facts = _parameter_fact(owned[index], parameters)
         facts += _share("share of bytes", moved, first, last)
@@ -45,13 +45,13 @@ def groups_with_facts(
         facts += _shapes("out", written[index], nodes)
         facts += [Fact("modules", branch.modules)] if branch.modules else []
         count = int(counts[last] - counts[first])
-        parent = found.parents[index]
+        parent = arrangement.parents[index]
         label, detail = branch.label, branch.detail
         groups.append(Group(branch.id, label, detail, branch.kind, parent, first, last, count, tuple(facts)))
     return tuple(groups)
 
 
-def _known(traits: Sequence[Trait]) -> bool:
+def _has_bytes(traits: Sequence[Trait]) -> bool:
     """Return True if the bytes of most ops are known, since a share of the static shapes alone would be wrong.
 
     Some calls, such as those that set a mode, have no value and so no size.
@@ -65,11 +65,11 @@ def _sums(values: Iterable[float | None]) -> list[float]:
     return list(accumulate((value or 0 for value in values), initial=0))
 
 
-def _borders(found: Arrangement, edges: Sequence[Edge]) -> tuple[list[dict[int, None]], list[dict[int, None]]]:
+def _borders(arrangement: Arrangement, edges: Sequence[Edge]) -> tuple[list[dict[int, None]], list[dict[int, None]]]:
     """Return two lists by group: outside nodes that it reads, and own nodes that others read."""
-    read: list[dict[int, None]] = [{} for _ in found.branches]
-    written: list[dict[int, None]] = [{} for _ in found.branches]
-    group_of, parents, branches = found.group_of, found.parents, found.branches
+    read: list[dict[int, None]] = [{} for _ in arrangement.branches]
+    written: list[dict[int, None]] = [{} for _ in arrangement.branches]
+    group_of, parents, branches = arrangement.group_of, arrangement.parents, arrangement.branches
     for edge in edges:
         source, target = edge.source, edge.target
         at, to = group_of[source], group_of[target]
@@ -84,23 +84,23 @@ def _borders(found: Arrangement, edges: Sequence[Edge]) -> tuple[list[dict[int, 
     return read, written
 
 
-def _parameters(found: Arrangement, traits: Sequence[Trait]) -> list[dict[str, None]]:
-    owned: list[dict[str, None]] = [{} for _ in found.branches]
-    for trait, group in zip(traits, found.group_of, strict=True):
+def _parameters(arrangement: Arrangement, traits: Sequence[Trait]) -> list[dict[str, None]]:
+    owned: list[dict[str, None]] = [{} for _ in arrangement.branches]
+    for trait, group in zip(traits, arrangement.group_of, strict=True):
         if trait.parameters:
-            for above in ancestors(group, found.parents):
+            for above in ancestors(group, arrangement.parents):
                 owned[above].update(dict.fromkeys(trait.parameters))
     return owned
 
 
 def _parameter_fact(names: Iterable[str], parameters: Mapping[str, int | None]) -> list[Fact]:
     counts = [parameters[name] for name in names]
-    known = [count for count in counts if count is not None]
-    return [Fact("parameters", sum(known), "count")] if known and len(known) == len(counts) else []
+    sizes = [count for count in counts if count is not None]
+    return [Fact("parameters", sum(sizes), "count")] if sizes and len(sizes) == len(counts) else []
 
 
-def _shapes(name: str, found: Mapping[int, None], nodes: Sequence[Node]) -> list[Fact]:
-    texts = [nodes[node].detail for node in found if nodes[node].detail]
+def _shapes(name: str, members: Mapping[int, None], nodes: Sequence[Node]) -> list[Fact]:
+    texts = [nodes[node].detail for node in members if nodes[node].detail]
     if not texts:
         return []
     more = f" and {number(len(texts) - MOST_SHAPES)} more" if len(texts) > MOST_SHAPES else ""

@@ -48,10 +48,10 @@ class _Replay:
 
 def fusion_frames(schedule: Schedule, kernels: Kernels) -> tuple[FusionStep, ...]:
     """Return the frames: unfused, each fusion, and code generation if kernels contain several fused nodes."""
-    made = steps(schedule)
+    fusions = steps(schedule)
     frames = [FusionStep("Before the first fusion", count(len(schedule.before), "scheduler node"), 0)]
-    for index, step in enumerate(made, 1):
-        title = f"Fusion {number(index)} of {number(len(made))}, in round {step.round}"
+    for index, step in enumerate(fusions, 1):
+        title = f"Fusion {number(index)} of {number(len(fusions))}, in round {step.round}"
         frames.append(FusionStep(title, f"fusing {step.first} with {step.second}", step.round))
     if _generated(schedule, kernels, _replay(schedule)):
         frames.append(FusionStep("Code generation", "fused nodes that went into one kernel together", 0))
@@ -62,7 +62,7 @@ def joins(schedule: Schedule, kernels: Kernels) -> Joins:
     """Return node → (frame, group) pairs: the node belongs to the group from that frame on."""
     replay = _replay(schedule)
     _generate(schedule, kernels, replay)
-    return {name: tuple(found) for name, found in replay.joins.items()}
+    return {name: tuple(pairs) for name, pairs in replay.joins.items()}
 
 
 def member_order(schedule: Schedule, kernels: Kernels) -> dict[str, int]:
@@ -98,10 +98,10 @@ def launch_seconds(
 def _shares(kernel: Kernel | None, launches: int) -> list[float]:
     """Return each launch's share of the time of all launches."""
     timed = [(call.time.calls, time_s(call.time)) for call in kernel.calls if call.time] if kernel is not None else []
-    own = [calls * seconds for calls, seconds in timed if seconds is not None]
-    if len(own) != launches or not sum(own):
+    spent = [calls * seconds for calls, seconds in timed if seconds is not None]
+    if len(spent) != launches or not sum(spent):
         return [1 / launches] * launches
-    return [seconds / sum(own) for seconds in own]
+    return [seconds / sum(spent) for seconds in spent]
 
 
 def _key(first: str) -> str:
@@ -118,8 +118,8 @@ def _replay(schedule: Schedule) -> _Replay:
 
 def _generated(schedule: Schedule, kernels: Kernels, replay: _Replay) -> list[list[str]]:
     """Return the launches that contain more than one group."""
-    found = [list(group) for group in launch_groups(schedule, kernels)]
-    return [group for group in found if len({id(replay.group_of[name]) for name in group}) > 1]
+    groups = [list(group) for group in launch_groups(schedule, kernels)]
+    return [group for group in groups if len({id(replay.group_of[name]) for name in group}) > 1]
 
 
 def _generate(schedule: Schedule, kernels: Kernels, replay: _Replay) -> None:

@@ -75,9 +75,9 @@ def film_model(
     drawing = _Drawing([node for node, _ in nodes], kernels or {}, directions or {}, {}, source)
     drawing.frames = {node.name: frames for node, frames in nodes}
     drawing.states = states or {}
-    known = drawing.number
-    kept = [drawing.link(read, name, frames) for read, name, frames in edges if read in known and name in known]
-    return drawing.model(kept)
+    numbers = drawing.number
+    links = [drawing.link(read, name, frames) for read, name, frames in edges if read in numbers and name in numbers]
+    return drawing.model(links)
 
 
 class _Drawing:
@@ -213,8 +213,8 @@ def _split(
     if not seconds:
         return {}
     members: dict[str, list[str]] = defaultdict(list)
-    for name, found in kernels.items():
-        for kernel in found:
+    for name, node_kernels in kernels.items():
+        for kernel in node_kernels:
             if kernel.id in seconds and name in by_name:
                 members[kernel.id].append(name)
     times: dict[str, float] = defaultdict(float)

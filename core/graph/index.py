@@ -15,7 +15,7 @@ Lifted = tuple[int, int, int]
 
 
 class Index:
-    """Lookups of one graph. An item is a node by its index, or a group by the complement of its index."""
+    """Lookups of one graph. A member is a node by its index, or a group by the complement of its index."""
 
     @collection_paused()
     def __init__(self, model: GraphModel) -> None:
@@ -39,17 +39,17 @@ class Index:
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """Item of each id: nodes, groups, rows (their node), and linked objects (the first linked node)."""
+        """Member of each id: nodes, groups, rows (their node), and linked objects (the first linked node)."""
         model = self._model()
-        found = {node.id: index for index, node in enumerate(model.nodes)}
+        members = {node.id: index for index, node in enumerate(model.nodes)}
         for number, group in enumerate(model.groups):
-            found.setdefault(group.id, ~number)
+            members.setdefault(group.id, ~number)
         for index, node in enumerate(model.nodes):
             for row in node.rows:
-                found.setdefault(row.id, index)
+                members.setdefault(row.id, index)
             for link in node.links:
-                found.setdefault(link, index)
-        return found
+                members.setdefault(link, index)
+        return members
 
     @cached_property
     def texts(self) -> list[str]:
@@ -89,17 +89,17 @@ class Index:
     def frames(self, group: int) -> Frames:
         """Return the frames in which any of a group's nodes exists."""
         model = self._model()
-        found = model.groups[group]
-        return union(node.frames for node in model.nodes[found.first : found.last])
+        folded = model.groups[group]
+        return union(node.frames for node in model.nodes[folded.first : folded.last])
 
     def _value(self, number: int, overlay: Overlay, group: int) -> int | float | None:
-        found = self._model().groups[group]
-        first, last = found.first, found.last
+        folded = self._model().groups[group]
+        first, last = folded.first, folded.last
         if overlay.folded != "sum":
-            known = [value for value in overlay.values[first:last] if value is not None]
-            if not known:
+            values = [value for value in overlay.values[first:last] if value is not None]
+            if not values:
                 return None
-            return max(known) if overlay.folded == "largest" else Counter(known).most_common(1)[0][0]
+            return max(values) if overlay.folded == "largest" else Counter(values).most_common(1)[0][0]
         if number not in self._sums:
             self._sums[number] = list(accumulate((value or 0 for value in overlay.values), initial=0))
             self._counts[number] = list(accumulate((value is not None for value in overlay.values), initial=0))
@@ -107,15 +107,15 @@ class Index:
         return sums[last] - sums[first] if counts[last] > counts[first] else None
 
 
-_known: WeakKeyDictionary[GraphModel, Index] = WeakKeyDictionary()
+_indices: WeakKeyDictionary[GraphModel, Index] = WeakKeyDictionary()
 
 
 def index_of(model: GraphModel) -> Index:
     """Return the lookups of a graph."""
-    found = _known.get(model)
-    if found is None:
-        found = _known[model] = Index(model)
-    return found
+    index = _indices.get(model)
+    if index is None:
+        index = _indices[model] = Index(model)
+    return index
 
 
 def union(frames: Iterable[Frames]) -> Frames:
@@ -142,7 +142,7 @@ def _searched(node: Node, path: str) -> str:
 
 
 def _children(model: GraphModel) -> list[list[int]]:
-    """Return the items of each level, the top level last; nodes and groups in graph order."""
+    """Return the members of each level, the top level last; nodes and groups in graph order."""
     children: list[list[int]] = [[] for _ in range(len(model.groups) + 1)]
     waiting = 0
     for index, node in enumerate(model.nodes):
@@ -154,7 +154,7 @@ def _children(model: GraphModel) -> list[list[int]]:
 
 
 def _lifted(model: GraphModel) -> list[list[Lifted]]:
-    """Return the edges between items of each level (top last), as (item, item, edge); each edge is in one level."""
+    """Return the edges within each level (top last), as (member, member, edge); each edge is in one level."""
     edges: list[list[Lifted]] = [[] for _ in range(len(model.groups) + 1)]
     groups = model.groups
     group_of = [node.group for node in model.nodes]
@@ -164,10 +164,10 @@ def _lifted(model: GraphModel) -> list[list[Lifted]]:
         if at == to:
             edges[at].append((source, target, number))
             continue
-        one, other = source, target
+        source_member, target_member = source, target
         while at != TOP and not groups[at].first <= target < groups[at].last:
-            one, at = ~at, groups[at].parent
+            source_member, at = ~at, groups[at].parent
         while to != at:
-            other, to = ~to, groups[to].parent
-        edges[at].append((one, other, number))
+            target_member, to = ~to, groups[to].parent
+        edges[at].append((source_member, target_member, number))
     return edges

@@ -22,7 +22,7 @@ def level(model: GraphModel, group: int = TOP, budget_s: float = LEVEL_BUDGET_S)
     """Return the cached level of a group (-1: the top), laid out within about `budget_s`.
 
     Its weakly connected parts are laid out separately. An edge of the graph is in one level: that of the innermost
-    group that contains both ends, between the two items that contain them. Raises IndexError if there is no such group.
+    group that contains both ends, between the two members with the ends. Raises IndexError if there is no such group.
     """
     if not TOP <= group < len(model.groups):
         raise IndexError(f"the graph has no group {group}")
@@ -50,74 +50,74 @@ def range_below(model: GraphModel, group: int) -> range:
 
 
 class _Placing:
-    """A level during its layout; boxes and links have the numbers of the items."""
+    """A level during its layout; boxes and links have the numbers of the members."""
 
     def __init__(self, model: GraphModel, index: Index, group: int) -> None:
         self._model, self._group = model, group
-        self._items = index.children[group]
-        number = {item: place for place, item in enumerate(self._items)}
+        self._members = index.children[group]
+        number = {member: place for place, member in enumerate(self._members)}
         self._bundles: dict[tuple[int, int], list[int]] = {}
-        for one, other, edge in index.edges[group]:
-            self._bundles.setdefault((number[one], number[other]), []).append(edge)
-        self._sizes = [self._size(item) for item in self._items]
+        for source, target, edge in index.edges[group]:
+            self._bundles.setdefault((number[source], number[target]), []).append(edge)
+        self._sizes = [self._size(member) for member in self._members]
 
-    def _size(self, item: int) -> tuple[float, float]:
-        return node_size(self._model.nodes[item]) if item >= 0 else group_size(self._model.groups[~item])
+    def _size(self, member: int) -> tuple[float, float]:
+        return node_size(self._model.nodes[member]) if member >= 0 else group_size(self._model.groups[~member])
 
     def placed(self, budget_s: float) -> Level:
         """Lay out each part; the parts share the time."""
-        members = parts(len(self._items), list(self._bundles))
-        part_of = {place: part for part, found in enumerate(members) for place in found}
-        pairs: list[list[tuple[int, int]]] = [[] for _ in members]
+        components = parts(len(self._members), list(self._bundles))
+        part_of = {place: part for part, positions in enumerate(components) for place in positions}
+        pairs: list[list[tuple[int, int]]] = [[] for _ in components]
         for pair in self._bundles:
             pairs[part_of[pair[0]]].append(pair)
-        items: list[Item | None] = [None] * len(self._items)
+        items: list[Item | None] = [None] * len(self._members)
         edges: dict[tuple[int, int], tuple[float, ...]] = {}
         sizes, notes = [], []
         end = monotonic() + budget_s
-        for part, found in enumerate(members):
-            layout = self._laid_out(found, pairs[part], max(0.0, end - monotonic()))
-            for place, item in zip(found, self._rows(found, layout, part), strict=True):
-                items[place] = item
+        for part, positions in enumerate(components):
+            layout = self._laid_out(positions, pairs[part], max(0.0, end - monotonic()))
+            for place, box in zip(positions, self._rows(positions, layout, part), strict=True):
+                items[place] = box
             for pair, curve in zip(pairs[part], layout.edges, strict=True):
                 edges[pair] = tuple(value for point in curve for value in point)
             sizes.append((layout.width, layout.height))
             notes.append(layout.note)
-        kept = tuple(item for item in items if item is not None)
+        boxes = tuple(box for box in items if box is not None)
         bundled = tuple(self._edge(pair, numbers, edges[pair]) for pair, numbers in self._bundles.items())
-        return Level(self._group, tuple(sizes), kept, bundled, next(filter(None, notes), ""))
+        return Level(self._group, tuple(sizes), boxes, bundled, next(filter(None, notes), ""))
 
-    def _laid_out(self, members: Sequence[int], pairs: Sequence[tuple[int, int]], budget_s: float) -> Layout:
+    def _laid_out(self, positions: Sequence[int], pairs: Sequence[tuple[int, int]], budget_s: float) -> Layout:
         """Lay out members under names by position, so that similar levels are laid out once."""
-        local = {place: str(index) for index, place in enumerate(members)}
-        boxes = [Box(local[place], *self._sizes[place]) for place in members]
-        links = [Link(local[one], local[other]) for one, other in pairs]
+        local = {place: str(index) for index, place in enumerate(positions)}
+        boxes = [Box(local[place], *self._sizes[place]) for place in positions]
+        links = [Link(local[source], local[target]) for source, target in pairs]
         return lay_out(boxes, links, budget_s, MOST_FOR_DOT)
 
-    def _rows(self, members: Sequence[int], layout: Layout, part: int) -> Iterator[Item]:
-        """Yield the items; centres that differ only by rounding become equal."""
-        centres = [at.y + self._sizes[place][1] / 2 for place, at in zip(members, layout.boxes, strict=True)]
+    def _rows(self, positions: Sequence[int], layout: Layout, part: int) -> Iterator[Item]:
+        """Yield the boxes; centres that differ only by rounding become equal."""
+        centres = [at.y + self._sizes[place][1] / 2 for place, at in zip(positions, layout.boxes, strict=True)]
         row_of: dict[float, float] = {}
         row = float("-inf")
         for centre in sorted(centres):
             row = row if centre - row <= SAME_ROW_PX else centre
             row_of[centre] = row
-        for place, at, centre in zip(members, layout.boxes, centres, strict=True):
-            item = self._items[place]
+        for place, at, centre in zip(positions, layout.boxes, centres, strict=True):
+            member = self._members[place]
             wide, high = self._sizes[place]
-            yield Item(max(item, TOP), max(~item, TOP), part, at.x, round(row_of[centre] - high / 2, 2), wide, high)
+            yield Item(max(member, TOP), max(~member, TOP), part, at.x, round(row_of[centre] - high / 2, 2), wide, high)
 
     def _edge(self, pair: tuple[int, int], numbers: Sequence[int], points: tuple[float, ...]) -> LevelEdge:
-        found = [self._model.edges[number] for number in numbers]
-        labels = {edge.label for edge in found}
+        edges = [self._model.edges[number] for number in numbers]
+        labels = {edge.label for edge in edges}
         return LevelEdge(
             *pair,
             points,
             labels.pop() if len(labels) == 1 else "",
-            _bytes_once(found),
-            len(found),
-            tuple((edge.source, edge.target) for edge in found[:MOST_ENDS]),
-            union(edge.frames for edge in found),
+            _bytes_once(edges),
+            len(edges),
+            tuple((edge.source, edge.target) for edge in edges[:MOST_ENDS]),
+            union(edge.frames for edge in edges),
         )
 
 
@@ -129,20 +129,20 @@ def _bytes_once(edges: Sequence[Edge]) -> int:
 def parts(count: int, pairs: Sequence[tuple[int, int]]) -> list[list[int]]:
     """Return the weakly connected parts, in the order of their first members."""
     near: list[list[int]] = [[] for _ in range(count)]
-    for one, other in pairs:
-        near[one].append(other)
-        near[other].append(one)
+    for first, second in pairs:
+        near[first].append(second)
+        near[second].append(first)
     seen = bytearray(count)
-    found = []
+    components = []
     for start in range(count):
         if seen[start]:
             continue
         seen[start] = 1
         members = [start]
         for place in members:
-            for other in near[place]:
-                if not seen[other]:
-                    seen[other] = 1
-                    members.append(other)
-        found.append(sorted(members))
-    return found
+            for neighbour in near[place]:
+                if not seen[neighbour]:
+                    seen[neighbour] = 1
+                    members.append(neighbour)
+        components.append(sorted(members))
+    return components

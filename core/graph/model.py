@@ -133,7 +133,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class LevelEdge:
-    """All edges between two items of a level, drawn as one chain of cubic Béziers (x, y, x, y …).
+    """Edges between two items of a level, drawn together as one chain of cubic Béziers (x, y, x, y …).
 
     `ends` are a few of the `count` underlying edges as (source node, target node).
     """

@@ -56,24 +56,24 @@ class _Tree:
         self.root = Branch("m:")
         self._skip = skip
         self._branches: dict[tuple[str, ModulePath], Branch] = {("", ()): self.root}
-        self._asked: dict[tuple[str, str], Branch] = {}
+        self._by_module: dict[tuple[str, str], Branch] = {}
 
     def branch(self, direction: str, module: str, module_class: str) -> Branch:
         """Return the branch of a module in a direction."""
-        found = self._asked.get((direction, module))
-        if found is None:
-            found = self._at(direction, module_path(module)[self._skip :] if module else ())
-            self._asked[direction, module] = found
-        if module and not found.detail and found.kind == "module" and found is not self.root:
-            found.detail = module_class
-        return found
+        branch = self._by_module.get((direction, module))
+        if branch is None:
+            branch = self._at(direction, module_path(module)[self._skip :] if module else ())
+            self._by_module[direction, module] = branch
+        if module and not branch.detail and branch.kind == "module" and branch is not self.root:
+            branch.detail = module_class
+        return branch
 
     def _at(self, direction: str, path: ModulePath) -> Branch:
-        found = self._branches.get((direction, path))
-        if found is None:
-            found = self._grown(direction, path)
-            self._branches[direction, path] = found
-        return found
+        branch = self._branches.get((direction, path))
+        if branch is None:
+            branch = self._grown(direction, path)
+            self._branches[direction, path] = branch
+        return branch
 
     def _grown(self, direction: str, path: ModulePath) -> Branch:
         if not path:

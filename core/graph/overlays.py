@@ -43,9 +43,9 @@ def weights(traits: Sequence[Trait]) -> tuple[list[float | None], bool]:
     """Return seconds if any were measured, otherwise estimated percentages; and True if measured."""
     if any(trait.seconds for trait in traits):
         return [trait.seconds for trait in traits], True
-    found = [trait.cost.weight for trait in traits]
-    total = sum(weight for weight in found if weight is not None)
-    return [None if weight is None or not total else 100 * weight / total for weight in found], False
+    estimates = [trait.cost.weight for trait in traits]
+    total = sum(weight for weight in estimates if weight is not None)
+    return [None if weight is None or not total else 100 * weight / total for weight in estimates], False
 
 
 def standard_overlays(nodes: Sequence[Node], traits: Sequence[Trait], costs_note: str = ONE_BY_ONE) -> list[Overlay]:
@@ -88,18 +88,20 @@ def named_overlays(
 
     They are AOTAutograd's partition decisions, numerical errors, accuracy classes by float64, and accelerator segments.
     """
-    found = []
+    overlays = []
     if partition is not None:
         texts = [partition.get(name, "") for name in names]
-        found.append(category("partition", "partition decision", texts, "The partitioner decides on the joint graph."))
+        overlays.append(
+            category("partition", "partition decision", texts, "The partitioner decides on the joint graph.")
+        )
     if errors is not None:
         values = tuple(errors.get(name) for name in names)
         note = FROM_EAGER if standings is None else FROM_FLOAT64
-        found.append(Overlay("error", "numerics error", "number", "", values, "largest", note=note))
+        overlays.append(Overlay("error", "numerics error", "number", "", values, "largest", note=note))
     if standings is not None:
         texts = [standings.get(name, "") for name in names]
-        found.append(ranked("numerics", "right by float64", texts, STANDINGS, COMPARED))
+        overlays.append(ranked("numerics", "right by float64", texts, STANDINGS, COMPARED))
     if segments is not None:
         texts = [segments.get(name, "") for name in names]
-        found.append(category(SEGMENT, "segment", texts, DIVIDED))
-    return found
+        overlays.append(category(SEGMENT, "segment", texts, DIVIDED))
+    return overlays

@@ -16,38 +16,38 @@ def common_path(paths: Sequence[ModulePath]) -> ModulePath:
     if not paths:
         return ()
     shortest = min(map(len, paths))
-    alike = next((at for at in range(shortest) if len({path[at] for path in paths}) > 1), shortest)
-    return paths[0][:alike]
+    shared = next((at for at in range(shortest) if len({path[at] for path in paths}) > 1), shortest)
+    return paths[0][:shared]
 
 
-def placed_paths(own: Sequence[Sequence[ModulePath]], reads: Sequence[Sequence[int]]) -> list[ModulePath]:
+def placed_paths(op_paths: Sequence[Sequence[ModulePath]], reads: Sequence[Sequence[int]]) -> list[ModulePath]:
     """Return the module of each box, from the modules of its ops and from the boxes that it reads, by number."""
-    paths = [common_path(found) for found in own]
+    paths = [common_path(box_paths) for box_paths in op_paths]
     order = _in_order(reads)
     readers: list[list[int]] = [[] for _ in reads]
-    for box, found in enumerate(reads):
-        for read in found:
+    for box, sources in enumerate(reads):
+        for read in sources:
             readers[read].append(box)
     depth = 0
     while any(len(path) >= depth for path in paths):
         for parent in dict.fromkeys(
-            path for path, mine in zip(paths, own, strict=True) if _may_move(path, mine, depth)
+            path for path, mine in zip(paths, op_paths, strict=True) if _may_move(path, mine, depth)
         ):
-            _Level(parent, paths, own).place(order, reads, readers)
+            _Level(parent, paths, op_paths).place(order, reads, readers)
         depth += 1
     return paths
 
 
-def _may_move(path: ModulePath, own: Sequence[ModulePath], depth: int) -> bool:
+def _may_move(path: ModulePath, op_paths: Sequence[ModulePath], depth: int) -> bool:
     """Return True if a box is at this depth and its ops come from deeper modules or none."""
-    return len(path) == depth and (not own or any(len(found) > depth for found in own))
+    return len(path) == depth and (not op_paths or any(len(op_path) > depth for op_path in op_paths))
 
 
 class _Level:
     """Children of a module, and the boxes in the module itself."""
 
-    def __init__(self, parent: ModulePath, paths: list[ModulePath], own: Sequence[Sequence[ModulePath]]) -> None:
-        self._depth, self._parent, self._paths, self._own = len(parent), parent, paths, own
+    def __init__(self, parent: ModulePath, paths: list[ModulePath], op_paths: Sequence[Sequence[ModulePath]]) -> None:
+        self._depth, self._parent, self._paths, self._op_paths = len(parent), parent, paths, op_paths
         below = [path for path in paths if len(path) > self._depth and path[: self._depth] == parent]
         self.names = list(dict.fromkeys(path[self._depth] for path in below))
         self._place = {name: index for index, name in enumerate(self.names)}
@@ -60,14 +60,14 @@ class _Level:
 
     def place(self, order: Sequence[int], reads: Sequence[Sequence[int]], readers: Sequence[Sequence[int]]) -> None:
         """Move boxes of the module itself into the children that they belong to."""
-        here = [box for box in order if self._paths[box] == self._parent]
-        after = _reached(here, self._child, reads, max)
-        before = _reached(here[::-1], self._child, readers, min)
-        for box in here:
-            read = {found for other in reads[box] if (found := self._child[other]) is not None}
-            found = self._belongs(box, read, after.get(box), before.get(box))
-            if found is not None:
-                self._paths[box] = (*self._parent, self.names[found])
+        boxes = [box for box in order if self._paths[box] == self._parent]
+        after = _reached(boxes, self._child, reads, max)
+        before = _reached(boxes[::-1], self._child, readers, min)
+        for box in boxes:
+            read = {child for source in reads[box] if (child := self._child[source]) is not None}
+            child = self._belongs(box, read, after.get(box), before.get(box))
+            if child is not None:
+                self._paths[box] = (*self._parent, self.names[child])
 
     def _child_of(self, path: ModulePath) -> int | None:
         below = len(path) > self._depth and path[: self._depth] == self._parent
@@ -79,32 +79,34 @@ class _Level:
         `after` is the last child that it reads, `before` the first child that reads it, also through other boxes of the
         module itself.
         """
-        mine = sorted({found for path in self._own[box] if (found := self._child_of(path)) is not None})
-        direct = self._parent in self._own[box]
+        mine = sorted({child for path in self._op_paths[box] if (child := self._child_of(path)) is not None})
+        direct = self._parent in self._op_paths[box]
         if after is not None and after == before and (after in mine or not (mine or direct)):
             return after
         if direct or not mine:
             return None
-        if all(self.names[one].isdecimal() for one in mine):
-            fits = (one for one in mine if (after is None or one >= after) and (before is None or one <= before))
+        if all(self.names[child].isdecimal() for child in mine):
+            fits = (
+                child for child in mine if (after is None or child >= after) and (before is None or child <= before)
+            )
             return next(fits, None)
         return mine[0] if read == {mine[0]} and mine[0] in self._lists else None
 
 
 def _reached(
-    here: Sequence[int],
+    boxes: Sequence[int],
     child: Sequence[int | None],
     near: Sequence[Sequence[int]],
     choose: Callable[[list[int]], int],
 ) -> dict[int, int]:
     """Return box → child that it reaches, also through other boxes of the module."""
-    found: dict[int, int] = {}
-    for box in here:
-        direct = [place for other in near[box] if (place := child[other]) is not None]
-        reached = direct + [found[other] for other in near[box] if other in found]
+    child_of: dict[int, int] = {}
+    for box in boxes:
+        direct = [place for neighbour in near[box] if (place := child[neighbour]) is not None]
+        reached = direct + [child_of[neighbour] for neighbour in near[box] if neighbour in child_of]
         if reached:
-            found[box] = choose(reached)
-    return found
+            child_of[box] = choose(reached)
+    return child_of
 
 
 def _in_order(reads: Sequence[Sequence[int]]) -> list[int]:

@@ -1,4 +1,4 @@
-"""Graph queries: position of an item, text search, neighbourhood, paths between nodes."""
+"""Graph queries: node or group of an id, text search, neighbourhood, paths between nodes."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class Hit:
     node: int
 
 
-def find(model: GraphModel, item: str) -> Hit | None:
+def find(model: GraphModel, element_id: str) -> Hit | None:
     """Return the node, row or group of an id; otherwise the first node linked to it, as to a kernel or a line."""
-    place = index_of(model).places.get(item)
+    place = index_of(model).places.get(element_id)
     if place is None:
         return None
-    return found_at(model, place) if place >= 0 else Hit(_path(model, ~place), TOP)
+    return hit_at(model, place) if place >= 0 else Hit(_path(model, ~place), TOP)
 
 
-def found_at(model: GraphModel, node: int) -> Hit:
+def hit_at(model: GraphModel, node: int) -> Hit:
     """Return the hit of a node, by its index."""
     return Hit(_path(model, model.nodes[node].group), node)
 
@@ -48,9 +48,9 @@ def search(model: GraphModel, text: str) -> tuple[int, list[Hit]]:
     if not words:
         return 0, []
     texts = index_of(model).texts
-    hits = [node for node, known in enumerate(texts) if all(word in known for word in words)]
+    hits = [node for node, searched in enumerate(texts) if all(word in searched for word in words)]
     hits.sort(key=lambda node: _rank(model.nodes[node], words))
-    return len(hits), [found_at(model, node) for node in hits[:MOST_HITS]]
+    return len(hits), [hit_at(model, node) for node in hits[:MOST_HITS]]
 
 
 def _rank(node: Node, words: Sequence[str]) -> int:
@@ -63,12 +63,12 @@ def _rank(node: Node, words: Sequence[str]) -> int:
     return 2 if all(any(word in name for name in names) for word in words) else 3
 
 
-def neighbourhood(model: GraphModel, item: str, hops: int) -> GraphModel | None:
+def neighbourhood(model: GraphModel, element_id: str, hops: int) -> GraphModel | None:
     """Return the nodes at most `hops` edges from a node, in both directions, without groups: the nearest 400.
 
     None if there is no such node.
     """
-    start = _node(model, item)
+    start = _node(model, element_id)
     if start is None:
         return None
     before, after = index_of(model).neighbours
@@ -81,12 +81,12 @@ def neighbourhood(model: GraphModel, item: str, hops: int) -> GraphModel | None:
     return part(model, seen)
 
 
-def between(model: GraphModel, one: str, other: str) -> GraphModel | None:
+def between(model: GraphModel, source: str, target: str) -> GraphModel | None:
     """Return all nodes on the shortest paths from one node to another, or else back, without groups.
 
     None if there is no path, or no such node.
     """
-    ends = _node(model, one), _node(model, other)
+    ends = _node(model, source), _node(model, target)
     if ends[0] is None or ends[1] is None:
         return None
     before, after = index_of(model).neighbours
@@ -104,25 +104,25 @@ def _shortest(start: int, goal: int, before: Sequence[Sequence[int]], after: Seq
         front = list(reached)
     if goal not in distance:
         return []
-    found = {goal: None}
+    nodes = {goal: None}
     for node in (queue := [goal]):
-        nearer = [near for near in before[node] if distance.get(near) == distance[node] - 1 and near not in found]
-        found.update(dict.fromkeys(nearer))
+        nearer = [near for near in before[node] if distance.get(near) == distance[node] - 1 and near not in nodes]
+        nodes.update(dict.fromkeys(nearer))
         queue += dict.fromkeys(nearer)
-    return list(found)
+    return list(nodes)
 
 
 def part(model: GraphModel, nodes: Iterable[int]) -> GraphModel:
     """Return the graph of some nodes with the edges between them, without groups."""
-    kept = sorted(nodes)
-    place = {node: index for index, node in enumerate(kept)}
+    chosen = sorted(nodes)
+    place = {node: index for index, node in enumerate(chosen)}
     _, outgoing = index_of(model).edges_by_end
-    edges = [model.edges[number] for node in kept for number in outgoing[node]]
+    edges = [model.edges[number] for node in chosen for number in outgoing[node]]
     return GraphModel(
-        tuple(replace(model.nodes[node], group=TOP) for node in kept),
+        tuple(replace(model.nodes[node], group=TOP) for node in chosen),
         tuple(_moved(edge, place) for edge in edges if edge.target in place),
         (),
-        tuple(replace(overlay, values=tuple(overlay.values[node] for node in kept)) for overlay in model.overlays),
+        tuple(replace(overlay, values=tuple(overlay.values[node] for node in chosen)) for overlay in model.overlays),
     )
 
 
@@ -130,6 +130,6 @@ def _moved(edge: Edge, place: dict[int, int]) -> Edge:
     return replace(edge, source=place[edge.source], target=place[edge.target])
 
 
-def _node(model: GraphModel, item: str) -> int | None:
-    found = find(model, item)
-    return None if found is None or found.node == TOP else found.node
+def _node(model: GraphModel, element_id: str) -> int | None:
+    hit = find(model, element_id)
+    return None if hit is None or hit.node == TOP else hit.node

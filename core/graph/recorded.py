@@ -35,29 +35,31 @@ def recorded_model(report: Report, compilation: Compilation, graph: FxGraph, nod
         standings=node_standings(compared) if compared else None,
         segments=_segments(compilation, graph, nodes),
     )
-    told = told_overlays(report, compilation.id, model.nodes, (node.name for node in nodes))
-    return replace(model, overlays=(*model.overlays, *told))
+    reported = told_overlays(report, compilation.id, model.nodes, (node.name for node in nodes))
+    return replace(model, overlays=(*model.overlays, *reported))
 
 
-def divided_graph(compilation: Compilation, found: Pipeline) -> FxGraph | None:
+def divided_graph(compilation: Compilation, pipeline: Pipeline) -> FxGraph | None:
     """Return the graph that the accelerator divided into a pipeline's segments; None if the log does not have it."""
-    stage = f"aot_{found.direction}_graph"
+    stage = f"aot_{pipeline.direction}_graph"
     return next((graph for graph in reversed(compilation.graphs) if graph.stage == stage), None)
 
 
 def _segments(compilation: Compilation, graph: FxGraph, nodes: Iterable[FxNode]) -> dict[str, str] | None:
     """Return node → accelerator segment for a divided graph; None for other graphs."""
-    found = next((found for found in compilation.pipelines if divided_graph(compilation, found) == graph), None)
-    if found is None:
+    pipeline = next(
+        (pipeline for pipeline in compilation.pipelines if divided_graph(compilation, pipeline) == graph), None
+    )
+    if pipeline is None:
         return None
     ends = {node.name: END for node in nodes if not node.op.startswith("call_")}
-    return {**ends, **node_segments(found)}
+    return {**ends, **node_segments(pipeline)}
 
 
 def _compared(report: Report, compilation: Compilation, graph: FxGraph) -> GraphNumerics | None:
     """Return the node accuracies of the graph, for Dynamo's graph only."""
-    found = numerics_of(report, compilation.id) if graph.stage == "dynamo_output_graph" else None
-    return found if found is not None and node_errors(found) else None
+    numerics = numerics_of(report, compilation.id) if graph.stage == "dynamo_output_graph" else None
+    return numerics if numerics is not None and node_errors(numerics) else None
 
 
 def source_path(report: Report) -> str:
@@ -69,38 +71,40 @@ def source_path(report: Report) -> str:
 
 def kernels_of(compilation: Compilation, graph: FxGraph) -> dict[str, list[Kernel]]:
     """Return FX node → its kernels, for the graph that Inductor lowered."""
-    found: dict[str, list[Kernel]] = {}
+    kernels: dict[str, list[Kernel]] = {}
     for kernel in compilation.kernels:
         if kernel.graph == graph.id:
             for name in kernel.origins:
-                found.setdefault(name, []).append(kernel)
-    return found
+                kernels.setdefault(name, []).append(kernel)
+    return kernels
 
 
 def _decisions(compilation: Compilation, graph: FxGraph, nodes: Iterable[FxNode], nodes_of: NodesOf) -> dict[str, str]:
     """Return node → partitioner decision for a joint graph; empty for other graphs."""
     if graph.direction != "joint":
         return {}
-    found = next((found for found in partitions(compilation, nodes_of) if found.graph == graph.id), None)
-    if found is None:
+    partition = next(
+        (partition for partition in partitions(compilation, nodes_of) if partition.graph == graph.id), None
+    )
+    if partition is None:
         return {}
-    gone = {node.name: GONE for node in nodes if node.op.startswith("call_")} if found.recorded else {}
-    return {**gone, **dict.fromkeys(found.dropped, DROPPED), **found.decisions}
+    gone = {node.name: GONE for node in nodes if node.op.startswith("call_")} if partition.recorded else {}
+    return {**gone, **dict.fromkeys(partition.dropped, DROPPED), **partition.decisions}
 
 
 def _errors(report: Report, graph: FxGraph, nodes: Sequence[FxNode]) -> dict[str, float]:
     """Return the largest difference from eager by node: known for a model with one output and one graph."""
-    whole = (
+    is_single = (
         len(report.compilations) == 1 and not report.graph_breaks and graph.direction in ("", "forward", "inference")
     )
     outputs = [node.inputs for node in nodes if node.op == "output"]
     compared = [
-        found.max_abs
+        difference.max_abs
         for call in report.calls
-        for found in call.differences
-        if (found.what, found.kind) == ("output", "value") and found.same is not None
+        for difference in call.differences
+        if (difference.what, difference.kind) == ("output", "value") and difference.same is not None
     ]
-    if not (whole and compared and len(outputs) == 1 and len(outputs[0]) == 1):
+    if not (is_single and compared and len(outputs) == 1 and len(outputs[0]) == 1):
         return {}
     return {outputs[0][0]: max(compared)}
 

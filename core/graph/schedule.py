@@ -63,9 +63,9 @@ def after_model(
     drawing = _Drawing(schedule, nodes, source)
     order = member_order(schedule, kernels)
     joined = joins(schedule, kernels)
-    known = {node.name: node for node in schedule.before}
-    found = groups if groups is not None else launch_groups(schedule, kernels)
-    boxes = [tuple(known[name] for name in sorted(group, key=order.__getitem__)) for group in found]
+    before = {node.name: node for node in schedule.before}
+    grouped = groups if groups is not None else launch_groups(schedule, kernels)
+    boxes = [tuple(before[name] for name in sorted(group, key=order.__getitem__)) for group in grouped]
     times = launch_seconds(boxes, kernels, seconds or {})
     names = KernelNames(list(kernels.values()), [schedule], {node.target for node in nodes.values()})
 
@@ -179,8 +179,8 @@ class _Drawing:
         if kernel is None:
             return self._words(box[0])
         origins = tuple(dict.fromkeys(name for node in box for name in node.origins))
-        whole = names.named(kernel, origins, self._schedule)
-        return whole if len(whole) <= LONGEST_KERNEL else whole.rpartition(" · ")[2]
+        words = names.named(kernel, origins, self._schedule)
+        return words if len(words) <= LONGEST_KERNEL else words.rpartition(" · ")[2]
 
     def _paths(self, box: Box) -> list[ModulePath]:
         """Return the recorded modules of its ops; those of views if it has nothing else."""
@@ -190,8 +190,8 @@ class _Drawing:
         return [module_path(self._modules[name].path) for name in names if name in self._modules]
 
     def _origin(self, box: Box, path: ModulePath) -> Origin:
-        known = (self._nodes.get(name) for node in box for name in node.origins)
-        first = next((node for node in known if node is not None and node.source), None)
+        candidates = (self._nodes.get(name) for node in box for name in node.origins)
+        first = next((node for node in candidates if node is not None and node.source), None)
         module = module_at(path, self._classes)
         return Origin(module.path, module.kind, "", first.source if first else None, first.code if first else "")
 
@@ -217,10 +217,10 @@ class _Drawing:
     def _cost(self, box: Box) -> Cost:
         """Return the recorded cost of the fused nodes that are entirely in a box, plus that of its other parts."""
         names = {node.name for node in box}
-        fused = {found.name: found for name in names if (found := self._fused.get(name)) is not None}
-        whole = [found for found in fused.values() if names.issuperset(found.nodes)]
-        held = {name for found in whole for name in found.nodes}
-        counted = [*whole, *(node for node in box if node.name not in held)]
+        fused = {fused_node.name: fused_node for name in names if (fused_node := self._fused.get(name)) is not None}
+        complete = [fused_node for fused_node in fused.values() if names.issuperset(fused_node.nodes)]
+        covered = {name for fused_node in complete for name in fused_node.nodes}
+        counted = [*complete, *(node for node in box if node.name not in covered)]
         flops = [node.flops for node in counted if node.flops is not None]
         moved = sum(node.bytes_accessed for node in counted) if self._schedule.one_count else None
         return Cost(moved, sum(flops) if flops else None)
@@ -232,16 +232,16 @@ class _Drawing:
         """
         box_of = {node.name: index for index, box in enumerate(boxes) for node in box}
         writer = {name: box_of[node.name] for node in self._schedule.before for name, _ in node.writes}
-        found: dict[tuple[int, int, str], int] = {}
+        sizes: dict[tuple[int, int, str], int] = {}
         for node in self._schedule.before:
             target = box_of[node.name]
             for name, size in node.reads:
                 source = writer.get(name)
                 if source is not None and source != target:
                     key = source, target, name
-                    found[key] = max(size, found.get(key, 0))
+                    sizes[key] = max(size, sizes.get(key, 0))
         return [
-            Link(source, target, self._buffer(name), size) for (source, target, name), size in sorted(found.items())
+            Link(source, target, self._buffer(name), size) for (source, target, name), size in sorted(sizes.items())
         ]
 
     def _buffer(self, name: str) -> str:
@@ -249,8 +249,8 @@ class _Drawing:
         return f"{name} {tensor_text(buffer.dtype, buffer.shape)}" if buffer else name
 
     def _written(self, node: SchedulerNode) -> str:
-        found = [self._buffers[name] for name, _ in node.writes if name in self._buffers]
-        return tensor_text(found[0].dtype, found[0].shape) if found else ""
+        buffers = [self._buffers[name] for name, _ in node.writes if name in self._buffers]
+        return tensor_text(buffers[0].dtype, buffers[0].shape) if buffers else ""
 
     def _targets(self, node: SchedulerNode) -> list[str]:
         return [self._nodes[name].target for name in node.origins if name in self._nodes]

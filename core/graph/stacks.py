@@ -8,7 +8,7 @@ from collections.abc import Hashable, Sequence
 from core.base.words import number
 from core.graph.tree import Arrangement, Branch, arrange
 
-# Of the nodes of two similar modules, this share at least is the same in both.
+# Least share of the nodes that are equal in two similar modules.
 SIMILAR = 0.6
 
 
@@ -25,15 +25,15 @@ def stack(root: Branch, kinds: Sequence[Hashable], reads: Sequence[Sequence[int]
 
 class _Stacker:
     def __init__(
-        self, found: Arrangement, kinds: Sequence[Hashable], reads: Sequence[Sequence[int]], similar: bool
+        self, arrangement: Arrangement, kinds: Sequence[Hashable], reads: Sequence[Sequence[int]], similar: bool
     ) -> None:
         self._similar = similar
-        position = [0] * len(found.order)
-        for place, node in enumerate(found.order):
+        position = [0] * len(arrangement.order)
+        for place, node in enumerate(arrangement.order):
             position[node] = place
-        self._branches = found.branches
-        self._kinds = [kinds[number] for number in found.order]
-        self._reads = [tuple(position[read] for read in reads[number]) for number in found.order]
+        self._branches = arrangement.branches
+        self._kinds = [kinds[number] for number in arrangement.order]
+        self._reads = [tuple(position[read] for read in reads[number]) for number in arrangement.order]
 
     def visit(self, branch: Branch) -> None:
         """Stack below a branch, then in it."""
@@ -56,28 +56,30 @@ class _Stacker:
         if not run or not member.segment.isdecimal():
             return False
         return abs(int(member.segment) - int(run[-1].segment)) == 1 and (
-            self._alike(run[0], member) or (self._similar and self._resembles(run[-1], member))
+            self._equal(run[0], member) or (self._similar and self._resembles(run[-1], member))
         )
 
-    def _resembles(self, one: Branch, other: Branch) -> bool:
+    def _resembles(self, left: Branch, right: Branch) -> bool:
         """Return True if most of the nodes of two branches are equal, in any order."""
-        if one.detail and other.detail and one.detail != other.detail:
+        if left.detail and right.detail and left.detail != right.detail:
             return False
-        ours, theirs = (Counter(self._kinds[found.first : found.last]) for found in (one, other))
-        return (ours & theirs).total() >= SIMILAR * max(ours.total(), theirs.total())
+        left_kinds, right_kinds = (Counter(self._kinds[branch.first : branch.last]) for branch in (left, right))
+        return (left_kinds & right_kinds).total() >= SIMILAR * max(left_kinds.total(), right_kinds.total())
 
-    def _alike(self, one: Branch, other: Branch) -> bool:
+    def _equal(self, left: Branch, right: Branch) -> bool:
         return (
-            one.detail == other.detail
-            and self._kinds[one.first : one.last] == self._kinds[other.first : other.last]
-            and self._subgroups(one) == self._subgroups(other)
-            and self._inner(one) == self._inner(other)
+            left.detail == right.detail
+            and self._kinds[left.first : left.last] == self._kinds[right.first : right.last]
+            and self._subgroups(left) == self._subgroups(right)
+            and self._inner(left) == self._inner(right)
         )
 
     def _subgroups(self, branch: Branch) -> list[tuple[str, str, int, int]]:
         below = self._branches[branch.index + 1 : branch.end]
         first = branch.first
-        return [(found.segment, found.detail, found.first - first, found.last - first) for found in below]
+        return [
+            (subgroup.segment, subgroup.detail, subgroup.first - first, subgroup.last - first) for subgroup in below
+        ]
 
     def _inner(self, branch: Branch) -> list[tuple[int, ...]]:
         first, last = branch.first, branch.last
@@ -88,7 +90,7 @@ class _Stacker:
             return run
         first, last = run[0], run[-1]
         label = next((member.detail for member in run if member.detail), "") or parent.label or "layers"
-        alike = all(self._alike(first, member) for member in run[1:])
-        times = f"× {number(len(run))}" + ("" if alike else ", similar")
+        equal = all(self._equal(first, member) for member in run[1:])
+        times = f"× {number(len(run))}" + ("" if equal else ", similar")
         modules = f"{first.label} to {last.label}"
         return [Branch(f"{first.id}-{last.segment}", label, times, kind="stack", modules=modules, members=list(run))]

@@ -10,7 +10,7 @@ from core.graph.overlays import category
 from core.report import Report
 
 MOST_TOLD_OVERLAYS = 8
-# How a column says its unit at its end, the unit in which a graph is painted, and what the numbers are multiplied with.
+# Unit at the end of a column's name → unit in which the graph is painted, and the factor between them.
 UNITS = {"µs": ("s", 1e-6), "us": ("s", 1e-6), "ms": ("s", 1e-3), "s": ("s", 1.0), "bytes": ("B", 1.0)}
 NOTE = "As the backend told it; the first, of several rows for a node."
 Told = str | int | float | None
@@ -18,8 +18,8 @@ Told = str | int | float | None
 
 def told_overlays(report: Report, compilation: str, nodes: Sequence[Node], names: Iterable[str]) -> Iterator[Overlay]:
     """Yield an overlay for each table reported for a graph with these nodes."""
-    for number, told in enumerate(told_of(report, compilation, set(names))[:MOST_TOLD_OVERLAYS]):
-        yield _overlay(told_name(number), told, nodes)
+    for number, table in enumerate(told_of(report, compilation, set(names))[:MOST_TOLD_OVERLAYS]):
+        yield _overlay(told_name(number), table, nodes)
 
 
 def told_name(number: int) -> str:
@@ -27,17 +27,17 @@ def told_name(number: int) -> str:
     return f"told-{number}"
 
 
-def told_of(report: Report, compilation: str, known: Collection[str]) -> tuple[NodeValues, ...]:
+def told_of(report: Report, compilation: str, names: Collection[str]) -> tuple[NodeValues, ...]:
     """Return the reported values for a graph: tables whose nodes are all in the graph."""
-    found = node_values(report, compilation)
-    return tuple(told for told in found if told.values and set(told.values).issubset(known))
+    tables = node_values(report, compilation)
+    return tuple(table for table in tables if table.values and set(table.values).issubset(names))
 
 
-def _overlay(name: str, told: NodeValues, nodes: Sequence[Node]) -> Overlay:
-    title = f"{told.title}: {told.column}" if told.title else told.column
-    values = [told.values.get(node.id.removeprefix("n:")) for node in nodes]
-    if all(value is None or _is_number(value) for value in told.values.values()):
-        return _numbers(name, title, told.column, values)
+def _overlay(name: str, table: NodeValues, nodes: Sequence[Node]) -> Overlay:
+    title = f"{table.title}: {table.column}" if table.title else table.column
+    values = [table.values.get(node.id.removeprefix("n:")) for node in nodes]
+    if all(value is None or _is_number(value) for value in table.values.values()):
+        return _numbers(name, title, table.column, values)
     return category(name, title, ["" if value is None else str(value) for value in values], NOTE)
 
 

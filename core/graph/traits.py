@@ -31,5 +31,5 @@ class Trait(NamedTuple):
 @lru_cache(maxsize=MOST_REMEMBERED)
 def shape_words(sizes: tuple[str, ...]) -> str:
     """Return "dynamic" with the symbols in the sizes, or "static"."""
-    found = {name for size in sizes if not size.isdecimal() for name in SYMBOL.findall(size)}
-    return f"dynamic: {', '.join(sorted(found))}" if found else STATIC
+    symbols = {name for size in sizes if not size.isdecimal() for name in SYMBOL.findall(size)}
+    return f"dynamic: {', '.join(sorted(symbols))}" if symbols else STATIC

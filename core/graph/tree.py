@@ -45,22 +45,22 @@ class Arrangement:
 
 def arrange(root: Branch) -> Arrangement:
     """Number everything depth first; sets each branch's range of nodes (`first`, `last`) and groups."""
-    found = Arrangement([], [], [], [])
-    _number(root, TOP, found)
-    return found
+    arrangement = Arrangement([], [], [], [])
+    _number(root, TOP, arrangement)
+    return arrangement
 
 
-def _number(branch: Branch, index: int, found: Arrangement) -> None:
-    branch.first, branch.index = len(found.order), index
+def _number(branch: Branch, index: int, arrangement: Arrangement) -> None:
+    branch.first, branch.index = len(arrangement.order), index
     for member in branch.members:
         if isinstance(member, Branch):
-            found.branches.append(member)
-            found.parents.append(index)
-            _number(member, len(found.branches) - 1, found)
+            arrangement.branches.append(member)
+            arrangement.parents.append(index)
+            _number(member, len(arrangement.branches) - 1, arrangement)
         else:
-            found.order.append(member)
-            found.group_of.append(index)
-    branch.last, branch.end = len(found.order), len(found.branches)
+            arrangement.order.append(member)
+            arrangement.group_of.append(index)
+    branch.last, branch.end = len(arrangement.order), len(arrangement.branches)
 
 
 def simplify(branch: Branch) -> None:

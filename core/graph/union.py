@@ -10,7 +10,7 @@ from core.graph.model import GraphModel, Overlay
 from core.report import FxNode
 
 DIFFERENCE = "difference"
-# In the order in which a folded group takes one of them, the last that it holds.
+# Changes by rank: a folded group is painted by the last one among its nodes.
 CHANGES: tuple[Change, ...] = ("same", "moved", "only left", "only right", "changed")
 NOTE = "From the left run's graph to the right one's; a folded group is `changed` where any node in it is."
 
@@ -31,11 +31,11 @@ def union_model(union: GraphUnion, source: str = "") -> GraphModel:
 
 def _drawn(node: UnionNode) -> FxNode:
     """Return the node of the left graph, otherwise of the right one, under its name in the union."""
-    found = node.left or node.right
-    assert found is not None
-    return replace(found, name=node.name, inputs=node.inputs)
+    version = node.left or node.right
+    assert version is not None
+    return replace(version, name=node.name, inputs=node.inputs)
 
 
 def _states(node: UnionNode) -> list[tuple[int, FxNode]]:
     """Return the versions of a changed node, each with its first frame."""
-    return [(frame, found) for frame, found in ((0, node.left), (2, node.right)) if found is not None]
+    return [(frame, version) for frame, version in ((0, node.left), (2, node.right)) if version is not None]

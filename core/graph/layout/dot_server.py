@@ -96,20 +96,20 @@ def _read(process: Process, deadline: float) -> bytes:
     """Return one message from the process; raises DotFailed after the deadline or if the process ended."""
     assert process.stdout is not None
     pipe = process.stdout.fileno()
-    found = bytearray()
+    message = bytearray()
     length: int | None = None
-    while length is None or len(found) < length:
+    while length is None or len(message) < length:
         left = deadline - monotonic()
         if left <= 0 or not select.select([pipe], [], [], left)[0]:
             raise DotFailed("dot did not finish", out_of_time=True)
         chunk = os.read(pipe, CHUNK_BYTES)
         if not chunk:
             raise _broken()
-        found += chunk
-        if length is None and b"\n" in found:
-            header, _, rest = found.partition(b"\n")
-            length, found = int(header), rest
-    return bytes(found)
+        message += chunk
+        if length is None and b"\n" in message:
+            header, _, rest = message.partition(b"\n")
+            length, message = int(header), rest
+    return bytes(message)
 
 
 def _broken() -> DotFailed:

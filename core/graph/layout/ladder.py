@@ -30,11 +30,11 @@ def lay_out(
     an id or an edge has no box at an end.
     """
     key = tuple(boxes), tuple(edges), most_for_dot
-    found = _memory.get(key, budget_s)
-    if found is None:
-        found = _laid_out(*key, budget_s)
-        _memory.put(key, found, budget_s)
-    return found
+    layout = _memory.get(key, budget_s)
+    if layout is None:
+        layout = _laid_out(*key, budget_s)
+        _memory.put(key, layout, budget_s)
+    return layout
 
 
 Key = tuple[tuple[Box, ...], tuple[Edge, ...], int]

@@ -92,13 +92,13 @@ def _connected(count: int, pairs: Sequence[Pair]) -> list[tuple[list[int], list[
         if part_of[start] >= 0:
             continue
         part_of[start] = len(members)
-        found = [start]
-        for node in found:
-            for other in (*before[node], *after[node]):
-                if part_of[other] < 0:
-                    part_of[other] = len(members)
-                    found.append(other)
-        members.append(sorted(found))
+        reached = [start]
+        for node in reached:
+            for neighbour in (*before[node], *after[node]):
+                if part_of[neighbour] < 0:
+                    part_of[neighbour] = len(members)
+                    reached.append(neighbour)
+        members.append(sorted(reached))
     inside: list[list[Pair]] = [[] for _ in members]
     for pair in dict.fromkeys(pairs):
         inside[part_of[pair[0]]].append(pair)

@@ -44,4 +44,4 @@ def _number(layer: list[int], place: list[int]) -> None:
 
 def _barycentre(node: int, fixed: Neighbours, place: list[int]) -> float:
     near = fixed[node]
-    return sum(place[other] for other in near) / len(near) if near else place[node]
+    return sum(place[neighbour] for neighbour in near) / len(near) if near else place[node]

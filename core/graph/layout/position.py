@@ -28,14 +28,14 @@ class Block:
         self.wishes = wishes
         self.at = weighted_median(wishes, -offset)
 
-    def absorb(self, other: "Block") -> None:
+    def absorb(self, right: "Block") -> None:
         """Merge the block to the right."""
-        if len(other.wishes) < 4:
-            for wish in other.wishes:
+        if len(right.wishes) < 4:
+            for wish in right.wishes:
                 insort(self.wishes, wish)
         else:
-            self.wishes = sorted(self.wishes + other.wishes)
-        self.middle = (self.middle + other.middle) / 2
+            self.wishes = sorted(self.wishes + right.wishes)
+        self.middle = (self.middle + right.middle) / 2
         self.at = weighted_median(self.wishes, -self.middle)
 
 
@@ -68,12 +68,12 @@ def centres(
         downwards = number % 2 == 0
         last = number == PASSES - 1
         for layer in layers if downwards else reversed(layers):
-            asked = [_wishes(node, before if downwards else after, x, real) for node in layer]
+            layer_wishes = [_wishes(node, before if downwards else after, x, real) for node in layer]
             if last:
-                for node, wishes in zip(layer, asked, strict=True):
+                for node, wishes in zip(layer, layer_wishes, strict=True):
                     wishes.extend(_wishes(node, after, x, real))
                     wishes.sort()
-            _place(layer, asked, _offsets(layer, widths, real), x)
+            _place(layer, layer_wishes, _offsets(layer, widths, real), x)
     return x
 
 
@@ -88,14 +88,17 @@ def _offsets(layer: list[int], widths: list[float], real: int) -> list[float]:
 
 def _wishes(node: int, fixed: Neighbours, x: list[float], real: int) -> list[Wish]:
     """Return the wishes of a node; a bend weights a straight line more than a box does, as in dot."""
-    wishes = [(x[other], (4.0 if node >= real else 1.0) * (2.0 if other >= real else 1.0)) for other in fixed[node]]
+    wishes = [
+        (x[neighbour], (4.0 if node >= real else 1.0) * (2.0 if neighbour >= real else 1.0))
+        for neighbour in fixed[node]
+    ]
     wishes.sort()
     return wishes or [(x[node], 0.01)]
 
 
-def _place(layer: list[int], asked: list[list[Wish]], offsets: list[float], x: list[float]) -> None:
+def _place(layer: list[int], layer_wishes: list[list[Wish]], offsets: list[float], x: list[float]) -> None:
     blocks: list[Block] = []
-    for index, wishes in enumerate(asked):
+    for index, wishes in enumerate(layer_wishes):
         offset = offsets[index]
         block = Block(index, offset, [(place - offset, weight) for place, weight in wishes])
         while blocks and blocks[-1].at > block.at:

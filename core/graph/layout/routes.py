@@ -113,16 +113,16 @@ def _rounded(points: Iterable[Point]) -> Curve:
 
 def _smooth(stops: Sequence[Point]) -> Curve:
     """Return a chain of Béziers between the stops with vertical ends; stops on one vertical line are merged."""
-    kept = [stops[0]]
+    bends = [stops[0]]
     for index, stop in enumerate(stops[1:], start=1):
-        if stop == kept[-1]:
+        if stop == bends[-1]:
             continue
         ahead = stops[index + 1] if index + 1 < len(stops) else None
-        if ahead is not None and kept[-1][0] == stop[0] == ahead[0]:
+        if ahead is not None and bends[-1][0] == stop[0] == ahead[0]:
             continue
-        kept.append(stop)
-    points = [kept[0]]
-    for (x0, y0), (x1, y1) in pairwise(kept):
+        bends.append(stop)
+    points = [bends[0]]
+    for (x0, y0), (x1, y1) in pairwise(bends):
         middle = (y0 + y1) / 2
         points += [(x0, middle), (x1, middle), (x1, y1)]
     return tuple(points)
