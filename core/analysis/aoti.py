@@ -21,7 +21,7 @@ from core.report import (
     Report,
 )
 
-# The sides in the order in which they are told, and what each is.
+# Timed sides in display order, each with its name.
 SIDES = {"eager": "eager", "compiled": "compiled", "python": "the package from Python", "c++": "the package from C++"}
 KINDS: dict[PackagedKind, str] = {
     "library": "shared library",

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 LEAST_PAIRS = 8
 BLOCKS = 12
-# Stricter than the 5 % of false claims that are allowed, since sampling goes on until the interval is narrow.
+# Stricter than the allowed 5 % of false claims, since sampling goes on until the interval is narrow.
 ERROR = 0.01
-# A difference below two percent is none: so much may lie in where in memory two equal models are.
+# A smaller ratio is no difference: two equal models differ up to 2 % by their addresses in memory.
 RELEVANT = 1.02
 # Factor between the bounds from which the ratio counts as unknown.
 DECADE = 10.0

@@ -17,7 +17,7 @@ CALLS: dict[PackageUser, str] = {
     "python": "torch._inductor.aoti_load_package(…)",
     "c++": "torch::inductor::AOTIModelPackageLoader",
 }
-# Folders below each other that a tree tells apart.
+# Most levels of folders in the tree.
 MOST_DEEP = 12
 # Torch ends a message with advice of many lines; the first says what happened.
 LONGEST_SAID = 240

@@ -17,9 +17,9 @@ CLASSES = (
                 "entire_backward", "fullgraph_capture", "symbolic", "pgo", "get_user")),
 )  # fmt: skip
 
-# The phase around a package that AOTInductor makes.
+# Phase around the build of an AOTInductor package.
 AHEAD_OF_TIME = "compile_fx_aot"
-# The one definition, as every page gives it.
+# Definition of compile time, shown on every page.
 COMPILE_TIME = (
     "Compile time is the time in which at least one of torch's phases was open: of the forward, and of the backward "
     "whenever that was compiled. Each instant counts once, however many threads worked in it."

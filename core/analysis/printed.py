@@ -9,7 +9,7 @@ from typing import Literal
 
 PrintedKind = Literal["slow", "deprecated", ""]
 
-# Terminal colours, and everything else that is no text.
+# Terminal colours, and other control characters.
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[@-_]")
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # `path:12: UserWarning: text`, and the line of code that Python's warnings print below it.
@@ -52,7 +52,7 @@ def _lines(output: str) -> Iterator[tuple[str, str, PrintedKind]]:
     quoted = False
     for raw in ESCAPE.sub("", output).splitlines():
         line = CONTROL.sub("", raw)[:LONGEST_LINE].rstrip()
-        # Below a warning stands the line of code that gave it.
+        # Python prints the line of code below a warning.
         skipped, quoted = quoted and line.startswith("  "), False
         if not line.strip() or skipped:
             continue

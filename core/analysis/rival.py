@@ -10,7 +10,7 @@ from core.analysis.speed import Speed, speed
 from core.base.words import number
 from core.report import Report, Rival, Timing
 
-# Torch's own defaults, which are not told.
+# Defaults of torch.compile, which are left out of the call.
 DEFAULTS = {"fullgraph": False, "dynamic": None, "backend": "inductor", "mode": None, "options": None}
 
 

@@ -12,7 +12,7 @@ from core.base.words import number
 from core.report import Report, Timing
 
 SCATTER_FROM = 1.5
-# Two clocks say the same where their intervals are no further apart.
+# Two clocks agree if their intervals are at most this factor apart.
 ALIKE = 1.1
 BY_THE_WALL = "by the wall clock, launches included,"
 

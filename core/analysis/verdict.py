@@ -16,7 +16,7 @@ from core.analysis.work import Work, work, work_words
 from core.base.words import count, number, ordinal
 from core.report import Report
 
-# The id of a compilation that Dynamo made, and what torch logs of an export alone.
+# Compile id of a compilation by Dynamo, and records that torch logs for an export only.
 DYNAMOS = re.compile(r"!?\d+/")
 EXPORTS = {
     *("exported_program", "expression_created", "guard_added", "missing_fake_kernel", "mismatched_fake_kernel"),

@@ -15,7 +15,7 @@ from core.graph.stacks import stack
 from core.graph.traits import Trait
 from core.graph.tree import arrange, chunk, simplify
 
-# A graph of so many nodes is read whole.
+# Most nodes of a graph that is shown without folding.
 SMALL = 60
 MakeNode = Callable[[int, int], Node]
 

@@ -15,7 +15,7 @@ ESTIMATED = (
 
 FROM_EAGER = "The largest difference from eager, where the node's value was compared: the model's output."
 FROM_FLOAT64 = "Compiled's difference from float64, norm over norm, where the node's value was compared."
-# The overlay of the accelerator's segments.
+# Name of the overlay of the accelerator's segments.
 SEGMENT = "segment"
 DIVIDED = "Recorded on the graph that the backend divided; what is in no segment torch runs, for the reason."
 COMPARED = "Compiled held against eager and float64, with the values among the graph's outputs."

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 from core.analysis.dynamo.frame_names import resumed
 from core.report import Compilation, GraphBreak, Guard, Recompile, Report
 
-# Addresses of objects, which no two processes share.
+# Object addresses, which differ between processes.
 ADDRESS = re.compile(r"(?<=, )\d{7,}(?=\))|(?<=== )\d{9,}|\b\d{12,}\b|0x[0-9a-fA-F]{6,}")
 # Names of globals that Dynamo adds, with running numbers.
 NUMBERED = re.compile(r"(?<=__)(\w+?)_\d+_c\d+")

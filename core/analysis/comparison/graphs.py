@@ -12,7 +12,7 @@ from core.report import FxNode
 
 Change = Literal["same", "changed", "moved", "only left", "only right"]
 Frames = tuple[tuple[int, int], ...]
-# The frames of the union as a film: the left graph, both at once, the right graph.
+# Frames of the union as a film: left graph, both graphs, right graph.
 LEFT, BOTH, RIGHT = range(3)
 FRAMES: dict[tuple[bool, bool], Frames] = {
     (True, True): ((LEFT, RIGHT + 1),),

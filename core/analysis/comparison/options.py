@@ -14,17 +14,17 @@ from core.report import Setting
 LEFT_OUT = frozenset(
     {"schema", "sweep", "repairs_of", "from_file", *(option.name for option in OPTIONS if not option.compared)}
 )
-# A log of an older version does not hold what every job has today: it was as it is by default.
-AS_ALWAYS = frozenset({"", "''", "None", "False", "{}", "[]", "'default'", "'objects'", "'model'", "0"})
+# Values that equal an option's absence: the log of an older version lacks newer options, which had their defaults.
+AS_ABSENT = frozenset({"", "''", "None", "False", "{}", "[]", "'default'", "'objects'", "'model'", "0"})
 # Defaults as a log stores them: a tuple is a list in JSON.
 DEFAULTS = {
     option.name: repr([*option.default] if isinstance(option.default, tuple) else option.default)
     for option in OPTIONS
     if option.compared
 }
-# The parts of a job whose fields need no name before them.
+# Parts of a job whose fields are shown without this prefix.
 PARTS = ("compile.", "conditions.")
-# Torch's own options, each with a default that is not known here.
+# Torch's own options, whose defaults are unknown here.
 NAMED = ("options.", "dynamo.", "sizes.", "rival.")
 LONGEST_VALUE = 200
 
@@ -57,7 +57,7 @@ def _is_same(difference: OptionDifference) -> bool:
         return difference.left == difference.right
     default = DEFAULTS.get(difference.name, "")
     values = {difference.left or default, difference.right or default}
-    return len(values) == 1 or values <= AS_ALWAYS
+    return len(values) == 1 or values <= AS_ABSENT
 
 
 def _options(setting: Setting) -> dict[str, str]:

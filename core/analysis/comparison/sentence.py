@@ -13,7 +13,7 @@ from core.analysis.disturbance import NOT_MEASURABLE
 from core.analysis.interval import Interval
 from core.base.words import agree, count, duration_s, number, ratio
 
-# Numbers that are told with "more" and "fewer", each with what one of them is called.
+# Numbers reported with "more" or "fewer" → their noun in the singular.
 NOUNS = {"recompiles": "recompile", "graphs": "graph", "kernels": "kernel"}
 # Verb for each change of a node from the left to the right.
 VERBS = {"only right": "added", "only left": "removed", "changed": "changed", "moved": "moved"}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-# Steps that are neither in both; the time grows with their square.
+# Most elements that only one sequence has; the time grows with the square of their number.
 MOST_STEPS = 600
 
 

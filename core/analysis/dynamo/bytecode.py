@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from core.report import Bytecode, Compilation, Report
 
-# Up to Python 3.12 a row has its line, then its offset; from 3.13 on the line alone, and labels.
+# Up to Python 3.12, a row has its line and offset; from 3.13 on, its line and labels.
 ROW = re.compile(
     r"^\s*(?:-->)?\s*(?P<first>\d+|--)?\s+(?:L\d+:\s+)?(?:>>\s+)?(?P<offset>\d+\s+)?(?P<op>[A-Z][A-Z0-9_]+)(?P<rest>.*)$"
 )

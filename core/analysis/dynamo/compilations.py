@@ -16,10 +16,10 @@ from core.base.words import agree, count, number
 from core.report import Compilation, Frame, Report, Status
 
 Kind = Literal["frame", "resume", "recompile"]
-# A compilation with a smaller part of all captured ops is a helper.
+# A compilation with a smaller share of all captured ops is a helper.
 SMALL = 0.05
 NAMED = 2
-# Functions that call each other deeper than this stand side by side.
+# Most levels of the tree; functions called deeper are listed side by side.
 MOST_DEPTH = 64
 
 

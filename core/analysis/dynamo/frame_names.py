@@ -20,13 +20,13 @@ TYPE = re.compile(r"type=<class '(?:[^']*\.)?([^'.]+)'>")
 SELF, WRAPPED = "L['self']", "L['fn']"
 # File of torch's wrappers around callables; their frames are named after the wrapper.
 WRAPPERS = "/_dynamo/external_utils.py"
-# Names that many functions have.
+# Names that many functions share.
 COMMON = frozenset(
     {"forward", "wrapper", "wrapped", "inner", "helper", "__call__", "__init__", "fn", "_fn", "<lambda>"}
 )
 # Functions through which a module's `forward` is called, innermost last.
 CALLS_FORWARD = ("_wrapped_call_impl", "_call_impl", "compile_wrapper")
-# Torch's own files, by a folder in their path.
+# Files of torch, by a folder in their path.
 TORCH = re.compile(r"(?:^|/)torch/")
 
 

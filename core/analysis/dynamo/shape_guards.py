@@ -11,7 +11,7 @@ from core.base.syntax import NOT_READ, expression
 from core.report import Compilation
 
 LISTED = re.compile(r"\b(size|stride)=\[([^\]]*)\]")
-# A number that a guard compares a value of Python's with: `L['n'] == 4`.
+# Number that a guard compares with a Python value: `L['n'] == 4`.
 NUMBER = re.compile(r"^(L\[.+\]) == (-?\d{1,18})$")
 OF_SHAPES = (".size()[", ".stride()[", ".storage_offset()")
 ARITHMETIC: dict[type[ast.operator], Callable[[int, int], int]] = {

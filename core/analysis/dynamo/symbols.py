@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from core.report import Compilation, Frame, Specialization, Symbol, SymbolGuard
 
-# Our own worker calls the compiled model, and torch traces its graphs again: no lines of the user's.
+# Files of our worker, which calls the model, and of torch, which traces its graphs again: no user code.
 OTHERS = re.compile(r"/core/worker/|/torch/(?:fx/|_)|^<string>$")
 
 

@@ -20,9 +20,9 @@ from core.report import Compilation, Place, Recompile, Report
 
 MISMATCH = re.compile(r"tensor '(.+?)' size mismatch at index (\d+)\. expected (\d+), actual (\d+)")
 NUMBER_CHANGED = re.compile(r"(.+?) == -?[\d.]+(?:e-?\d+)?$")
-# Sizes that torch makes no symbols of.
+# Sizes that torch specializes instead of making them symbols.
 SPECIALIZED = frozenset({0, 1})
-# Tensors of a module, whose sizes torch takes for constants.
+# Tensors of a module, whose sizes are constants for torch.
 OF_MODULE = ("._parameters[", "._buffers[")
 
 Why = Literal["", "specialized", "static", "module", "constant", "branch", "inner", "number", "unknown"]
@@ -133,7 +133,7 @@ class _Frame:
         if any(mark in self._source for mark in OF_MODULE):
             return SizeAdvice(why="module")
         first = self._first[self._source][self._index]
-        # The graph with a symbol takes all other sizes, so that it is the only one that has to be.
+        # Sizes 0 and 1 need a graph of their own; one graph with a symbol takes all others.
         if self._special and (first in SPECIALIZED or len(self._of_it) <= len(self._special)):
             return SizeAdvice(why="specialized", special=self._special)
         if (self._source, self._index) not in self._marks:

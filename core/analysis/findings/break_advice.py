@@ -8,10 +8,10 @@ from core.analysis.findings.finding import Known, Proposal
 from core.analysis.repairs.settings import SETTINGS, settings_of_break
 from core.report import Frame, GraphBreak
 
-# Files that are not the user's to edit: installed packages, and Python's own.
+# Files that the user can't edit: installed packages and Python's standard library.
 LIBRARY = re.compile(r"(?:^|/)(?:site-packages|dist-packages|lib/python3\.\d+)/|(?:^|/)torch/(?:_\w+|nn|optim|utils)/")
 OPTIMIZER = re.compile(r"(?:^|/)torch/optim/")
-# A hint that only asks for another setting can be followed wherever the line stands.
+# Hint that asks for a setting only, so that it helps for any line.
 SETTING = re.compile(r"torch\._dynamo\.config\.|torch\.compiler\.(?!set_stance)|ignore_logging|reorderable_logging")
 WITHOUT_FULLGRAPH = re.compile(r"fullgraph\s*=\s*False")
 OF_OPTIMIZER = (

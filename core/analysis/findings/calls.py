@@ -20,7 +20,7 @@ MUCH_OUTSIDE, COSTLY_GUARDS = 0.25, 0.05
 HAVE_CUDA_GRAPHS, CUDA_GRAPHS = ("reduce-overhead", "max-autotune"), "triton.cudagraphs"
 # Path of a layer in a list of layers, and the fewest equal layers that are mentioned.
 INDEXED, MANY_LAYERS = re.compile(r"(?:\.|\[')\d+(?:'\])?$"), 4
-# A region around fewer ops keeps them from being fused with others, and spares little.
+# A region of fewer ops saves little, and prevents their fusion with ops outside of it.
 OPS_OF_A_LAYER = 5
 MUCH_OF_THE_FIRST_CALL, LONG_S = 0.4, 2.0
 
@@ -178,7 +178,7 @@ def _cheaper(facts: Known, by_class: Mapping[str, float], whole_s: float, kind: 
         return "Some of it came out of a cache already."
     if any(phase.name == AHEAD_OF_TIME for phase in facts.report.phases):
         return "It was compiled ahead of time: a process that loads the package compiles nothing."
-    # Dynamo traces in every process; what comes after it is found by its graph.
+    # Dynamo traces in every process; the caches of later phases are looked up by its graph.
     left_s = by_class.get("dynamo", 0.0)
     if not left_s:
         return (

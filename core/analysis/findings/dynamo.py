@@ -17,7 +17,7 @@ from core.analysis.work import frame_of
 from core.base.words import count, duration_s, number
 from core.report import Compilation, GraphBreak, Place, Recompile
 
-# torch's default, for a log that does not say; how many are left where it is worth a word.
+# Most compilations left before the recompile limit for a finding.
 FEW_LEFT = 2
 WHOLE = (
     "Dynamo cannot trace this. Without `fullgraph=True` it compiles what is before and after, and runs this eagerly."

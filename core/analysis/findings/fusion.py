@@ -11,13 +11,13 @@ from core.base.words import bytes_, percent
 from core.report import Compilation, Report, Schedule, SchedulerNode
 
 MUCH_OF_THE_TRAFFIC = 0.05
-# Reasons for which fusing is no choice, by their beginning: it would make a circle, or save nothing.
+# Start of reasons that no change of the model avoids: fusion would create a cycle, or save nothing.
 NO_CHOICE = ("intermediate nodes", "no shared data", "node1 must go", "node1 is", "node2 is", "device mismatch")
 CUT, ORDER = (
     ("numel/rnumel mismatch", "nodes numel"),
     ("memory deps did not match", "tiling mismatch", "invalid tiling"),
 )
-# The FX ops after which loops have other sizes, and another order. Without one of them there is nothing to move.
+# FX ops that change the sizes of loops, and their order. Without one of them, there is no op to move.
 CUTS, REORDERS = ("slice", "constant_pad_nd"), ("permute", "transpose", "t", "clone")
 WORK_ON_THE_WHOLE = (
     "They loop over different shapes: where a slice or a pad stands between them, work on the whole and cut last."

@@ -12,10 +12,10 @@ from core.ops.op_class import op_class
 from core.report import Report
 
 PRODUCTS = frozenset({"matmul", "attention"})
-# Ops that copy as it is; what casts, fills, joins or pads moves data for another reason.
+# Ops that only copy; casts, fills, concatenations and pads move data for another reason.
 COPIES = frozenset({"clone", "copy", "copy_"})
 NO_FASTER = "Products of bfloat16 were measured here, and are no faster: there is nothing to gain."
-# The least that tensor cores gain on products of float32: twice the FLOP/s. It is for the order of findings alone.
+# Least gain of tensor cores for float32 matmuls: twice the FLOP/s. Used for the order of findings only.
 TF32_GAINS = 2
 FEWER_BITS = "Fewer bits are what is left, where the device has code for them: `torch.autocast`, or a bfloat16 model."
 TORCHS_OWN = frozenset(

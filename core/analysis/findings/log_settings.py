@@ -30,7 +30,7 @@ LOGGERS = frozenset(
         "torch",
     }
 )
-# Artifacts that `set_logs` has no argument for: they are entries of its `modules`.
+# Artifacts without an argument of `set_logs`, which takes them as entries of `modules`.
 WITHOUT_ARGUMENT = frozenset(
     {
         "aot_graphs_effects",

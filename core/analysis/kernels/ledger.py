@@ -41,7 +41,7 @@ from core.report import (
 )
 from core.report.schedule import Direction
 
-# A ceiling is what one benchmark reached. Kernels with another share of reads were seen up to an eighth above it.
+# A ceiling is the result of one benchmark. Kernels with another share of reads exceeded it by up to an eighth.
 CEILING_SPREAD = 1.125
 NOT_REACHED = "the last call did not reach it in Python"
 

@@ -10,13 +10,13 @@ from functools import lru_cache
 from core.ops.op_class import aten_name, op_class
 from core.report import Compilation, Kernel, Module, ModulePath, Schedule, module_path
 
-# Most of a kernel's nodes are in its module; a residual sum beside a norm is not.
+# Share of a kernel's nodes that its module must contain; a residual sum fused with a norm doesn't change the module.
 MAJORITY = 2 / 3
 NAMED_OPS = 2
 LONGEST_GENERATED = 400
 LONGEST_PATH = 34
 FUSED = re.compile(r"(?:^|_)fused_(.+?)(?:_\d+)?$")
-# Ops that AOTAutograd decomposes: kernels are named after them, and no node of a lowered graph is.
+# Ops that AOTAutograd decomposes: they occur in names of kernels, but not in lowered graphs.
 DECOMPOSED = (
     *("native_layer_norm", "native_layer_norm_backward", "native_group_norm", "native_group_norm_backward"),
     *("native_batch_norm", "native_batch_norm_backward", "_native_batch_norm_legit", "cudnn_batch_norm"),

@@ -10,7 +10,7 @@ from core.analysis.kernels.times import how_timed, kernel_times, time_s
 from core.base.words import duration_s
 from core.report import Compilation, Kernel, Report
 
-# Equal kernels differ by caches and by the first touch of memory, but by less than this factor.
+# Equal kernels differ by less than this factor through caches and first access to memory.
 UNLIKE_FROM = 3.0
 # Excess time of unlike twins, as a part of all kernels, below which no conclusion changes: no finding is about less.
 LEAST_EXCESS = 0.05

@@ -11,7 +11,7 @@ from core.code.cpp import cpp_facts
 from core.code.output_code import kernel_code
 from core.report import Compilation, Kernel, Payload, Report
 
-# Reads a payload of the log.
+# Reader of a payload in the log.
 Read = Callable[[Payload], str]
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 from core.report import Accuracy
 
 Standing = Literal["the same bits", "closer", "as close", "further", "differs", "not told"]
-# Errors that are less than this factor apart are the same: the order in which a sum is taken makes as much.
+# Errors less than this factor apart count as equal: the order of a sum alone can cause it.
 CLEAR = 1.25
 
 

@@ -62,8 +62,8 @@ class PipelineChange:
     difference: str
 
 
-# A number: its field, its words, and whether a difference is claimed. Two runs are two processes, so what was measured
-# in them is set beside each other and no more.
+# Name → field, formatter, and True if a difference is claimed. Two runs are two processes, so that times measured in
+# them are only shown side by side.
 FIGURES: dict[str, tuple[str, Words, bool]] = {
     "ops on the accelerator": ("taken", number, True),
     "ops in all": ("ops", number, True),

@@ -83,7 +83,7 @@ def _chosen(code: UserCode, line: int, how: str) -> Fix | None:
         if not parts or not test:
             continue
         if how == "cond" and (parts.if_true.isidentifier() or parts.if_false.isidentifier()):
-            # A branch that returns what it is given is refused.
+            # `torch.cond` refuses a branch that returns its input.
             return None
         values = (
             f"lambda: {parts.if_true}, lambda: {parts.if_false}, ()"

@@ -90,7 +90,7 @@ def _piece(code: UserCode, piece: ast.expr) -> Field | None:
 
 
 def _value(code: UserCode, value: ast.expr, as_text: bool) -> str:
-    # Within an f-string the columns of Python 3.11 are not those of the file.
+    # Python 3.11 reports wrong columns within an f-string.
     text = ast.unparse(value)
     return f"str({text})" if as_text or _is_fixed(value) else text
 
@@ -140,7 +140,7 @@ def rules_for_log(graph_break: GraphBreak, code: UserCode, line: int) -> list[st
     unordered = [place for place, name in enumerate(classes) if name and name not in (*ORDERED, *TEXTS)]
     ids = [] if any(not _is_fixed(call.args[place]) for place in unordered) else [
         f"print_op:{line}:{'_'.join(map(str, texts)) or 'x'}",
-        # Torch loses what is printed by a function that it inlines.
+        # Torch loses the output of a print in an inlined function.
         *([f"reorder:{line}"] if len(graph_break.stack) < 2 and not texts else []),
     ]  # fmt: skip
     return [*ids, f"eager_only:{line}"]
@@ -164,7 +164,7 @@ def _is_fixed(value: ast.expr) -> bool:
 
 
 def _log_of(code: UserCode, line: int) -> ast.Call | None:
-    # Dynamo looks for the function itself, so that a method of an object is never found.
+    # Dynamo compares the function object, so that a bound method never matches.
     return next((call for call in code.on_line(line, ast.Call) if dotted(call.func) in LOGS), None)
 
 

@@ -47,8 +47,8 @@ RULES: dict[str, Rule] = {
     "one_grad": recompiles.one_grad,
 }
 
-# An id of torch's registry of graph breaks → the rules for it, the first that fits is offered first; LOG stands for
-# those of a print or a log call, which depend on its arguments.
+# Id in torch's registry of graph breaks → its rules, best first; LOG stands for the rules of a print or log call, which
+# depend on its arguments.
 LOG = "log"
 OF_A_CALL = (LOG, "hoist", "constant", "allow_in_graph")
 OF_A_CHOICE = ("check", "where", "cond")
@@ -77,21 +77,21 @@ OF_BREAKS: dict[str, tuple[str, ...]] = {
     "GB0296": (LOG,),
     "GB4198": ("clone",),
 }
-# Kinds of break whose line may be a library's, called by a line of the file that can be edited.
+# Kinds of graph break that may be in a library, so that the line of the file that calls it is edited.
 OF_CALLERS = frozenset({"GB0007", "GB0008", "GB0009", "GB0147", "GB0148", "GB0156", "GB0179", "GB0291", "GB4198"})
-# Runs a helper eagerly as a whole: what is left where a line cannot be mended.
+# Rule that runs a helper eagerly, for a line without another fix.
 LAST_RESORT = "disable"
 
-# A module as a guard names it: the model, or one within it.
+# Module as named by a guard: the model or a submodule.
 MODULE = r"[a-zA-Z_]\w*(?:\._modules\['[^']+'\]|\.\w+)*"
-# An input as a guard names it, by itself or among keyword arguments.
+# Input as named by a guard: a parameter or a keyword argument.
 ARGUMENT = r"(?:\w+\[')?(?P<name>\w+)(?:'\])?"
-# The same, and a positional argument of torch's own wrapper.
+# Input as above, or a positional argument of torch's own wrapper.
 ARGUMENTS = re.compile(r"(?:kwargs\['(?P<keyword>\w+)'\]|args\[(?P<place>\d{1,3})\]|(?P<name>[A-Za-z_]\w*))")
-# Edits of the calls that a file makes: a job that brings its own calls does not ask for those.
+# Rules that edit the file's calls, which a job with its own inputs doesn't run.
 OF_CALLS = frozenset({"mark_dynamic", "tensor_argument", "pad_list", "one_dtype", "one_grad"})
-# The reason of a recompile → a rule, and what it is given of the reason, of the call that met it, and of DTYPES. For a
-# size that varied the report decides which dimensions are marked together.
+# Reason of a recompile → rule, and its arguments: groups of the reason, the call, and a dtype by DTYPES. For a varying
+# size, the report decides which dimensions are marked together.
 OF_RECOMPILES: tuple[tuple[re.Pattern[str], str, tuple[str, ...]], ...] = (
     (re.compile(rf"tensor '{ARGUMENT}' dtype mismatch\. expected (?P<dtype>\w+),"), "one_dtype",
      ("name", "call", "dtype")),
@@ -103,7 +103,7 @@ OF_RECOMPILES: tuple[tuple[re.Pattern[str], str, tuple[str, ...]], ...] = (
     (re.compile(rf"{MODULE}\.(?P<name>\w+) == -?[\d.]+(?:e-?\d+)?$"), "buffer_attribute", ("name",)),
     (re.compile(rf"{MODULE}\.(?P<name>\w+) == "), "flag_attribute", ("name",)),
 )  # fmt: skip
-# An attribute of a module that is an integer, which torch takes for constant unless a setting says otherwise.
+# Integer attribute of a module: a constant for torch unless a setting changes that.
 INTEGER_ATTRIBUTE = re.compile(rf"{MODULE}\.\w+ == -?\d+$")
 DTYPES = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16": "bfloat16"}
 
@@ -115,7 +115,7 @@ def repairs_of_break(text: str, graph_break: GraphBreak, path: str) -> tuple[Rep
     edits = [*_rule_ids(text, graph_break, names, line)] if line is not None else []
     config = [f"setting:{name}" for name in settings_of_break(graph_break)]
     if line is not None and (_chooses(text, line) or any(repair_id.startswith("torch_math") for repair_id in edits)):
-        # Python's `if`, and `math`, then ask for the value of a symbol that only the data have.
+        # With this setting, `if` and `math` would need the value of a symbol that depends on data.
         config = [repair_id for repair_id in config if repair_id != "setting:capture_scalar_outputs"]
     last = [f"{LAST_RESORT}:{line}"] if line is not None and graph_break.place.file == path else []
     return tuple(_repairs(text, [*edits, *config, *last]))

@@ -11,7 +11,7 @@ from dataclasses import replace
 from core.analysis.repairs.repair import Fix
 from core.analysis.repairs.source import Edit, Function, UserCode, dotted
 
-# Calls that return something else each time, or whose effect is what they are for, by module or whole name.
+# Calls with varying results or side effects, by module or full name.
 VARYING = frozenset(
     (
         *("time", "random", "datetime", "uuid", "secrets", "threading", "multiprocessing", "subprocess", "socket"),

@@ -14,9 +14,9 @@ MATHS = (
     *("sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "asin", "acos", "atan"),
     *("sinh", "cosh", "tanh", "erf", "fabs"),
 )
-# Functions that take a tensor where they take a number, and operators do, too.
+# Functions that take tensors as well as numbers; operators do, too.
 TAKES_TENSORS = ("float", "abs", "sum", "min", "max", "pow")
-# Python's own that know no tensors, and what makes a size or a text of a number.
+# Python's functions that need a number, and functions that turn a number into a size or text.
 NUMBERS = ("range", "str", "repr", "int", "bool", "len", "round", "print", "list", "tuple", "divmod", "hash")
 SIZES = (
     *("zeros", "ones", "empty", "full", "arange", "randn", "rand", "view", "reshape", "expand", "repeat", "narrow"),

@@ -47,7 +47,7 @@ class UserCode:
 
     @cached_property
     def _lines(self) -> list[str]:
-        # Not `splitlines`, which ends lines where Python does not.
+        # Not `splitlines`, which also splits at characters that end no line for Python.
         return [f"{line}\n" for line in self.text.split("\n")]
 
     def offset(self, line: int, column: int) -> int:
