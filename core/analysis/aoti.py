@@ -242,11 +242,11 @@ def _time_lines(times: PackageTimes) -> Iterator[str]:
         low, high = side_time.quartiles_s
         yield (
             f"  {SIDES[side_time.side]}: {duration_s(side_time.median_s)} ({duration_s(low)} to {duration_s(high)})"
-            f"{_beside_eager(side_time.faster)}"
+            f"{_speedup_words(side_time.faster)}"
         )
 
 
-def _beside_eager(faster: Interval | None) -> str:
+def _speedup_words(faster: Interval | None) -> str:
     """Return the speedup over eager in words; only the bounds if no difference is measurable."""
     if faster is None:
         return ""

@@ -26,8 +26,8 @@ def refused_calls(report: Report) -> tuple[Call, ...]:
 
 def _share(report: Report, how: str, words: str) -> str:
     matching = sum(call.how == how for call in report.calls)
-    every = len(report.calls)
+    total = len(report.calls)
     if not matching:
         return ""
-    which = f"{number(matching)} of {number(every)} calls" if every > 1 else "the one call"
-    return f"{which} {words.format(agree(matching, 'it', 'them'))}"
+    subject = f"{number(matching)} of {number(total)} calls" if total > 1 else "the one call"
+    return f"{subject} {words.format(agree(matching, 'it', 'them'))}"

@@ -15,7 +15,7 @@ NAMED = 3
 
 
 def doubts(report: Report) -> tuple[str, ...]:
-    """Return why the speedup and the kernels' times are no evidence; empty where they are."""
+    """Return why the speedup and the kernels' times are unreliable; empty if they are reliable."""
     measured = speed(report.timing)
     of_speed = (measured.unknown or measured.disturbed) if measured is not None else ""
     of_kernels = kernels_disturbed(report) or (report.untimed if report.untimed.startswith(NO_TIME) else "")
@@ -23,7 +23,7 @@ def doubts(report: Report) -> tuple[str, ...]:
 
 
 def untimed_words(report: Report) -> str:
-    """Return why no kernel was timed, or which were timed in place alone; empty where that is none."""
+    """Return why no kernel was timed, or which were timed in place alone; empty if neither applies."""
     if report.untimed:
         return f"the kernels were not timed: {report.untimed.removeprefix(NO_TIME).rstrip('.')}"
     rows = [row for compilation in report.compilations for row in ledger(report, compilation) if row.measured]

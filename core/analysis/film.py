@@ -21,7 +21,7 @@ class FilmNode:
 
     @property
     def node(self) -> FxNode:
-        """The node in its last version."""
+        """Node in its last version."""
         return self.states[-1][1]
 
     def at(self, frame: int) -> FxNode | None:

@@ -84,11 +84,11 @@ def _within(schedule: Schedule, launch_of: Mapping[str, int]) -> dict[str, int]:
             readers.setdefault(name, set()).add(launch_of[node.name])
     launches = {}
     for node in schedule.before:
-        again = {writer[name] for name, _ in node.reads if name in writer}.intersection(
+        shared = {writer[name] for name, _ in node.reads if name in writer}.intersection(
             *(readers.get(name, set()) for name, _ in node.writes)
         )
-        if not node.kernel and again:
-            launches[node.name] = min(again)
+        if not node.kernel and shared:
+            launches[node.name] = min(shared)
     return launches
 
 

@@ -87,7 +87,7 @@ def in_blocks(values: Sequence[float]) -> list[Sequence[float]]:
 
 
 def _rank(count: int) -> int:
-    """Return the largest rank at which fair coins show fewer heads in at most half of `ERROR` of all throws."""
+    """Return the largest r with P(fewer than r heads in `count` coin tosses) at most `ERROR` / 2."""
     tail, rank = 0.0, 0
     while tail + math.comb(count, rank) / 2**count <= ERROR / 2:
         tail += math.comb(count, rank) / 2**count

@@ -43,11 +43,13 @@ def derived(
 
     A node of both graphs is saved if it is an input of the backward, and recomputed otherwise.
     """
-    ahead = {node.name: node for node in forward if node.op != "output"}
-    back = {node.name: node for node in backward if node.op != "output"}
-    names = dict.fromkeys([node.name for node in joint if node.op != "output"] + [*ahead, *back])
-    decisions = {name: decision for name in names if (decision := _decision(name, ahead, back)) is not None}
-    saved = tuple(_saved(ahead[name]) for name, decision in decisions.items() if decision == "saved")
+    forward_nodes = {node.name: node for node in forward if node.op != "output"}
+    backward_nodes = {node.name: node for node in backward if node.op != "output"}
+    names = dict.fromkeys([node.name for node in joint if node.op != "output"] + [*forward_nodes, *backward_nodes])
+    decisions = {
+        name: decision for name in names if (decision := _decision(name, forward_nodes, backward_nodes)) is not None
+    }
+    saved = tuple(_saved(forward_nodes[name]) for name, decision in decisions.items() if decision == "saved")
     dropped = tuple(name for name in names if name not in decisions)
     return Partition(graph, False, decisions, saved, {}, {}, dropped)
 

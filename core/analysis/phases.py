@@ -55,12 +55,14 @@ def phase_totals(phases: Sequence[Phase], compilation: str = "") -> tuple[PhaseT
     for index, phase in enumerate(phases):
         if phase.duration_s is not None and compilation in ("", phase.compilation):
             members.setdefault(phase.name, []).append(index)
-    totals = (_total(name, [phases[i] for i in some], sum(self_s[i] for i in some)) for name, some in members.items())
+    totals = (
+        _total(name, [phases[i] for i in indices], sum(self_s[i] for i in indices)) for name, indices in members.items()
+    )
     return tuple(sorted(totals, key=lambda total: -total.self_s))
 
 
 def _total(name: str, spans: list[Phase], self_s: float) -> PhaseTotal:
-    stretches = [(seconds, len({spans[i].thread for i in at_once})) for seconds, at_once in _stretches(spans)]
+    stretches = [(seconds, len({spans[i].thread for i in open_spans})) for seconds, open_spans in _stretches(spans)]
     return PhaseTotal(
         name,
         len(spans),
@@ -92,8 +94,8 @@ def parallel_totals(totals: Sequence[PhaseTotal]) -> tuple[PhaseTotal, ...]:
 def self_seconds(phases: Sequence[Phase]) -> list[float]:
     """Return the self time of each span: of the latest span while threads work, otherwise of the innermost span."""
     self_s = [0.0] * len(phases)
-    for seconds, at_once in _stretches(phases):
-        self_s[next((index for index in reversed(at_once) if phases[index].thread), at_once[-1])] += seconds
+    for seconds, open_spans in _stretches(phases):
+        self_s[next((index for index in reversed(open_spans) if phases[index].thread), open_spans[-1])] += seconds
     return self_s
 
 
@@ -103,13 +105,13 @@ def _stretches(phases: Sequence[Phase]) -> Iterator[tuple[float, tuple[int, ...]
     for index, phase in enumerate(phases):
         if phase.end_us is not None and phase.end_us > phase.start_us:
             edges += [(phase.start_us, True, index), (phase.end_us, False, index)]
-    at_once: list[int] = []
+    open_spans: list[int] = []
     before_us = 0.0
     for at_us, begins, index in sorted(edges):
-        if at_once and at_us > before_us:
-            yield (at_us - before_us) / 1e6, tuple(at_once)
+        if open_spans and at_us > before_us:
+            yield (at_us - before_us) / 1e6, tuple(open_spans)
         before_us = at_us
         if begins:
-            at_once.append(index)
+            open_spans.append(index)
         else:
-            at_once.remove(index)
+            open_spans.remove(index)

@@ -68,12 +68,12 @@ def difference_words(difference: Difference) -> str:
         return f"{difference.what} was changed by {changing} and not by {unchanged}"
     if difference.kind == "value":
         return f"{difference.what}: {difference.actual or f'off by up to {number(difference.max_abs)}'}"
-    what = (
+    subject = (
         difference.what
         if difference.kind in ("tree", "aliasing", "Python value")
         else f"{difference.kind} of {difference.what}"
     )
-    return f"{what}: {difference.expected} in eager, {difference.actual} in compiled"
+    return f"{subject}: {difference.expected} in eager, {difference.actual} in compiled"
 
 
 def results_words(comparison: Results) -> str:

@@ -43,35 +43,42 @@ def rival_sentence(report: Report) -> str:
     alternative = report.rival
     if alternative is None:
         return ""
-    own_call, other_call = call_words((report.setting.job or {}).get("compile") or {}), call_words(alternative.options)
+    run_call, alternative_call = (
+        call_words((report.setting.job or {}).get("compile") or {}),
+        call_words(alternative.options),
+    )
     measured = rival_speed(alternative)
     if measured is None:
-        return f"`{other_call}` was not timed against `{own_call}`: {alternative.reason or 'there are no samples'}"
+        return (
+            f"`{alternative_call}` was not timed against `{run_call}`: {alternative.reason or 'there are no samples'}"
+        )
     parts = [
-        _claim(measured, own_call, other_call),
+        _claim(measured, run_call, alternative_call),
         *([measured.disturbed] if measured.disturbed and not measured.wide else []),
-        *_wrong(alternative, other_call),
+        *_wrong(alternative, alternative_call),
     ]
     return "; ".join(parts)
 
 
-def _claim(measured: Speed, own_call: str, other_call: str) -> str:
+def _claim(measured: Speed, run_call: str, alternative_call: str) -> str:
     if measured.interval is None:
-        which = f"which of `{own_call}` and `{other_call}` is faster"
-        return f"{which} is {measured.unknown}" if measured.wide else f"{measured.unknown} {which}"
+        question = f"which of `{run_call}` and `{alternative_call}` is faster"
+        return f"{question} is {measured.unknown}" if measured.wide else f"{measured.unknown} {question}"
     if not measured.clear:
         low, high = number(measured.interval.low), number(measured.interval.high)
-        return f"no difference seen between `{own_call}` and `{other_call}` (the ratio is between {low} and {high})"
-    first, second = (other_call, own_call) if measured.faster else (own_call, other_call)
+        return (
+            f"no difference seen between `{run_call}` and `{alternative_call}` (the ratio is between {low} and {high})"
+        )
+    first, second = (alternative_call, run_call) if measured.faster else (run_call, alternative_call)
     ratio = measured.interval if measured.faster else measured.interval.inverse()
     bounds = f"{number(ratio.low)} to {number(ratio.high)}"
     return f"`{first}` is {number(ratio.middle)} times as fast as `{second}` ({bounds})"
 
 
-def _wrong(alternative: Rival, other_call: str) -> list[str]:
+def _wrong(alternative: Rival, alternative_call: str) -> list[str]:
     compared = rival_results(alternative)
     return (
-        [f"`{other_call}` differs from eager ({results_words(compared)})"]
+        [f"`{alternative_call}` differs from eager ({results_words(compared)})"]
         if compared and compared.outcome == "differs"
         else []
     )

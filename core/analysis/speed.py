@@ -13,7 +13,7 @@ from core.report import Report, Timing
 
 SCATTER_FROM = 1.5
 # Two clocks agree if their intervals are at most this factor apart.
-ALIKE = 1.1
+AGREE_WITHIN = 1.1
 BY_THE_WALL = "by the wall clock, launches included,"
 
 
@@ -83,7 +83,7 @@ def speed(timing: Timing | None) -> Speed | None:
         warm_up=timing.warm_up,
         calls_per_sample=timing.calls_per_sample,
         disturbed=_disturbed(timing, max(eager_high / eager_low, compiled_high / compiled_low)),
-        beside=_beside(interval, wall_speed(timing)),
+        beside=_wall_clock_words(interval, wall_speed(timing)),
         wide=wide,
     )
 
@@ -96,12 +96,14 @@ def wall_speed(timing: Timing | None) -> Speed | None:
     return speed(replace(timing, eager_s=eager_s, compiled_s=compiled_s, eager_wall_s=(), compiled_wall_s=()))
 
 
-def _beside(device_ratio: Interval | None, wall: Speed | None) -> str:
+def _wall_clock_words(device_ratio: Interval | None, wall: Speed | None) -> str:
     """Return the wall clock's result in words if it differs from the device clock's by more than a tenth."""
     if device_ratio is None or wall is None or wall.interval is None:
         return ""
     contrary = (device_ratio.above and wall.slower) or (device_ratio.below and wall.faster)
-    if not contrary and max(device_ratio.low, wall.interval.low) <= ALIKE * min(device_ratio.high, wall.interval.high):
+    if not contrary and max(device_ratio.low, wall.interval.low) <= AGREE_WITHIN * min(
+        device_ratio.high, wall.interval.high
+    ):
         return ""
     if not wall.clear:
         return f"{BY_THE_WALL} no difference is seen"

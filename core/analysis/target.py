@@ -33,9 +33,9 @@ def ended_words(report: Report) -> str:
     if not ended:
         return ""
     first = ended[0].index
-    which = agree(len(ended), f"Call {first}", f"{count(len(ended), 'call')}, the first of them {first},")
+    subject = agree(len(ended), f"Call {first}", f"{count(len(ended), 'call')}, the first of them {first},")
     return (
-        f"{which} could not be made to the end on the CPU: {ended[0].ended}. "
+        f"{subject} could not be made to the end on the CPU: {ended[0].ended}. "
         "The code is that of all that was compiled before; what the model would compile after it is missing."
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from core.analysis.fusion import leaves
 from core.report import Schedule, SchedulerNode
 
-TAKES_APART = "MultiOutput"
+UNPACKS = "MultiOutput"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def _by_kind(first: SchedulerNode, second: SchedulerNode) -> str:
 
 
 def _by_node_kind(node: SchedulerNode) -> str:
-    if TAKES_APART in node.ops:
+    if UNPACKS in node.ops:
         return f"{node.name} only takes apart what a library call returned, and is no kernel."
     if node.kind == "ExternKernelSchedulerNode":
         return f"{node.name} is an extern kernel: a library is called, and nothing can be fused into its code."

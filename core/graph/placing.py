@@ -31,7 +31,7 @@ def placed_paths(op_paths: Sequence[Sequence[ModulePath]], reads: Sequence[Seque
     depth = 0
     while any(len(path) >= depth for path in paths):
         for parent in dict.fromkeys(
-            path for path, mine in zip(paths, op_paths, strict=True) if _may_move(path, mine, depth)
+            path for path, box_paths in zip(paths, op_paths, strict=True) if _may_move(path, box_paths, depth)
         ):
             _Level(parent, paths, op_paths).place(order, reads, readers)
         depth += 1
@@ -79,18 +79,18 @@ class _Level:
         `after` is the last child that it reads, `before` the first child that reads it, also through other boxes of the
         module itself.
         """
-        mine = sorted({child for path in self._op_paths[box] if (child := self._child_of(path)) is not None})
+        children = sorted({child for path in self._op_paths[box] if (child := self._child_of(path)) is not None})
         direct = self._parent in self._op_paths[box]
-        if after is not None and after == before and (after in mine or not (mine or direct)):
+        if after is not None and after == before and (after in children or not (children or direct)):
             return after
-        if direct or not mine:
+        if direct or not children:
             return None
-        if all(self.names[child].isdecimal() for child in mine):
+        if all(self.names[child].isdecimal() for child in children):
             fits = (
-                child for child in mine if (after is None or child >= after) and (before is None or child <= before)
+                child for child in children if (after is None or child >= after) and (before is None or child <= before)
             )
             return next(fits, None)
-        return mine[0] if read == {mine[0]} and mine[0] in self._lists else None
+        return children[0] if read == {children[0]} and children[0] in self._lists else None
 
 
 def _reached(

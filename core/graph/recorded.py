@@ -88,8 +88,8 @@ def _decisions(compilation: Compilation, graph: FxGraph, nodes: Iterable[FxNode]
     )
     if partition is None:
         return {}
-    gone = {node.name: GONE for node in nodes if node.op.startswith("call_")} if partition.recorded else {}
-    return {**gone, **dict.fromkeys(partition.dropped, DROPPED), **partition.decisions}
+    removed = {node.name: GONE for node in nodes if node.op.startswith("call_")} if partition.recorded else {}
+    return {**removed, **dict.fromkeys(partition.dropped, DROPPED), **partition.decisions}
 
 
 def _errors(report: Report, graph: FxGraph, nodes: Sequence[FxNode]) -> dict[str, float]:

@@ -9,16 +9,16 @@ from core.graph.model import Node, Overlay
 from core.graph.overlays import category
 from core.report import Report
 
-MOST_TOLD_OVERLAYS = 8
+MOST_OVERLAYS = 8
 # Unit at the end of a column's name → unit in which the graph is painted, and the factor between them.
 UNITS = {"µs": ("s", 1e-6), "us": ("s", 1e-6), "ms": ("s", 1e-3), "s": ("s", 1.0), "bytes": ("B", 1.0)}
 NOTE = "As the backend told it; the first, of several rows for a node."
-Told = str | int | float | None
+Value = str | int | float | None
 
 
 def told_overlays(report: Report, compilation: str, nodes: Sequence[Node], names: Iterable[str]) -> Iterator[Overlay]:
     """Yield an overlay for each table reported for a graph with these nodes."""
-    for number, table in enumerate(told_of(report, compilation, set(names))[:MOST_TOLD_OVERLAYS]):
+    for number, table in enumerate(told_of(report, compilation, set(names))[:MOST_OVERLAYS]):
         yield _overlay(told_name(number), table, nodes)
 
 
@@ -41,11 +41,11 @@ def _overlay(name: str, table: NodeValues, nodes: Sequence[Node]) -> Overlay:
     return category(name, title, ["" if value is None else str(value) for value in values], NOTE)
 
 
-def _is_number(value: Told) -> bool:
+def _is_number(value: Value) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _numbers(name: str, title: str, column: str, values: Sequence[Told]) -> Overlay:
+def _numbers(name: str, title: str, column: str, values: Sequence[Value]) -> Overlay:
     unit, factor = UNITS.get(column.strip("()").rpartition(" ")[2].strip("("), ("", 1.0))
     painted = tuple(value * factor if isinstance(value, (int, float)) else None for value in values)
     return Overlay(name, title, "number", unit, painted, "sum", note=NOTE)

@@ -96,8 +96,8 @@ def chunk(branch: Branch) -> None:
 
 def _chunk(branch: Branch, start: int, members: Sequence[int | Branch]) -> Branch:
     name = f"{start + 1}–{start + len(members)}"
-    what = "ops" if all(isinstance(member, int) for member in members) else "items"
-    return Branch(f"{branch.id}#{name}", f"{what} {name}", kind="line", members=list(members))
+    noun = "ops" if all(isinstance(member, int) for member in members) else "items"
+    return Branch(f"{branch.id}#{name}", f"{noun} {name}", kind="line", members=list(members))
 
 
 def ancestors(group: int, parents: Sequence[int]) -> Iterator[int]:

@@ -37,7 +37,7 @@ def backend_sentence(report: Report) -> str:
 
 
 def strip_words(report: Report) -> str:
-    """The strip in numbers: "2 calls, 1 invocation, 2 executions"."""
+    """Return the strip in numbers: "2 calls, 1 invocation, 2 executions"."""
     rows = backend_rows(report)
     executions = sum(row.ran.calls for row in rows if row.ran)
     ran = count(executions, "execution") if _counted(rows) else f"executions {NOT_RECORDED}"
@@ -91,13 +91,13 @@ def _counted(rows: Sequence[BackendRow]) -> bool:
 
 
 def _ran(rows: Sequence[BackendRow], graphs: int, calls: Sequence[Call]) -> str:
-    what = agree(graphs, "it", "them")
+    pronoun = agree(graphs, "it", "them")
     if not _counted(rows):
         return f"how often that ran is {NOT_RECORDED}"
     times = sum(row.ran.calls for row in rows if row.ran)
     if not times:
-        return f"no call ran {what}"
-    return f"{count(len(calls), 'call')} ran {what} {count(times, 'time')}" if calls else ""
+        return f"no call ran {pronoun}"
+    return f"{count(len(calls), 'call')} ran {pronoun} {count(times, 'time')}" if calls else ""
 
 
 def _quiet(rows: Sequence[BackendRow], calls: Sequence[Call]) -> str:
@@ -120,8 +120,8 @@ def _row_lines(row: BackendRow) -> Iterator[str]:
     for invocation in row.invocations:
         yield f"  [{row.compilation.id}] {_invocation_words(row.compilation, invocation)}"
     if row.ran:
-        beside = f" and {count(row.ran.measured, 'time')} beside them" if row.ran.measured else ""
-        yield f"    ran {count(row.ran.calls, 'time')} in calls{beside}, {duration_s(row.ran.seconds)} in all"
+        measured = f" and {count(row.ran.measured, 'time')} beside them" if row.ran.measured else ""
+        yield f"    ran {count(row.ran.calls, 'time')} in calls{measured}, {duration_s(row.ran.seconds)} in all"
     for cell in row.cells[:MOST_LINES]:
         if cell.use:
             yield f"    call {number(cell.call)}: {cell.use}" + (f", since {cell.because}" if cell.because else "")
@@ -132,7 +132,7 @@ def _invocation_words(compilation: Compilation, invocation: Invocation) -> str:
     more = f" and {number(invocation.left_out)} more" if invocation.left_out else ""
     kinds = ", ".join(f"{number(occurrences)} {op}" for op, occurrences in ops.items())
     inputs = f" with {', '.join(invocation.inputs)}" if invocation.inputs else ""
-    back = f"; returned {invocation.returned}" if invocation.returned else ""
+    returned = f"; returned {invocation.returned}" if invocation.returned else ""
     took = duration_s(invocation.seconds)
     nodes = f"{count(len(invocation.nodes), 'node')}{more} ({kinds})"
-    return f"`{invocation.backend}` was given {nodes}{inputs}{back}, in {took}"
+    return f"`{invocation.backend}` was given {nodes}{inputs}{returned}, in {took}"

@@ -38,7 +38,7 @@ class BackendRow:
 
     @property
     def invocations(self) -> tuple[Invocation, ...]:
-        """The calls of a backend, in order."""
+        """Calls of a backend, in order."""
         return self.compilation.invocations
 
 
@@ -65,8 +65,8 @@ def asked_backend(report: Report) -> str:
 
 def backends_called(report: Report) -> tuple[str, ...]:
     """Return the backends that were called, each once, in log order."""
-    every = (invocation.backend for compilation in report.compilations for invocation in compilation.invocations)
-    return tuple(dict.fromkeys(every))
+    names = (invocation.backend for compilation in report.compilations for invocation in compilation.invocations)
+    return tuple(dict.fromkeys(names))
 
 
 def backend_rows(report: Report) -> tuple[BackendRow, ...]:
@@ -128,16 +128,16 @@ def backend_problems(report: Report) -> tuple[BackendProblem, ...]:
         (compilation.id, invocation) for compilation in report.compilations for invocation in compilation.invocations
     ]
     names = {compilation: invocation.backend for compilation, invocation in reversed(invoked)}
-    at_once = (
+    at_compile = (
         BackendProblem(compilation, invocation.backend, invocation.problem, invocation.place)
         for compilation, invocation in invoked
         if invocation.problem
     )
-    later = (
+    at_run = (
         BackendProblem(
             execution.compilation, names.get(execution.compilation, ""), execution.problem, execution=execution
         )
         for execution in report.executions
         if execution.problem
     )
-    return (*at_once, *later)
+    return (*at_compile, *at_run)

@@ -136,10 +136,10 @@ def _matching_pairs(left: Sequence[FxNode], right: Sequence[FxNode], part: Part,
     return [(low + i, right_low + j) for i, j in pairs]
 
 
-def _gaps(pairs: Pairs, most: int, other_most: int) -> Iterator[Part]:
+def _gaps(pairs: Pairs, left_most: int, right_most: int) -> Iterator[Part]:
     """Yield each gap between two pairs."""
     i = j = 0
-    for at, to in [*pairs, (most, other_most)]:
+    for at, to in [*pairs, (left_most, right_most)]:
         if at > i and to > j:
             yield i, at, j, to
         i, j = at + 1, to + 1
@@ -147,8 +147,8 @@ def _gaps(pairs: Pairs, most: int, other_most: int) -> Iterator[Part]:
 
 def _by_name(left: Sequence[FxNode], right: Sequence[FxNode], part: Part, key: Key) -> Iterator[tuple[int, int]]:
     """Yield pairs of equal names; within one op, torch numbers names in graph order."""
-    low, high, other_low, other_high = part
-    places = {node.name: other_low + index for index, node in enumerate(right[other_low:other_high])}
+    low, high, right_low, right_high = part
+    places = {node.name: right_low + index for index, node in enumerate(right[right_low:right_high])}
     last = -1
     for index, node in enumerate(left[low:high], low):
         place = places.get(node.name, -1)

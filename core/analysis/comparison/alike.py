@@ -17,15 +17,15 @@ ADDRESS = re.compile(r"(?<=, )\d{7,}(?=\))|(?<=== )\d{9,}|\b\d{12,}\b|0x[0-9a-fA
 # Names of globals that Dynamo adds, with running numbers.
 NUMBERED = re.compile(r"(?<=__)(\w+?)_\d+_c\d+")
 
-One = TypeVar("One")
+Element = TypeVar("Element")
 
 
 @dataclass(frozen=True, slots=True)
-class Matched(Generic[One]):
+class Matched(Generic[Element]):
     """An element of the left run and its counterpart in the right run; None if there is none."""
 
-    left: One | None
-    right: One | None
+    left: Element | None
+    right: Element | None
 
     @property
     def both(self) -> bool:
@@ -47,7 +47,9 @@ def settled(text: str) -> str:
     return NUMBERED.sub(r"\1", ADDRESS.sub("…", text))
 
 
-def matched(left: Sequence[One], right: Sequence[One], *keys: Callable[[One], Hashable]) -> tuple[Matched[One], ...]:
+def matched(
+    left: Sequence[Element], right: Sequence[Element], *keys: Callable[[Element], Hashable]
+) -> tuple[Matched[Element], ...]:
     """Match two sequences by the first key they share, trying the keys in order.
 
     Each element occurs once: in the left order first, followed by elements of the right sequence only.
@@ -64,7 +66,9 @@ def matched(left: Sequence[One], right: Sequence[One], *keys: Callable[[One], Ha
                 partner[i] = waiting[key(element)].popleft()
     matched_right = set(partner.values())
     pairs = [Matched(element, right[partner[i]] if i in partner else None) for i, element in enumerate(left)]
-    alone: list[Matched[One]] = [Matched(None, element) for j, element in enumerate(right) if j not in matched_right]
+    alone: list[Matched[Element]] = [
+        Matched(None, element) for j, element in enumerate(right) if j not in matched_right
+    ]
     return (*pairs, *alone)
 
 

@@ -39,12 +39,12 @@ class Figure:
 
     @property
     def left_words(self) -> str:
-        """The left number with its unit, or what is reported in its place."""
+        """Left number with its unit, or the text reported instead."""
         return self.left_told or self.words(self.left)
 
     @property
     def right_words(self) -> str:
-        """The right number with its unit, or what is reported in its place."""
+        """Right number with its unit, or the text reported instead."""
         return self.right_told or self.words(self.right)
 
     @property
@@ -66,8 +66,8 @@ class PhasePair:
     right_s: float | None
 
 
-Asked = Callable[[Report, Verdict], float | None]
-COUNTS: dict[str, tuple[Asked, Unit]] = {
+FigureReader = Callable[[Report, Verdict], float | None]
+COUNTS: dict[str, tuple[FigureReader, Unit]] = {
     "graphs": (lambda _, summary: summary.graphs, ""),
     "graph breaks": (lambda _, summary: summary.breaks, ""),
     "recompiles": (lambda _, summary: summary.recompiles, ""),
@@ -81,7 +81,7 @@ COUNTS: dict[str, tuple[Asked, Unit]] = {
     "memory at the peak": (lambda report, _: _peak(report, "compiled"), "B"),
     "eager memory at the peak": (lambda report, _: _peak(report, "eager"), "B"),
 }
-MEASURED: dict[str, tuple[Asked, Unit]] = {
+MEASURED: dict[str, tuple[FigureReader, Unit]] = {
     "compile time": (lambda report, _: compile_time_s(report.phases) or None, "s"),
     "first compiled call": (lambda report, _: report.calls[0].compiled_s if report.calls else None, "s"),
     "compiled call": (lambda _, summary: summary.speed.compiled_s if summary.speed else None, "s"),

@@ -58,20 +58,28 @@ class GraphUnion:
 def graph_union(left: Sequence[FxNode], right: Sequence[FxNode]) -> GraphUnion:
     """Return the union of two graphs."""
     matches = aligned(left, right)
-    elsewhere = moved(left, right, matches)
-    partner = {**matches, **elsewhere}
+    moves = moved(left, right, matches)
+    partner = {**matches, **moves}
     names = _right_names(left, right, partner)
-    left_nodes, right_nodes = {node.name: node for node in left}, {node.name: node for node in right}
+    left_nodes, right_nodes = (
+        {left_node.name: left_node for left_node in left},
+        {left_node.name: left_node for left_node in right},
+    )
     left_names = {right_name: left_name for left_name, right_name in partner.items()}
-    right_names = {node.name: partner.get(node.name, f"{node.name}.left") for node in left}
+    right_names = {left_node.name: partner.get(left_node.name, f"{left_node.name}.left") for left_node in left}
     nodes = []
     for name, in_left in _merged(left, right, left_names):
-        node, at = (
+        left_node, right_node = (
             (left_nodes.get(name), right_nodes.get(partner.get(name, ""))) if in_left else (None, right_nodes[name])
         )
-        change = _change(node, at, right_names, in_left and name in elsewhere)
-        reads = (*(node.inputs if node else ()), *(names.get(source, source) for source in (at.inputs if at else ())))
-        nodes.append(UnionNode(name if in_left else names[name], change, node, at, tuple(dict.fromkeys(reads))))
+        change = _change(left_node, right_node, right_names, in_left and name in moves)
+        reads = (
+            *(left_node.inputs if left_node else ()),
+            *(names.get(source, source) for source in (right_node.inputs if right_node else ())),
+        )
+        nodes.append(
+            UnionNode(name if in_left else names[name], change, left_node, right_node, tuple(dict.fromkeys(reads)))
+        )
     return GraphUnion(tuple(nodes), tuple(_edges(left, right, names)))
 
 
@@ -109,11 +117,11 @@ def _merged(
         yield from ((name, True) for name in behind.get(left_name or "-", ()))
 
 
-def _change(left: FxNode | None, right: FxNode | None, right_names: Mapping[str, str], elsewhere: bool) -> Change:
+def _change(left: FxNode | None, right: FxNode | None, right_names: Mapping[str, str], is_moved: bool) -> Change:
     """Return the change of a node; `right_names` maps left node names to right node names."""
     if left is None or right is None:
         return "only right" if left is None else "only left"
-    if elsewhere:
+    if is_moved:
         return "moved"
     if left.op == "output":
         return "same"

@@ -87,21 +87,21 @@ def _bounds(interval: Interval) -> str:
 
 
 def _ended(comparison: RunComparison) -> Iterator[str]:
-    for side, mine, opposite in (("right", *comparison.failures[::-1]), ("left", *comparison.failures)):
-        if mine and mine != opposite:
-            yield f"on the {side} {mine}"
-    for side, mine, opposite in (("right", *comparison.results[::-1]), ("left", *comparison.results)):
-        if mine == "differs" and opposite != mine:
+    for side, outcome, opposite in (("right", *comparison.failures[::-1]), ("left", *comparison.failures)):
+        if outcome and outcome != opposite:
+            yield f"on the {side} {outcome}"
+    for side, outcome, opposite in (("right", *comparison.results[::-1]), ("left", *comparison.results)):
+        if outcome == "differs" and opposite != outcome:
             yield f"results differ from eager on the {side}"
 
 
 def _breaks(comparison: RunComparison) -> Iterator[str]:
-    gone = sum(pair.right is None for pair in comparison.breaks)
-    new = sum(pair.left is None for pair in comparison.breaks)
-    if gone:
-        yield f"{count(gone, 'graph break')} gone"
-    if new:
-        yield f"{number(new)} new {agree(new, 'graph break', 'graph breaks')}"
+    removed = sum(pair.right is None for pair in comparison.breaks)
+    added = sum(pair.left is None for pair in comparison.breaks)
+    if removed:
+        yield f"{count(removed, 'graph break')} gone"
+    if added:
+        yield f"{number(added)} new {agree(added, 'graph break', 'graph breaks')}"
 
 
 def _counts(comparison: RunComparison, nouns: dict[str, str]) -> Iterator[str]:
@@ -152,15 +152,15 @@ def _kernels(comparison: RunComparison) -> Iterator[str]:
     """
     kernels = comparison.figure("kernels")
     as_many = kernels.left == kernels.right
-    every = [
+    all_pairs = [
         pair for compilation in comparison.compilations if compilation.kernels for pair in compilation.kernels.pairs
     ]
-    pairs = [pair for pair in every if pair.both or as_many]
+    pairs = [pair for pair in all_pairs if pair.both or as_many]
     for extern, noun in ((False, "generated kernel"), (True, "library call")):
-        mine = [pair for pair in pairs if pair.either.extern == extern]
-        unlike = sum(bool(pair.differs) or not pair.both for pair in mine)
-        if unlike:
-            yield f"{number(unlike)} of {count(len(mine), noun)} {agree(unlike, 'differs', 'differ')}"
+        compared = [pair for pair in pairs if pair.either.extern == extern]
+        differing = sum(bool(pair.differs) or not pair.both for pair in compared)
+        if differing:
+            yield f"{number(differing)} of {count(len(compared), noun)} {agree(differing, 'differs', 'differ')}"
             return
 
 

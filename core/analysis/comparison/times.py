@@ -78,16 +78,16 @@ def time_comparison(left: Report, right: Report, same_eager: bool) -> TimeCompar
     """
     if left.timing is None or right.timing is None:
         return None
-    timing, other_timing = _on_same_clock(left.timing, right.timing)
-    left_speed, right_speed = speed(timing), speed(other_timing)
+    left_timing, right_timing = _on_same_clock(left.timing, right.timing)
+    left_speed, right_speed = speed(left_timing), speed(right_timing)
     if left_speed is None or right_speed is None:
         return None
-    (eager, compiled), (other_eager, other_compiled) = _logs(timing), _logs(other_timing)
-    seconds = shift(compiled, other_compiled)
-    drift = shift(eager, other_eager) if same_eager else None
-    gains = [e - c for e, c in zip(eager, compiled, strict=True)]
-    other_gains = [e - c for e, c in zip(other_eager, other_compiled, strict=True)]
-    steadied = shift(other_gains, gains) if same_eager else None
+    (left_eager, left_compiled), (right_eager, right_compiled) = _logs(left_timing), _logs(right_timing)
+    seconds = shift(left_compiled, right_compiled)
+    drift = shift(left_eager, right_eager) if same_eager else None
+    left_gains = [e - c for e, c in zip(left_eager, left_compiled, strict=True)]
+    right_gains = [e - c for e, c in zip(right_eager, right_compiled, strict=True)]
+    steadied = shift(right_gains, left_gains) if same_eager else None
     return TimeComparison(
         left=left_speed,
         right=right_speed,

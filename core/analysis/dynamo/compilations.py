@@ -112,9 +112,9 @@ class _Tree:
         return [self._frame(first, "frame", [*resumes, *called]), *(self._frame(frame, "frame", []) for frame in rest)]
 
     def _frame(self, frame: str, kind: Kind, below: list[Entry], brief: str = "") -> Entry:
-        first, *again = self._frames[frame]
-        recompiles = [self._entry(compilation, "recompile", 0, [], "compiled again") for compilation in again]
-        return self._entry(first, kind, len(again), [*recompiles, *below], brief)
+        first, *recompiled = self._frames[frame]
+        recompiles = [self._entry(compilation, "recompile", 0, [], "compiled again") for compilation in recompiled]
+        return self._entry(first, kind, len(recompiled), [*recompiles, *below], brief)
 
     def _entry(self, compilation: Compilation, kind: Kind, recompiles: int, below: list[Entry], brief: str) -> Entry:
         return Entry(
@@ -189,15 +189,15 @@ class Share:
 
 def share(entries: Sequence[Entry]) -> Share:
     """Group the compilations by their part of all captured ops."""
-    every = [entry for _, entry in flattened(entries)]
-    least = SMALL * sum(entry.ops for entry in every)
-    largest = max((entry.ops for entry in every), default=0)
+    all_entries = [entry for _, entry in flattened(entries)]
+    least = SMALL * sum(entry.ops for entry in all_entries)
+    largest = max((entry.ops for entry in all_entries), default=0)
     together = Counter[str]()
-    for entry in every:
+    for entry in all_entries:
         together[_model(entry.name)] += entry.ops
     large: dict[str, list[Entry]] = {}
     small = []
-    for entry in every:
+    for entry in all_entries:
         # Each compilation of a long job is a small part, but those of one function together are not.
         helps = together[_model(entry.name)] < least or entry.ops < SMALL * largest
         if entry.ops and not helps:

@@ -109,7 +109,7 @@ def frame_names(report: Report) -> dict[str, str]:
 
 
 def _wrapped_names(compilations: Iterable[Compilation]) -> dict[str, str]:
-    """Return frame → the module that torch's wrapper calls in it, since the wrapper's name says nothing."""
+    """Return frame → module that torch's wrapper calls in it, to name the frame after."""
     owners = (
         (frame_of(compilation), _class_of_self(compilation)) for compilation in compilations if is_wrapper(compilation)
     )

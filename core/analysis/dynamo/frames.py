@@ -9,7 +9,7 @@ from core.report import Compilation, FxGraph, FxNode, GraphPass, PatternMatch, P
 
 NodesOf = Callable[[FxGraph], tuple[FxNode, ...]]
 State = dict[str, FxNode]
-OTHER = "other changes"
+OTHER_CHANGES = "other changes"
 AHEAD = "before_post_grad"
 JOINT = ("aot_joint_graph", "before_joint_graph", "after_joint_graph")
 
@@ -66,14 +66,14 @@ def scenes(compilation: Compilation, nodes_of: NodesOf) -> list[Scene]:
         if graph.attempt != compilation.attempts - 1 or not state:
             continue
         scene = _scene(chapters, chapter(compilation, graph), graph.stage)
-        mine = passes.get(graph.id, [])
+        graph_passes = passes.get(graph.id, [])
         if scene.frames:
             scene.frames.extend(
-                _played(scene.frames[-1][1], [graph_pass for graph_pass in mine if graph_pass.stage == AHEAD])
+                _played(scene.frames[-1][1], [graph_pass for graph_pass in graph_passes if graph_pass.stage == AHEAD])
             )
         _show(scene.frames, graph, state, passes_recorded=bool(compilation.unchanged_passes or compilation.passes))
         scene.frames.extend(
-            _played(scene.frames[-1][1], [graph_pass for graph_pass in mine if graph_pass.stage != AHEAD])
+            _played(scene.frames[-1][1], [graph_pass for graph_pass in graph_passes if graph_pass.stage != AHEAD])
         )
     return chapters
 
@@ -96,7 +96,7 @@ def _show(frames: list[tuple[FilmStep, State]], graph: FxGraph, state: State, pa
     last, shown = frames[-1]
     step = difference(shown, state)
     if step.added or step.removed or step.rewritten or step.reordered:
-        title = OTHER if passes_recorded else graph.stage
+        title = OTHER_CHANGES if passes_recorded else graph.stage
         frames.append((replace(step, title=title, graph=graph.id), state))
     else:
         frames[-1] = (last if last.graph else replace(last, graph=graph.id), state)
@@ -105,7 +105,7 @@ def _show(frames: list[tuple[FilmStep, State]], graph: FxGraph, state: State, pa
 def difference(old: State, new: State) -> FilmStep:
     """Return the changes between two graphs: by name, and for equal names by op, target and arguments."""
     return FilmStep(
-        title=OTHER,
+        title=OTHER_CHANGES,
         stage="",
         graph="",
         recorded=False,
@@ -127,7 +127,7 @@ def _played(state: State, passes: list[GraphPass]) -> Iterator[tuple[FilmStep, S
         state = after_pass(state, graph_pass)
         yield (
             FilmStep(
-                title=graph_pass.name or OTHER,
+                title=graph_pass.name or OTHER_CHANGES,
                 stage=graph_pass.stage,
                 graph="",
                 recorded=True,
@@ -149,8 +149,8 @@ def after_pass(state: State, graph_pass: GraphPass) -> State:
     behind: dict[str, list[str]] = {}
     for name, previous in zip(graph_pass.added, graph_pass.after, strict=True):
         behind.setdefault(previous, []).append(name)
-    gone = {*graph_pass.removed, *graph_pass.added}
-    order = graph_pass.order or tuple(_woven([name for name in state if name not in gone], behind))
+    changed = {*graph_pass.removed, *graph_pass.added}
+    order = graph_pass.order or tuple(_woven([name for name in state if name not in changed], behind))
     return {name: current for name in order if (current := nodes.get(name) or state.get(name)) is not None}
 
 

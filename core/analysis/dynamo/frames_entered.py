@@ -12,21 +12,21 @@ from core.analysis.dynamo.frame_names import resumed
 from core.analysis.work import frame_of
 from core.report import Call, Compilation, Report
 
-Again = Literal["used", "unknown"]
+ReuseState = Literal["used", "unknown"]
 
 
-def used(report: Report) -> tuple[dict[str, Again] | None, ...]:
+def used(report: Report) -> tuple[dict[str, ReuseState] | None, ...]:
     """Return per call the compilations that were or may have been reused; None if calls were not recorded."""
     by_id = {compilation.id: compilation for compilation in report.compilations}
     before: frozenset[str] = frozenset()
-    reused: list[dict[str, Again] | None] = []
+    reused: list[dict[str, ReuseState] | None] = []
     for call in report.calls:
         reused.append(None if call.entered is None else _of_call(call, before, by_id))
         before = frozenset(call.newest)
     return tuple(reused)
 
 
-def _of_call(call: Call, before: frozenset[str], by_id: dict[str, Compilation]) -> dict[str, Again]:
+def _of_call(call: Call, before: frozenset[str], by_id: dict[str, Compilation]) -> dict[str, ReuseState]:
     newest = [by_id[name] for name in call.newest if name in by_id]
     compiled = [compilation for compilation in newest if compilation.call == call.index]
     rest = [compilation for compilation in newest if compilation.call != call.index]

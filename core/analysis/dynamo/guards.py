@@ -87,8 +87,8 @@ def guard_rows(report: Report, compilation: Compilation) -> tuple[GuardRow, ...]
     recompiles: dict[int, list[str]] = {}
     first = {reason.compilation: reason for reason in reversed(report.recompiles)}
     for reason in report.recompiles:
-        mine = reason.failed == compilation.id and first[reason.compilation] is reason
-        failing = failed_guard(reason, compilation.guards) if mine else None
+        is_first = reason.failed == compilation.id and first[reason.compilation] is reason
+        failing = failed_guard(reason, compilation.guards) if is_first else None
         if failing is not None:
             recompiles.setdefault(id(failing), []).append(reason.compilation)
     return tuple(
@@ -112,8 +112,10 @@ def guard_families(compilation: Compilation, rows: Sequence[GuardRow]) -> tuple[
     times = _times(compilation, members)
     total = compilation.guard_costs.check_us if compilation.guard_costs else None
     shares = (
-        GuardFamilyShare(family, tuple(some), us := times.get(family), us / total if total and us is not None else None)
-        for family, some in members.items()
+        GuardFamilyShare(
+            family, tuple(family_rows), us := times.get(family), us / total if total and us is not None else None
+        )
+        for family, family_rows in members.items()
     )
     return tuple(sorted(shares, key=lambda share: (-(share.check_us or 0.0), -len(share.rows))))
 

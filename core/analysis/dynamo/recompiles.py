@@ -12,7 +12,7 @@ from core.analysis.phases import compile_seconds
 from core.analysis.work import frame_of
 from core.report import Compilation, Guard, Recompile, Report
 
-ToldBy = Literal["reason", "guard", "symbol", ""]
+ValueOrigin = Literal["reason", "guard", "symbol", ""]
 CallUse = Literal["compiled", "failed", "used", "unknown", ""]
 LOCAL = re.compile(r"\bL\['(\w+)'\]")
 COMPARED = re.compile(r"^(.+?) (?:==|is) (.+)$")
@@ -32,7 +32,7 @@ class RecompileEdge:
     older: tuple[Recompile, ...]
     old: str
     new: str
-    told_by: ToldBy
+    told_by: ValueOrigin
     guard: Guard | None
 
     @property
@@ -65,7 +65,7 @@ class FrameLineage:
 
     @property
     def first(self) -> Compilation:
-        """The first compilation of the frame."""
+        """First compilation of the frame."""
         return self.nodes[0].compilation
 
 
@@ -185,7 +185,7 @@ def _old_value(reason: Recompile) -> str:
     return next((reason.expected.removeprefix(sign) for sign in ("== ", "is ") if reason.expected.startswith(sign)), "")
 
 
-def _new_value(reason: Recompile, recompiled: Compilation) -> tuple[str, ToldBy]:
+def _new_value(reason: Recompile, recompiled: Compilation) -> tuple[str, ValueOrigin]:
     """Return the actual value and its origin.
 
     Torch's reason has it for tensors only; for other values a guard or symbol of the new code has it.
@@ -231,10 +231,10 @@ def call_uses(report: Report) -> dict[str, tuple[CallUse, ...]]:
     The use is `unknown` if it was not recorded. Empty for a log without calls.
     """
     uses: dict[str, list[CallUse]] = {compilation.id: [""] * len(report.calls) for compilation in report.compilations}
-    for place, (call, again) in enumerate(zip(report.calls, used(report), strict=True)):
+    for place, (call, reused) in enumerate(zip(report.calls, used(report), strict=True)):
         for compilation in report.compilations:
             if compilation.call == call.index:
                 uses[compilation.id][place] = "failed" if compilation.status == "failed" else "compiled"
             elif compilation.call is not None and compilation.call < call.index and compilation.status != "failed":
-                uses[compilation.id][place] = "unknown" if again is None else again.get(compilation.id, "")
+                uses[compilation.id][place] = "unknown" if reused is None else reused.get(compilation.id, "")
     return {name: tuple(calls) for name, calls in uses.items() if calls}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from core.report import Compilation, Frame, Specialization, Symbol, SymbolGuard
 
 # Files of our worker, which calls the model, and of torch, which traces its graphs again: no user code.
-OTHERS = re.compile(r"/core/worker/|/torch/(?:fx/|_)|^<string>$")
+NOT_USER_CODE = re.compile(r"/core/worker/|/torch/(?:fx/|_)|^<string>$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,4 +45,4 @@ def _row(symbol: Symbol, compilation: Compilation, lines: Sequence[str]) -> Symb
 
 def users_frames(stack: Sequence[Frame]) -> tuple[Frame, ...]:
     """Return a stack without frames of our worker and of torch's tracing."""
-    return tuple(frame for frame in stack if not OTHERS.search(frame.file))
+    return tuple(frame for frame in stack if not NOT_USER_CODE.search(frame.file))

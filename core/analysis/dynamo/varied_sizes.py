@@ -157,8 +157,8 @@ class _Frame:
         """Return the marks and options that avoid the recompile."""
         marks = tuple(InputDimension(local_names(source), index) for source, index in self._ordered())
         dynamic = self._dynamic is not True and not self._equal_by_coincidence()
-        number, meets = self._tied_number(), self._first_meets()
-        why: Why = "number" if number else "" if meets else "branch" if meets is False else "unknown"
+        number, satisfied = self._tied_number(), self._first_call_satisfies()
+        why: Why = "number" if number else "" if satisfied else "branch" if satisfied is False else "unknown"
         if not why and is_called_inside(self._all[0]):
             why = "inner"
         if why == "branch":
@@ -207,7 +207,7 @@ class _Frame:
         texts = shape_guards(widest) if widest else ()
         return next((local_names(name) for name in numbers if any(name in text for text in texts)), "")
 
-    def _first_meets(self) -> bool | None:
+    def _first_call_satisfies(self) -> bool | None:
         """Return True if the first call's sizes satisfy the guards of a compilation with all dimensions dynamic.
 
         None if that is unknown.

@@ -71,13 +71,13 @@ def logs_set_too_late(facts: Known) -> Iterator[Finding]:
         rule="TORCH_LOGS set too late",
         title=f"`TORCH_LOGS` is set at {places(lines)}, after torch was loaded, and does nothing.",
         reason="torch reads the variable once, when it is imported, which a run has done before it loads the file.",
-        advice=_instead_of_torch_logs(lines[0].text),
+        advice=_set_logs_advice(lines[0].text),
         page="overview",
         weight="note",
     )
 
 
-def _instead_of_torch_logs(line: str) -> str:
+def _set_logs_advice(line: str) -> str:
     call = set_logs_call(line)
     done = f"Put `{call}` in its place" if call else f"Call `torch._logging.set_logs` instead, as in `{EXAMPLE}`"
     levels = ", after `import logging`" if "logging." in call else ""

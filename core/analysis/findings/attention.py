@@ -29,8 +29,8 @@ def decomposed(facts: Known) -> Iterator[Finding]:
         if not calls or device not in ADVICE:
             continue
         rows = [row for row in facts.rows if "bmm" in row.name]
-        whole_s = sum(row.total_s or 0.0 for row in facts.rows)
-        share = sum(row.total_s or 0.0 for row in rows) / whole_s if whole_s else 0.0
+        total_s = sum(row.total_s or 0.0 for row in facts.rows)
+        share = sum(row.total_s or 0.0 for row in rows) / total_s if total_s else 0.0
         products = f", whose products alone take {percent(share)} of the kernels' time" if share else ""
         yield Finding(
             rule="attention decomposed",

@@ -40,11 +40,11 @@ def break_advice(facts: Known, graph_break: GraphBreak) -> str:
     return (
         f"The line is in a library and not yours to edit; {at}{code}. "
         + (f"{setting.rstrip('.')}. " if setting else "")
-        + f"Otherwise keep that call out of the compiled function{_apart(facts, graph_break, line)}."
+        + f"Otherwise keep that call out of the compiled function{_moved_out(facts, graph_break, line)}."
     )
 
 
-def _apart(facts: Known, graph_break: GraphBreak, line: Frame | None) -> str:
+def _moved_out(facts: Known, graph_break: GraphBreak, line: Frame | None) -> str:
     """Return how to move the break around the call; empty for a skipped frame, since that break would skip it, too."""
     if gives_up(facts, graph_break):
         return ""
@@ -92,6 +92,6 @@ def users_line(graph_break: GraphBreak) -> Frame | None:
 
 def fitting_hints(facts: Known, graph_break: GraphBreak) -> list[str]:
     """Return torch's hints except those the run already follows; hints to report an issue come last."""
-    one_graph = bool(facts.options.get("fullgraph"))
-    hints = [hint for hint in graph_break.hints if one_graph or not WITHOUT_FULLGRAPH.search(hint)]
+    fullgraph = bool(facts.options.get("fullgraph"))
+    hints = [hint for hint in graph_break.hints if fullgraph or not WITHOUT_FULLGRAPH.search(hint)]
     return sorted(hints, key=lambda hint: "file an issue" in hint)

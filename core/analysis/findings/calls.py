@@ -95,15 +95,15 @@ def guards(facts: Known) -> Iterator[Finding]:
     waited = facts.waited
     if waited is None or checked_s < COSTLY_GUARDS * waited.compiled_s:
         return
-    dearest = max(newest.values(), key=lambda compilation: compilation.guard_warm_us or 0.0)
+    slowest = max(newest.values(), key=lambda compilation: compilation.guard_warm_us or 0.0)
     yield Finding(
         rule="guards",
         title=f"Guards take {duration_s(checked_s)} of every call, {percent(checked_s / waited.compiled_s)} of it.",
-        reason=f"`[{dearest.id}]` checks {count(dearest.guard_leaves or len(dearest.guards), 'guard')} before its code "
+        reason=f"`[{slowest.id}]` checks {count(slowest.guard_leaves or len(slowest.guards), 'guard')} before its code "
         "may be used.",
         advice=_fewer_guards(facts.options),
         page="guards",
-        compilation=dearest.id,
+        compilation=slowest.id,
         each_s=checked_s,
     )
 
@@ -114,18 +114,18 @@ def _fewer_guards(options: Mapping[str, Any]) -> str:
     The call lists the options of the job's mode, since `torch.compile` does not take a mode and options together.
     """
     mode = f"**torch._inductor.list_mode_options('{options['mode']}'), " if options.get("mode") else ""
-    beside = ", beside the options that the job has," if options.get("options") else ""
+    addition = ", beside the options that the job has," if options.get("options") else ""
     filtered = f"options={{{mode}'guard_filter_fn': torch.compiler.skip_guard_on_inbuilt_nn_modules_unsafe}}"
     return (
-        f"What cannot change in your use need not be checked: `torch.compile(model, {filtered})`{beside} leaves out "
+        f"What cannot change in your use need not be checked: `torch.compile(model, {filtered})`{addition} leaves out "
         "the guards of torch's own modules."
     )
 
 
 def first_call(facts: Known) -> Iterator[Finding]:
     """Yield a finding if one kind of work takes most of the compile time."""
-    whole_s = sum(facts.seconds.values())
-    if whole_s < LONG_S:
+    total_s = sum(facts.seconds.values())
+    if total_s < LONG_S:
         return
     totals = phase_totals(facts.report.phases)
     by_class: dict[str, float] = {}
@@ -133,21 +133,21 @@ def first_call(facts: Known) -> Iterator[Finding]:
         kind = phase_class(total.name)
         by_class[kind] = by_class.get(kind, 0.0) + total.self_s
     kind, most_s = max(by_class.items(), key=lambda entry: entry[1])
-    if most_s < MUCH_OF_THE_FIRST_CALL * whole_s:
+    if most_s < MUCH_OF_THE_FIRST_CALL * total_s:
         return
-    dearest = next(total for total in totals if phase_class(total.name) == kind)
+    longest = next(total for total in totals if phase_class(total.name) == kind)
     yield Finding(
         rule="first call",
-        title=f"Compiling took {duration_s(whole_s)}, {percent(most_s / whole_s)} of it in {WHERE[kind]}.",
-        reason=f"`{dearest.name}` took {duration_s(dearest.self_s)} by itself, in {count(dearest.count, 'span')}.",
-        advice=_cheaper(facts, by_class, whole_s, kind),
+        title=f"Compiling took {duration_s(total_s)}, {percent(most_s / total_s)} of it in {CLASS_WORDS[kind]}.",
+        reason=f"`{longest.name}` took {duration_s(longest.self_s)} by itself, in {count(longest.count, 'span')}.",
+        advice=_cheaper(facts, by_class, total_s, kind),
         page="compile_time",
         once_s=most_s,
         weight="note",
     )
 
 
-WHERE = {
+CLASS_WORDS = {
     "compile": "the compiler of the kernels",
     "codegen": "writing the kernels",
     "inductor": "Inductor's passes and lowering",
@@ -157,7 +157,7 @@ WHERE = {
 }
 
 
-def _cheaper(facts: Known, by_class: Mapping[str, float], whole_s: float, kind: str) -> str:
+def _cheaper(facts: Known, by_class: Mapping[str, float], total_s: float, kind: str) -> str:
     """Return advice that makes the first call of the next process cheaper."""
     compilations = [compilation for compilation in facts.report.compilations if compilation.status == "ok"]
     if kind == "dynamo" and len(compilations) > 1:
@@ -187,7 +187,7 @@ def _cheaper(facts: Known, by_class: Mapping[str, float], whole_s: float, kind: 
         )
     return (
         "torch keeps what it compiled in its caches on disk: a process that finds all of it there has "
-        f"{duration_s(left_s)} of Dynamo's tracing left, and saves up to {duration_s(whole_s - left_s)}."
+        f"{duration_s(left_s)} of Dynamo's tracing left, and saves up to {duration_s(total_s - left_s)}."
     )
 
 

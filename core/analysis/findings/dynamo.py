@@ -19,11 +19,11 @@ from core.report import Compilation, GraphBreak, Place, Recompile
 
 # Most compilations left before the recompile limit for a finding.
 FEW_LEFT = 2
-WHOLE = (
+WITHOUT_FULLGRAPH = (
     "Dynamo cannot trace this. Without `fullgraph=True` it compiles what is before and after, and runs this eagerly."
 )
 UNKNOWN_CAUSE = "The page tells which guard failed at which call."
-GIVEN_UP = (
+FRAME_SKIPPED = (
     "Take what Dynamo cannot trace out of this frame, to before or after its call. In a loop a call of a function that "
     "is marked with `torch.compiler.disable` gives the frame up as well."
 )
@@ -37,7 +37,7 @@ class Cause:
     """Cause of a failed guard in the model's use, and the advice that avoids the recompile."""
 
     pattern: re.Pattern[str]
-    what: str
+    words: str
     advice: str | Callable[[Known, Recompile, str], tuple[str, Proposal | None]]
 
 
@@ -133,10 +133,10 @@ def not_compiled(facts: Known) -> Iterator[Finding]:
 
 def _for_failure(facts: Known, kind: FailureKind, first: Failure) -> tuple[str, Proposal | None]:
     if kind == "failed" and facts.options.get("fullgraph") and first.reason.startswith(tuple(GIVES_UP)):
-        return WHOLE, Proposal("torch.compile(model)", compile={"fullgraph": False})
+        return WITHOUT_FULLGRAPH, Proposal("torch.compile(model)", compile={"fullgraph": False})
     if kind == "given up":
         settings = (setting_advice(broken) for broken in _breaks_of(facts, first.compilation))
-        return next(filter(None, settings), (GIVEN_UP, None))
+        return next(filter(None, settings), (FRAME_SKIPPED, None))
     if kind == "over the limit":
         return _at_the_limit(facts, first.compilation)
     backend_error = _backend_error(facts, first.compilation)
@@ -157,9 +157,9 @@ def _at_the_limit(facts: Known, compile_id: str) -> tuple[str, Proposal | None]:
     )
     if not causes:
         return f"{UNKNOWN_CAUSE} {HIGHER_LIMIT}", None
-    what, items = max(causes.items(), key=lambda cause: len(cause[1]))
-    advice, proposal = _advice(facts, items[-1])
-    return f"Most often {what}. {advice} {HIGHER_LIMIT}", proposal
+    cause, group = max(causes.items(), key=lambda cause: len(cause[1]))
+    advice, proposal = _advice(facts, group[-1])
+    return f"Most often {cause}. {advice} {HIGHER_LIMIT}", proposal
 
 
 def _breaks_of(facts: Known, compile_id: str) -> list[GraphBreak]:
@@ -212,19 +212,19 @@ def recompiles(facts: Known) -> Iterator[Finding]:
     """Yield a finding for each cause of recompiles of a frame, with the recompiles and their compile time."""
     for lineages in lineages_by_function(facts.report):
         frames = lineages[0]
-        again = {
+        recompiled = {
             compilation.id for lineage in lineages for compilation in lineage[1:] if compilation.status != "failed"
         }
         within = f" in {number(len(lineages))} of its frames" if len(lineages) > 1 else ""
-        for cause, items in _by_cause(facts, again).items():
-            last = items[-1]
+        for cause, group in _by_cause(facts, recompiled).items():
+            last = group[-1]
             advice, proposal = _advice(facts, last)
-            cost_s = sum(facts.seconds.get(recompile.compilation, 0.0) for recompile in items)
+            cost_s = sum(facts.seconds.get(recompile.compilation, 0.0) for recompile in group)
             took = f", which took {duration_s(cost_s)}" if cost_s else ""
-            again_words = f"{count(len(items), 'more time')}{within}{took}"
+            occurrences = f"{count(len(group), 'more time')}{within}{took}"
             yield Finding(
                 rule="recompiles",
-                title=f"`{facts.names[frames[0].id]}` was compiled {again_words}: {cause}.",
+                title=f"`{facts.names[frames[0].id]}` was compiled {occurrences}: {cause}.",
                 reason=f"A guard failed: `{last.reason}`.",
                 advice=advice,
                 page="recompiles",
@@ -235,16 +235,16 @@ def recompiles(facts: Known) -> Iterator[Finding]:
             )
 
 
-def _by_cause(facts: Known, again: Collection[str]) -> dict[str, list[Recompile]]:
+def _by_cause(facts: Known, recompiled: Collection[str]) -> dict[str, list[Recompile]]:
     """Return cause in words → recompiles; the guard of the newest code counts."""
     first: dict[str, Recompile] = {}
     for recompile in facts.report.recompiles:
-        if recompile.compilation in again:
+        if recompile.compilation in recompiled:
             first.setdefault(recompile.compilation, recompile)
     by_cause: dict[str, list[Recompile]] = {}
     for recompile in first.values():
         cause, values = _cause(facts, recompile)
-        words = cause.what.format(**values) if cause else f"`{recompile.reason}`"
+        words = cause.words.format(**values) if cause else f"`{recompile.reason}`"
         by_cause.setdefault(words, []).append(recompile)
     return by_cause
 

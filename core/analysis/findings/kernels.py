@@ -18,7 +18,7 @@ NO_FASTER = "Products of bfloat16 were measured here, and are no faster: there i
 # Least gain of tensor cores for float32 matmuls: twice the FLOP/s. Used for the order of findings only.
 TF32_GAINS = 2
 FEWER_BITS = "Fewer bits are what is left, where the device has code for them: `torch.autocast`, or a bfloat16 model."
-TORCHS_OWN = frozenset(
+TORCH_NAMESPACES = frozenset(
     {
         "aten",
         "prims",
@@ -149,17 +149,17 @@ def _fallback(facts: Known, calls: Sequence[LedgerRow], words: tuple[str, str, s
         return
     singular, plural, reason, advice = words
     lite = words is FALLBACK and facts.options.get("mode") == "lite"
-    dearest = max(calls, key=lambda row: row.total_s or 0.0)
+    longest = max(calls, key=lambda row: row.total_s or 0.0)
     yield Finding(
         rule="fallbacks",
         title=f"{count(len(calls), 'kernel call')} {agree(len(calls), singular, plural)}: "
         f"{percent(share)} of the kernels' time.",
-        reason=reason.format(dearest.name),
+        reason=reason.format(longest.name),
         advice=LITE if lite else advice,
         proposal=Proposal("torch.compile(model)", compile={"mode": None}) if lite else None,
         page="kernels",
         compilation=_compilation(facts.report),
-        item=dearest.kernel,
+        item=longest.kernel,
         each_s=_total_s(calls),
     )
 
@@ -167,7 +167,7 @@ def _fallback(facts: Known, calls: Sequence[LedgerRow], words: tuple[str, str, s
 def _is_custom(row: LedgerRow) -> bool:
     """Return True if the op's namespace is not torch's own."""
     parts = row.name.split(".")
-    return parts[:2] == ["torch", "ops"] and parts[2:3] != [] and parts[2] not in TORCHS_OWN
+    return parts[:2] == ["torch", "ops"] and parts[2:3] != [] and parts[2] not in TORCH_NAMESPACES
 
 
 def copies(facts: Known) -> Iterator[Finding]:
@@ -205,16 +205,16 @@ def _generated(
     share = _share(matches, rows)
     if share < WORTH_A_THOUGHT:
         return
-    dearest = max(matches, key=lambda row: row.total_s or 0.0)
-    line = f" for `{dearest.frames[-1].text}`" if dearest.frames and dearest.frames[-1].text else ""
+    longest = max(matches, key=lambda row: row.total_s or 0.0)
+    line = f" for `{longest.frames[-1].text}`" if longest.frames and longest.frames[-1].text else ""
     yield Finding(
         rule=rule,
         title=f"{count(len(matches), 'kernel')} {agree(len(matches), *does)}: {percent(share)} of the kernels' time.",
-        reason=f"The longest is `{dearest.label}`{line}, with {duration_s(dearest.total_s)}.",
+        reason=f"The longest is `{longest.label}`{line}, with {duration_s(longest.total_s)}.",
         advice=advice,
         page="kernels",
         compilation=_compilation(facts.report),
-        item=dearest.kernel,
+        item=longest.kernel,
         each_s=_total_s(matches),
     )
 
@@ -236,8 +236,8 @@ def _total_s(rows: Sequence[LedgerRow]) -> float:
     return sum(row.total_s or 0.0 for row in rows)
 
 
-def _share(some: Sequence[LedgerRow], rows: Sequence[LedgerRow]) -> float:
-    return _total_s(some) / (_total_s(rows) or 1.0)
+def _share(part: Sequence[LedgerRow], rows: Sequence[LedgerRow]) -> float:
+    return _total_s(part) / (_total_s(rows) or 1.0)
 
 
 def _compilation(report: Report) -> str:

@@ -48,9 +48,9 @@ def next_rung(facts: Known, output: str = "") -> tuple[str, Proposal | None]:
         )
     if backend in AOT:
         return "`backend='eager'` tells whether AOTAutograd or what comes before it is to blame.", EAGER
-    what = f"execution 0, {output}" if output else "its error"
+    evidence = f"execution 0, {output}" if output else "its error"
     return (
-        f"Inductor had no part in it: look at what the backend `{backend}` gives ({what}). `backend='eager'` tells "
+        f"Inductor had no part in it: look at what the backend `{backend}` gives ({evidence}). `backend='eager'` tells "
         "whether it or what comes before it is to blame.",
         EAGER,
     )

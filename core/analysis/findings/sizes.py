@@ -42,9 +42,9 @@ def users_name(facts: Known, reason: Recompile, name: str) -> str:
 
 
 def _renamed(name: str, starts: Mapping[str, str]) -> str:
-    for start, instead in starts.items():
+    for start, replacement in starts.items():
         if name.startswith(start):
-            return instead + name.removeprefix(start)
+            return replacement + name.removeprefix(start)
     return name
 
 

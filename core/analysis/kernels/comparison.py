@@ -87,7 +87,7 @@ ASPECTS: dict[str, Callable[[KernelSide], object]] = {
 }
 FUSION, SOURCE = "fusion", "source"
 # A library call is compared by its function, without its arguments.
-ALIKE = {False: "generated kernels are the same", True: "library calls are of the same functions"}
+SAME_WORDS = {False: "generated kernels are the same", True: "library calls are of the same functions"}
 COUNTED = ("tiling", "config", "registers", "spills", "shared memory")
 
 
@@ -108,7 +108,7 @@ class KernelPair:
 
     @property
     def either(self) -> KernelSide:
-        """The left kernel, or the right one if there is no left one."""
+        """Left kernel, or the right kernel if there is no left one."""
         side = self.left or self.right
         assert side is not None
         return side
@@ -141,7 +141,9 @@ class Comparison:
         functions = sum("function" in pair.differs for pair in self.pairs)
         if functions:
             parts.append(f"{counted(functions, 'extern call')} {agree(functions, 'is', 'are')} of another function")
-        text = "; ".join(parts or [ALIKE[extern] for extern in sorted({pair.either.extern for pair in self.pairs})])
+        text = "; ".join(
+            parts or [SAME_WORDS[extern] for extern in sorted({pair.either.extern for pair in self.pairs})]
+        )
         return f"{text[0].upper()}{text[1:]}." if text else "Neither side has a kernel."
 
 
@@ -163,14 +165,14 @@ def compare(left: Side, right: Side) -> Comparison:
     )
 
 
-def _pair(left: KernelSide | None, right: KernelSide | None, code: str, other_code: str) -> KernelPair:
+def _pair(left: KernelSide | None, right: KernelSide | None, left_code: str, right_code: str) -> KernelPair:
     if left is None or right is None:
         return KernelPair(left, right)
-    ops, other_ops = Counter(left.ops), Counter(right.ops)
-    only_left, only_right = tuple((ops - other_ops).elements()), tuple((other_ops - ops).elements())
-    comparable = bool(code and other_code) and left.language == right.language and not left.extern
-    same_text = same_source(code, left.name, other_code, right.name) if comparable else None
-    differs = [name for name, aspect in ASPECTS.items() if _unlike(aspect(left), aspect(right))]
+    left_ops, right_ops = Counter(left.ops), Counter(right.ops)
+    only_left, only_right = tuple((left_ops - right_ops).elements()), tuple((right_ops - left_ops).elements())
+    comparable = bool(left_code and right_code) and left.language == right.language and not left.extern
+    same_text = same_source(left_code, left.name, right_code, right.name) if comparable else None
+    differs = [name for name, aspect in ASPECTS.items() if _differ(aspect(left), aspect(right))]
     if (only_left or only_right) and not (left.extern and right.extern):
         differs.insert(0, FUSION)
     if same_text is False:
@@ -178,7 +180,7 @@ def _pair(left: KernelSide | None, right: KernelSide | None, code: str, other_co
     return KernelPair(left, right, only_left, only_right, same_text, tuple(differs))
 
 
-def _unlike(left: object, right: object) -> bool:
+def _differ(left: object, right: object) -> bool:
     return left is not None and right is not None and left != right
 
 
@@ -188,7 +190,7 @@ def same_source(left: str, left_name: str, right: str, right_name: str) -> bool:
 
 
 def _body(code: str, name: str) -> str:
-    """Return the function without what precedes it: imports, and the decorator's hints and device properties."""
+    """Return the function without the code before it: imports, and the decorator's hints and device properties."""
     _, separator, body = code.partition(JIT)
     return (body if separator else code).replace(name, "kernel").strip().removesuffix("device_str='cuda')").rstrip()
 
@@ -254,16 +256,16 @@ def _tiling(code: str, facts: CppFacts | None) -> str:
 
 
 def _fusion_words(pairs: Sequence[KernelPair], both: Sequence[KernelPair]) -> Iterator[str]:
-    other_ops = sum(FUSION in pair.differs for pair in both)
+    differing = sum(FUSION in pair.differs for pair in both)
     only = {
         "left": sum(pair.right is None for pair in pairs),
         "right": sum(pair.left is None for pair in pairs),
     }
-    if both and not other_ops and not any(only.values()):
+    if both and not differing and not any(only.values()):
         yield "fusion is the same"
-    if other_ops:
-        verb = agree(other_ops, "fuses", "fuse")
-        yield f"{number(other_ops)} of {counted(len(both), 'generated kernel')} {verb} different ops on the two sides"
+    if differing:
+        verb = agree(differing, "fuses", "fuse")
+        yield f"{number(differing)} of {counted(len(both), 'generated kernel')} {verb} different ops on the two sides"
     for side, count in only.items():
         if count:
             yield f"{counted(count, 'kernel')} {agree(count, 'is', 'are')} only on the {side}"

@@ -15,7 +15,10 @@ KERNELS = ("kernels", "all kernels of the run by themselves, warm")
 IN_PLACE = ("cold caches", "the kernels take more where they stand, among others' data in the caches")
 WRAPPER = ("wrapper", "the generated wrapper allocates, frees and calls in Python")
 OUTSIDE = ("outside", "outside of the wrapper: guards, Dynamo's and autograd's runtime, waiting for launches")
-IN_TURN = ("beside eager", "in turn with eager, which leaves its own data in the caches: as the page Speedup measures")
+INTERLEAVED = (
+    "beside eager",
+    "in turn with eager, which leaves its own data in the caches: as the page Speedup measures",
+)
 
 
 class CallPart(NamedTuple):
@@ -70,7 +73,7 @@ class LedgerSum:
             (IN_PLACE, min(self.in_place_s, wrapper_s)),
             (WRAPPER, wrapper_s),
             (OUTSIDE, call_s),
-            (IN_TURN, self.steady_s or 0.0),
+            (INTERLEAVED, self.steady_s or 0.0),
         ]
         reached_s: float = self.kernels_s
         parts: list[CallPart] = []

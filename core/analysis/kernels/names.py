@@ -88,7 +88,7 @@ class KernelNames:
         modules = {module for schedule in schedules for module in schedule.modules.values()}
         self._stack = stack_of(module_path(module.path) for module in modules)
         self._library = frozenset(aten_name(kernel.name) for kernel in kernels if kernel.extern)
-        self._known = frozenset(DECOMPOSED) | {aten_name(target) for target in targets}
+        self._op_names = frozenset(DECOMPOSED) | {aten_name(target) for target in targets}
 
     @classmethod
     def within(cls, compilation: Compilation) -> KernelNames:
@@ -120,7 +120,7 @@ class KernelNames:
         computed = tuple(dict.fromkeys(map(node_op, kernel.origins)))
         if not match:
             return computed
-        ops = fused_ops(match[1], self._known | set(computed))
+        ops = fused_ops(match[1], self._op_names | set(computed))
         if kernel.category == TEMPLATE:
             return ops
         return tuple(op for op in ops if op not in self._library and op_class(op) not in LIBRARY) or ops

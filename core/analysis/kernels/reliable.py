@@ -32,7 +32,7 @@ class Twins:
 
 
 def times_unreliable(report: Report) -> str:
-    """Return why the kernels' times are no evidence; empty if they are."""
+    """Return why the kernels' times are unreliable; empty if they are reliable."""
     if busy(report.kernel_load):
         return f"{BUSY} while the kernels were timed"
     twins = unlike_twins(report)
@@ -69,7 +69,7 @@ def unlike_twins(report: Report) -> Twins | None:
     None if twins more than three-fold apart cost less than a twentieth of the kernels' time.
     """
     times = [time for compilation in report.compilations for time in kernel_times(compilation)]
-    whole_s = sum(time.calls * (time_s(time) or 0.0) for time in times)
+    total_s = sum(time.calls * (time_s(time) or 0.0) for time in times)
     worst, excess_s = None, 0.0
     for compilation in report.compilations:
         for name, group in _groups(compilation):
@@ -79,7 +79,7 @@ def unlike_twins(report: Report) -> Twins | None:
             slow_s = max((seconds for seconds, _ in slow), default=0.0)
             if slow and (worst is None or slow_s - fast_s > worst.slow_s - worst.fast_s):
                 worst = Twins(name, slow_s, fast_s)
-    return worst if excess_s >= LEAST_EXCESS * whole_s else None
+    return worst if excess_s >= LEAST_EXCESS * total_s else None
 
 
 def _groups(compilation: Compilation) -> Iterator[tuple[str, list[tuple[float, int]]]]:

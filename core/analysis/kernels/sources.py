@@ -30,9 +30,9 @@ def opposite(report: Report, compilation: Compilation) -> Compilation | None:
     return next((candidate for candidate in report.compilations if candidate.kernels), None)
 
 
-def counterpart(kernel: Kernel, compilation: Compilation, other_report: Report) -> Kernel | None:
+def counterpart(kernel: Kernel, compilation: Compilation, opposite_report: Report) -> Kernel | None:
     """Return the kernel of another run that computes the same part of the model; None if there is none."""
-    opposing = opposite(other_report, compilation)
+    opposing = opposite(opposite_report, compilation)
     pairs = paired(compilation.kernels, opposing.kernels) if opposing is not None else ()
     return next((right for left, right in pairs if left is not None and left.id == kernel.id), None)
 

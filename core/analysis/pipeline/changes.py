@@ -83,8 +83,8 @@ FIGURES: dict[str, tuple[str, Words, bool]] = {
 def pipeline_figures(report: Report) -> PipelineFigures:
     """Return the numbers of a run; segments without a program count as torch's."""
     graphs = [pipeline for _, pipeline in pipelines(report)]
-    every = [segment for pipeline in graphs for segment in pipeline.segments]
-    segments = [segment for segment in every if not segment.problem]
+    recorded = [segment for pipeline in graphs for segment in pipeline.segments]
+    segments = [segment for segment in recorded if not segment.problem]
     refused = sum(refusal.written_bytes for pipeline in graphs for refusal in pipeline.refusals)
     fallbacks: Counter[str] = Counter()
     for crossing in report.crossings:
@@ -102,11 +102,11 @@ def pipeline_figures(report: Report) -> PipelineFigures:
         temporary_bytes=sum(segment.temporary_bytes for segment in segments),
         arena_bytes=sum(map(_placed, segments)),
         written_bytes=sum(segment.written_bytes for segment in segments),
-        all_written_bytes=sum(segment.written_bytes for segment in every) + refused,
+        all_written_bytes=sum(segment.written_bytes for segment in recorded) + refused,
         calls=sum(crossing.calls for crossing in report.crossings),
         fallbacks=dict(fallbacks),
-        runtime_s=_once(called, lambda crossing: crossing.runtime_s),
-        call_s=_once(called, lambda crossing: crossing.call_s),
+        runtime_s=_seconds_per_call(called, lambda crossing: crossing.runtime_s),
+        call_s=_seconds_per_call(called, lambda crossing: crossing.call_s),
         compiled_s=steady.compiled_s if steady else None,
     )
 
@@ -116,7 +116,7 @@ def _placed(segment: PipelineSegment) -> int:
     return segment.arena_bytes or segment.temporary_bytes
 
 
-def _once(called: list[Crossing], seconds: Callable[[Crossing], float]) -> float | None:
+def _seconds_per_call(called: list[Crossing], seconds: Callable[[Crossing], float]) -> float | None:
     return sum(seconds(crossing) / crossing.calls for crossing in called) if called else None
 
 

@@ -20,11 +20,11 @@ def pipelines(report: Report) -> list[tuple[str, Pipeline]]:
 
 def pipeline_sentence(report: Report, compilation: str = "") -> str:
     """Return how much of the run, or of one compilation, the accelerator runs, in a sentence."""
-    found_pipelines = [pipeline for id_, pipeline in pipelines(report) if compilation in ("", id_)]
-    if not found_pipelines:
+    selected = [pipeline for id_, pipeline in pipelines(report) if compilation in ("", id_)]
+    if not selected:
         return "The accelerator was given no graph."
-    segments = [segment for pipeline in found_pipelines for segment in pipeline.segments if not segment.problem]
-    ops, calls = sum(len(segment.nodes) for segment in segments), sum(pipeline.calls for pipeline in found_pipelines)
+    segments = [segment for pipeline in selected for segment in pipeline.segments if not segment.problem]
+    ops, calls = sum(len(segment.nodes) for segment in segments), sum(pipeline.calls for pipeline in selected)
     entries, size = sum(len(s.entries) for s in segments), sum(s.file_bytes for s in segments)
     compared = results(report)
     outcome = {
@@ -34,8 +34,8 @@ def pipeline_sentence(report: Report, compilation: str = "") -> str:
         "differs": ", and the results differ from eager's",
     }
     equality = outcome.get(compared.outcome if compared else None, ", which could not be compared with eager")
-    where = f"{number(ops)} of {count(calls, 'op')} in {count(len(segments), 'segment')} on the accelerator"
-    return f"{where}: {count(entries, 'program entry', 'program entries')}, {bytes_(size)}{equality}."
+    placed = f"{number(ops)} of {count(calls, 'op')} in {count(len(segments), 'segment')} on the accelerator"
+    return f"{placed}: {count(entries, 'program entry', 'program entries')}, {bytes_(size)}{equality}."
 
 
 def pipeline_summary(report: Report) -> list[str]:
@@ -119,9 +119,12 @@ def memory_words(segment: PipelineSegment) -> str:
 
 def _crossed(crossing: Crossing) -> Iterator[str]:
     if crossing.calls:
-        within, beside = crossing.runtime_s / crossing.calls, (crossing.call_s - crossing.runtime_s) / crossing.calls
+        inside_s, outside_s = (
+            crossing.runtime_s / crossing.calls,
+            (crossing.call_s - crossing.runtime_s) / crossing.calls,
+        )
         copies = f", {count(crossing.copies, 'input')} copied" if crossing.copies else ", nothing copied"
-        words = f"{duration_s(within)} each in the runtime and {duration_s(beside)} beside it{copies}"
+        words = f"{duration_s(inside_s)} each in the runtime and {duration_s(outside_s)} beside it{copies}"
         yield f"    {count(crossing.calls, 'call')} across the ABI: {words}"
     yield from (f"    {line}" for line in fallback_lines(crossing))
 

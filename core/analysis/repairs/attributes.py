@@ -60,9 +60,9 @@ def _initial_numbers(code: UserCode, name: str) -> Iterator[tuple[ast.Constant, 
         set_up = any("super().__init__(" in code.says(node) for node in method.body)
         for node in method.body if set_up else ():
             target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
-            mine = target is not None and dotted(target) == f"self.{name}"
+            is_attribute = target is not None and dotted(target) == f"self.{name}"
             if (
-                mine
+                is_attribute
                 and isinstance(node, ast.Assign)
                 and isinstance(node.value, ast.Constant)
                 and _is_number(node.value)

@@ -68,7 +68,7 @@ def _field(code: UserCode, value: ast.expr, as_text: bool) -> Field | None:
         fields = [piece for piece in pieces if piece is not None]
         joined = (
             "".join(template for template, _ in fields),
-            [expression for _, items in fields for expression in items],
+            [expression for _, expressions in fields for expression in expressions],
         )
         return joined if len(fields) == len(pieces) else None
     if isinstance(value, ast.Starred):

@@ -206,7 +206,7 @@ def _fix_of_file(text: str, repair: str) -> Fix | None:
 
 @lru_cache(maxsize=16)
 def together(text: str, repairs: tuple[Repair, ...]) -> tuple[Repair, ...]:
-    """Return the repairs that can be applied together, each with those before it."""
+    """Return the repairs that can be applied together: each one that fits the repairs before it."""
     combined: list[Repair] = []
     for repair in repairs:
         if edited(text, [edit for applied in (*combined, repair) for edit in applied.mend.edits]) is not None:

@@ -125,10 +125,10 @@ def allow_in_graph(code: UserCode, line: str) -> Fix | None:
 def _opaque_calls(code: UserCode, line: int) -> list[ast.Call]:
     """Return the calls of names on a line, from left to right; torch's own functions are traced and left out."""
     calls = [call for call in code.on_line(line, ast.Call) if dotted(call.func)]
-    mine = [call for call in calls if dotted(call.func).partition(".")[0] not in (code.torch or "torch",)]
+    user_calls = [call for call in calls if dotted(call.func).partition(".")[0] not in (code.torch or "torch",)]
     local = _imported(code) | {node.name for node in code.tree.body if isinstance(node, Function)} | set(dir(builtins))
     return sorted(
-        (call for call in mine if dotted(call.func).partition(".")[0] in local), key=lambda call: call.col_offset
+        (call for call in user_calls if dotted(call.func).partition(".")[0] in local), key=lambda call: call.col_offset
     )
 
 
@@ -186,7 +186,7 @@ def _constants(code: UserCode) -> set[str]:
     ]
     arguments = {node.arg for node in ast.walk(code.tree) if isinstance(node, ast.arg)}
     changed = {name for node in ast.walk(code.tree) if isinstance(node, ast.Global) for name in node.names}
-    once = {
+    assigned_once = {
         target.id
         for node in code.tree.body
         if isinstance(node, ast.Assign) and _is_fixed(node.value)
@@ -194,7 +194,7 @@ def _constants(code: UserCode) -> set[str]:
         if isinstance(target, ast.Name) and stored.count(target.id) == 1
     }
     reserved = _imported(code) | set(dir(builtins))
-    return ((once - reserved) | (reserved - set(stored))) - changed - arguments
+    return ((assigned_once - reserved) | (reserved - set(stored))) - changed - arguments
 
 
 def _is_fixed(value: ast.expr) -> bool:

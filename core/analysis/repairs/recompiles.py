@@ -137,9 +137,9 @@ def place_of(name: str, parameters: Sequence[str]) -> int | None:
     return parameters.index(name) if name in parameters else None
 
 
-def starred(items: Sequence[ast.expr]) -> bool:
-    """Return True if an expression is starred."""
-    return any(isinstance(element, ast.Starred) for element in items)
+def starred(expressions: Sequence[ast.expr]) -> bool:
+    """Return True if any of the expressions is starred."""
+    return any(isinstance(element, ast.Starred) for element in expressions)
 
 
 def calls_of(code: UserCode) -> Iterator[tuple[ast.expr, ast.stmt]]:

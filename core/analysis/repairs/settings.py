@@ -22,7 +22,7 @@ class DynamoSetting:
 
     @property
     def line(self) -> str:
-        """The setting as a line of code."""
+        """Setting as a line of code."""
         return f"torch._dynamo.config.{self.name} = {self.value}"
 
 

@@ -24,7 +24,7 @@ from core.report import GraphBreak, Recompile, Report
 
 TrialOutcome = Literal["repaired", "partly", "nothing", "worse", "differs", "untold"]
 REFUSED = "Refused: the repaired code gives other results than the code as it was, run eagerly"
-UNTOLD = "Whether results are equal cannot be told"
+UNDECIDED = "Whether results are equal cannot be told"
 NOTHING = "No graph break and no recompile fewer"
 WORSE = "It got worse"
 SUBJECT = re.compile(r"^(tensor '.+?' [\w ]+?mismatch(?: at index \d+)?|\S.*?)(?:\.? expected .*| (?:==|!=|is) .*)?$")
@@ -82,9 +82,9 @@ class Trial:
 
     @property
     def _worse(self) -> bool:
-        breaks, eager, again = (tuple(map(measure, (self.before, self.after))) for measure in MEASURES)
+        breaks, eager, recompiles = (tuple(map(measure, (self.before, self.after))) for measure in MEASURES)
         more_breaks = breaks[1] > breaks[0] and eager[1] >= eager[0]
-        return more_breaks or eager[1] > eager[0] or (again[1] > again[0] and breaks[1] >= breaks[0])
+        return more_breaks or eager[1] > eager[0] or (recompiles[1] > recompiles[0] and breaks[1] >= breaks[0])
 
     @property
     def words(self) -> str:
@@ -92,19 +92,19 @@ class Trial:
         texts: dict[TrialOutcome, str] = {
             "differs": f"{REFUSED}. {results_words(self.result) if self.result else ''}",
             "worse": f"{WORSE}: {', '.join(self._changes())}",
-            "untold": f"{self._gone()}. {UNTOLD}{self._why_untold()}",
+            "untold": f"{self._removed()}. {UNDECIDED}{self._why_undecided()}",
             "nothing": f"{NOTHING}. The results are equal",
             "partly": f"{number(self.done)} of {number(self.total)} repaired, {self._equal()}{self._remain()}",
-            "repaired": f"{self._gone()}, {self._equal()}{self._untried()}",
+            "repaired": f"{self._removed()}, {self._equal()}{self._untried()}",
         }
         return texts[self.outcome]
 
-    def _gone(self) -> str:
+    def _removed(self) -> str:
         names = ("graph break", "frame that runs eagerly", "recompile")
         pairs = [tuple(map(measure, (self.before, self.after))) for measure in MEASURES]
-        gone = [f"{count(before - after, name)} fewer" for name, (before, after) in zip(names, pairs, strict=True)
+        removed = [f"{count(before - after, name)} fewer" for name, (before, after) in zip(names, pairs, strict=True)
                 if before > after and not (name == names[1] and pairs[0][0] > pairs[0][1])]  # fmt: skip
-        return ", ".join(gone) or NOTHING
+        return ", ".join(removed) or NOTHING
 
     def _changes(self) -> Iterator[str]:
         names = ("graph break", "frame that runs eagerly", "recompile")
@@ -126,7 +126,7 @@ class Trial:
         rest = f"{count(self.others, 'other graph break')} {agree(self.others, 'remains', 'remain')}"
         return f". {rest}, which this did not try" if self.others else ""
 
-    def _why_untold(self) -> str:
+    def _why_undecided(self) -> str:
         return f": {results_words(self.result)}" if self.result is not None else ""
 
 
@@ -138,11 +138,11 @@ def _eager(report: Report) -> int:
     return len({(failure.kind, failure.compilation) for failure in failures(report)})
 
 
-def _again(report: Report) -> int:
+def _recompiles(report: Report) -> int:
     return len({recompile.compilation for recompile in report.recompiles})
 
 
-MEASURES = (_breaks, _eager, _again)
+MEASURES = (_breaks, _eager, _recompiles)
 
 
 def trial(before: TrialSide, after: TrialSide, tried: Collection[str], dynamic: bool = False) -> Trial:
@@ -152,12 +152,12 @@ def trial(before: TrialSide, after: TrialSide, tried: Collection[str], dynamic: 
     """
     targets = [graph_break for graph_break in before.report.graph_breaks if _is_tried(before, graph_break, tried)]
     sorted_breaks = _sorted_breaks(before, after, targets)
-    gone = _gone_causes(before.report, after.report, _causes(before, tried, dynamic))
+    cause_counts = _cause_counts(before.report, after.report, _causes(before, tried, dynamic))
     done, total = len(targets) - sorted_breaks.hit, len(targets)
-    if not targets and not gone:
+    if not targets and not cause_counts:
         # Everything counts as tried if no target is recorded.
-        total = _breaks(before.report) + _again(before.report)
-        done = max(0, total - _breaks(after.report) - _again(after.report))
+        total = _breaks(before.report) + _recompiles(before.report)
+        done = max(0, total - _breaks(after.report) - _recompiles(after.report))
     still, new, unrelated = sorted_breaks.still, sorted_breaks.new, sorted_breaks.unrelated
     left = [
         *(_left(graph_break, after.path, False) for graph_break in still),
@@ -166,9 +166,9 @@ def trial(before: TrialSide, after: TrialSide, tried: Collection[str], dynamic: 
     return Trial(
         before=before.report,
         after=after.report,
-        done=done + sum(was - now for was, now in gone.values() if was > now),
-        total=total + sum(was for was, _ in gone.values()),
-        left=(*left, *_left_causes(gone), *_new_failures(before.report, after.report)),
+        done=done + sum(was - now for was, now in cause_counts.values() if was > now),
+        total=total + sum(was for was, _ in cause_counts.values()),
+        left=(*left, *_left_causes(cause_counts), *_new_failures(before.report, after.report)),
         others=unrelated,
         result=results(after.report),
         printed=next((call.printed for call in after.report.calls if call.printed), ""),
@@ -261,7 +261,7 @@ def recompile_subject(reason: Recompile) -> str:
     return match.group(1) if match else reason.reason
 
 
-def _gone_causes(before: Report, after: Report, causes: Collection[str]) -> dict[str, tuple[int, int]]:
+def _cause_counts(before: Report, after: Report, causes: Collection[str]) -> dict[str, tuple[int, int]]:
     """Return cause → number of recompiles before and after."""
     counts_before, counts_after = (
         Counter(map(recompile_subject, newest_reasons(report.recompiles))) for report in (before, after)
@@ -269,14 +269,14 @@ def _gone_causes(before: Report, after: Report, causes: Collection[str]) -> dict
     return {cause: (counts_before[cause], counts_after[cause]) for cause in sorted(causes)}
 
 
-def _left_causes(gone: dict[str, tuple[int, int]]) -> Iterator[Remainder]:
-    for cause, (_, rest) in gone.items():
+def _left_causes(cause_counts: dict[str, tuple[int, int]]) -> Iterator[Remainder]:
+    for cause, (_, rest) in cause_counts.items():
         if rest:
             yield Remainder(count(rest, "recompile"), f"a guard on `{cause}` failed", False)
 
 
 def _new_failures(before: Report, after: Report) -> Iterator[Remainder]:
-    """Yield frames that now run eagerly or fail to compile without a graph break as the reason."""
+    """Yield frames that newly run eagerly or fail to compile, without a graph break as the reason."""
     earlier = {(failure.frame, failure.kind) for failure in failures(before)}
     named = {compilation for graph_break in after.graph_breaks for compilation in graph_break.compilations}
     for failure in _not_named(failures(after), named):

@@ -69,9 +69,9 @@ def _laid_out(boxes: tuple[Box, ...], edges: tuple[Edge, ...], most_for_dot: int
     _check(boxes, edges)
     if not boxes:
         return Layout((), (), 0.0, 0.0, "layered", "")
-    once = list(dict.fromkeys(edges))
-    layout = _first_to_finish(boxes, once, budget_s, most_for_dot)
-    curve_of = dict(zip(once, layout.edges, strict=True))
+    distinct = list(dict.fromkeys(edges))
+    layout = _first_to_finish(boxes, distinct, budget_s, most_for_dot)
+    curve_of = dict(zip(distinct, layout.edges, strict=True))
     curves = tuple(curve_of[edge] for edge in edges)
     return Layout(layout.boxes, curves, layout.width, layout.height, layout.engine, layout.note)
 
