@@ -128,10 +128,10 @@ def aoti_sentence(report: Report) -> str:
     if not package.files:
         return f"AOTInductor made no package: {first_text_line(package.problem)}"
     summary = f"A package of {bytes_(package.bytes)}, {count(package.left_out + len(package.files), 'file')}"
-    return f"{summary}: {_ran(story)}."
+    return f"{summary}: {_run_outcomes(story)}."
 
 
-def _ran(story: AotiStory) -> str:
+def _run_outcomes(story: AotiStory) -> str:
     runs = [("Python", story.python), ("C++", story.cpp)]
     same = [name for name, run in runs if same_as_eager(run)]
     parts = [f"equal to eager from {' and from '.join(same)}"] if same else []
@@ -175,10 +175,10 @@ def trial_words(trial: RangeTrial) -> str:
     call = f"{trial.dim} = {number(trial.size)}, {'within' if trial.inside else 'outside of'} its range"
     if trial.skipped and not trial.inputs:
         return f"{call}: {trial.skipped}"
-    outcomes = [f"the exported program {_outcome(trial.program, trial.program_same)}"]
-    outcomes += [trial.skipped or f"the package {_outcome(trial.package, trial.package_same)}"]
+    outcomes = [f"the exported program {_trial_outcome(trial.program, trial.program_same)}"]
+    outcomes += [trial.skipped or f"the package {_trial_outcome(trial.package, trial.package_same)}"]
     if trial.checked is not None:
-        outcomes += [f"with {CHECKED} it {_outcome(trial.checked, None) if trial.checked else 'runs, too'}"]
+        outcomes += [f"with {CHECKED} it {_trial_outcome(trial.checked, None) if trial.checked else 'runs, too'}"]
     return f"{call}: {'; '.join(outcomes)}"
 
 
@@ -196,7 +196,7 @@ def narrower_ranges(trials: Sequence[RangeTrial]) -> Iterator[str]:
         )
 
 
-def _outcome(error: str, same: bool | None) -> str:
+def _trial_outcome(error: str, same: bool | None) -> str:
     if error:
         return f"says {first_text_line(error)}"
     return {True: "equals eager", False: "differs from eager", None: "was not compared"}[same]

@@ -59,7 +59,7 @@ def launch_groups(schedule: Schedule, kernels: Mapping[str, Kernel]) -> tuple[tu
         size = _groups_a_launch(kernels.get(kernel_id), len(members))
         launch_of.update({name: launches + index // size for index, group in enumerate(members) for name in group})
         launches += len(members) // size
-    launch_of.update(_within(schedule, launch_of))
+    launch_of.update(_launches_without_code(schedule, launch_of))
     together: dict[int, list[str]] = {}
     for group in groups:
         together.setdefault(launch_of[group[0]], []).extend(group)
@@ -72,7 +72,7 @@ def _groups_a_launch(kernel: Kernel | None, groups: int) -> int:
     return groups // launches if launches and groups % launches == 0 else groups
 
 
-def _within(schedule: Schedule, launch_of: Mapping[str, int]) -> dict[str, int]:
+def _launches_without_code(schedule: Schedule, launch_of: Mapping[str, int]) -> dict[str, int]:
     """Return nodes without code, such as a concatenation written in place, by name → their launch.
 
     The launch writes what the node reads, and reads what the node writes.

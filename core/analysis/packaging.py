@@ -20,7 +20,7 @@ CALLS: dict[PackageUser, str] = {
 # Most levels of folders in the tree.
 MOST_DEEP = 12
 # Torch ends a message with advice of many lines; the first says what happened.
-LONGEST_MESSAGE = 240
+LONGEST_SAID = 240
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def _run_step(user: PackageUser, run: PackageRun | None, story: AotiStory) -> Pa
 def first_line(text: str) -> str:
     """Return the first line with text, cut if it is long."""
     line = first_text_line(text)
-    return line[:LONGEST_MESSAGE] + ("…" if len(line) > LONGEST_MESSAGE else "")
+    return line[:LONGEST_SAID] + ("…" if len(line) > LONGEST_SAID else "")
 
 
 def call_cost(times: PackageTimes | None) -> CallCost | None:

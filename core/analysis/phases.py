@@ -62,7 +62,9 @@ def phase_totals(phases: Sequence[Phase], compilation: str = "") -> tuple[PhaseT
 
 
 def _total(name: str, spans: list[Phase], self_s: float) -> PhaseTotal:
-    stretches = [(seconds, len({spans[i].thread for i in open_spans})) for seconds, open_spans in _stretches(spans)]
+    stretches = [
+        (seconds, len({spans[i].thread for i in open_spans})) for seconds, open_spans in _open_intervals(spans)
+    ]
     return PhaseTotal(
         name,
         len(spans),
@@ -94,12 +96,12 @@ def parallel_totals(totals: Sequence[PhaseTotal]) -> tuple[PhaseTotal, ...]:
 def self_seconds(phases: Sequence[Phase]) -> list[float]:
     """Return the self time of each span: of the latest span while threads work, otherwise of the innermost span."""
     self_s = [0.0] * len(phases)
-    for seconds, open_spans in _stretches(phases):
+    for seconds, open_spans in _open_intervals(phases):
         self_s[next((index for index in reversed(open_spans) if phases[index].thread), open_spans[-1])] += seconds
     return self_s
 
 
-def _stretches(phases: Sequence[Phase]) -> Iterator[tuple[float, tuple[int, ...]]]:
+def _open_intervals(phases: Sequence[Phase]) -> Iterator[tuple[float, tuple[int, ...]]]:
     """Yield the seconds between neighbouring span starts and ends, with the open spans' indices in start order."""
     edges: list[tuple[float, bool, int]] = []
     for index, phase in enumerate(phases):

@@ -55,7 +55,7 @@ def rival_sentence(report: Report) -> str:
     parts = [
         _claim(measured, run_call, alternative_call),
         *([measured.disturbed] if measured.disturbed and not measured.wide else []),
-        *_wrong(alternative, alternative_call),
+        *_wrong_words(alternative, alternative_call),
     ]
     return "; ".join(parts)
 
@@ -75,7 +75,7 @@ def _claim(measured: Speed, run_call: str, alternative_call: str) -> str:
     return f"`{first}` is {number(ratio.middle)} times as fast as `{second}` ({bounds})"
 
 
-def _wrong(alternative: Rival, alternative_call: str) -> list[str]:
+def _wrong_words(alternative: Rival, alternative_call: str) -> list[str]:
     compared = rival_results(alternative)
     return (
         [f"`{alternative_call}` differs from eager ({results_words(compared)})"]

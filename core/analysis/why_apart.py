@@ -28,15 +28,15 @@ def why_apart(schedule: Schedule, first: SchedulerNode, second: SchedulerNode) -
     """Return why two nodes after fusion were not fused."""
     shared = shared_buffers(first, second)
     recorded = reasons_between(schedule, first, second)
-    because = _by_kind(first, second) or next(filter(None, map(_by_node_kind, (first, second))), "")
+    because = _pair_reason(first, second) or next(filter(None, map(_node_reason, (first, second))), "")
     if not because and not recorded:
-        because = next(filter(None, map(_by_template, (first, second))), "")
+        because = next(filter(None, map(_template_reason, (first, second))), "")
     if not because and not recorded and not shared:
         because = "The scheduler tries pairs that share a buffer, and these two share none."
     return WhyApart(because, recorded, shared)
 
 
-def _by_kind(first: SchedulerNode, second: SchedulerNode) -> str:
+def _pair_reason(first: SchedulerNode, second: SchedulerNode) -> str:
     if first.kernel and first.kernel == second.kernel:
         return "Both are in one kernel already: Inductor put their loops into one function, one after the other."
     if first.device != second.device and first.device and second.device:
@@ -44,7 +44,7 @@ def _by_kind(first: SchedulerNode, second: SchedulerNode) -> str:
     return ""
 
 
-def _by_node_kind(node: SchedulerNode) -> str:
+def _node_reason(node: SchedulerNode) -> str:
     if UNPACKS in node.ops:
         return f"{node.name} only takes apart what a library call returned, and is no kernel."
     if node.kind == "ExternKernelSchedulerNode":
@@ -54,7 +54,7 @@ def _by_node_kind(node: SchedulerNode) -> str:
     return ""
 
 
-def _by_template(node: SchedulerNode) -> str:
+def _template_reason(node: SchedulerNode) -> str:
     if any("Template" in name for name in node.ops):
         return (
             f"{node.name} is a template: only what works on its result, or prepares its input, element by element "
@@ -92,8 +92,8 @@ def refused_pairs(schedule: Schedule) -> dict[tuple[str, str], int]:
             first
             and second
             and first != second
-            and not _by_kind(first, second)
-            and not (_by_node_kind(first) or _by_node_kind(second))
+            and not _pair_reason(first, second)
+            and not (_node_reason(first) or _node_reason(second))
         ):
             pairs[first.name, second.name] = sum(shared_buffers(first, second).values())
     return pairs

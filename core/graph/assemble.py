@@ -65,7 +65,7 @@ def assemble(material: Material, make: MakeNode) -> GraphModel:
     arrangement = arrange(root)
     nodes = tuple(make(number, group) for number, group in zip(arrangement.order, arrangement.group_of, strict=True))
     traits = [material.traits[number] for number in arrangement.order]
-    edges = _placed(material.edges, arrangement.order)
+    edges = _placed_edges(material.edges, arrangement.order)
     groups = groups_with_facts(arrangement, nodes, edges, traits, material.parameters)
     names = [material.names[number] for number in arrangement.order]
     overlays: list[Overlay] = standard_overlays(nodes, traits, material.costs_note)
@@ -80,7 +80,7 @@ def _reads(count: int, edges: Sequence[Link]) -> list[list[int]]:
     return reads
 
 
-def _placed(edges: Sequence[Link], order: Sequence[int]) -> tuple[Edge, ...]:
+def _placed_edges(edges: Sequence[Link], order: Sequence[int]) -> tuple[Edge, ...]:
     place = [0] * len(order)
     for index, number in enumerate(order):
         place[number] = index

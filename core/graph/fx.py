@@ -95,7 +95,7 @@ class _Drawing:
         self.frames: Mapping[str, Frames] = {}
         self.states: Mapping[str, States] = {}
         self._kernels, self._directions, self._source = kernels, directions, source
-        self.drawn = _drawn(self.by_name)
+        self.drawn = _drawn_nodes(self.by_name)
         self.number = {name: index for index, name in enumerate(self.drawn)}
         self._hidden = {
             name: hidden
@@ -158,7 +158,7 @@ class _Drawing:
         links = tuple(f"k:{kernel.id}" for kernel in kernels) if kernels else ()
         if node.source and node.source.file == self._source:
             links += (f"l:{node.source.line}",)
-        label, kind = _called(node.target) if node.op in CALLS else (node.name, "other")
+        label, kind = _target_words(node.target) if node.op in CALLS else (node.name, "other")
         return Node(
             id=f"n:{node.name}",
             label=label,
@@ -176,12 +176,12 @@ class _Drawing:
 
 
 def _version(frame: int, node: FxNode) -> Version:
-    label = _called(node.target)[0] if node.op in CALLS else node.name
+    label = _target_words(node.target)[0] if node.op in CALLS else node.name
     return Version(frame, label, _text(node.meta), _tooltip(node))
 
 
 @lru_cache(maxsize=MOST_REMEMBERED)
-def _called(target: str) -> tuple[str, str]:
+def _target_words(target: str) -> tuple[str, str]:
     """Return a target's short name and its class."""
     return aten_name(target), op_class(target)
 
@@ -198,7 +198,7 @@ def is_parameter(node: FxNode) -> bool:
     return node.op == "get_attr" or (node.op == "placeholder" and PARAMETER.search(node.name) is not None)
 
 
-def _drawn(by_name: Mapping[str, FxNode]) -> list[str]:
+def _drawn_nodes(by_name: Mapping[str, FxNode]) -> list[str]:
     """Return the computing nodes, plus inputs and outputs if there are few: many would make the layout explode."""
     inputs = {name for name, node in by_name.items() if node.op == "placeholder" and not is_parameter(node)}
     ends = (*inputs, *(name for name, node in by_name.items() if node.op == "output"))

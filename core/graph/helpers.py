@@ -32,13 +32,13 @@ def _fold(branch: Branch, origins: Sequence[Origin]) -> None:
         if isinstance(member, int) and origins[member] != NOWHERE:
             run.append(member)
             continue
-        members += _folded(branch, run, origins)
+        members += _folded_run(branch, run, origins)
         run = []
         members.append(member)
-    branch.members = [*members, *_folded(branch, run, origins)]
+    branch.members = [*members, *_folded_run(branch, run, origins)]
 
 
-def _folded(parent: Branch, run: list[int], origins: Sequence[Origin]) -> list[int | Branch]:
+def _folded_run(parent: Branch, run: list[int], origins: Sequence[Origin]) -> list[int | Branch]:
     if len(run) < FROM_OPS:
         return list(run)
     detail = _functions(run, origins)

@@ -21,7 +21,7 @@ class Index:
     def __init__(self, model: GraphModel) -> None:
         self.levels: dict[int, Level] = {}
         self.children = _children(model)
-        self.edges = _lifted(model)
+        self.edges = _level_edges(model)
         self._weak: ReferenceType[GraphModel] = ref(model)
         self._sums: dict[int, list[float]] = {}
         self._counts: dict[int, list[int]] = {}
@@ -59,7 +59,7 @@ class Index:
         for group in model.groups:
             paths.append(f"{paths[group.parent] if group.parent != TOP else ''} {group.label} {group.detail}")
         paths.append("")
-        return [_searched(node, paths[node.group]) for node in model.nodes]
+        return [_search_text(node, paths[node.group]) for node in model.nodes]
 
     @cached_property
     def edges_by_end(self) -> tuple[list[list[int]], list[list[int]]]:
@@ -132,7 +132,7 @@ def union(frames: Iterable[Frames]) -> Frames:
     return tuple(merged)
 
 
-def _searched(node: Node, path: str) -> str:
+def _search_text(node: Node, path: str) -> str:
     """Return a node's text in lower case, without the tooltip's first line.
 
     That line is the call, which has other nodes' names.
@@ -153,7 +153,7 @@ def _children(model: GraphModel) -> list[list[int]]:
     return children
 
 
-def _lifted(model: GraphModel) -> list[list[Lifted]]:
+def _level_edges(model: GraphModel) -> list[list[Lifted]]:
     """Return the edges within each level (top last), as (member, member, edge); each edge is in one level."""
     edges: list[list[Lifted]] = [[] for _ in range(len(model.groups) + 1)]
     groups = model.groups

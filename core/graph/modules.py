@@ -62,25 +62,25 @@ class _Tree:
         """Return the branch of a module in a direction."""
         branch = self._by_module.get((direction, module))
         if branch is None:
-            branch = self._at(direction, module_path(module)[self._skip :] if module else ())
+            branch = self._branch_at(direction, module_path(module)[self._skip :] if module else ())
             self._by_module[direction, module] = branch
         if module and not branch.detail and branch.kind == "module" and branch is not self.root:
             branch.detail = module_class
         return branch
 
-    def _at(self, direction: str, path: ModulePath) -> Branch:
+    def _branch_at(self, direction: str, path: ModulePath) -> Branch:
         branch = self._branches.get((direction, path))
         if branch is None:
-            branch = self._grown(direction, path)
+            branch = self._new_branch(direction, path)
             self._branches[direction, path] = branch
         return branch
 
-    def _grown(self, direction: str, path: ModulePath) -> Branch:
+    def _new_branch(self, direction: str, path: ModulePath) -> Branch:
         if not path:
             branch = Branch(f"m:{direction}/", direction, kind="direction")
             self.root.members.append(branch)
             return branch
-        parent = self._at(direction, path[:-1])
+        parent = self._branch_at(direction, path[:-1])
         segment = path[-1][:LONGEST_LABEL]
         named = segment.isdecimal() and len(path) > 1
         prefix = f"{direction}/" if direction else ""

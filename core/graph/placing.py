@@ -65,7 +65,7 @@ class _Level:
         before = _reached(boxes[::-1], self._child, readers, min)
         for box in boxes:
             read = {child for source in reads[box] if (child := self._child[source]) is not None}
-            child = self._belongs(box, read, after.get(box), before.get(box))
+            child = self._child_for(box, read, after.get(box), before.get(box))
             if child is not None:
                 self._paths[box] = (*self._parent, self.names[child])
 
@@ -73,7 +73,7 @@ class _Level:
         below = len(path) > self._depth and path[: self._depth] == self._parent
         return self._place.get(path[self._depth]) if below else None
 
-    def _belongs(self, box: int, read: set[int], after: int | None, before: int | None) -> int | None:
+    def _child_for(self, box: int, read: set[int], after: int | None, before: int | None) -> int | None:
         """Return the child that a box belongs to.
 
         `after` is the last child that it reads, `before` the first child that reads it, also through other boxes of the

@@ -120,13 +120,13 @@ def part(model: GraphModel, nodes: Iterable[int]) -> GraphModel:
     edges = [model.edges[number] for node in chosen for number in outgoing[node]]
     return GraphModel(
         tuple(replace(model.nodes[node], group=TOP) for node in chosen),
-        tuple(_moved(edge, place) for edge in edges if edge.target in place),
+        tuple(_renumbered(edge, place) for edge in edges if edge.target in place),
         (),
         tuple(replace(overlay, values=tuple(overlay.values[node] for node in chosen)) for overlay in model.overlays),
     )
 
 
-def _moved(edge: Edge, place: dict[int, int]) -> Edge:
+def _renumbered(edge: Edge, place: dict[int, int]) -> Edge:
     return replace(edge, source=place[edge.source], target=place[edge.target])
 
 

@@ -139,7 +139,7 @@ class _Drawing:
         return Node(
             id=f"s:{node.name}",
             label=self._words(node),
-            detail=self._written(node),
+            detail=self._output_text(node),
             op_class=kind,
             group=group,
             kernel=node.kernel,
@@ -158,14 +158,14 @@ class _Drawing:
     ) -> Node:
         """Return the box of a group of nodes, with its kernel if there is one."""
         rows = tuple(
-            Row(f"s:{node.name}", self._words(node), self._class(node), (), self._written(node), joined[node.name])
+            Row(f"s:{node.name}", self._words(node), self._class(node), (), self._output_text(node), joined[node.name])
             for node in box
         )
         first = min(box, key=lambda node: self._order[node.name])
         return Node(
             id=f"g:{first.name}",
             label=label,
-            detail=self._written(max(box, key=lambda node: self._order[node.name])),
+            detail=self._output_text(max(box, key=lambda node: self._order[node.name])),
             op_class=_weightiest([row.op_class for row in rows]),
             group=group,
             kernel=box[0].kernel,
@@ -201,14 +201,14 @@ class _Drawing:
         The order of ops does not count, since the first of several equal layers may compute values that the others
         share.
         """
-        return tuple((*sorted(self._ops[node.name]), self._written(node)) for node in box)
+        return tuple((*sorted(self._ops[node.name]), self._output_text(node)) for node in box)
 
     def _trait(self, box: Box, origin: Origin, seconds: float | None) -> Trait:
         buffers = [self._buffers[name] for node in box for name, _ in node.writes if name in self._buffers]
         sizes = tuple(size for buffer in buffers for size in buffer.shape)
         return Trait(
             cost=self._cost(box),
-            dtype=_only({buffer.dtype for buffer in buffers}),
+            dtype=_single_name({buffer.dtype for buffer in buffers}),
             shapes=shape_words(sizes) if buffers else "",
             module_class=origin.module_class,
             seconds=seconds,
@@ -248,7 +248,7 @@ class _Drawing:
         buffer = self._buffers.get(name)
         return f"{name} {tensor_text(buffer.dtype, buffer.shape)}" if buffer else name
 
-    def _written(self, node: SchedulerNode) -> str:
+    def _output_text(self, node: SchedulerNode) -> str:
         buffers = [self._buffers[name] for name, _ in node.writes if name in self._buffers]
         return tensor_text(buffers[0].dtype, buffers[0].shape) if buffers else ""
 
@@ -263,11 +263,11 @@ class _Drawing:
         return _weightiest([op_class(target) for target in self._targets(node)])
 
     def _tooltip(self, box: Box) -> str:
-        lines = [f"{node.name} ({node.kind}){self._moved(node)}" for node in box]
+        lines = [f"{node.name} ({node.kind}){self._traffic_text(node)}" for node in box]
         more = [f"and {number(len(lines) - MOST_TOOLTIP_LINES)} more"] if len(lines) > MOST_TOOLTIP_LINES else []
         return "\n".join(lines[:MOST_TOOLTIP_LINES] + more)
 
-    def _moved(self, node: SchedulerNode) -> str:
+    def _traffic_text(self, node: SchedulerNode) -> str:
         if not self._schedule.one_count:
             return ""
         return f" reads and writes {'at most ' if node.at_most else ''}{bytes_(node.bytes_accessed)}"
@@ -277,5 +277,5 @@ def _weightiest(classes: Sequence[str]) -> str:
     return next((kind for kind in WEIGHTIEST if kind in classes), "other")
 
 
-def _only(names: set[str]) -> str:
+def _single_name(names: set[str]) -> str:
     return names.pop() if len(names) == 1 else ""

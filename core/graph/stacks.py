@@ -45,11 +45,11 @@ class _Stacker:
             if isinstance(member, Branch) and self._continues(run, member):
                 run.append(member)
                 continue
-            members.extend(self._stacked(branch, run))
+            members.extend(self._stacked_run(branch, run))
             run = [member] if isinstance(member, Branch) and member.segment.isdecimal() else []
             if not run:
                 members.append(member)
-        branch.members = [*members, *self._stacked(branch, run)]
+        branch.members = [*members, *self._stacked_run(branch, run)]
 
     def _continues(self, run: Sequence[Branch], member: Branch) -> bool:
         """Return True if a branch continues a run; backward graphs have the layers in reverse order."""
@@ -71,7 +71,7 @@ class _Stacker:
             left.detail == right.detail
             and self._kinds[left.first : left.last] == self._kinds[right.first : right.last]
             and self._subgroups(left) == self._subgroups(right)
-            and self._inner(left) == self._inner(right)
+            and self._inner_reads(left) == self._inner_reads(right)
         )
 
     def _subgroups(self, branch: Branch) -> list[tuple[str, str, int, int]]:
@@ -81,11 +81,11 @@ class _Stacker:
             (subgroup.segment, subgroup.detail, subgroup.first - first, subgroup.last - first) for subgroup in below
         ]
 
-    def _inner(self, branch: Branch) -> list[tuple[int, ...]]:
+    def _inner_reads(self, branch: Branch) -> list[tuple[int, ...]]:
         first, last = branch.first, branch.last
         return [tuple(at - first for at in reads if first <= at < last) for reads in self._reads[first:last]]
 
-    def _stacked(self, parent: Branch, run: list[Branch]) -> list[Branch]:
+    def _stacked_run(self, parent: Branch, run: list[Branch]) -> list[Branch]:
         if len(run) < 2:
             return run
         first, last = run[0], run[-1]

@@ -9,7 +9,7 @@ from core.graph.model import Node, Overlay
 from core.graph.overlays import category
 from core.report import Report
 
-MOST_OVERLAYS = 8
+MOST_TOLD_OVERLAYS = 8
 # Unit at the end of a column's name → unit in which the graph is painted, and the factor between them.
 UNITS = {"µs": ("s", 1e-6), "us": ("s", 1e-6), "ms": ("s", 1e-3), "s": ("s", 1.0), "bytes": ("B", 1.0)}
 NOTE = "As the backend told it; the first, of several rows for a node."
@@ -18,7 +18,7 @@ Value = str | int | float | None
 
 def told_overlays(report: Report, compilation: str, nodes: Sequence[Node], names: Iterable[str]) -> Iterator[Overlay]:
     """Yield an overlay for each table reported for a graph with these nodes."""
-    for number, table in enumerate(told_of(report, compilation, set(names))[:MOST_OVERLAYS]):
+    for number, table in enumerate(told_of(report, compilation, set(names))[:MOST_TOLD_OVERLAYS]):
         yield _overlay(told_name(number), table, nodes)
 
 

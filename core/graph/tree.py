@@ -67,10 +67,10 @@ def simplify(branch: Branch) -> None:
     """Drop groups without information: around a single node, and lists around a single group, which get its name."""
     for child in branch.branches:
         simplify(child)
-    branch.members = [_needed(member) for member in branch.members]
+    branch.members = [_simplified(member) for member in branch.members]
 
 
-def _needed(member: int | Branch) -> int | Branch:
+def _simplified(member: int | Branch) -> int | Branch:
     if isinstance(member, int) or member.kind == "direction" or len(member.members) != 1:
         return member
     only = member.members[0]

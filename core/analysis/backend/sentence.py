@@ -25,23 +25,23 @@ def backend_sentence(report: Report) -> str:
     """Return the backend summary of a run: graphs compiled by the backend, their executions, and the seconds taken."""
     names, rows = backends_called(report), backend_rows(report)
     if not names:
-        return _without(report)
+        return _no_graph_words(report)
     graphs = sum(len(row.invocations) for row in rows)
-    received = f"{_listed(names)} {agree(len(names), 'was', 'were')} given {count(graphs, 'graph')}"
+    received = f"{_name_list(names)} {agree(len(names), 'was', 'were')} given {count(graphs, 'graph')}"
     problems = backend_problems(report)
     if problems and problems[0].execution is None:
-        return f"{received}, and {_brief(problems[0])}."
-    ran = _ran(rows, graphs, report.calls)
-    summary = "; ".join(filter(None, [received, ran, _quiet(rows, report.calls) if ran else ""]))
-    return f"{summary}; {_brief(problems[0])}." if problems else f"{summary}."
+        return f"{received}, and {_problem_words(problems[0])}."
+    ran = _execution_words(rows, graphs, report.calls)
+    summary = "; ".join(filter(None, [received, ran, _reuse_words(rows, report.calls) if ran else ""]))
+    return f"{summary}; {_problem_words(problems[0])}." if problems else f"{summary}."
 
 
 def strip_words(report: Report) -> str:
     """Return the strip in numbers: "2 calls, 1 invocation, 2 executions"."""
     rows = backend_rows(report)
     executions = sum(row.ran.calls for row in rows if row.ran)
-    ran = count(executions, "execution") if _counted(rows) else f"executions {NOT_RECORDED}"
-    return ", ".join([count(len(report.calls), "call"), count(_invocations(rows), "invocation"), ran])
+    ran = count(executions, "execution") if _has_executions(rows) else f"executions {NOT_RECORDED}"
+    return ", ".join([count(len(report.calls), "call"), count(_invocation_count(rows), "invocation"), ran])
 
 
 def backend_lines(report: Report) -> Iterator[str]:
@@ -55,14 +55,14 @@ def backend_lines(report: Report) -> Iterator[str]:
         yield from _row_lines(row)
     for problem in backend_problems(report)[:MOST_LINES]:
         place = f" at {problem.place[0]}:{problem.place[1]}" if problem.place else ""
-        yield f"  [{problem.compilation}] `{problem.backend}` {_brief(problem)}{place}"
+        yield f"  [{problem.compilation}] `{problem.backend}` {_problem_words(problem)}{place}"
     for table in report.told_tables[:MOST_LINES]:
         yield f"  [{table.compilation}] told {table.title!r}: {count(len(table.rows) + table.left_out, 'row')}"
     for text in report.told_texts[:MOST_LINES]:
         yield f"  [{text.compilation}] told {text.title!r}"
 
 
-def _without(report: Report) -> str:
+def _no_graph_words(report: Report) -> str:
     backend = asked_backend(report)
     if not backend:
         return "No call of a backend is recorded: a log from elsewhere does not tell of them."
@@ -71,28 +71,28 @@ def _without(report: Report) -> str:
     return f"`{backend}` was given no graph."
 
 
-def _listed(names: Sequence[str]) -> str:
+def _name_list(names: Sequence[str]) -> str:
     quoted = [f"`{name}`" for name in names]
     return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
 
 
-def _brief(problem: BackendProblem) -> str:
+def _problem_words(problem: BackendProblem) -> str:
     words = " ".join(problem.words.split())
     words = words if len(words) <= MOST_PROBLEM_CHARS else f"{words[:MOST_PROBLEM_CHARS]} …"
     return words if problem.execution is None else f"execution {number(problem.execution.number)} {words}"
 
 
-def _invocations(rows: Sequence[BackendRow]) -> int:
+def _invocation_count(rows: Sequence[BackendRow]) -> int:
     return sum(len(row.invocations) for row in rows)
 
 
-def _counted(rows: Sequence[BackendRow]) -> bool:
+def _has_executions(rows: Sequence[BackendRow]) -> bool:
     return any(row.ran for row in rows)
 
 
-def _ran(rows: Sequence[BackendRow], graphs: int, calls: Sequence[Call]) -> str:
+def _execution_words(rows: Sequence[BackendRow], graphs: int, calls: Sequence[Call]) -> str:
     pronoun = agree(graphs, "it", "them")
-    if not _counted(rows):
+    if not _has_executions(rows):
         return f"how often that ran is {NOT_RECORDED}"
     times = sum(row.ran.calls for row in rows if row.ran)
     if not times:
@@ -100,7 +100,7 @@ def _ran(rows: Sequence[BackendRow], graphs: int, calls: Sequence[Call]) -> str:
     return f"{count(len(calls), 'call')} ran {pronoun} {count(times, 'time')}" if calls else ""
 
 
-def _quiet(rows: Sequence[BackendRow], calls: Sequence[Call]) -> str:
+def _reuse_words(rows: Sequence[BackendRow], calls: Sequence[Call]) -> str:
     """Return which calls compiled nothing, in words; empty for a run with fewer than two calls."""
     compiling = {row.compilation.call for row in rows}
     compiled = [call.index for call in calls if call.index in compiling or call.compilations]

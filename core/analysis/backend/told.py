@@ -23,10 +23,10 @@ class NodeValues:
 def node_values(report: Report, compilation: str) -> tuple[NodeValues, ...]:
     """Return the node values of a compilation's reported tables; for a node with several rows, the first row counts."""
     tables = (table for table in report.told_tables if table.compilation == compilation)
-    return tuple(_of(table) for table in tables if NODE_COLUMN in table.columns[:-1])
+    return tuple(_column_values(table) for table in tables if NODE_COLUMN in table.columns[:-1])
 
 
-def _of(table: ToldTable) -> NodeValues:
+def _column_values(table: ToldTable) -> NodeValues:
     at = table.columns.index(NODE_COLUMN)
     values: dict[str, CellValue] = {}
     for row in table.rows:

@@ -28,7 +28,7 @@ def aligned(left: Sequence[FxNode], right: Sequence[FxNode]) -> dict[str, str]:
     Numbered inputs are matched by the nodes that read them.
     """
     left_nodes, right_nodes = ([node for node in side if not _numbered(node)] for side in (left, right))
-    matches = _in_order(left_nodes, right_nodes)
+    matches = _matches_in_order(left_nodes, right_nodes)
     inputs = [{node.name: node for node in side if _numbered(node)} for side in (left, right)]
     matches |= _matching_inputs(left_nodes, {node.name: node for node in right_nodes}, inputs, matches)
     matched_right = set(matches.values())
@@ -36,7 +36,7 @@ def aligned(left: Sequence[FxNode], right: Sequence[FxNode]) -> dict[str, str]:
         [node for node in inputs[0].values() if node.name not in matches],
         [node for node in inputs[1].values() if node.name not in matched_right],
     ]
-    return matches | _in_order(*rest)
+    return matches | _matches_in_order(*rest)
 
 
 def _numbered(node: FxNode) -> bool:
@@ -70,7 +70,7 @@ def _matching_inputs(
     return input_matches
 
 
-def _in_order(left: Sequence[FxNode], right: Sequence[FxNode]) -> dict[str, str]:
+def _matches_in_order(left: Sequence[FxNode], right: Sequence[FxNode]) -> dict[str, str]:
     """Match nodes that are exactly equal, then nodes in the gaps between them that call the same target."""
     pairs = _matching_pairs(left, right, (0, len(left), 0, len(right)), exact)
     for gap in _gaps(pairs, len(left), len(right)):
@@ -102,15 +102,15 @@ def renamed(args: str, names: Mapping[str, str]) -> str:
 def exact(node: FxNode) -> Hashable:
     """Return the key of a node independent of its position: op, shape, dtype, and module if recorded."""
     meta = (node.meta.dtype, node.meta.shape) if node.meta else None
-    return (*_called(node), meta, node.module)
+    return (*_call_key(node), meta, node.module)
 
 
 def loose(node: FxNode) -> Hashable:
     """Return the key of a node without shape and dtype."""
-    return _called(node)
+    return _call_key(node)
 
 
-def _called(node: FxNode) -> tuple[str, str]:
+def _call_key(node: FxNode) -> tuple[str, str]:
     if node.op in ("placeholder", "get_attr"):
         return node.op, "" if _numbered(node) else node.name
     return node.op, "" if node.op == "output" else node.target

@@ -94,11 +94,11 @@ def guard_difference(left: Sequence[Guard], right: Sequence[Guard]) -> GuardDiff
     """Return the guards that two compilations share and the guards of one only, ignoring object addresses."""
     left_counts, right_counts = Counter(map(_guard_key, left)), Counter(map(_guard_key, right))
     return GuardDifference(
-        (left_counts & right_counts).total(), _beyond(left, right_counts), _beyond(right, left_counts)
+        (left_counts & right_counts).total(), _extra_guards(left, right_counts), _extra_guards(right, left_counts)
     )
 
 
-def _beyond(guards: Sequence[Guard], counts: Counter[Hashable]) -> tuple[Guard, ...]:
+def _extra_guards(guards: Sequence[Guard], counts: Counter[Hashable]) -> tuple[Guard, ...]:
     unmatched = Counter(counts)
     extra = []
     for guard in guards:

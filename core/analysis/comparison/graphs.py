@@ -52,7 +52,7 @@ class GraphUnion:
 
     def changes(self) -> dict[Change, int]:
         """Return the number of nodes per kind of change, without the output node."""
-        return dict(Counter(node.change for node in self.nodes if _counts(node)))
+        return dict(Counter(node.change for node in self.nodes if _is_counted(node)))
 
 
 def graph_union(left: Sequence[FxNode], right: Sequence[FxNode]) -> GraphUnion:
@@ -68,7 +68,7 @@ def graph_union(left: Sequence[FxNode], right: Sequence[FxNode]) -> GraphUnion:
     left_names = {right_name: left_name for left_name, right_name in partner.items()}
     right_names = {left_node.name: partner.get(left_node.name, f"{left_node.name}.left") for left_node in left}
     nodes = []
-    for name, in_left in _merged(left, right, left_names):
+    for name, in_left in _merged_names(left, right, left_names):
         left_node, right_node = (
             (left_nodes.get(name), right_nodes.get(partner.get(name, ""))) if in_left else (None, right_nodes[name])
         )
@@ -83,7 +83,7 @@ def graph_union(left: Sequence[FxNode], right: Sequence[FxNode]) -> GraphUnion:
     return GraphUnion(tuple(nodes), tuple(_edges(left, right, names)))
 
 
-def _counts(node: UnionNode) -> bool:
+def _is_counted(node: UnionNode) -> bool:
     either = node.left or node.right
     return either is not None and either.op != "output"
 
@@ -98,7 +98,7 @@ def _right_names(left: Sequence[FxNode], right: Sequence[FxNode], partner: Mappi
     return names
 
 
-def _merged(
+def _merged_names(
     left: Sequence[FxNode], right: Sequence[FxNode], left_names: Mapping[str, str]
 ) -> Iterator[tuple[str, bool]]:
     """Yield the names of left nodes (True), and of nodes that only the right graph has (False)."""

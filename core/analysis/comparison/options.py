@@ -73,42 +73,42 @@ def _options(setting: Setting) -> dict[str, str]:
         )
         if value
     }
-    requested = dict(_flat(setting.job or {}))
+    requested = dict(_flat_options(setting.job or {}))
     if requested.get("threads", "None") != "None":
         ran.pop("threads", None)
     return {**{name: value for name, value in requested.items() if name not in LEFT_OUT}, **ran}
 
 
-def _flat(job: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+def _flat_options(job: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
     for name, value in job.items():
         path = f"{before}{name}"
         if path == "model" and isinstance(value, dict):
             yield "model", "pasted code" if value.get("kind") == "code" else str(value.get("value"))[:LONGEST_VALUE]
             yield "callable", repr(value.get("name"))
         elif name == "backend_code" and value:
-            yield _short(path), f"code {hashlib.sha256(str(value).encode(errors='replace')).hexdigest()[:8]}"
+            yield _short_name(path), f"code {hashlib.sha256(str(value).encode(errors='replace')).hexdigest()[:8]}"
         elif path == "repairs":
             yield "repairs", _repair_words(value)
         elif isinstance(value, dict) and value:
-            yield from _flat(value, f"{path}.")
+            yield from _flat_options(value, f"{path}.")
         else:
-            yield _short(path), repr(value)[:LONGEST_VALUE]
+            yield _short_name(path), repr(value)[:LONGEST_VALUE]
 
 
 def _repair_words(steps: Any) -> str:
     """Return repairs in words: "keep tensor at line 17, capture scalars" for ids such as `keep_tensor:17`."""
     ids = [str(repair) for step in steps for repair in step] if isinstance(steps, list | tuple) else []
     named = (repair.partition(":") for repair in ids)
-    words = (f"{rule.replace('_', ' ')}{_place(at)}" for rule, _, at in named)
+    words = (f"{rule.replace('_', ' ')}{_place_words(at)}" for rule, _, at in named)
     return ", ".join(words)[:LONGEST_VALUE]
 
 
-def _place(at: str) -> str:
+def _place_words(at: str) -> str:
     if not at:
         return ""
     return f" at line {at}" if at.isdecimal() else f" of {at}"
 
 
-def _short(path: str) -> str:
+def _short_name(path: str) -> str:
     part = next((part for part in PARTS if path.startswith(part)), "")
     return path.removeprefix(part)

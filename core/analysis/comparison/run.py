@@ -95,12 +95,12 @@ def compare_runs(left: RunSide, right: RunSide) -> RunComparison:
         options,
         sources,
         figures(left_report, right_report),
-        tuple(_compared(left, right, pair) for pair in compilations(left_report, right_report)),
+        tuple(_compilation_comparison(left, right, pair) for pair in compilations(left_report, right_report)),
         breaks(left_report, right_report),
         recompiles(left_report, right_report),
         phase_pairs(left_report, right_report),
         time_comparison(left_report, right_report, same_eager(left_report, right_report, options, sources)),
-        (_failures(left_report), _failures(right_report)),
+        (_failure_words(left_report), _failure_words(right_report)),
         (_outcome(left_report), _outcome(right_report)),
     )
 
@@ -121,15 +121,15 @@ def same_eager(
 
 def graph_pairs(left: Compilation, right: Compilation) -> tuple[Matched[FxGraph], ...]:
     """Return the graphs of two compilations matched by stage; of restarted compilations the last attempt counts."""
-    return matched(_last(left), _last(right), lambda graph: (graph.stage, graph.direction))
+    return matched(_last_attempt(left), _last_attempt(right), lambda graph: (graph.stage, graph.direction))
 
 
-def _last(compilation: Compilation) -> list[FxGraph]:
+def _last_attempt(compilation: Compilation) -> list[FxGraph]:
     last = max((graph.attempt for graph in compilation.graphs), default=0)
     return [graph for graph in compilation.graphs if graph.attempt == last]
 
 
-def _compared(left: RunSide, right: RunSide, pair: Matched[Compilation]) -> CompilationComparison:
+def _compilation_comparison(left: RunSide, right: RunSide, pair: Matched[Compilation]) -> CompilationComparison:
     left_compilation, right_compilation = pair.left, pair.right
     if left_compilation is None or right_compilation is None:
         either = left_compilation or right_compilation
@@ -181,25 +181,25 @@ def _changes(
     """
     if left_graph is None or right_graph is None:
         return (
-            {"only right": _nodes(right_graph)}
+            {"only right": _node_count(right_graph)}
             if left_graph is None and right_graph
-            else {"only left": _nodes(left_graph)}
+            else {"only left": _node_count(left_graph)}
         )
-    if _bare(left.text(left_graph.payload)) == _bare(right.text(right_graph.payload)):
-        return {"same": _nodes(left_graph)}
+    if _without_comments(left.text(left_graph.payload)) == _without_comments(right.text(right_graph.payload)):
+        return {"same": _node_count(left_graph)}
     return graph_union(left.nodes(within[0], left_graph), right.nodes(within[1], right_graph)).changes()
 
 
-def _nodes(graph: FxGraph | None) -> int:
+def _node_count(graph: FxGraph | None) -> int:
     return sum(count for op, count in graph.ops.items() if op != "output") if graph else 0
 
 
-def _bare(text: str) -> list[str]:
+def _without_comments(text: str) -> list[str]:
     """Return the lines of a graph without comments, since comments contain file names of the run."""
     return [line for line in text.splitlines() if not line.lstrip().startswith("#")]
 
 
-def _failures(report: Report) -> str:
+def _failure_words(report: Report) -> str:
     if report.error is not None:
         return f"failed while {report.error.stage}: {report.error.type}"
     return failure_sentence(failures(report))

@@ -36,8 +36,13 @@ def comparison_data(comparison: RunComparison) -> dict[str, Any]:
 
 
 def _parts(comparison: RunComparison) -> list[str]:
-    inside = [*_counts(comparison, NOUNS), *_captured(comparison), *_kernels(comparison), *_guards(comparison)]
-    return [*_ended(comparison), *_breaks(comparison), *inside] or [*_differing_numbers(comparison)]
+    inside = [
+        *_count_words(comparison, NOUNS),
+        *_capture_words(comparison),
+        *_kernel_words(comparison),
+        *_guard_words(comparison),
+    ]
+    return [*_failure_words(comparison), *_break_words(comparison), *inside] or [*_differing_numbers(comparison)]
 
 
 def differs(comparison: RunComparison) -> bool:
@@ -62,9 +67,9 @@ def speed_words(times: TimeComparison) -> str:
     if times.interval is None or not times.comparable:
         return NOT_MEASURABLE
     if times.faster:
-        return f"{_times(times.interval)} faster {_bounds(times.interval)}"
+        return f"{_ratio_words(times.interval)} faster {_bounds(times.interval)}"
     if times.slower:
-        return f"{_times(times.interval.inverse())} slower {_bounds(times.interval.inverse())}"
+        return f"{_ratio_words(times.interval.inverse())} slower {_bounds(times.interval.inverse())}"
     return f"{NO_SPEED} {_bounds(times.interval)}"
 
 
@@ -78,7 +83,7 @@ def seconds_words(times: TimeComparison) -> str:
     return f"{text}; eager itself was {ratio(times.eager.middle, (times.eager.low, times.eager.high))} as fast"
 
 
-def _times(interval: Interval) -> str:
+def _ratio_words(interval: Interval) -> str:
     return f"{number(interval.middle)} ×"
 
 
@@ -86,7 +91,7 @@ def _bounds(interval: Interval) -> str:
     return f"({number(interval.low)} to {number(interval.high)})"
 
 
-def _ended(comparison: RunComparison) -> Iterator[str]:
+def _failure_words(comparison: RunComparison) -> Iterator[str]:
     for side, outcome, opposite in (("right", *comparison.failures[::-1]), ("left", *comparison.failures)):
         if outcome and outcome != opposite:
             yield f"on the {side} {outcome}"
@@ -95,7 +100,7 @@ def _ended(comparison: RunComparison) -> Iterator[str]:
             yield f"results differ from eager on the {side}"
 
 
-def _breaks(comparison: RunComparison) -> Iterator[str]:
+def _break_words(comparison: RunComparison) -> Iterator[str]:
     removed = sum(pair.right is None for pair in comparison.breaks)
     added = sum(pair.left is None for pair in comparison.breaks)
     if removed:
@@ -104,7 +109,7 @@ def _breaks(comparison: RunComparison) -> Iterator[str]:
         yield f"{number(added)} new {agree(added, 'graph break', 'graph breaks')}"
 
 
-def _counts(comparison: RunComparison, nouns: dict[str, str]) -> Iterator[str]:
+def _count_words(comparison: RunComparison, nouns: dict[str, str]) -> Iterator[str]:
     for name, singular in nouns.items():
         figure = comparison.figure(name)
         if (figure.left is None) != (figure.right is None):
@@ -115,7 +120,7 @@ def _counts(comparison: RunComparison, nouns: dict[str, str]) -> Iterator[str]:
             yield f"{number(abs(more))} {'more' if more > 0 else 'fewer'} {noun}"
 
 
-def _captured(comparison: RunComparison) -> Iterator[str]:
+def _capture_words(comparison: RunComparison) -> Iterator[str]:
     """Yield how captured nodes changed; if none changed, whether later graphs differ."""
     graphs = [graph for pair in comparison.compilations for graph in pair.graphs]
     totals: Counter[str] = Counter()
@@ -131,9 +136,9 @@ def _captured(comparison: RunComparison) -> Iterator[str]:
         yield "what Dynamo captured is the same, what was made of it is not"
 
 
-def _guards(comparison: RunComparison) -> Iterator[str]:
+def _guard_words(comparison: RunComparison) -> Iterator[str]:
     """Yield how many guards were added or removed; if the counts are equal, how many guards differ."""
-    more = [*_counts(comparison, {"guards": "guard"})]
+    more = [*_count_words(comparison, {"guards": "guard"})]
     differing = sum(len(compilation.guards.only_right) for compilation in comparison.compilations if compilation.guards)
     if more or not differing:
         yield from more
@@ -141,11 +146,11 @@ def _guards(comparison: RunComparison) -> Iterator[str]:
         yield f"{count(differing, 'guard')} {agree(differing, 'differs', 'differ')}"
 
 
-def _listed(parts: list[str]) -> str:
+def _word_list(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def _kernels(comparison: RunComparison) -> Iterator[str]:
+def _kernel_words(comparison: RunComparison) -> Iterator[str]:
     """Yield how many kernels differ, among matched kernels or all kernels if both runs have the same number.
 
     Library calls are compared only if all generated kernels are equal.
@@ -168,7 +173,7 @@ def _differing_numbers(comparison: RunComparison) -> Iterator[str]:
     """Yield the remaining numbers that differ."""
     names = [figure.name for figure in comparison.figures if figure.differs]
     if names:
-        yield f"{_listed(names)} {agree(len(names), 'differs', 'differ')}"
+        yield f"{_word_list(names)} {agree(len(names), 'differs', 'differ')}"
 
 
 def _differing_inputs(comparison: RunComparison) -> list[str]:

@@ -91,7 +91,7 @@ def time_comparison(left: Report, right: Report, same_eager: bool) -> TimeCompar
     return TimeComparison(
         left=left_speed,
         right=right_speed,
-        interval=steadied if drift is not None and drift.apart else _spanned(seconds, steadied),
+        interval=steadied if drift is not None and drift.apart else _interval_over(seconds, steadied),
         seconds=seconds,
         against_eager=steadied,
         eager=drift,
@@ -103,10 +103,10 @@ def _on_same_clock(left: Timing, right: Timing) -> tuple[Timing, Timing]:
     """Return both timings on the wall clock if only one of them has device times."""
     if bool(left.eager_wall_s) == bool(right.eager_wall_s):
         return left, right
-    return _by_the_wall(left), _by_the_wall(right)
+    return _on_wall_clock(left), _on_wall_clock(right)
 
 
-def _by_the_wall(timing: Timing) -> Timing:
+def _on_wall_clock(timing: Timing) -> Timing:
     if not timing.eager_wall_s:
         return timing
     return replace(timing, eager_s=timing.eager_wall_s, compiled_s=timing.compiled_wall_s)
@@ -153,7 +153,7 @@ def _logs(timing: Timing) -> tuple[list[float], list[float]]:
     return eager, compiled
 
 
-def _spanned(first: Interval | None, second: Interval | None) -> Interval | None:
+def _interval_over(first: Interval | None, second: Interval | None) -> Interval | None:
     if first is None or second is None:
         return first
     return Interval(min(first.low, second.low), first.middle, max(first.high, second.high))

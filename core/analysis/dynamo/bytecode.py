@@ -49,7 +49,7 @@ def instructions(text: str) -> tuple[Instruction, ...]:
                 line,
                 offset.strip(),
                 match["op"],
-                _about(rest),
+                _argument_value(rest),
                 graph.group() if graph else "",
                 resume.group() if resume else "",
             )
@@ -57,7 +57,7 @@ def instructions(text: str) -> tuple[Instruction, ...]:
     return tuple(listed)
 
 
-def _about(rest: str) -> str:
+def _argument_value(rest: str) -> str:
     """Return the value of an argument if the listing has it, otherwise the number."""
     value = rest.partition(" (")[2].removesuffix(")")
     return value or rest

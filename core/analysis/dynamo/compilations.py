@@ -86,7 +86,7 @@ class _Tree:
         self._of: dict[Function, list[str]] = {}
         for frame, function in functions(report).items():
             self._of.setdefault(function, []).append(frame)
-        self._calls = _called_from(report, self._of)
+        self._calls = _callees(report, self._of)
 
     def roots(self) -> tuple[Entry, ...]:
         """Return the functions that no compiled function calls."""
@@ -133,20 +133,20 @@ class _Tree:
         )
 
 
-def _called_from(report: Report, frames: dict[Function, list[str]]) -> dict[Function, list[Function]]:
+def _callees(report: Report, frames: dict[Function, list[str]]) -> dict[Function, list[Function]]:
     """Return function → the compiled functions that it calls; each function has one parent.
 
     Torch omits the immediate caller from a compilation's stack, so the stacks of graph breaks count first, then pairs
     within a stack, and the compilation's own position last.
     """
     by_name = Functions(frames)
-    broken = [_compiled(graph_break.stack, by_name) for graph_break in report.graph_breaks]
-    stacks = [_compiled(compilation.stack, by_name) for compilation in report.compilations]
+    broken = [_compiled_functions(graph_break.stack, by_name) for graph_break in report.graph_breaks]
+    stacks = [_compiled_functions(compilation.stack, by_name) for compilation in report.compilations]
     within = [stack[:-1] for stack in stacks]
     caller: dict[Function, Function] = {}
     for stack in (*broken, *within, *stacks):
         for above, below in pairwise(stack):
-            if below not in caller and _may_stand_below(below, above, caller):
+            if below not in caller and _may_be_child(below, above, caller):
                 caller[below] = above
     called: dict[Function, list[Function]] = {}
     for function in frames:
@@ -155,12 +155,12 @@ def _called_from(report: Report, frames: dict[Function, list[str]]) -> dict[Func
     return called
 
 
-def _compiled(stack: Sequence[Frame], by_name: Functions) -> list[Function]:
+def _compiled_functions(stack: Sequence[Frame], by_name: Functions) -> list[Function]:
     """Return the compiled functions of a stack, outermost first."""
     return [function for frame in stack if (function := by_name.at(frame)) is not None]
 
 
-def _may_stand_below(below: Function, above: Function, caller: Mapping[Function, Function]) -> bool:
+def _may_be_child(below: Function, above: Function, caller: Mapping[Function, Function]) -> bool:
     """Return True if a function may be placed below another: no cycle, and at most `MOST_DEPTH` levels."""
     ancestor: Function | None = above
     for _ in range(MOST_DEPTH):
@@ -226,14 +226,14 @@ def tree_sentence(entries: Sequence[Entry]) -> str:
         first = entries[0]
         return f"1 compilation: `{first.name}`{'' if first.ops else ', without a graph'}."
     named = groups.large if len(groups.large) <= NAMED else ()
-    parts = [part for name, group in named for part in _large(name, group)]
+    parts = [part for name, group in named for part in _function_words(name, group)]
     if len(groups.large) > NAMED:
         parts.append(f"{number(total - groups.small)} in {count(len(groups.large), 'function')}")
-    parts += _small(groups)
-    return f"{count(total, 'compilation')}: {_listed(parts)}."
+    parts += _helper_words(groups)
+    return f"{count(total, 'compilation')}: {_word_list(parts)}."
 
 
-def _large(name: str, group: Sequence[Entry]) -> list[str]:
+def _function_words(name: str, group: Sequence[Entry]) -> list[str]:
     kinds = Counter(entry.kind for entry in group)
     if kinds["frame"] > 1:
         return [f"`{name}` in {number(len(group))} of them"]
@@ -247,7 +247,7 @@ def _large(name: str, group: Sequence[Entry]) -> list[str]:
     return parts
 
 
-def _small(groups: Share) -> list[str]:
+def _helper_words(groups: Share) -> list[str]:
     if not groups.small:
         return []
     if groups.empty == groups.small:
@@ -256,5 +256,5 @@ def _small(groups: Share) -> list[str]:
     return [f"{count(groups.small, 'small helper')}{empty}"]
 
 
-def _listed(parts: Sequence[str]) -> str:
+def _word_list(parts: Sequence[str]) -> str:
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

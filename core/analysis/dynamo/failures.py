@@ -53,7 +53,7 @@ def failures(report: Report) -> tuple[Failure, ...]:
     broken = {compilation_id for graph_break in report.graph_breaks for compilation_id in graph_break.compilations}
     failed = [compilation for compilation in report.compilations if compilation.status == "failed"]
     all_failures = [_failure(compilation, compilation.id in broken) for compilation in failed]
-    all_failures += _left_to_eager(report)
+    all_failures += _eager_calls(report)
     return tuple(sorted(all_failures, key=lambda failure: list(WORDS).index(failure.kind)))
 
 
@@ -72,7 +72,7 @@ def _failure(compilation: Compilation, broken: bool) -> Failure:
     return Failure(compilation.id, compilation.frame.name, kind, reason[:MAX_REASON_CHARS], place)
 
 
-def _left_to_eager(report: Report) -> list[Failure]:
+def _eager_calls(report: Report) -> list[Failure]:
     """Return the calls that a frame without ops leaves to eager.
 
     The graph break is in an inlined function that Dynamo does not compile separately, such as the `forward` of

@@ -103,7 +103,7 @@ def frame_names(report: Report) -> dict[str, str]:
     wrapped = _wrapped_names(report.compilations)
     return {
         compilation.id: wrapped.get(frame_of(compilation))
-        or names[of[frame_of(compilation)]] + _after(compilation.frame.name)
+        or names[of[frame_of(compilation)]] + _resume_suffix(compilation.frame.name)
         for compilation in report.compilations
     }
 
@@ -116,7 +116,7 @@ def _wrapped_names(compilations: Iterable[Compilation]) -> dict[str, str]:
     return {frame: f"{owner}.forward" for frame, owner in owners if owner}
 
 
-def _after(name: str) -> str:
+def _resume_suffix(name: str) -> str:
     line = resumed(name)[1]
     return "" if line is None else f", after line {line}"
 

@@ -69,11 +69,11 @@ def scenes(compilation: Compilation, nodes_of: NodesOf) -> list[Scene]:
         graph_passes = passes.get(graph.id, [])
         if scene.frames:
             scene.frames.extend(
-                _played(scene.frames[-1][1], [graph_pass for graph_pass in graph_passes if graph_pass.stage == AHEAD])
+                _replayed(scene.frames[-1][1], [graph_pass for graph_pass in graph_passes if graph_pass.stage == AHEAD])
             )
-        _show(scene.frames, graph, state, passes_recorded=bool(compilation.unchanged_passes or compilation.passes))
+        _add_graph(scene.frames, graph, state, passes_recorded=bool(compilation.unchanged_passes or compilation.passes))
         scene.frames.extend(
-            _played(scene.frames[-1][1], [graph_pass for graph_pass in graph_passes if graph_pass.stage != AHEAD])
+            _replayed(scene.frames[-1][1], [graph_pass for graph_pass in graph_passes if graph_pass.stage != AHEAD])
         )
     return chapters
 
@@ -88,7 +88,7 @@ def _scene(chapters: list[Scene], name: str, stage: Stage) -> Scene:
     return scene
 
 
-def _show(frames: list[tuple[FilmStep, State]], graph: FxGraph, state: State, passes_recorded: bool) -> None:
+def _add_graph(frames: list[tuple[FilmStep, State]], graph: FxGraph, state: State, passes_recorded: bool) -> None:
     """Add a logged graph as a frame: the first frame, no frame if unchanged, or the unrecorded differences."""
     if not frames:
         frames.append((FilmStep(graph.stage, "", graph.id, recorded=True), state))
@@ -121,7 +121,7 @@ def meaning(node: FxNode) -> tuple[str, str, str, tuple[str, ...]]:
     return node.op, node.target, node.args, node.inputs
 
 
-def _played(state: State, passes: list[GraphPass]) -> Iterator[tuple[FilmStep, State]]:
+def _replayed(state: State, passes: list[GraphPass]) -> Iterator[tuple[FilmStep, State]]:
     """Yield the graph after replaying each pass."""
     for graph_pass in passes:
         state = after_pass(state, graph_pass)
@@ -150,11 +150,11 @@ def after_pass(state: State, graph_pass: GraphPass) -> State:
     for name, previous in zip(graph_pass.added, graph_pass.after, strict=True):
         behind.setdefault(previous, []).append(name)
     changed = {*graph_pass.removed, *graph_pass.added}
-    order = graph_pass.order or tuple(_woven([name for name in state if name not in changed], behind))
+    order = graph_pass.order or tuple(_interleaved([name for name in state if name not in changed], behind))
     return {name: current for name in order if (current := nodes.get(name) or state.get(name)) is not None}
 
 
-def _woven(names: list[str], behind: dict[str, list[str]]) -> Iterator[str]:
+def _interleaved(names: list[str], behind: dict[str, list[str]]) -> Iterator[str]:
     """Yield names in order, each followed by the names behind it; the empty name is the graph's start."""
     waiting = [iter(["", *names])]
     while waiting:

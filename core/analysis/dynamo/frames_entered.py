@@ -21,17 +21,17 @@ def used(report: Report) -> tuple[dict[str, ReuseState] | None, ...]:
     before: frozenset[str] = frozenset()
     reused: list[dict[str, ReuseState] | None] = []
     for call in report.calls:
-        reused.append(None if call.entered is None else _of_call(call, before, by_id))
+        reused.append(None if call.entered is None else _reused_by(call, before, by_id))
         before = frozenset(call.newest)
     return tuple(reused)
 
 
-def _of_call(call: Call, before: frozenset[str], by_id: dict[str, Compilation]) -> dict[str, ReuseState]:
+def _reused_by(call: Call, before: frozenset[str], by_id: dict[str, Compilation]) -> dict[str, ReuseState]:
     newest = [by_id[name] for name in call.newest if name in by_id]
     compiled = [compilation for compilation in newest if compilation.call == call.index]
     rest = [compilation for compilation in newest if compilation.call != call.index]
     sure = {compilation.id for compilation in rest if compilation.id not in before}
-    sure |= _resumed([*compiled, *(compilation for compilation in rest if compilation.id in sure)], rest)
+    sure |= _entered_for_resume([*compiled, *(compilation for compilation in rest if compilation.id in sure)], rest)
     left = (call.entered or 0) - len(sure)
     possible = [compilation.id for compilation in rest if compilation.id not in sure]
     if left <= 0:
@@ -39,7 +39,7 @@ def _of_call(call: Call, before: frozenset[str], by_id: dict[str, Compilation]) 
     return {**dict.fromkeys(sure, "used"), **dict.fromkeys(possible, "used" if left >= len(possible) else "unknown")}
 
 
-def _resumed(entered: list[Compilation], rest: list[Compilation]) -> set[str]:
+def _entered_for_resume(entered: list[Compilation], rest: list[Compilation]) -> set[str]:
     """Return the frames that must have been entered because their resume function was.
 
     A name shared by two frames is ambiguous and does not count.

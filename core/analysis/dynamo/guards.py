@@ -134,8 +134,8 @@ def guards_on(compilation: Compilation, node: FxNode) -> tuple[Guard, ...]:
     """Return the guards on the value of an input of Dynamo's graph; none if the node is not an input."""
     if node.op not in ("placeholder", "get_attr"):
         return ()
-    wanted = _letters(node.name)
-    return tuple(guard for guard in compilation.guards if _letters(guard.source) == wanted)
+    wanted = _normalized(node.name)
+    return tuple(guard for guard in compilation.guards if _normalized(guard.source) == wanted)
 
 
 def mentions(guard: Guard, text: str) -> bool:
@@ -144,6 +144,6 @@ def mentions(guard: Guard, text: str) -> bool:
     return text.lower() in " ".join(str(field or "") for field in fields).lower()
 
 
-def _letters(name: str) -> str:
+def _normalized(name: str) -> str:
     """Return a common form of `L['self'].norm.weight` and Dynamo's placeholder `L_self_norm_weight_`."""
     return "_".join(part for part in "".join(c if c.isalnum() else "_" for c in name.lower()).split("_") if part)

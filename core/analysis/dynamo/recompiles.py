@@ -199,12 +199,12 @@ def _new_value(reason: Recompile, recompiled: Compilation) -> tuple[str, ValueOr
         if match and compared and match.group(1) == compared.group(1) and match.group(2) != compared.group(2):
             return match.group(2), "guard"
     for symbol in recompiled.symbols:
-        if symbol.source and _names(text, local_names(symbol.source)):
+        if symbol.source and _mentions_value(text, local_names(symbol.source)):
             return symbol.value, "symbol"
     return "", ""
 
 
-def _names(text: str, value: str) -> bool:
+def _mentions_value(text: str, value: str) -> bool:
     """Return True if a text mentions exactly this value, not a longer one that contains it."""
     return re.search(rf"(?<![\w.]){re.escape(value)}(?![\w.\[])", text) is not None
 

@@ -33,14 +33,14 @@ COMPARISONS: dict[type[ast.cmpop], Callable[[int, int], bool]] = {
 
 def tensor_sizes(compilation: Compilation) -> dict[str, tuple[int | None, ...]]:
     """Return source → sizes of each tensor that a compilation guards; a dynamic size is None."""
-    return {source: sizes["size"] for source, sizes in _tensors(compilation) if "size" in sizes}
+    return {source: sizes["size"] for source, sizes in _guarded_tensors(compilation) if "size" in sizes}
 
 
 def size_values(compilation: Compilation) -> dict[str, int]:
     """Return guard expression → value, for the sizes, strides and numbers of a compilation."""
     values = {
         f"{source}.{kind}()[{index}]": size
-        for source, sizes in _tensors(compilation)
+        for source, sizes in _guarded_tensors(compilation)
         for kind, listed in sizes.items()
         for index, size in enumerate(listed)
         if size is not None
@@ -70,7 +70,7 @@ def _is_of_shapes(line: str) -> bool:
     return any(mark in line for mark in OF_SHAPES) and not line.startswith("check_tensor(")
 
 
-def _tensors(compilation: Compilation) -> Iterator[tuple[str, dict[str, tuple[int | None, ...]]]]:
+def _guarded_tensors(compilation: Compilation) -> Iterator[tuple[str, dict[str, tuple[int | None, ...]]]]:
     for guard in compilation.guards:
         if guard.kind == "TENSOR_MATCH":
             yield guard.source, {kind: _numbers(listed) for kind, listed in LISTED.findall(guard.expression)}

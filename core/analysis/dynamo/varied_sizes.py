@@ -83,12 +83,12 @@ class _Frame:
     def __init__(self, report: Report, reason: Recompile) -> None:
         key = reason.compilation.rpartition("/")[0]
         self._recompiled = report.compilation(reason.compilation)
-        self._all = [
+        self._compilations = [
             compilation
             for compilation in report.compilations
             if frame_of(compilation) == key and compilation.status == "ok"
         ]
-        ids = {compilation.id for compilation in self._all}
+        ids = {compilation.id for compilation in self._compilations}
         # Torch lists the newest code's reason first, for each compilation.
         newest = {
             recompile.compilation: recompile.reason
@@ -99,27 +99,32 @@ class _Frame:
         self._dynamic = ((report.setting.job or {}).get("compile") or {}).get("dynamic")
         match = MISMATCH.match(reason.reason)
         name, self._index = (match[1], int(match[2])) if match else ("", 0)
-        self._source = next((source for source in self._first if local_names(source) == name), "")
-        self._of_it = [mismatch for text in self._reasons if (mismatch := MISMATCH.match(text)) and mismatch[1] == name]
+        self._source = next((source for source in self._first_sizes if local_names(source) == name), "")
+        self._mismatches = [
+            mismatch for text in self._reasons if (mismatch := MISMATCH.match(text)) and mismatch[1] == name
+        ]
 
     @cached_property
-    def _first(self) -> Mapping[str, tuple[int | None, ...]]:
+    def _first_sizes(self) -> Mapping[str, tuple[int | None, ...]]:
         """Source → sizes in the first compilation; empty if the log has no guards of it."""
-        return tensor_sizes(self._all[0]) if self._all else {}
+        return tensor_sizes(self._compilations[0]) if self._compilations else {}
 
     @cached_property
-    def _open(self) -> dict[str, set[tuple[str, int]]]:
+    def _dynamic_dims(self) -> dict[str, set[tuple[str, int]]]:
         """Compilation → dimensions that are a number in the first compilation and dynamic in this one."""
-        return {compilation.id: {*_opened(self._first, tensor_sizes(compilation))} for compilation in self._all}
+        return {
+            compilation.id: {*_newly_dynamic(self._first_sizes, tensor_sizes(compilation))}
+            for compilation in self._compilations
+        }
 
     @cached_property
     def _marks(self) -> set[tuple[str, int]]:
-        return {place for places in self._open.values() for place in places}
+        return {place for places in self._dynamic_dims.values() for place in places}
 
     @cached_property
-    def _special(self) -> tuple[int, ...]:
+    def _specialized_sizes(self) -> tuple[int, ...]:
         """Sizes 0 and 1, if the dimension had them."""
-        seen = {int(size) for match in self._of_it if int(match[2]) == self._index for size in match.group(3, 4)}
+        seen = {int(size) for match in self._mismatches if int(match[2]) == self._index for size in match.group(3, 4)}
         return tuple(sorted(seen & SPECIALIZED))
 
     def refused(self) -> SizeAdvice | None:
@@ -127,15 +132,17 @@ class _Frame:
         if self._dynamic is False:
             return SizeAdvice(why="static")
         if not self._source:
-            nothing_left = bool(self._special) and len(self._of_it) <= len(self._special)
+            nothing_left = bool(self._specialized_sizes) and len(self._mismatches) <= len(self._specialized_sizes)
             dynamic = self._dynamic is not True and not nothing_left
-            return SizeAdvice((), dynamic, why="specialized" if nothing_left else "unknown", special=self._special)
+            return SizeAdvice(
+                (), dynamic, why="specialized" if nothing_left else "unknown", special=self._specialized_sizes
+            )
         if any(mark in self._source for mark in OF_MODULE):
             return SizeAdvice(why="module")
-        first = self._first[self._source][self._index]
+        first = self._first_sizes[self._source][self._index]
         # Sizes 0 and 1 need a graph of their own; one graph with a symbol takes all others.
-        if self._special and (first in SPECIALIZED or len(self._of_it) <= len(self._special)):
-            return SizeAdvice(why="specialized", special=self._special)
+        if self._specialized_sizes and (first in SPECIALIZED or len(self._mismatches) <= len(self._specialized_sizes)):
+            return SizeAdvice(why="specialized", special=self._specialized_sizes)
         if (self._source, self._index) not in self._marks:
             return SizeAdvice(why="constant", place=self._constant_at())
         return None
@@ -155,21 +162,21 @@ class _Frame:
 
     def advice(self) -> SizeAdvice:
         """Return the marks and options that avoid the recompile."""
-        marks = tuple(InputDimension(local_names(source), index) for source, index in self._ordered())
+        marks = tuple(InputDimension(local_names(source), index) for source, index in self._ordered_dims())
         dynamic = self._dynamic is not True and not self._equal_by_coincidence()
         number, satisfied = self._tied_number(), self._first_call_satisfies()
         why: Why = "number" if number else "" if satisfied else "branch" if satisfied is False else "unknown"
-        if not why and is_called_inside(self._all[0]):
+        if not why and is_called_inside(self._compilations[0]):
             why = "inner"
         if why == "branch":
             return SizeAdvice(why=why)
-        once = all(self._is_spared(text) for text in self._reasons) and why != "unknown"
-        return SizeAdvice(() if why else marks, dynamic, once, why, self._special, number)
+        once = all(self._is_avoided(text) for text in self._reasons) and why != "unknown"
+        return SizeAdvice(() if why else marks, dynamic, once, why, self._specialized_sizes, number)
 
-    def _ordered(self) -> Iterator[tuple[str, int]]:
+    def _ordered_dims(self) -> Iterator[tuple[str, int]]:
         """Yield the dimension that torch named, then the others in guard order; sizes 0 and 1 never become symbols."""
         yield self._source, self._index
-        for source, sizes in sorted(self._first.items()):
+        for source, sizes in sorted(self._first_sizes.items()):
             for index, size in enumerate(sizes):
                 if (source, index) in self._marks - {(self._source, self._index)} and size not in SPECIALIZED:
                     yield source, index
@@ -178,7 +185,7 @@ class _Frame:
         """Return True if `dynamic=True` would use one symbol for sizes that are equal in the first call only."""
         of = {
             (source, index): size
-            for source, sizes in self._first.items()
+            for source, sizes in self._first_sizes.items()
             if not any(mark in source for mark in OF_MODULE)
             for index, size in enumerate(sizes)
         }
@@ -193,7 +200,9 @@ class _Frame:
     @property
     def _widest(self) -> Compilation | None:
         """Newest compilation with the most dynamic dimensions."""
-        return max(reversed(self._all), key=lambda compilation: len(self._open[compilation.id]), default=None)
+        return max(
+            reversed(self._compilations), key=lambda compilation: len(self._dynamic_dims[compilation.id]), default=None
+        )
 
     def _tied_number(self) -> str:
         """Return a Python number that torch made symbolic together with a size; empty without one."""
@@ -212,14 +221,16 @@ class _Frame:
 
         None if that is unknown.
         """
-        values = size_values(self._all[0])
-        fully_dynamic = [compilation for compilation in self._all if self._open[compilation.id] == self._marks]
+        values = size_values(self._compilations[0])
+        fully_dynamic = [
+            compilation for compilation in self._compilations if self._dynamic_dims[compilation.id] == self._marks
+        ]
         judged = [[holds(text, values) for text in shape_guards(compilation)] for compilation in fully_dynamic]
         if any(all(outcomes) for outcomes in judged):
             return True
         return None if not judged or any(None in outcomes and False not in outcomes for outcomes in judged) else False
 
-    def _is_spared(self, text: str) -> bool:
+    def _is_avoided(self, text: str) -> bool:
         """Return True if a reason is not about a size, or about a dimension that the marks leave dynamic."""
         match = MISMATCH.match(text)
         if match is None:
@@ -228,7 +239,7 @@ class _Frame:
         return (match[1], int(match[2])) in open_names
 
 
-def _opened(
+def _newly_dynamic(
     first: Mapping[str, tuple[int | None, ...]], later: Mapping[str, tuple[int | None, ...]]
 ) -> Iterator[tuple[str, int]]:
     for source, sizes in first.items():

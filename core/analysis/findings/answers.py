@@ -21,7 +21,7 @@ def differs(facts: Known) -> Iterator[Finding]:
     compared = facts.compared
     if compared is None or compared.outcome != "differs":
         return
-    asking = _asking(facts)
+    asking = _asks_words(facts)
     if asking and backend_of(facts) != "eager":
         advice, proposal = f"{asking[0].upper()}{asking[1:]}: {OF_THE_CODE}", EAGER
     elif asking:
@@ -57,7 +57,7 @@ def asks_whether_compiled(facts: Known) -> Iterator[Finding]:
     )
 
 
-def _asking(facts: Known) -> str:
+def _asks_words(facts: Known) -> str:
     lines = remarks(facts, "asks whether it is compiled")
     return f"the code asks whether it is being compiled, at {places(lines)}" if lines else ""
 
@@ -150,13 +150,13 @@ def cuda_graphs(facts: Known) -> Iterator[Finding]:
         rule="CUDA graphs skipped",
         title=f"{count(skips, 'graph')} did not become {agree(skips, 'a CUDA graph', 'CUDA graphs')}.",
         reason=f"torch's reason: {reason}." if reason else "The log does not hold torch's reason.",
-        advice=_for_cuda_graphs(facts, reason),
+        advice=_cuda_graph_advice(facts, reason),
         page="overview",
         compilation=next(iter(reasons), ""),
     )
 
 
-def _for_cuda_graphs(facts: Known, reason: str) -> str:
+def _cuda_graph_advice(facts: Known, reason: str) -> str:
     if facts.job and str(facts.job.get("device", "cpu")).partition(":")[0] != "cuda":
         return NO_CUDA
     return next((advice for mark, advice in SKIPPED.items() if mark in reason), SKIPPED_OTHERWISE)

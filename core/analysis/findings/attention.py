@@ -24,7 +24,7 @@ def decomposed(facts: Known) -> Iterator[Finding]:
     """Yield a finding for attention calls that AOTAutograd decomposed into matrix products and a softmax."""
     newest = {frame_of(compilation): compilation for compilation in facts.report.compilations if compilation.graphs}
     for compilation in newest.values():
-        calls = _decomposed(compilation)
+        calls = _decomposed_calls(compilation)
         device = str(facts.job.get("device", "cpu")).partition(":")[0]
         if not calls or device not in ADVICE:
             continue
@@ -45,7 +45,7 @@ def decomposed(facts: Known) -> Iterator[Finding]:
         )
 
 
-def _decomposed(compilation: Compilation) -> int:
+def _decomposed_calls(compilation: Compilation) -> int:
     """Return how many attention calls of Dynamo's graph AOTAutograd decomposed."""
     early = next((graph.targets for graph in compilation.graphs if graph.stage == "dynamo_output_graph"), {})
     late = next((graph.targets for graph in compilation.graphs if graph.stage in AOT), {})

@@ -51,7 +51,7 @@ def outside_of_kernels(facts: Known) -> Iterator[Finding]:
     outside_s = total.call_s - min(max(total.in_place_s, total.kernels_s), total.call_s)
     if outside_s < MUCH_OUTSIDE * total.call_s:
         return
-    cuda_graphs = _cuda_graphs(facts)
+    cuda_graphs = _cuda_graph_proposal(facts)
     graphs = sum(compilation.status == "ok" for compilation in report.compilations)
     launches = sum(len(kernel.calls) for compilation in report.compilations for kernel in compilation.kernels)
     yield Finding(
@@ -70,7 +70,7 @@ def outside_of_kernels(facts: Known) -> Iterator[Finding]:
     )
 
 
-def _cuda_graphs(facts: Known) -> Proposal | None:
+def _cuda_graph_proposal(facts: Known) -> Proposal | None:
     """Return the run with CUDA graphs; None if it has them, or its backend or device doesn't support them."""
     device = str(facts.job.get("device", "cpu")).partition(":")[0]
     options, mode = facts.options.get("options") or {}, facts.options.get("mode")
@@ -101,14 +101,14 @@ def guards(facts: Known) -> Iterator[Finding]:
         title=f"Guards take {duration_s(checked_s)} of every call, {percent(checked_s / waited.compiled_s)} of it.",
         reason=f"`[{slowest.id}]` checks {count(slowest.guard_leaves or len(slowest.guards), 'guard')} before its code "
         "may be used.",
-        advice=_fewer_guards(facts.options),
+        advice=_guard_advice(facts.options),
         page="guards",
         compilation=slowest.id,
         each_s=checked_s,
     )
 
 
-def _fewer_guards(options: Mapping[str, Any]) -> str:
+def _guard_advice(options: Mapping[str, Any]) -> str:
     """Return advice with a call that has fewer guards.
 
     The call lists the options of the job's mode, since `torch.compile` does not take a mode and options together.
@@ -140,7 +140,7 @@ def first_call(facts: Known) -> Iterator[Finding]:
         rule="first call",
         title=f"Compiling took {duration_s(total_s)}, {percent(most_s / total_s)} of it in {CLASS_WORDS[kind]}.",
         reason=f"`{longest.name}` took {duration_s(longest.self_s)} by itself, in {count(longest.count, 'span')}.",
-        advice=_cheaper(facts, by_class, total_s, kind),
+        advice=_compile_advice(facts, by_class, total_s, kind),
         page="compile_time",
         once_s=most_s,
         weight="note",
@@ -157,7 +157,7 @@ CLASS_WORDS = {
 }
 
 
-def _cheaper(facts: Known, by_class: Mapping[str, float], total_s: float, kind: str) -> str:
+def _compile_advice(facts: Known, by_class: Mapping[str, float], total_s: float, kind: str) -> str:
     """Return advice that makes the first call of the next process cheaper."""
     compilations = [compilation for compilation in facts.report.compilations if compilation.status == "ok"]
     if kind == "dynamo" and len(compilations) > 1:

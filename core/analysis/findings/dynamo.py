@@ -117,7 +117,7 @@ def not_compiled(facts: Known) -> Iterator[Finding]:
     for kind, words in failure_counts(all_failures).items():
         first = next(failure for failure in all_failures if failure.kind == kind)
         at = f" at `{first.place.short}`" if first.place.file else ""
-        advice, proposal = _for_failure(facts, kind, first)
+        advice, proposal = _failure_advice(facts, kind, first)
         yield Finding(
             rule=f"not compiled: {kind}",
             title=f"{words}.",
@@ -131,14 +131,14 @@ def not_compiled(facts: Known) -> Iterator[Finding]:
         )
 
 
-def _for_failure(facts: Known, kind: FailureKind, first: Failure) -> tuple[str, Proposal | None]:
+def _failure_advice(facts: Known, kind: FailureKind, first: Failure) -> tuple[str, Proposal | None]:
     if kind == "failed" and facts.options.get("fullgraph") and first.reason.startswith(tuple(GIVES_UP)):
         return WITHOUT_FULLGRAPH, Proposal("torch.compile(model)", compile={"fullgraph": False})
     if kind == "given up":
         settings = (setting_advice(broken) for broken in _breaks_of(facts, first.compilation))
         return next(filter(None, settings), (FRAME_SKIPPED, None))
     if kind == "over the limit":
-        return _at_the_limit(facts, first.compilation)
+        return _limit_advice(facts, first.compilation)
     backend_error = _backend_error(facts, first.compilation)
     if backend_error:
         return backend_error, None
@@ -146,18 +146,17 @@ def _for_failure(facts: Known, kind: FailureKind, first: Failure) -> tuple[str, 
     return f"torch's whole error stands below. {advice}", proposal
 
 
-def _at_the_limit(facts: Known, compile_id: str) -> tuple[str, Proposal | None]:
+def _limit_advice(facts: Known, compile_id: str) -> tuple[str, Proposal | None]:
     """Return the advice that avoids most recompiles of a frame, in words and as a job.
 
     The words also say what a higher limit does.
     """
     frame = compile_id.rpartition("/")[0]
-    causes = _by_cause(
-        facts, {compilation.id for compilation in facts.report.compilations if frame_of(compilation) == frame}
-    )
+    members = {member.id for member in facts.report.compilations if frame_of(member) == frame}
+    causes = _by_cause(facts, members)
     if not causes:
         return f"{UNKNOWN_CAUSE} {HIGHER_LIMIT}", None
-    cause, group = max(causes.items(), key=lambda cause: len(cause[1]))
+    cause, group = max(causes.items(), key=lambda entry: len(entry[1]))
     advice, proposal = _advice(facts, group[-1])
     return f"Most often {cause}. {advice} {HIGHER_LIMIT}", proposal
 
@@ -199,11 +198,11 @@ def graph_breaks(facts: Known) -> Iterator[Finding]:
             page="graph_breaks",
             compilation=graph_break.compilations[-1] if graph_break.compilations else "",
             once_s=resumed_s,
-            proposal=_setting_of(graph_break),
+            proposal=_setting_proposal(graph_break),
         )
 
 
-def _setting_of(graph_break: GraphBreak) -> Proposal | None:
+def _setting_proposal(graph_break: GraphBreak) -> Proposal | None:
     advised = setting_advice(graph_break)
     return advised[1] if advised else None
 
@@ -212,9 +211,7 @@ def recompiles(facts: Known) -> Iterator[Finding]:
     """Yield a finding for each cause of recompiles of a frame, with the recompiles and their compile time."""
     for lineages in lineages_by_function(facts.report):
         frames = lineages[0]
-        recompiled = {
-            compilation.id for lineage in lineages for compilation in lineage[1:] if compilation.status != "failed"
-        }
+        recompiled = {later.id for lineage in lineages for later in lineage[1:] if later.status != "failed"}
         within = f" in {number(len(lineages))} of its frames" if len(lineages) > 1 else ""
         for cause, group in _by_cause(facts, recompiled).items():
             last = group[-1]
@@ -275,17 +272,15 @@ def near_the_limit(facts: Known) -> Iterator[Finding]:
         return
     for lineages in lineages_by_function(facts.report):
         near = [
-            frames
-            for frames in lineages
-            if limit - FEW_LEFT <= _compiled_count(frames) <= limit and not _is_over(frames)
+            frames for frames in lineages if limit - FEW_LEFT <= _compiled(frames) <= limit and not _is_over(frames)
         ]
         if near:
-            frames = max(near, key=_compiled_count)
-            advice, proposal = _at_the_limit(facts, frames[-1].id)
+            frames = max(near, key=_compiled)
+            advice, proposal = _limit_advice(facts, frames[-1].id)
             within = f" in {number(len(near))} of its frames" if len(near) > 1 else ""
             yield Finding(
                 rule="near the recompile limit",
-                title=f"`{facts.names[frames[0].id]}` has {number(_compiled_count(frames))} of the {number(limit)} "
+                title=f"`{facts.names[frames[0].id]}` has {number(_compiled(frames))} of the {number(limit)} "
                 f"compilations that torch allows a frame{within}.",
                 reason="Beyond `torch._dynamo.config.recompile_limit` the frame runs eagerly wherever no code fits.",
                 advice=advice,
@@ -296,7 +291,7 @@ def near_the_limit(facts: Known) -> Iterator[Finding]:
             )
 
 
-def _compiled_count(frames: Sequence[Compilation]) -> int:
+def _compiled(frames: Sequence[Compilation]) -> int:
     return sum(compilation.status == "ok" for compilation in frames)
 
 

@@ -98,12 +98,12 @@ class Known:
     @cached_property
     def steady(self) -> Speed | None:
         """Steady state; None if the machine was busy while it was measured."""
-        return _quiet(speed(self.report.timing))
+        return _undisturbed(speed(self.report.timing))
 
     @cached_property
     def waited(self) -> Speed | None:
         """Steady state by the wall clock; None if the machine was busy while it was measured."""
-        return _quiet(paying_speed(self.report.timing))
+        return _undisturbed(paying_speed(self.report.timing))
 
     @cached_property
     def compared(self) -> Results | None:
@@ -122,5 +122,5 @@ class Known:
         return tuple(row for compilation in newest.values() for row in ledger(self.report, compilation) if row.measured)
 
 
-def _quiet(measured: Speed | None) -> Speed | None:
+def _undisturbed(measured: Speed | None) -> Speed | None:
     return measured if measured is not None and not measured.disturbed else None

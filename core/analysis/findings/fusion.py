@@ -36,7 +36,7 @@ def missed(facts: Known) -> Iterator[Finding]:
         (shared, reason, pair, schedule, compilation)
         for compilation in newest.values()
         for schedule in compilation.schedules
-        for shared, reason, pair in _most(schedule)
+        for shared, reason, pair in _largest_refusals(schedule)
     ]
     if not candidates:
         return
@@ -44,7 +44,7 @@ def missed(facts: Known) -> Iterator[Finding]:
     yield _finding(facts.report, shared, reason, pair, schedule, compilation)
 
 
-def _most(schedule: Schedule) -> Iterator[tuple[int, str, tuple[SchedulerNode, SchedulerNode]]]:
+def _largest_refusals(schedule: Schedule) -> Iterator[tuple[int, str, tuple[SchedulerNode, SchedulerNode]]]:
     """Yield the bytes, torch's reason and the nodes of the pair that shares most; nothing if that is little."""
     total = schedule.bytes_after
     for pair, shared in sorted(refused_pairs(schedule).items(), key=lambda entry: -entry[1]):

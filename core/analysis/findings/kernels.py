@@ -108,7 +108,7 @@ def tf32(facts: Known) -> Iterator[Finding]:
     if counters is None or not counters.has_tf32 or counters.float32_matmul_precision != "highest":
         return
     rows = facts.rows
-    products = [row for row in rows if row.dtype == "float32" and {_class(op) for op in row.ops} == {"matmul"}]
+    products = [row for row in rows if row.dtype == "float32" and {_op_class(op) for op in row.ops} == {"matmul"}]
     # cuDNN's convolutions use TF32 by default, whatever the precision of matrix products.
     products = [row for row in products if product_dtype(row.ops, row.dtype, counters) != TF32]
     share = _share(products, rows)
@@ -139,11 +139,11 @@ def fallbacks(facts: Known) -> Iterator[Finding]:
     calls = [row for row in rows if row.language == "extern" and row.name.startswith(("aten.", "torch.ops."))]
     calls = [row for row in calls if not _is_product(row)]
     custom = [row for row in calls if _is_custom(row)]
-    yield from _fallback(facts, [row for row in calls if row not in custom], FALLBACK)
-    yield from _fallback(facts, custom, CUSTOM)
+    yield from _fallback_findings(facts, [row for row in calls if row not in custom], FALLBACK)
+    yield from _fallback_findings(facts, custom, CUSTOM)
 
 
-def _fallback(facts: Known, calls: Sequence[LedgerRow], words: tuple[str, str, str, str]) -> Iterator[Finding]:
+def _fallback_findings(facts: Known, calls: Sequence[LedgerRow], words: tuple[str, str, str, str]) -> Iterator[Finding]:
     share = _share(calls, facts.rows)
     if share < WORTH_A_THOUGHT:
         return
@@ -172,7 +172,7 @@ def _is_custom(row: LedgerRow) -> bool:
 
 def copies(facts: Known) -> Iterator[Finding]:
     """Yield a finding for generated kernels that only move data."""
-    yield from _generated(
+    yield from _generated_findings(
         facts,
         "copies",
         _only_copies,
@@ -187,7 +187,7 @@ def doubles(facts: Known) -> Iterator[Finding]:
     """Yield a finding for float64 kernels that nobody requested."""
     if facts.job.get("dtype") == "float64":
         return
-    yield from _generated(
+    yield from _generated_findings(
         facts,
         "float64",
         lambda row: row.dtype == "float64",
@@ -197,7 +197,7 @@ def doubles(facts: Known) -> Iterator[Finding]:
     )
 
 
-def _generated(
+def _generated_findings(
     facts: Known, rule: str, is_match: Callable[[LedgerRow], bool], does: tuple[str, str], advice: str
 ) -> Iterator[Finding]:
     rows = facts.rows
@@ -225,10 +225,10 @@ def _is_product(row: LedgerRow) -> bool:
 
 
 def _only_copies(row: LedgerRow) -> bool:
-    return bool(row.ops) and all(op in COPIES or _class(op) == "view" for op in row.ops)
+    return bool(row.ops) and all(op in COPIES or _op_class(op) == "view" for op in row.ops)
 
 
-def _class(op: str) -> str:
+def _op_class(op: str) -> str:
     return op_class(f"torch.ops.aten.{op}.default")
 
 

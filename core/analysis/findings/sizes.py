@@ -69,7 +69,7 @@ def _advice_with_marks(facts: Known, advice: SizeAdvice, marks: Sequence[InputDi
     done += "; or `dynamic=True`." if advice.dynamic else "."
     left = ONE_GRAPH if advice.once else LAYOUT_OF_SIZES
     if advice.once and advice.special:
-        left = f"One graph then takes every size from 2 up. {_specialized(advice)}"
+        left = f"One graph then takes every size from 2 up. {_specialized_words(advice)}"
     equal = not advice.dynamic and facts.options.get("dynamic") is not True
     return f"{done} {left}" + (f" {EQUAL}" if equal else "")
 
@@ -84,7 +84,7 @@ def _indices(dims: Sequence[int]) -> str:
     return str(dims[0]) if len(dims) == 1 else str(list(dims))
 
 
-def _specialized(advice: SizeAdvice) -> str:
+def _specialized_words(advice: SizeAdvice) -> str:
     return SPECIALIZED.format(" and for size ".join(map(str, advice.special)))
 
 
@@ -92,8 +92,8 @@ def _advice_without_marks(advice: SizeAdvice, name: str) -> str:
     """Return the advice if marking dimensions does not help."""
     if advice.why == "specialized":
         return (
-            f"{_specialized(advice)} Where that size is not needed, make the first call with 2 or more; where it is, "
-            "nothing is left to spare."
+            f"{_specialized_words(advice)} Where that size is not needed, make the first call with 2 or more; "
+            "where it is, nothing is left to spare."
         )
     if advice.why == "number":
         return f"{DYNAMIC}, and of `{advice.number}`. A mark alone raises, since this size is tied to that number."
@@ -116,15 +116,15 @@ def number_words(facts: Known, reason: Recompile, name: str) -> tuple[str, Propo
         proposal = Proposal("torch.compile(model, dynamic=True)", compile={"dynamic": True})
         return "`dynamic=True` makes a symbol of it from the first call on.", proposal
     if INTEGER_OF_MODULE.name in reason.hint:
-        return _number_of_module()
+        return _module_number_advice()
     return CONSTANT_NUMBER.format(name), None
 
 
 def attribute_words(facts: Known, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
     """Return the advice for a varying number in an attribute, and the same as a job."""
-    return _number_of_module() if INTEGER_OF_MODULE.name in reason.hint else (NUMBER_ATTRIBUTE, None)
+    return _module_number_advice() if INTEGER_OF_MODULE.name in reason.hint else (NUMBER_ATTRIBUTE, None)
 
 
-def _number_of_module() -> tuple[str, Proposal]:
+def _module_number_advice() -> tuple[str, Proposal]:
     setting = INTEGER_OF_MODULE
     return NUMBER_OF_MODULE, Proposal(setting.line, dynamo={setting.name: setting.value})

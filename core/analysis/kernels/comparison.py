@@ -87,7 +87,7 @@ ASPECTS: dict[str, Callable[[KernelSide], object]] = {
 }
 FUSION, SOURCE = "fusion", "source"
 # A library call is compared by its function, without its arguments.
-SAME_WORDS = {False: "generated kernels are the same", True: "library calls are of the same functions"}
+SAME = {False: "generated kernels are the same", True: "library calls are of the same functions"}
 COUNTED = ("tiling", "config", "registers", "spills", "shared memory")
 
 
@@ -131,19 +131,12 @@ class Comparison:
     def sentence(self) -> str:
         """Differences in words."""
         both = [pair for pair in self.pairs if pair.both and not pair.either.extern]
-        comparable = [pair for pair in both if "language" not in pair.differs]
-        parts = [
-            *_fusion_words(self.pairs, both),
-            *_language_words(both),
-            *_count_words(comparable),
-            *_text_words(comparable),
-        ]
+        same = [pair for pair in both if "language" not in pair.differs]
+        parts = [*_fusion_words(self.pairs, both), *_language_words(both), *_count_words(same), *_text_words(same)]
         functions = sum("function" in pair.differs for pair in self.pairs)
         if functions:
             parts.append(f"{counted(functions, 'extern call')} {agree(functions, 'is', 'are')} of another function")
-        text = "; ".join(
-            parts or [SAME_WORDS[extern] for extern in sorted({pair.either.extern for pair in self.pairs})]
-        )
+        text = "; ".join(parts or [SAME[extern] for extern in sorted({pair.either.extern for pair in self.pairs})])
         return f"{text[0].upper()}{text[1:]}." if text else "Neither side has a kernel."
 
 
@@ -282,24 +275,22 @@ def _language_words(both: Sequence[KernelPair]) -> Iterator[str]:
         yield f"{counted(count, 'kernel')} {verb} {left} on the left and {right} on the right"
 
 
-def _count_words(comparable: Sequence[KernelPair]) -> Iterator[str]:
+def _count_words(pairs: Sequence[KernelPair]) -> Iterator[str]:
     """Yield how many of the comparable pairs differ in config, tiling and used device resources."""
-    if not comparable:
+    if not pairs:
         return
-    counts = {name: sum(name in pair.differs for pair in comparable) for name in COUNTED}
+    counts = {name: sum(name in pair.differs for pair in pairs) for name in COUNTED}
     differing = [(name, count) for name, count in counts.items() if count]
-    if not differing and any(
-        pair.left and pair.right and pair.left.config and pair.right.config for pair in comparable
-    ):
+    if not differing and any(pair.left and pair.right and pair.left.config and pair.right.config for pair in pairs):
         yield "no config, register or shared memory differs"
     for index, (name, count) in enumerate(differing):
-        of = f" of {counted(len(comparable), 'kernel')}" if index == 0 else ""
+        of = f" of {counted(len(pairs), 'kernel')}" if index == 0 else ""
         verbs = ("has another", "have another") if name in ("tiling", "config") else ("differs in", "differ in")
         yield f"{number(count)}{of} {agree(count, *verbs)} {name}"
 
 
-def _text_words(comparable: Sequence[KernelPair]) -> Iterator[str]:
-    same = [pair.same_text for pair in comparable if pair.same_text is not None]
+def _text_words(pairs: Sequence[KernelPair]) -> Iterator[str]:
+    same = [pair.same_text for pair in pairs if pair.same_text is not None]
     if same and all(same):
         yield "the generated source is the same text"
     elif same:

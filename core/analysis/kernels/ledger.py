@@ -127,7 +127,7 @@ class LedgerRow:
 
         None if it is unknown, or the kernel is faster than the ceilings allow.
         """
-        reached = self._reached
+        reached = self._ceiling_ratio
         return None if reached is None or reached > CEILING_SPREAD else min(reached, 1.0)
 
     @property
@@ -136,10 +136,10 @@ class LedgerRow:
 
         Its data was in a cache, or the library computes less than is counted.
         """
-        return self._reached is not None and self._reached > CEILING_SPREAD
+        return self._ceiling_ratio is not None and self._ceiling_ratio > CEILING_SPREAD
 
     @property
-    def _reached(self) -> float | None:
+    def _ceiling_ratio(self) -> float | None:
         judged = self.measured and not self.disturbed
         return self.allowed_s / self.time_s if judged and self.time_s and self.allowed_s else None
 
@@ -169,8 +169,8 @@ def ledger(
             row = _row(kernel, index, call, schedule, (facts or {}).get(kernel.id), least)
             label, modules = names.named(kernel, origins[index], schedule), _modules(origins[index], schedule)
             row = replace(row, label=label, modules=modules)
-            row = _resources(replace(row, disturbed=disturbed), kernel.binary, report.setting.target)
-            rows.append(_judged(row, limits, report.counters, untimed))
+            row = _with_resources(replace(row, disturbed=disturbed), kernel.binary, report.setting.target)
+            rows.append(_with_roofline(row, limits, report.counters, untimed))
     total_s = 0.0 if times_unreliable(report) else sum(row.total_s or 0.0 for row in rows)
     shared = [
         replace(row, share=(row.total_s / total_s) if total_s and row.total_s is not None else None) for row in rows
@@ -204,10 +204,10 @@ def _row(
         frames=kernel.stacks,
         dtype=_dtype(nodes, schedule),
         calls=timed.calls if timed else 1,
-        bytes_read=_part(kernel.bytes_read, index, parts),
-        bytes_written=_part(kernel.bytes_written, index, parts),
+        bytes_read=_call_part(kernel.bytes_read, index, parts),
+        bytes_written=_call_part(kernel.bytes_written, index, parts),
         at_most=kernel.at_most,
-        flops=_part(flops, index, parts),
+        flops=_call_part(flops, index, parts),
         flops_estimated=estimate is not None,
         timed=how_timed(timed),
         time_s=time_s(timed, least),
@@ -219,7 +219,7 @@ def _row(
     )
 
 
-def _resources(row: LedgerRow, binary: Binary | None, target: str) -> LedgerRow:
+def _with_resources(row: LedgerRow, binary: Binary | None, target: str) -> LedgerRow:
     """Add the multiprocessor resources that the Triton kernel uses in its chosen or first config."""
     config = binary.shown if binary else None
     if config is None:
@@ -237,7 +237,7 @@ def _resources(row: LedgerRow, binary: Binary | None, target: str) -> LedgerRow:
     )
 
 
-def _judged(row: LedgerRow, limits: Roofline | None, counters: Counters | None, untimed: str) -> LedgerRow:
+def _with_roofline(row: LedgerRow, limits: Roofline | None, counters: Counters | None, untimed: str) -> LedgerRow:
     """Compare a row with the ceilings; a row without a time gets a reason.
 
     A matrix product or attention without FLOPs from torch has no roofline: judged by its bytes alone it would look
@@ -257,7 +257,7 @@ def _judged(row: LedgerRow, limits: Roofline | None, counters: Counters | None, 
     return replace(row, reason=row.reason or untimed)
 
 
-def _part(total: int | None, index: int, parts: int) -> int | None:
+def _call_part(total: int | None, index: int, parts: int) -> int | None:
     """Return one call's part of a kernel's total; all calls of a generated kernel have equal sizes."""
     return None if total is None else total // parts + (index < total % parts)
 

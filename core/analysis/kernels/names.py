@@ -164,7 +164,7 @@ def op_words(ops: Iterable[str], origins: Sequence[str]) -> str:
     working = [op for op in dict.fromkeys(ops) if op_class(op) not in ("view", "copy")] or list(dict.fromkeys(ops))
     ranked = sorted(working, key=lambda op: (-_weight(op), -times[op], op))
     more = len(ranked) - NAMED_OPS
-    return ", ".join(map(_plain, ranked[:NAMED_OPS])) + (f" +{more}" if more > 0 else "")
+    return ", ".join(map(_without_prefix, ranked[:NAMED_OPS])) + (f" +{more}" if more > 0 else "")
 
 
 def _weight(op: str) -> float:
@@ -175,7 +175,7 @@ def _weight(op: str) -> float:
     return WEIGHTS[op_class(BACKWARD.sub("", op))] + 0.5 * bool(BACKWARD.search(op))
 
 
-def _plain(op: str) -> str:
+def _without_prefix(op: str) -> str:
     """Return an op without a library's prefix: `layer_norm` for `native_layer_norm`."""
     return op.removeprefix("_").removeprefix("native_").replace("_for_cpu", "").removesuffix("_data")
 

@@ -14,7 +14,7 @@ def paired(left: Sequence[Kernel], right: Sequence[Kernel]) -> Iterator[tuple[Ke
     """Yield every kernel of both sides once, per direction in the left order, then those of the right side only."""
     for direction in dict.fromkeys(kernel.direction for kernel in (*left, *right)):
         left_kernels, right_kernels = (
-            sorted((k for k in side if k.direction == direction), key=_place) for side in (left, right)
+            sorted((k for k in side if k.direction == direction), key=_first_line) for side in (left, right)
         )
         matches = _by_nodes(left_kernels, right_kernels)
         matches |= _by_order(left_kernels, right_kernels, matches)
@@ -27,14 +27,14 @@ def paired(left: Sequence[Kernel], right: Sequence[Kernel]) -> Iterator[tuple[Ke
 
 def node_ops(kernel: Kernel) -> tuple[str, ...]:
     """Return the ops of the computing FX nodes in a kernel, repeated: `add`, `add`, `mm`."""
-    return tuple(node_op(name) for name in _working(kernel))
+    return tuple(node_op(name) for name in _computing_nodes(kernel))
 
 
-def _working(kernel: Kernel) -> list[str]:
+def _computing_nodes(kernel: Kernel) -> list[str]:
     return [name for name in kernel.origins if op_class(node_op(name)) != "view"]
 
 
-def _place(kernel: Kernel) -> int:
+def _first_line(kernel: Kernel) -> int:
     return kernel.call_lines[0] if kernel.call_lines else 0
 
 
@@ -42,9 +42,12 @@ def _by_nodes(left: Sequence[Kernel], right: Sequence[Kernel]) -> dict[int, int]
     """Return the pairs that share the largest part of their FX nodes, best first."""
     holders: dict[str, list[int]] = defaultdict(list)
     for j, kernel in enumerate(right):
-        for name in _working(kernel):
+        for name in _computing_nodes(kernel):
             holders[name].append(j)
-    left_nodes, right_nodes = [set(_working(kernel)) for kernel in left], [set(_working(kernel)) for kernel in right]
+    left_nodes, right_nodes = (
+        [set(_computing_nodes(kernel)) for kernel in left],
+        [set(_computing_nodes(kernel)) for kernel in right],
+    )
     candidates = {(i, j) for i, names in enumerate(left_nodes) for name in names for j in holders[name]}
 
     def rank(pair: tuple[int, int]) -> tuple[float, int, int]:

@@ -70,8 +70,8 @@ def numerics_sentence(accuracies: Numerics) -> str:
         rest = f", and {number(counts['differs'] - 1)} more" if counts["differs"] > 1 else ""
         return f"Compiled is wrong in {worst.what}{rest}: {error_words(worst.accuracy)}."
     if counts["the same bits"] == len(accuracies.told):
-        return f"Compiled gives the same bits as eager: {_largest(accuracies.told)}."
-    return f"{_compared(counts, len(accuracies.told))}: {_largest(accuracies.told)}."
+        return f"Compiled gives the same bits as eager: {_largest_error_words(accuracies.told)}."
+    return f"{_accuracy_words(counts, len(accuracies.told))}: {_largest_error_words(accuracies.told)}."
 
 
 def narrowed_words(names: Sequence[str]) -> str:
@@ -99,7 +99,7 @@ def error_words(accuracy: Accuracy) -> str:
     return f"{odd}off by {compiled} of the norm in float64, eager by {eager}"
 
 
-def _compared(counts: Counter[Standing], compared: int) -> str:
+def _accuracy_words(counts: Counter[Standing], compared: int) -> str:
     closer, further = counts["closer"], counts["further"]
     if closer and not further:
         return "Compiled is closer to float64 than eager" + (
@@ -114,7 +114,7 @@ def _compared(counts: Counter[Standing], compared: int) -> str:
     return "Compiled is as close to float64 as eager"
 
 
-def _largest(results: Sequence[ResultStanding]) -> str:
+def _largest_error_words(results: Sequence[ResultStanding]) -> str:
     """Return the largest error of each side."""
     eager = [result.accuracy.eager_error for result in results if result.accuracy.eager_error is not None]
     compiled = [result.accuracy.compiled_error for result in results if result.accuracy.compiled_error is not None]

@@ -100,7 +100,7 @@ def pipeline_figures(report: Report) -> PipelineFigures:
         file_bytes=sum(segment.file_bytes for segment in segments),
         constant_bytes=sum(segment.constant_bytes for segment in segments),
         temporary_bytes=sum(segment.temporary_bytes for segment in segments),
-        arena_bytes=sum(map(_placed, segments)),
+        arena_bytes=sum(map(_temporary_bytes, segments)),
         written_bytes=sum(segment.written_bytes for segment in segments),
         all_written_bytes=sum(segment.written_bytes for segment in recorded) + refused,
         calls=sum(crossing.calls for crossing in report.crossings),
@@ -111,7 +111,7 @@ def pipeline_figures(report: Report) -> PipelineFigures:
     )
 
 
-def _placed(segment: PipelineSegment) -> int:
+def _temporary_bytes(segment: PipelineSegment) -> int:
     """Return the bytes for temporaries: the arena, or without a plan the sum of all temporaries."""
     return segment.arena_bytes or segment.temporary_bytes
 
@@ -142,11 +142,11 @@ def _difference(before: float | None, after: float | None, words: Words) -> str:
 
 def moved_ops(before: Report, after: Report) -> dict[str, tuple[int, int]]:
     """Return op → calls that torch runs in each run, for ops whose number differs."""
-    left_counts, right_counts = _with_torch(before), _with_torch(after)
+    left_counts, right_counts = _torch_ops(before), _torch_ops(after)
     names = dict.fromkeys([*left_counts, *right_counts])
     return {name: (left_counts[name], right_counts[name]) for name in names if left_counts[name] != right_counts[name]}
 
 
-def _with_torch(report: Report) -> Counter[str]:
+def _torch_ops(report: Report) -> Counter[str]:
     refused = (refusal for _, pipeline in pipelines(report) for refusal in pipeline.refusals)
     return Counter(aten_name(f"torch.ops.{refusal.op}") for refusal in refused)

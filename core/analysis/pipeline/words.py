@@ -51,12 +51,12 @@ def pipeline_lines(report: Report, entries: bool = True) -> Iterator[str]:
     for compilation, pipeline in pipelines(report):
         took = ", ".join(f"{stage} {duration_s(seconds)}" for stage, seconds in pipeline.times_s.items())
         yield f"[{compilation}] {pipeline.direction}: {count(pipeline.calls, 'op')}; {took}"
-        yield from _refused(pipeline)
+        yield from _refusal_lines(pipeline)
         for segment in pipeline.segments:
-            yield from _segment(segment)
-            yield from _entries(segment) if entries else ()
+            yield from _segment_lines(segment)
+            yield from _entry_lines(segment) if entries else ()
             if crossing := crossings.get((compilation, pipeline.direction, segment.name)):
-                yield from _crossed(crossing)
+                yield from _crossing_lines(crossing)
 
 
 def crossings_disturbed(report: Report) -> str:
@@ -76,14 +76,14 @@ def refusal_counts(pipeline: Pipeline) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _refused(pipeline: Pipeline) -> Iterator[str]:
+def _refusal_lines(pipeline: Pipeline) -> Iterator[str]:
     """Yield one line per reason for ops that stay with torch."""
     for reason, names in refusal_counts(pipeline).items():
         ops, more = len(names), "" if len(names) <= 4 else " …"
         yield f"  {count(ops, 'op')} {agree(ops, 'stays', 'stay')} with torch: {reason} ({', '.join(names[:4])}{more})"
 
 
-def _segment(segment: PipelineSegment) -> Iterator[str]:
+def _segment_lines(segment: PipelineSegment) -> Iterator[str]:
     across = f"{bytes_(segment.input_bytes)} in, {bytes_(segment.output_bytes)} out"
     if segment.problem:
         yield f"  {segment.name}: {count(len(segment.nodes), 'op')}, {across}; torch runs it: {segment.problem}"
@@ -100,7 +100,7 @@ def _segment(segment: PipelineSegment) -> Iterator[str]:
     yield f"    program entries after each pass: {changed}"
 
 
-def _entries(segment: PipelineSegment) -> Iterator[str]:
+def _entry_lines(segment: PipelineSegment) -> Iterator[str]:
     for index, entry in enumerate(segment.entries):
         steps = f" {{ {'; '.join(entry.steps)} }}" if entry.steps else ""
         targets = f"{', '.join(entry.outputs)} = " if entry.outputs else ""
@@ -117,7 +117,7 @@ def memory_words(segment: PipelineSegment) -> str:
     return f"temporaries of {alone} in an arena of {bytes_(segment.arena_bytes)}"
 
 
-def _crossed(crossing: Crossing) -> Iterator[str]:
+def _crossing_lines(crossing: Crossing) -> Iterator[str]:
     if crossing.calls:
         inside_s, outside_s = (
             crossing.runtime_s / crossing.calls,

@@ -29,7 +29,7 @@ def tensor_global(code: UserCode, name: str) -> Fix | None:
 def buffer_attribute(code: UserCode, name: str) -> Fix | None:
     """Turn a number attribute of a module into a buffer, which the graph can update."""
     number, statement = next(_initial_numbers(code, name), (None, None))
-    is_target = _attribute(name)
+    is_target = _attribute_test(name)
     if number is None or statement is None or len(_numbers(code, is_target)) != 1 or _number_needed(code, is_target):
         return None
     torch, more = code.with_torch()
@@ -45,7 +45,7 @@ def buffer_attribute(code: UserCode, name: str) -> Fix | None:
     )
 
 
-def _attribute(name: str) -> Callable[[ast.expr], bool]:
+def _attribute_test(name: str) -> Callable[[ast.expr], bool]:
     def is_target(target: ast.expr) -> bool:
         return isinstance(target, ast.Attribute) and target.attr == name
 
@@ -72,17 +72,17 @@ def _initial_numbers(code: UserCode, name: str) -> Iterator[tuple[ast.Constant, 
 
 def _numbers(code: UserCode, is_target: Callable[[ast.expr], bool]) -> list[ast.Constant]:
     """Return the numbers assigned to a target anywhere in the file; empty if anything else is assigned."""
-    values = list(_stored(code, is_target))
+    values = list(_assigned_values(code, is_target))
     numbers = [value for value in values if isinstance(value, ast.Constant) and _is_number(value)]
     integers = any(type(value.value) is int for value in numbers)
-    return numbers if len(numbers) == len(values) and _counts(code, is_target, integers) else []
+    return numbers if len(numbers) == len(values) and _updates_fit(code, is_target, integers) else []
 
 
 def _is_number(value: ast.Constant) -> bool:
     return type(value.value) in (int, float)
 
 
-def _counts(code: UserCode, is_target: Callable[[ast.expr], bool], integers: bool) -> bool:
+def _updates_fit(code: UserCode, is_target: Callable[[ast.expr], bool], integers: bool) -> bool:
     """Return True if a target is updated in place only in functions, by numbers that fit its tensor's dtype."""
     for node in ast.walk(code.tree):
         if not isinstance(node, ast.AugAssign) or not is_target(node.target):
@@ -101,7 +101,7 @@ def _number_needed(code: UserCode, is_target: Callable[[ast.expr], bool]) -> boo
     return any(isinstance(node.ctx, ast.Load) and number_at(code, node) for node in loads)
 
 
-def _stored(code: UserCode, is_target: Callable[[ast.expr], bool]) -> Iterator[ast.expr | None]:
+def _assigned_values(code: UserCode, is_target: Callable[[ast.expr], bool]) -> Iterator[ast.expr | None]:
     """Yield every value assigned to a target; None if it is a part of something."""
     for node in ast.walk(code.tree):
         if isinstance(node, (ast.AnnAssign, ast.For)) and is_target(node.target):
@@ -122,7 +122,7 @@ def flag_attribute(code: UserCode, name: str) -> Fix | None:
     """Turn an attribute that selects one of two values into a tensor that selects them."""
     tests = [node for node in ast.walk(code.tree) if isinstance(node, ast.Compare) and _tests(node, name)]
     literals = {repr(_literal(node)) for node in tests}
-    values = list(_stored(code, _attribute(name)))
+    values = list(_assigned_values(code, _attribute_test(name)))
     fixed = [value for value in values if isinstance(value, ast.Constant)]
     loads = [
         node
@@ -132,7 +132,7 @@ def flag_attribute(code: UserCode, name: str) -> Fix | None:
     choices = [above for node in tests if isinstance(above := code.parents[node], ast.IfExp) and above.test is node]
     if not tests or len(literals) != 1 or len(loads) != len(tests) or len(choices) != len(tests):
         return None
-    if not fixed or len(fixed) < len(values) or not _counts(code, _attribute(name), integers=True):
+    if not fixed or len(fixed) < len(values) or not _updates_fit(code, _attribute_test(name), integers=True):
         return None
     torch, more = code.with_torch()
     literal = _literal(tests[0])

@@ -32,12 +32,12 @@ class Branches(NamedTuple):
 
 def where(code: UserCode, line: str) -> Fix | None:
     """Compute both branches, and select the result with a tensor."""
-    return _chosen(code, int(line), "where")
+    return _choice_fix(code, int(line), "where")
 
 
 def cond(code: UserCode, line: str) -> Fix | None:
     """Put both branches into the graph, which runs one of them."""
-    return _chosen(code, int(line), "cond")
+    return _choice_fix(code, int(line), "cond")
 
 
 def check(code: UserCode, line: str) -> Fix | None:
@@ -75,7 +75,7 @@ def _fixed_text(code: UserCode, message: ast.expr) -> str:
     return repr("".join(parts))
 
 
-def _chosen(code: UserCode, line: int, how: str) -> Fix | None:
+def _choice_fix(code: UserCode, line: int, how: str) -> Fix | None:
     torch, more = code.with_torch()
     for node, reads in _branchings(code, line):
         parts = _branches(code, node)
@@ -113,10 +113,10 @@ def _branchings(code: UserCode, line: int) -> Iterator[tuple[ast.If | ast.IfExp,
     if not reading or any(has_read(node.test) for node in tests):
         yield from ((node, []) for node in tests if not reading or has_read(node.test))
         return
-    yield from _later(code, line)
+    yield from _later_branchings(code, line)
 
 
-def _later(code: UserCode, line: int) -> Iterator[tuple[ast.If | ast.IfExp, list[Edit]]]:
+def _later_branchings(code: UserCode, line: int) -> Iterator[tuple[ast.If | ast.IfExp, list[Edit]]]:
     """Yield the single branch on a name that a line assigns a read value to."""
     statement = code.statement(line)
     function = next(iter(code.around(statement, ast.FunctionDef)), None) if statement else None
@@ -142,32 +142,32 @@ def _names(node: ast.AST) -> set[str]:
 def _branches(code: UserCode, node: ast.If | ast.IfExp) -> Branches | None:
     if isinstance(node, ast.IfExp):
         branches = Branches(code.start(node), code.end(node), "", _value(code, node.body), _value(code, node.orelse))
-        return branches if _plain([node.body, node.orelse]) else None
+        return branches if _is_pure([node.body, node.orelse]) else None
     body = node.body[0] if len(node.body) == 1 else None
-    orelse = node.orelse[0] if len(node.orelse) == 1 else None if node.orelse else _next(code, node)
+    orelse = node.orelse[0] if len(node.orelse) == 1 else None if node.orelse else _next_statement(code, node)
     if _is_elif(code, node) or body is None:
         return None
     if isinstance(body, ast.Return) and isinstance(orelse, ast.Return) and body.value and orelse.value:
-        if not _plain([body.value, orelse.value]):
+        if not _is_pure([body.value, orelse.value]):
             return None
         values = (_value(code, body.value), _value(code, orelse.value))
         return Branches(code.start(node), code.end(orelse), "return ", *values)
-    name, value = _stored(code, body)
-    second = _stored(code, orelse) if node.orelse and orelse is not None else (name, name)
+    name, value = _assignment(code, body)
+    second = _assignment(code, orelse) if node.orelse and orelse is not None else (name, name)
     if not name or second[0] != name:
         return None
     return Branches(code.start(node), code.end(node), f"{name} = ", value, second[1])
 
 
-def _stored(code: UserCode, node: ast.stmt) -> tuple[str, str]:
+def _assignment(code: UserCode, node: ast.stmt) -> tuple[str, str]:
     """Return the name that a statement assigns to, and the value as code; empty for other statements."""
     if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-        return (node.targets[0].id, _value(code, node.value)) if _plain([node.value]) else ("", "")
+        return (node.targets[0].id, _value(code, node.value)) if _is_pure([node.value]) else ("", "")
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and type(node.op) in SIGNS:
         simple = isinstance(node.value, (ast.Constant, ast.Name, ast.Call, ast.Attribute, ast.Subscript))
         value = _value(code, node.value) if simple else f"({_value(code, node.value)})"
         text = f"{node.target.id} {SIGNS[type(node.op)]} {value}"
-        return (node.target.id, text) if _plain([node.value]) else ("", "")
+        return (node.target.id, text) if _is_pure([node.value]) else ("", "")
     return "", ""
 
 
@@ -181,7 +181,7 @@ def _is_elif(code: UserCode, node: ast.If) -> bool:
     return code.text[code.start(node) :].startswith("elif")
 
 
-def _next(code: UserCode, node: ast.stmt) -> ast.stmt | None:
+def _next_statement(code: UserCode, node: ast.stmt) -> ast.stmt | None:
     """Return the next statement in the same block."""
     above = code.parents[node]
     blocks = [block for _, block in ast.iter_fields(above) if isinstance(block, list) and node in block]
@@ -190,7 +190,7 @@ def _next(code: UserCode, node: ast.stmt) -> ast.stmt | None:
     return block[place] if place < len(block) else None
 
 
-def _plain(values: Iterable[ast.expr]) -> bool:
+def _is_pure(values: Iterable[ast.expr]) -> bool:
     """Return True if evaluating the expressions changes no name."""
     changing = (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)
     return not any(isinstance(node, changing) for value in values for node in ast.walk(value))
@@ -198,7 +198,7 @@ def _plain(values: Iterable[ast.expr]) -> bool:
 
 def _tensor_test(code: UserCode, test: ast.expr) -> str:
     """Return the condition as a bool tensor; empty if Python's `and` or `or` decides."""
-    if isinstance(test, ast.BoolOp) or not _plain([test]):
+    if isinstance(test, ast.BoolOp) or not _is_pure([test]):
         return ""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         inner = _tensor_test(code, test.operand)
@@ -208,11 +208,11 @@ def _tensor_test(code: UserCode, test: ast.expr) -> str:
         plain = len(test.ops) == 1 and not isinstance(test.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn))
         return text if plain else ""
     if isinstance(test, ast.Call):
-        return _called_test(code, test, text)
+        return _call_test(code, test, text)
     return f"({text}).bool()"
 
 
-def _called_test(code: UserCode, test: ast.Call, text: str) -> str:
+def _call_test(code: UserCode, test: ast.Call, text: str) -> str:
     name = dotted(test.func).rpartition(".")[2] or (test.func.attr if isinstance(test.func, ast.Attribute) else "")
     if name in PAIRS and dotted(test.func) == f"{code.torch}.{name}" and len(test.args) >= 2:
         function = f"{code.torch}.{PAIRS[name]}"

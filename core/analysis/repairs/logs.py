@@ -24,7 +24,7 @@ CLASS = re.compile(r"\.(\w+)'>")
 
 def reorder(code: UserCode, line: str) -> Fix | None:
     """Run a print or a warning after the graph."""
-    call = _log_of(code, int(line))
+    call = _log_call(code, int(line))
     if call is None or any(map(_is_fixed, call.args)):
         return None
     return Fix(f"Let Dynamo call `{dotted(call.func)}` after the graph.", LATER, tuple(_setting(code, call)))
@@ -37,7 +37,7 @@ def print_op(code: UserCode, line: str, texts: str) -> Fix | None:
     edits = []
     for number, call in enumerate(calls):
         places = [int(place) for place in texts.split("_") if place.isdecimal() and number == 0]
-        text = _printing(code, call, places)
+        text = _print_arguments(code, call, places)
         if not text:
             return None
         edits.append(Edit(code.start(call), code.end(call), f"{torch}._higher_order_ops.print({text})"))
@@ -46,7 +46,7 @@ def print_op(code: UserCode, line: str, texts: str) -> Fix | None:
     return Fix("Print by torch's own op.", why, (*edits, *more), doubt=doubt) if edits else None
 
 
-def _printing(code: UserCode, call: ast.Call, texts: Sequence[int]) -> str:
+def _print_arguments(code: UserCode, call: ast.Call, texts: Sequence[int]) -> str:
     """Return the arguments of torch's print: a template and values; empty if it can't print the same as Python."""
     if not call.args or call.keywords or not isinstance(code.parents[call], ast.Expr):
         return ""
@@ -130,7 +130,7 @@ def eager_only(code: UserCode, line: str) -> Fix | None:
 
 def rules_for_log(graph_break: GraphBreak, code: UserCode, line: int) -> list[str]:
     """Return the repair ids for a reporting call, selected by the arguments that torch names."""
-    call = _log_of(code, line)
+    call = _log_call(code, line)
     classes = _classes(graph_break)
     if call is None:
         return [f"eager_only:{line}"]
@@ -163,7 +163,7 @@ def _is_fixed(value: ast.expr) -> bool:
     return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "size"
 
 
-def _log_of(code: UserCode, line: int) -> ast.Call | None:
+def _log_call(code: UserCode, line: int) -> ast.Call | None:
     # Dynamo compares the function object, so that a bound method never matches.
     return next((call for call in code.on_line(line, ast.Call) if dotted(call.func) in LOGS), None)
 

@@ -26,13 +26,13 @@ FOR_GOOD = "What it returns the first time counts for good: another argument, or
 
 def hoist(code: UserCode, line: str) -> Fix | None:
     """Call a function with a constant result once, before the model runs."""
-    return _hoisted(code, _opaque_calls(code, int(line)))
+    return _hoist_fix(code, _opaque_calls(code, int(line)))
 
 
 def hoist_tensor(code: UserCode, line: str) -> Fix | None:
     """Create a parameter, or a tensor that requires grad, once, before the model runs."""
     calls = [call for call in code.on_line(int(line), ast.Call) if _makes_leaf(call)]
-    fix = _hoisted(code, sorted(calls, key=lambda call: call.col_offset))
+    fix = _hoist_fix(code, sorted(calls, key=lambda call: call.col_offset))
     doubt = "One tensor then serves all calls: its gradients add up, and what changes it in place is kept."
     return fix and replace(fix, doubt=doubt)
 
@@ -42,7 +42,7 @@ def _makes_leaf(call: ast.Call) -> bool:
     return bool(dotted(call.func)) and (grad or dotted(call.func).endswith(".Parameter"))
 
 
-def _hoisted(code: UserCode, calls: Iterable[ast.Call]) -> Fix | None:
+def _hoist_fix(code: UserCode, calls: Iterable[ast.Call]) -> Fix | None:
     constant = _constants(code)
     for call in calls:
         expression: ast.expr = call
@@ -57,7 +57,7 @@ def _hoisted(code: UserCode, calls: Iterable[ast.Call]) -> Fix | None:
             or not _names(expression) <= constant
         ):
             continue
-        name = _fresh(code, dotted(call.func).rpartition(".")[2].upper())
+        name = _fresh_name(code, dotted(call.func).rpartition(".")[2].upper())
         at = code.before(code.top(call))
         return Fix(
             f"Call `{dotted(call.func)}` once, outside of the model.",
@@ -79,7 +79,7 @@ def constant(code: UserCode, line: str) -> Fix | None:
         name = dotted(call.func)
         if _varies(code, call) or _is_entered(code, call) or _takes_locals(code, call):
             continue
-        fresh = _fresh(code, f"traced_{name.rpartition('.')[2]}")
+        fresh = _fresh_name(code, f"traced_{name.rpartition('.')[2]}")
         at = code.before(code.top(call))
         wrapper = f"@{torch}.compiler.assume_constant_result\ndef {fresh}(*args, **kwargs):\n"
         return Fix(
@@ -101,7 +101,7 @@ def allow_in_graph(code: UserCode, line: str) -> Fix | None:
     top = {node.name for node in code.tree.body if isinstance(node, Function)}
     for call in _opaque_calls(code, int(line)):
         name = dotted(call.func)
-        imported = name.partition(".")[0] in _imported(code)
+        imported = name.partition(".")[0] in _imported_names(code)
         takes_tensors = not _names(call) <= _constants(code)
         if _varies(code, call) or not takes_tensors or (not imported and name not in top):
             continue
@@ -126,7 +126,11 @@ def _opaque_calls(code: UserCode, line: int) -> list[ast.Call]:
     """Return the calls of names on a line, from left to right; torch's own functions are traced and left out."""
     calls = [call for call in code.on_line(line, ast.Call) if dotted(call.func)]
     user_calls = [call for call in calls if dotted(call.func).partition(".")[0] not in (code.torch or "torch",)]
-    local = _imported(code) | {node.name for node in code.tree.body if isinstance(node, Function)} | set(dir(builtins))
+    local = (
+        _imported_names(code)
+        | {node.name for node in code.tree.body if isinstance(node, Function)}
+        | set(dir(builtins))
+    )
     return sorted(
         (call for call in user_calls if dotted(call.func).partition(".")[0] in local), key=lambda call: call.col_offset
     )
@@ -171,7 +175,7 @@ def _takes_locals(code: UserCode, call: ast.Call) -> bool:
     return bool(_names(call) & {parameter.arg for parameter in parameters})
 
 
-def _imported(code: UserCode) -> set[str]:
+def _imported_names(code: UserCode) -> set[str]:
     names = set()
     for node in code.tree.body:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -193,7 +197,7 @@ def _constants(code: UserCode) -> set[str]:
         for target in node.targets
         if isinstance(target, ast.Name) and stored.count(target.id) == 1
     }
-    reserved = _imported(code) | set(dir(builtins))
+    reserved = _imported_names(code) | set(dir(builtins))
     return ((assigned_once - reserved) | (reserved - set(stored))) - changed - arguments
 
 
@@ -207,7 +211,7 @@ def _names(node: ast.AST) -> set[str]:
     return {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}
 
 
-def _fresh(code: UserCode, wanted: str) -> str:
+def _fresh_name(code: UserCode, wanted: str) -> str:
     """Return a name that the file does not use."""
     used = set(re.findall(r"\w+", code.text))
     names = (f"{wanted}{number or ''}" for number in range(len(used) + 1))

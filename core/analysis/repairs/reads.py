@@ -36,12 +36,12 @@ def keep_tensor(code: UserCode, line: str) -> Fix | None:
 
 def torch_math(code: UserCode, line: str) -> Fix | None:
     """Replace a function of `math` with torch's."""
-    calls = [call for call in code.on_line(int(line), ast.Call) if _of_math(call)]
+    calls = [call for call in code.on_line(int(line), ast.Call) if _math_name(call)]
     if not calls or any(needs_number(code, call) for call in calls):
         return None
     torch, more = code.with_torch()
     edits = [
-        Edit(code.start(call.func), code.end(call.func), f"{torch}.{_of_math(call).replace('fabs', 'abs')}")
+        Edit(code.start(call.func), code.end(call.func), f"{torch}.{_math_name(call).replace('fabs', 'abs')}")
         for call in calls
     ]
     names = ", ".join(f"`{dotted(call.func)}`" for call in calls)
@@ -166,6 +166,6 @@ def _is_cast(call: ast.Call) -> bool:
     return single and dotted(call.func) in ("float", "int", "bool")
 
 
-def _of_math(call: ast.Call) -> str:
+def _math_name(call: ast.Call) -> str:
     module, _, name = dotted(call.func).rpartition(".")
     return name if module == "math" and name in MATHS and len(call.args) == 1 else ""

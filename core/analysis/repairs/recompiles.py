@@ -42,7 +42,9 @@ def pad_list(code: UserCode, name: str) -> Fix | None:
         return None
     longest = max(len(value.elts) for value in lists if isinstance(value, ast.List))
     torch, more = code.with_torch()
-    edits = [edit for value in lists if isinstance(value, ast.List) for edit in _padded(code, value, longest, torch)]
+    edits = [
+        edit for value in lists if isinstance(value, ast.List) for edit in _padding_edits(code, value, longest, torch)
+    ]
     return Fix(
         f"Give `{name}` as many tensors in every call.",
         "A list of another length is another graph; what is missing is filled with zeros.",
@@ -52,7 +54,7 @@ def pad_list(code: UserCode, name: str) -> Fix | None:
     )
 
 
-def _padded(code: UserCode, value: ast.List, longest: int, torch: str) -> Iterator[Edit]:
+def _padding_edits(code: UserCode, value: ast.List, longest: int, torch: str) -> Iterator[Edit]:
     """Yield zeros behind a list, and copies of repeated elements, since torch guards on identical elements, too."""
     texts = [code.says(element) for element in value.elts]
     for place, element in enumerate(value.elts):
@@ -67,7 +69,7 @@ def _padded(code: UserCode, value: ast.List, longest: int, torch: str) -> Iterat
 def one_dtype(code: UserCode, name: str, call: str, dtype: str) -> Fix | None:
     """Convert an input to the dtype of the first call."""
     torch, more = code.with_torch()
-    edits = _suffixed(code, name, call, f".to({torch}.{dtype})") if dtype in DTYPES else []
+    edits = _suffix_edits(code, name, call, f".to({torch}.{dtype})") if dtype in DTYPES else []
     if not edits:
         return None
     return Fix(
@@ -81,7 +83,7 @@ def one_dtype(code: UserCode, name: str, call: str, dtype: str) -> Fix | None:
 
 def one_grad(code: UserCode, name: str, call: str) -> Fix | None:
     """Detach an input from autograd, as in the first call."""
-    edits = _suffixed(code, name, call, ".detach()")
+    edits = _suffix_edits(code, name, call, ".detach()")
     if not edits:
         return None
     return Fix(
@@ -93,7 +95,7 @@ def one_grad(code: UserCode, name: str, call: str) -> Fix | None:
     )
 
 
-def _suffixed(code: UserCode, name: str, call: str, suffix: str) -> list[Edit]:
+def _suffix_edits(code: UserCode, name: str, call: str, suffix: str) -> list[Edit]:
     """Return edits that append a suffix to an input from one call on; empty if a loop makes the calls."""
     inputs = inputs_of(code, name)
     loops = (ast.For, ast.While, ast.ListComp)
@@ -146,7 +148,7 @@ def calls_of(code: UserCode) -> Iterator[tuple[ast.expr, ast.stmt]]:
     """Yield the elements of `calls`, yielded or listed, or the value of `inputs`, with their statements."""
     by_name = {node.name: node for node in code.tree.body if isinstance(node, Function)}
     if "calls" in by_name:
-        yield from sorted(_yielded(by_name["calls"]), key=lambda pair: pair[1].lineno)
+        yield from sorted(_yielded_calls(by_name["calls"]), key=lambda pair: pair[1].lineno)
         return
     for node in code.tree.body:
         named = [dotted(target) for target in node.targets] if isinstance(node, ast.Assign) else []
@@ -159,7 +161,7 @@ def calls_of(code: UserCode) -> Iterator[tuple[ast.expr, ast.stmt]]:
             yield node.value, node
 
 
-def _yielded(function: Function) -> Iterator[tuple[ast.expr, ast.stmt]]:
+def _yielded_calls(function: Function) -> Iterator[tuple[ast.expr, ast.stmt]]:
     for node in ast.walk(function):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Yield) and node.value.value is not None:
             yield node.value.value, node
@@ -172,11 +174,11 @@ def parameters_of(code: UserCode) -> list[str]:
             return [parameter.arg for parameter in (*node.args.posonlyargs, *node.args.args)]
         is_model = isinstance(node, ast.Assign) and any(dotted(target) == "model" for target in node.targets)
         if is_model and isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-            return _forward(code, dotted(node.value.func))
+            return _forward_parameters(code, dotted(node.value.func))
     return []
 
 
-def _forward(code: UserCode, name: str) -> list[str]:
+def _forward_parameters(code: UserCode, name: str) -> list[str]:
     for node in code.tree.body:
         if isinstance(node, ast.ClassDef) and node.name == name:
             for method in node.body:

@@ -78,7 +78,7 @@ class UserCode:
 
     def on_line(self, line: int, kind: type[Node]) -> list[Node]:
         """Return nodes of a kind that begin on a line, otherwise those that span it, innermost first."""
-        nodes = [node for node in ast.walk(self.tree) if isinstance(node, kind) and _holds(node, line)]
+        nodes = [node for node in ast.walk(self.tree) if isinstance(node, kind) and _spans_line(node, line)]
         first = [node for node in nodes if getattr(node, "lineno", 0) == line]
         return sorted(first or nodes, key=lambda node: -getattr(node, "lineno", 0))
 
@@ -162,7 +162,7 @@ class UserCode:
         return Edit(min(at, len(self.text)), min(at, len(self.text)), f"{lead}\n{line}\n")
 
 
-def _holds(node: ast.AST, line: int) -> bool:
+def _spans_line(node: ast.AST, line: int) -> bool:
     first = getattr(node, "lineno", None)
     return first is not None and first <= line <= (getattr(node, "end_lineno", None) or first)
 

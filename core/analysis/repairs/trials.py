@@ -91,42 +91,43 @@ class Trial:
         """Verdict in one sentence, without a full stop."""
         texts: dict[TrialOutcome, str] = {
             "differs": f"{REFUSED}. {results_words(self.result) if self.result else ''}",
-            "worse": f"{WORSE}: {', '.join(self._changes())}",
-            "untold": f"{self._removed()}. {UNDECIDED}{self._why_undecided()}",
+            "worse": f"{WORSE}: {', '.join(self._worse_counts())}",
+            "untold": f"{self._removed_words()}. {UNDECIDED}{self._undecided_words()}",
             "nothing": f"{NOTHING}. The results are equal",
-            "partly": f"{number(self.done)} of {number(self.total)} repaired, {self._equal()}{self._remain()}",
-            "repaired": f"{self._removed()}, {self._equal()}{self._untried()}",
+            "partly": f"{number(self.done)} of {number(self.total)} repaired, "
+            f"{self._equal_words()}{self._remaining_words()}",
+            "repaired": f"{self._removed_words()}, {self._equal_words()}{self._untried_words()}",
         }
         return texts[self.outcome]
 
-    def _removed(self) -> str:
+    def _removed_words(self) -> str:
         names = ("graph break", "frame that runs eagerly", "recompile")
         pairs = [tuple(map(measure, (self.before, self.after))) for measure in MEASURES]
         removed = [f"{count(before - after, name)} fewer" for name, (before, after) in zip(names, pairs, strict=True)
                 if before > after and not (name == names[1] and pairs[0][0] > pairs[0][1])]  # fmt: skip
         return ", ".join(removed) or NOTHING
 
-    def _changes(self) -> Iterator[str]:
+    def _worse_counts(self) -> Iterator[str]:
         names = ("graph break", "frame that runs eagerly", "recompile")
         for name, measure in zip(names, MEASURES, strict=True):
             before, after = measure(self.before), measure(self.after)
             if after > before:
                 yield f"{count(after, name)} instead of {number(before)}"
 
-    def _equal(self) -> str:
+    def _equal_words(self) -> str:
         strides = self.result is not None and self.result.outcome == "other strides"
         values = "equal values, other strides" if strides else "equal results"
         return f"{values}, but {self.printed}" if self.printed else values
 
-    def _remain(self) -> str:
+    def _remaining_words(self) -> str:
         left = len(self.left)
         return f"; {number(left)} {agree(left, 'remains', 'remain')}" if left else ""
 
-    def _untried(self) -> str:
+    def _untried_words(self) -> str:
         rest = f"{count(self.others, 'other graph break')} {agree(self.others, 'remains', 'remain')}"
         return f". {rest}, which this did not try" if self.others else ""
 
-    def _why_undecided(self) -> str:
+    def _undecided_words(self) -> str:
         return f": {results_words(self.result)}" if self.result is not None else ""
 
 
@@ -134,7 +135,7 @@ def _breaks(report: Report) -> int:
     return len(report.graph_breaks)
 
 
-def _eager(report: Report) -> int:
+def _eager_frames(report: Report) -> int:
     return len({(failure.kind, failure.compilation) for failure in failures(report)})
 
 
@@ -142,7 +143,7 @@ def _recompiles(report: Report) -> int:
     return len({recompile.compilation for recompile in report.recompiles})
 
 
-MEASURES = (_breaks, _eager, _recompiles)
+MEASURES = (_breaks, _eager_frames, _recompiles)
 
 
 def trial(before: TrialSide, after: TrialSide, tried: Collection[str], dynamic: bool = False) -> Trial:
@@ -160,15 +161,15 @@ def trial(before: TrialSide, after: TrialSide, tried: Collection[str], dynamic: 
         done = max(0, total - _breaks(after.report) - _recompiles(after.report))
     still, new, unrelated = sorted_breaks.still, sorted_breaks.new, sorted_breaks.unrelated
     left = [
-        *(_left(graph_break, after.path, False) for graph_break in still),
-        *(_left(graph_break, after.path, True) for graph_break in new),
+        *(_remainder(graph_break, after.path, False) for graph_break in still),
+        *(_remainder(graph_break, after.path, True) for graph_break in new),
     ]
     return Trial(
         before=before.report,
         after=after.report,
         done=done + sum(was - now for was, now in cause_counts.values() if was > now),
         total=total + sum(was for was, _ in cause_counts.values()),
-        left=(*left, *_left_causes(cause_counts), *_new_failures(before.report, after.report)),
+        left=(*left, *_remaining_causes(cause_counts), *_new_failures(before.report, after.report)),
         others=unrelated,
         result=results(after.report),
         printed=next((call.printed for call in after.report.calls if call.printed), ""),
@@ -225,7 +226,7 @@ def _key(graph_break: GraphBreak, line: int | None) -> tuple[object, ...]:
     return (line,) if line is not None else (graph_break.place.file, graph_break.place.line)
 
 
-def _left(graph_break: GraphBreak, path: str, new: bool) -> Remainder:
+def _remainder(graph_break: GraphBreak, path: str, new: bool) -> Remainder:
     line = line_of(graph_break, path)
     return Remainder(f"line {line}" if line is not None else graph_break.place.short, graph_break.reason, new)
 
@@ -269,7 +270,7 @@ def _cause_counts(before: Report, after: Report, causes: Collection[str]) -> dic
     return {cause: (counts_before[cause], counts_after[cause]) for cause in sorted(causes)}
 
 
-def _left_causes(cause_counts: dict[str, tuple[int, int]]) -> Iterator[Remainder]:
+def _remaining_causes(cause_counts: dict[str, tuple[int, int]]) -> Iterator[Remainder]:
     for cause, (_, rest) in cause_counts.items():
         if rest:
             yield Remainder(count(rest, "recompile"), f"a guard on `{cause}` failed", False)

@@ -40,18 +40,18 @@ def _read(answer: Any, boxes: Sequence[Box], edges: Sequence[Edge], engine: str)
     placed: list[Placed | None] = [None] * len(boxes)
     for node in answer.get("objects", ()):
         index = int(node["name"][1:])
-        x, y = _flip(node["pos"], height)
+        x, y = _flipped_point(node["pos"], height)
         box = boxes[index]
         placed[index] = Placed(box.id, round(x - box.width / 2, 1), round(y - box.height / 2, 1))
     curves: list[Curve] = [()] * len(edges)
     for edge in answer.get("edges", ()):
-        curves[int(edge["id"])] = tuple(_flip(pair, height) for pair in edge["pos"].split())
+        curves[int(edge["id"])] = tuple(_flipped_point(pair, height) for pair in edge["pos"].split())
     complete = tuple(place for place in placed if place is not None)
     if len(complete) != len(boxes) or not all(curves):
         raise DotFailed("dot left out a part of the graph")
     return Layout(complete, tuple(curves), round(width, 1), round(height, 1), engine, "")
 
 
-def _flip(pair: str, height: float) -> Point:
+def _flipped_point(pair: str, height: float) -> Point:
     x, y = pair.split(",")
     return round(float(x), 1), round(height - float(y), 1)

@@ -61,7 +61,7 @@ def lay_out_layered(boxes: Sequence[Box], edges: Sequence[Edge]) -> Layout:
     """Lay out any graph, in time that grows with its size times a logarithm."""
     number = {box.id: index for index, box in enumerate(boxes)}
     pairs = [(number[edge.source], number[edge.target]) for edge in edges]
-    members_of = _connected(len(boxes), pairs)
+    members_of = _connected_parts(len(boxes), pairs)
     parts = [_part(members, boxes, part_pairs) for members, part_pairs in members_of]
     corners: list[tuple[float, float]] = [(0.0, 0.0)] * len(boxes)
     curves: dict[Pair, Curve] = {}
@@ -83,7 +83,7 @@ def _part(members: Sequence[int], boxes: Sequence[Box], pairs: Sequence[Pair]) -
     )
 
 
-def _connected(count: int, pairs: Sequence[Pair]) -> list[tuple[list[int], list[Pair]]]:
+def _connected_parts(count: int, pairs: Sequence[Pair]) -> list[tuple[list[int], list[Pair]]]:
     """Return the connected parts with their pairs, in the order of their first boxes."""
     before, after = neighbours(count, pairs)
     part_of = [-1] * count
