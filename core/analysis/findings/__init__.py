@@ -16,7 +16,7 @@ from core.report import Report
 RULES: tuple[Callable[[Known], Iterator[Finding]], ...] = (
     dynamo.not_compiled,
     answers.differs,
-    answers.restrided,
+    answers.other_strides,
     answers.asks_whether_compiled,
     dynamo.near_the_limit,
     dynamo.graph_breaks,
@@ -39,7 +39,7 @@ RULES: tuple[Callable[[Known], Iterator[Finding]], ...] = (
     answers.logs_set_too_late,
 )
 
-# Number of findings shown at once; the others are shown on request.
+# So many are told first, the others where one asks for them.
 FIRST = 3
 WEIGHTS: tuple[Weight, ...] = get_args(Weight)
 
@@ -49,9 +49,9 @@ def findings(report: Report, output: str = "") -> tuple[Finding, ...]:
 
     `output` is the run's output.
     """
-    facts = Known(report, output)
-    all_findings = [finding for rule in RULES for finding in rule(facts)]
-    return tuple(sorted(all_findings, key=lambda finding: (WEIGHTS.index(finding.weight), -finding.cost_s)))
+    known = Known(report, output)
+    found = [finding for rule in RULES for finding in rule(known)]
+    return tuple(sorted(found, key=lambda finding: (WEIGHTS.index(finding.weight), -finding.cost_s)))
 
 
 __all__ = ["CALLS", "FIRST", "RULES", "Evidence", "Finding", "Proposal", "Weight", "findings"]

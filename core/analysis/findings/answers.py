@@ -95,7 +95,7 @@ def places(lines: Sequence[Frame]) -> str:
     return first + (f" and {number(len(lines) - MOST_PLACES)} more" if len(lines) > MOST_PLACES else "")
 
 
-def restrided(facts: Known) -> Iterator[Finding]:
+def other_strides(facts: Known) -> Iterator[Finding]:
     """Yield a finding for results whose strides differ from eager's."""
     compared = facts.compared
     if compared is None or compared.outcome != "other strides":

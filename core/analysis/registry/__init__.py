@@ -32,7 +32,7 @@ class RegistryOrigin:
 
 @dataclass(frozen=True, slots=True)
 class GraphBreakRegistry:
-    """Registry of torch's graph breaks: every kind by its id, `GB0001` and so on."""
+    """All kinds of graph breaks by id, `GB0001` and so on."""
 
     origin: RegistryOrigin
     entries: dict[str, RegistryEntry]

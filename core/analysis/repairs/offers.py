@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from core.analysis.dynamo.varied_sizes import InputDimension, is_of_size, number_is_symbolic, size_advice
 from core.analysis.repairs import attributes, breaks, choices, logs, marks, outside, reads, recompiles, settings
-from core.analysis.repairs.repair import Fix, Repair, Rule, fix_of
+from core.analysis.repairs.repair import Mend, Repair, Rule, fix_of
 from core.analysis.repairs.settings import settings_of_break
 from core.analysis.repairs.source import edited, read_code
 from core.base.errors import JobError
@@ -199,7 +199,7 @@ def repair_of(text: str, repair: str) -> Repair | None:
     return Repair(repair, fix, _diff(text, after) if fix.edits else "")
 
 
-def _fix_of_file(text: str, repair: str) -> Fix | None:
+def _fix_of_file(text: str, repair: str) -> Mend | None:
     code = read_code(text)
     return fix_of(RULES, code, repair) if code else None
 

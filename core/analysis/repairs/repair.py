@@ -20,7 +20,7 @@ NUMBERS = ("line", "index", "call")
 
 
 @dataclass(frozen=True, slots=True)
-class Fix:
+class Mend:
     """Result of a rule for a file: prose with code in backticks, the reason, the edits.
 
     `risk` is the risk of changed results, `doubt` its reason. `settings` are names of `torch._dynamo.config` to set.
@@ -35,7 +35,7 @@ class Fix:
 
 
 # The arguments only select a part of the file: all text that a rule writes comes from the file or the rule itself.
-Rule = Callable[..., Fix | None]
+Rule = Callable[..., Mend | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Repair:
     """A fix of one file: `id` is its rule with arguments, `diff` a unified diff of the file."""
 
     id: str
-    mend: Fix
+    mend: Mend
     diff: str
 
     @property
@@ -52,7 +52,7 @@ class Repair:
         return self.mend.risk != "changes" and not self.id.startswith("disable:")
 
 
-def fix_of(rules: dict[str, Rule], code: UserCode, repair: str) -> Fix | None:
+def fix_of(rules: dict[str, Rule], code: UserCode, repair: str) -> Mend | None:
     """Return a repair's edits of a file by id; None if the id does not fit this file."""
     if not REPAIR_ID.fullmatch(repair):
         return None
