@@ -115,7 +115,7 @@ def repairs_of_break(text: str, graph_break: GraphBreak, path: str) -> tuple[Rep
     edits = [*_rule_ids(text, graph_break, names, line)] if line is not None else []
     config = [f"setting:{name}" for name in settings_of_break(graph_break)]
     if line is not None and (_decides(text, line) or any(repair_id.startswith("torch_math") for repair_id in edits)):
-        # With this setting, `if` and `math` would need the value of a symbol that depends on data.
+        # This setting would make `if` and `math` need the value of a symbol that depends on data.
         config = [repair_id for repair_id in config if repair_id != "setting:capture_scalar_outputs"]
     last = [f"{LAST_RESORT}:{line}"] if line is not None and graph_break.place.file == path else []
     return tuple(_repairs(text, [*edits, *config, *last]))
