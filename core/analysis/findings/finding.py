@@ -78,7 +78,7 @@ class Known:
     @property
     def on_cpu(self) -> bool:
         """True for a job on a CPU; False for an imported log, whose device is unknown."""
-        return bool(self.asked) and str(self.asked.get("device", "cpu")).partition(":")[0] == "cpu"
+        return bool(self.job) and str(self.job.get("device", "cpu")).partition(":")[0] == "cpu"
 
     @cached_property
     def options(self) -> Mapping[str, Any]:

@@ -22,7 +22,7 @@ def printed(facts: Known) -> Iterator[Finding]:
     """Yield findings for the first lines in which a library reports a slow path or a deprecation."""
     lines = printed_lines(facts.output)
     for kind in ("slow", "deprecated"):
-        advice = "slow on cpu" if kind == "slow" and known.on_cpu else kind
+        advice = "slow on cpu" if kind == "slow" and facts.on_cpu else kind
         yield from (_finding(line, advice) for line in [line for line in lines if line.kind == kind][:MOST])
 
 
