@@ -18,8 +18,9 @@ MOST_AT_ONCE_BYTES = 2_000_000
 
 
 class GrowingReader(TraceReader):
-    """The log of a run that goes on, copied as it grows: the run may cut it off, and a mapped file that shrinks takes
-    its reader's process with it. Of a long one the first 64 MB are read, and 2 MB at once, so that nobody waits long.
+    """A reader of a log that is still written, which it copies as it grows: the run may cut the log off, and a mapped
+    file that shrinks takes its reader's process with it. Of a long log the first 64 MB are read, at most 2 MB at once,
+    so that nobody waits long.
     """
 
     _map: bytearray
@@ -30,13 +31,15 @@ class GrowingReader(TraceReader):
         return bytearray()
 
     def new_records(self) -> Iterator[TraceRecord]:
-        """Those that came since the last time; raises TraceError where the log was cut off, or is gone."""
+        """Yield the records that were added since the last call; raises TraceError if the log was cut
+        off or is gone.
+        """
         self._grow()
-        found = list(HEADER.finditer(self._map, self._taken))
-        for match, following in pairwise([*found, None]):
+        headers = list(HEADER.finditer(self._map, self._taken))
+        for match, following in pairwise([*headers, None]):
             assert match is not None
             end = following.start() if following else self.size
-            if following is None and not self._is_whole(match):
+            if following is None and not self._is_complete(match):
                 return
             self._taken = end
             yield from self._record(match, end)
@@ -52,8 +55,10 @@ class GrowingReader(TraceReader):
             raise TraceError(f"{self.path.name} cannot be read: {error.strerror}") from None
         self.size = len(self._map)
 
-    def _is_whole(self, match: re.Match[bytes]) -> bool:
-        """Whether the last record has all of its payload: the checksum in its header is that of what follows."""
+    def _is_complete(self, match: re.Match[bytes]) -> bool:
+        """Return True if the last record has all of its payload: the checksum in its header is that of the text below
+        it.
+        """
         line_end = self._map.find(b"\n", match.end())
         if line_end < 0 or not self._map.endswith(b"\n"):
             return False

@@ -41,13 +41,13 @@ NO_RECORD = (
 
 
 def has_record(path: Path) -> bool:
-    """Whether a file holds a record at all; raises TraceError if it cannot be read."""
+    """Return True if a file holds a record at all; raises TraceError if it cannot be read."""
     with TraceReader(path) as reader:
         return next(reader.records(), None) is not None
 
 
 class TraceReader:
-    """The records of one log, in order. Payloads are read when asked for.
+    """The records of one log, in order. Payloads are read on request.
 
     `problems` counts what could not be read; `first_problem` holds the byte offset where each was first met.
     """
@@ -71,7 +71,7 @@ class TraceReader:
         return mmap.mmap(self._file.fileno(), self.size, access=mmap.ACCESS_READ) if self.size else bytearray()
 
     def close(self) -> None:
-        """Let the file go."""
+        """Close the file."""
         if isinstance(self._map, mmap.mmap):
             self._map.close()
         self._file.close()
@@ -83,7 +83,7 @@ class TraceReader:
         self.close()
 
     def records(self, start: int = 0) -> Iterator[TraceRecord]:
-        """Every readable record from a byte offset on; `str` records fill the table and are not handed out."""
+        """Yield every readable record from a byte offset on; `str` records fill the table and are left out."""
         previous: re.Match[bytes] | None = None
         for count, match in enumerate(HEADER.finditer(self._map, start), 1):
             if previous is None and match.start() > start:
@@ -100,11 +100,11 @@ class TraceReader:
             self.problem("no record in the file", start)
 
     def text(self, offset: int, length: int) -> str:
-        """A payload without its tabs; cut at 64 MB."""
+        """Return a payload without its tabs; cut at 64 MB."""
         return _without_tabs(bytes(self._map[offset : offset + min(length, MAX_PAYLOAD_BYTES)]))
 
     def json(self, record: TraceRecord) -> Any:
-        """A record's payload as JSON; None if it has none, and a problem counted if it is not JSON."""
+        """Return a record's payload as JSON; None if it has none, and a problem counted if it is not JSON."""
         if not record.md5:
             return None
         if record.length > MAX_PAYLOAD_BYTES:
@@ -113,14 +113,14 @@ class TraceReader:
         return self._decoded(self.text(record.offset, record.length), record.offset, "payload is not JSON")
 
     def check(self, record: TraceRecord) -> bool:
-        """Whether the payload has the md5 that torch wrote; a mismatch is counted."""
+        """Return True if the payload has the md5 that torch wrote; a mismatch is counted."""
         same = md5_of(self.text(record.offset, record.length)) == record.md5
         if not same:
             self.problem("payload differs from its md5", record.offset)
         return same
 
     def file_name(self, interned: Any) -> str:
-        """A file name of a stack: the number of an interned one, or the name itself."""
+        """Return a file name of a stack: the text of an interned number, or the name itself."""
         if isinstance(interned, int):
             return self.strings.get(interned, f"file {interned}")
         return str(interned)
@@ -144,7 +144,7 @@ class TraceReader:
         offset = min(line_end + 1, end)
         md5 = header.get("has_payload")
         length = end - offset if md5 else 0
-        yield _made(key, header, match, offset, length, str(md5 or ""))
+        yield _trace_record(key, header, match, offset, length, str(md5 or ""))
 
     def _intern(self, pair: Any, offset: int) -> None:
         if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[1], int) and len(self.strings) < MAX_STRINGS:
@@ -162,18 +162,18 @@ class TraceReader:
             return None
 
     def problem(self, what: str, offset: int) -> None:
-        """Count something that could not be read, and remember where it was first met."""
+        """Count something that could not be read, and remember its first place."""
         self.problems[what] += 1
         self.first_problem.setdefault(what, offset)
 
 
 def md5_of(text: str) -> str:
-    """The checksum of a payload, as torch writes it."""
+    """Return the checksum of a payload, as torch writes it."""
     return hashlib.md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
 
 
 def text_at(path: Path, offset: int, length: int) -> str:
-    """One payload of a log, of which no more is read, as the log may go on growing; raises TraceError."""
+    """Read one payload of a log and no more, as the log may still grow; raises TraceError."""
     try:
         with open_regular(path) as file:
             file.seek(offset)
@@ -183,12 +183,14 @@ def text_at(path: Path, offset: int, length: int) -> str:
 
 
 def _without_tabs(data: bytes) -> str:
-    """Never splits on anything but a newline."""
+    """Remove the tab that begins each line; lines end at nothing but a newline."""
     lines = data.removesuffix(b"\n").split(b"\n")
     return b"\n".join(line.removeprefix(b"\t") for line in lines).decode("utf-8", "replace")
 
 
-def _made(key: str, header: dict[str, Any], match: re.Match[bytes], offset: int, length: int, md5: str) -> TraceRecord:
+def _trace_record(
+    key: str, header: dict[str, Any], match: re.Match[bytes], offset: int, length: int, md5: str
+) -> TraceRecord:
     body = header[key]
     kind = f"{key}:{body.get('name')}" if key in ("artifact", "graph_dump") and isinstance(body, dict) else key
     return TraceRecord(
@@ -206,7 +208,7 @@ def _made(key: str, header: dict[str, Any], match: re.Match[bytes], offset: int,
 
 
 def compile_id(header: dict[str, Any]) -> str:
-    """`0/1`, `!2/0/1` with compiled autograd, or nothing, as torch prints a CompileId without its brackets."""
+    """Return `0/1`, `!2/0/1` with compiled autograd, or nothing, as torch prints a CompileId without its brackets."""
     frame, count, autograd = (header.get(key) for key in ("frame_id", "frame_compile_id", "compiled_autograd_id"))
     base = f"{frame}/{count}" if isinstance(frame, int) and isinstance(count, int) else ""
     if isinstance(autograd, int):

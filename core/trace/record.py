@@ -1,4 +1,4 @@
-"""One record of a TORCH_TRACE log."""
+"""The header of a record of a TORCH_TRACE log."""
 
 from __future__ import annotations
 

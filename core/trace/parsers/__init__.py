@@ -1,4 +1,4 @@
-"""From the records of a log to a Report."""
+"""Parsers that turn the records of a log into a Report."""
 
 from core.trace.parsers.build import build_report, load_graph, load_text
 from core.trace.parsers.fx_text import parse_graph

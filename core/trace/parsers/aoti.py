@@ -12,7 +12,9 @@ MOST_NAME_CHARS = 400
 
 
 def package_text(draft: ReportDraft, record: TraceRecord) -> None:
-    """A text, whose part, title and language stand beside the artifact's name; raises ValueError for another part."""
+    """Keep a text whose part, title and language are beside the artifact's name; raises ValueError for
+    an unknown part.
+    """
     body = record.body if isinstance(record.body, dict) else {}
     title, language = body.get("title"), body.get("language")
     part: PackagePart | None = next((part for part in get_args(PackagePart) if part == body.get("part")), None)

@@ -36,7 +36,7 @@ NAMELESS = "without a compile id"
 
 
 def build_report(path: Path, strict: bool = False) -> Report:
-    """The report of one log; raises TraceError if the file cannot be opened.
+    """Return the report of one log; raises TraceError if the file cannot be opened.
 
     A record that its parser cannot read is counted and skipped; with `strict` the parser's exception is raised.
     """
@@ -64,18 +64,18 @@ def take(draft: ReportDraft, record: TraceRecord, strict: bool = False) -> None:
 
 
 def finished(draft: ReportDraft) -> Report:
-    """The report of all that was taken so far; the draft may go on."""
+    """Return the report of all records that were read so far; the draft may go on."""
     reader = draft.reader
     values = {"setting": Setting(), **draft.values.fields()}
     autotuned: tuple[Autotuning, ...] = values.pop("autotuned", ())
-    tried = {item.name: item for item in reversed(autotuned) if item.kind == "configs"}
-    compilations = tuple(_compilation(item, tried) for item in _framed(draft.compilations))
+    tried = {tuning.name: tuning for tuning in reversed(autotuned) if tuning.kind == "configs"}
+    compilations = tuple(_compilation(compilation, tried) for compilation in _framed(draft.compilations))
     placed = any(compilation.id == WITHOUT_ID for compilation in compilations)
     of_kernels = {kernel.tried for compilation in compilations for kernel in compilation.kernels}
     return Report(
         **values,
         compilations=compilations,
-        autotuned=tuple(item for item in autotuned if item not in of_kernels),
+        autotuned=tuple(tuning for tuning in autotuned if tuning not in of_kernels),
         graph_breaks=tuple(draft.graph_breaks.values()),
         phases=tuple(draft.phases),
         caches=tuple(draft.caches),
@@ -92,25 +92,25 @@ def finished(draft: ReportDraft) -> Report:
 
 
 def _unparsed(draft: ReportDraft, placed: bool) -> dict[str, int]:
-    """The records that have no place; without a compile id those, too, that belong to no compilation that there is."""
-    found = draft.unparsed if placed else draft.unparsed + draft.without_id
-    return {kind: min(count, draft.kinds[kind]) for kind, count in found.items() if draft.kinds[kind]}
+    """Count the records that have no place, with those without a compile id if no compilation holds them."""
+    counts = draft.unparsed if placed else draft.unparsed + draft.without_id
+    return {kind: min(count, draft.kinds[kind]) for kind, count in counts.items() if draft.kinds[kind]}
 
 
-def _framed(drafts: dict[str, CompilationDraft]) -> list[CompilationDraft]:
-    """Every compilation with its frame; one that torch logged without (the recompile limit) takes its siblings'.
+def _framed(drafts_by_id: dict[str, CompilationDraft]) -> list[CompilationDraft]:
+    """Return the compilations, each with its frame; one that torch logged without a frame takes that of its siblings.
 
-    What has no compile id is one, too, if it holds graphs or kernels.
+    Records without a compile id make a compilation, too, if they hold graphs or kernels.
     """
-    found = [draft for compile_id, draft in drafts.items() if compile_id or draft.graphs or draft.kernels]
-    frames = {draft.id.rpartition("/")[0]: draft for draft in reversed(found) if draft.frame.name}
-    for draft in found:
+    drafts = [draft for compile_id, draft in drafts_by_id.items() if compile_id or draft.graphs or draft.kernels]
+    frames = {draft.id.rpartition("/")[0]: draft for draft in reversed(drafts) if draft.frame.name}
+    for draft in drafts:
         sibling = frames.get(draft.id.rpartition("/")[0])
         if not draft.frame.name and sibling is not None:
             draft.frame, draft.stack = sibling.frame, sibling.stack
         if draft.id == WITHOUT_ID and not draft.frame.name:
             draft.frame = Frame("", 0, NAMELESS)
-    return found
+    return drafts
 
 
 def _compilation(draft: CompilationDraft, tried: Mapping[str, Autotuning]) -> Compilation:
@@ -164,12 +164,12 @@ def _status(draft: CompilationDraft) -> Status:
 
 
 def load_text(path: Path, payload: Payload) -> str:
-    """A payload's text; raises TraceError if the log is gone."""
+    """Return a payload's text; raises TraceError if the log is gone."""
     return text_at(path, payload.offset, payload.length)
 
 
 def load_graph(path: Path, compilation: Compilation, graph: FxGraph) -> tuple[FxNode, ...]:
-    """The nodes of a graph, with their modules where the run recorded them; empty if the text is not Python."""
+    """Return the nodes of a graph, with their modules if the run recorded them; empty if the text is not Python."""
     stage = "pre_grad" if graph.early else "joint"
     modules = dict(compilation.modules.get(stage, {}))
     for schedule in compilation.schedules:
@@ -179,5 +179,5 @@ def load_graph(path: Path, compilation: Compilation, graph: FxGraph) -> tuple[Fx
         nodes = parse_graph(load_text(path, graph.payload), modules)
     except NOT_READ:
         return ()
-    said = compilation.stacks.get(stage)
-    return with_stacks(nodes, load_text(path, said)) if said else nodes
+    stacks = compilation.stacks.get(stage)
+    return with_stacks(nodes, load_text(path, stacks)) if stacks else nodes

@@ -1,6 +1,4 @@
-"""ReportDraft: what is known so far while the records go by. Only parsers write to it; `build` turns it into a
-Report.
-"""
+"""ReportDraft: the report while its log is read. Only parsers write to it; `build` turns it into a Report."""
 
 from __future__ import annotations
 
@@ -50,7 +48,7 @@ WITHOUT_ID = "-"
 
 @dataclass(frozen=True, slots=True)
 class OutputCode:
-    """Where a generated module stands: its compilation, and the byte offset of its text in the log."""
+    """The position of a generated module: its compilation, and the byte offset of its text in the log."""
 
     compilation: str
     offset: int
@@ -59,7 +57,7 @@ class OutputCode:
 
 @dataclass(slots=True)
 class CompilationDraft:
-    """One compile id so far; `times` are by output code and line, `binaries` by the kernel's name and direction."""
+    """A compilation so far; `times` are by output code and line, `binaries` by the kernel's name and direction."""
 
     id: str
     frame: Frame = field(default_factory=lambda: Frame("", 0, ""))
@@ -96,35 +94,35 @@ class CompilationDraft:
     partitions: list[Partition] = field(default_factory=list)
     values: Values = field(default_factory=lambda: Values(Compilation))
 
-    def add_passes(self, found: GraphPass | UnchangedPasses) -> None:
+    def add_passes(self, passes: GraphPass | UnchangedPasses) -> None:
         """Keep passes with the index of the graph that torch logged last, or logs next; its id may still change."""
-        self.passes.append((len(self.graphs) - (found.stage != "before_post_grad"), found))
+        self.passes.append((len(self.graphs) - (passes.stage != "before_post_grad"), passes))
 
     def passes_of(self, kind: type[Passes]) -> tuple[Passes, ...]:
-        """All passes of one kind, each with the id of its graph."""
+        """Return all passes of one kind, each with the id of its graph."""
         return tuple(
-            replace(found, graph=self.graphs[index].id if 0 <= index < len(self.graphs) else "")
-            for index, found in self.passes
-            if isinstance(found, kind)
+            replace(passes, graph=self.graphs[index].id if 0 <= index < len(self.graphs) else "")
+            for index, passes in self.passes
+            if isinstance(passes, kind)
         )
 
     def direct(self, direction: Direction) -> None:
-        """Say for which direction the graphs since the last output code were."""
+        """Set the direction of the graphs since the last output code."""
         for index in self.undirected:
             graph = self.graphs[index]
             self.graphs[index] = replace(graph, direction=direction, id=self.fresh_id(graph.stage, direction))
         self.undirected.clear()
 
     def fresh_id(self, stage: Stage, direction: Direction) -> str:
-        """A graph's id: stage and direction, numbered from the second on."""
+        """Return a graph's id: stage and direction, numbered from the second on."""
         base = f"{stage}.{direction}" if direction and direction not in stage else stage
-        taken = sum(1 for graph in self.graphs if graph.id == base or graph.id.startswith(f"{base}."))
-        return base if not taken else f"{base}.{taken + 1}"
+        count = sum(1 for graph in self.graphs if graph.id == base or graph.id.startswith(f"{base}."))
+        return base if not count else f"{base}.{count + 1}"
 
 
 @dataclass(slots=True)
 class ReportDraft:
-    """Everything so far, and the reader for payloads."""
+    """The facts so far, and the reader for payloads."""
 
     reader: TraceReader
     compilations: dict[str, CompilationDraft] = field(default_factory=dict)
@@ -145,7 +143,7 @@ class ReportDraft:
     values: Values = field(default_factory=lambda: Values(Report))
 
     def compilation(self, record: TraceRecord) -> CompilationDraft:
-        """The compilation that a record belongs to; made when first met."""
+        """Return the compilation that a record belongs to; it is made for its first record."""
         draft = self.compilations.get(record.compile_id)
         if draft is None:
             named = CompilationDraft(record.compile_id or WITHOUT_ID)
@@ -156,7 +154,7 @@ class ReportDraft:
         return draft
 
     def unplaced(self, record: TraceRecord) -> None:
-        """Count a record that was read and belongs to nothing that there is."""
+        """Count a record that was read but belongs to nothing in the report."""
         self.unparsed[record.kind] += 1
 
     def keep(self, record: TraceRecord, value: object) -> None:
@@ -166,7 +164,7 @@ class ReportDraft:
         owner.values.add(value)
 
     def text(self, record: TraceRecord) -> str:
-        """A record's payload, checked against its md5."""
+        """Return a record's payload, checked against its md5."""
         self.reader.check(record)
         return self.reader.text(record.offset, record.length)
 
@@ -175,19 +173,19 @@ class ReportDraft:
         self.reader.problem(what, offset)
 
     def payload(self, record: TraceRecord) -> Payload:
-        """Where a record's payload lies."""
+        """Return the place of a record's payload."""
         return Payload(record.offset, record.length)
 
     def frames(self, stack: Any) -> tuple[Frame, ...]:
-        """A stack as torch logs it, a list of {line, name, filename, loc}, without the worker's own frames."""
+        """Return a stack as torch logs it, a list of {line, name, filename, loc}, without the worker's own frames."""
         if not isinstance(stack, list):
             return ()
-        return without_worker([self._frame(item) for item in stack[:MAX_STACK] if isinstance(item, dict)])
+        return without_worker([self._frame(fields) for fields in stack[:MAX_STACK] if isinstance(fields, dict)])
 
-    def _frame(self, item: dict[str, Any]) -> Frame:
+    def _frame(self, fields: dict[str, Any]) -> Frame:
         return Frame(
-            file=self.reader.file_name(item.get("filename", "")),
-            line=counted(item.get("line")) or 0,
-            name=str(item.get("name", "")),
-            text=str(item.get("loc") or ""),
+            file=self.reader.file_name(fields.get("filename", "")),
+            line=counted(fields.get("line")) or 0,
+            name=str(fields.get("name", "")),
+            text=str(fields.get("loc") or ""),
         )

@@ -1,4 +1,4 @@
-"""What Dynamo logs: frames, graph breaks, guards, recompiles, symbols, metrics."""
+"""Parsers of Dynamo's records: frames, graph breaks, guards, recompiles, symbols, metrics."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ METRICS = (
 
 
 def dynamo_start(draft: ReportDraft, record: TraceRecord) -> None:
-    """The frame that is compiled, innermost last."""
+    """Keep the stack of the frame that is compiled, innermost last."""
     compilation = draft.compilation(record)
     compilation.stack = draft.frames(record.body.get("stack"))
     if compilation.stack:
@@ -45,18 +45,18 @@ def dynamo_start(draft: ReportDraft, record: TraceRecord) -> None:
 
 
 def _call(draft: ReportDraft) -> int | None:
-    """The call that is being made, where the run says so."""
+    """Return the number of the call during which torch compiles, None if the run does not record it."""
     step = CALL_STEP.match(draft.steps[-1]) if draft.steps else None
     return int(step.group(1)) if step else None
 
 
 def graph_break(draft: ReportDraft, record: TraceRecord) -> None:
-    """One graph break; the same one at the same line is kept once, with every compilation that met it."""
+    """Keep a graph break; a repeated one at the same line is kept once, with every compilation that hit it."""
     compilation = draft.compilation(record)
-    found = parse_graph_break(draft.text(record))
-    key = (found.place, found.reason)
-    known = draft.graph_breaks.get(key, found)
-    draft.graph_breaks[key] = replace(known, compilations=(*known.compilations, compilation.id))
+    parsed = parse_graph_break(draft.text(record))
+    key = (parsed.place, parsed.reason)
+    earlier = draft.graph_breaks.get(key, parsed)
+    draft.graph_breaks[key] = replace(earlier, compilations=(*earlier.compilations, compilation.id))
 
 
 def parse_graph_break(text: str) -> GraphBreak:
@@ -80,7 +80,7 @@ def parse_graph_break(text: str) -> GraphBreak:
 
 
 def _reason(message: str) -> str:
-    """The line above the explanation; without one, the first line."""
+    """Return the line above the explanation; without one, the first line."""
     body = message.partition("Graph Break Reason:")[2] or message
     head, separator, _ = body.partition("\n  Explanation:")
     lines = [line.strip() for line in head.split("\n") if line.strip()]
@@ -90,7 +90,7 @@ def _reason(message: str) -> str:
 
 
 def _field(message: str, name: str) -> list[str]:
-    """Values of `  Name: …`, which may go on over lines that are not fields themselves."""
+    """Return the values of `  Name: …`, which may go on over lines that are not fields themselves."""
     pattern = (
         rf"^  {name}: (.*?)(?=^  (?:Explanation|Hint|Developer debug context): |^ ?For more details|^User code|\Z)"
     )
@@ -98,7 +98,7 @@ def _field(message: str, name: str) -> list[str]:
 
 
 def guards(draft: ReportDraft, record: TraceRecord) -> None:
-    """The guard tree of a compilation, flattened to its leaves."""
+    """Keep the guard tree of a compilation, flattened to its leaves."""
     compilation = draft.compilation(record)
     text = draft.text(record)
     compilation.guard_text = draft.payload(record)
@@ -106,50 +106,50 @@ def guards(draft: ReportDraft, record: TraceRecord) -> None:
     compilation.guard_latency_us = latency_us(text)
 
 
-def recorded_guards(draft: ReportDraft, record: TraceRecord, said: GuardsRecord) -> None:
-    """How many parts each leaf of the tree has, which its text does not say, and what checking takes."""
+def recorded_guards(draft: ReportDraft, record: TraceRecord, content: GuardsRecord) -> None:
+    """Group the lines of the guard tree by leaf, and keep the time that the checks take."""
     compilation = draft.compilation(record)
-    compilation.guard_warm_us = said.warm_us
-    if said.copy_us is not None:
-        compilation.guard_costs = GuardCosts(said.copy_us, said.families_us, said.filters)
-    compilation.guard_leaves = len(said.parts)
+    compilation.guard_warm_us = content.warm_us
+    if content.copy_us is not None:
+        compilation.guard_costs = GuardCosts(content.copy_us, content.families_us, content.filters)
+    compilation.guard_leaves = len(content.parts)
     text = compilation.guard_text
     if text is None:
         return
-    found = grouped_guards(draft.reader.text(text.offset, text.length), said.parts)
-    if found is None:
+    grouped = grouped_guards(draft.reader.text(text.offset, text.length), content.parts)
+    if grouped is None:
         draft.problem("guards whose parts are not those of the printed tree", record.offset)
         return
-    if len(said.checks_us) == len(found):
-        found = tuple(replace(guard, check_us=us) for guard, us in zip(found, said.checks_us, strict=True))
-    compilation.guards = found[:MAX_ITEMS]
+    if len(content.checks_us) == len(grouped):
+        grouped = tuple(replace(guard, check_us=us) for guard, us in zip(grouped, content.checks_us, strict=True))
+    compilation.guards = grouped[:MAX_ITEMS]
 
 
 def recompile_reasons(draft: ReportDraft, record: TraceRecord) -> None:
-    """Why the code that was there could not be used again: one reason for each earlier compilation."""
+    """Keep why the earlier compilations could not be used again: one reason for each of them."""
     call = _call(draft)
     draft.compilation(record).call = call
     compilation = draft.compilation(record).id
     for failed, text in parse_recompile_reasons(draft.text(record)):
-        found = worded(text)
-        expected, actual = _values(found.text)
+        guard = worded(text)
+        expected, actual = _values(guard.text)
         draft.keep(
             record,
-            Recompile(compilation, failed, found.text, expected, actual, found.code, found.location, call, found.hint),
+            Recompile(compilation, failed, guard.text, expected, actual, guard.code, guard.location, call, guard.hint),
         )
 
 
 def parse_recompile_reasons(text: str) -> list[tuple[str, str]]:
-    """(earlier compile id, reason) pairs from a text of lines or a JSON list."""
+    """Return (earlier compile id, reason) pairs from a text of lines or a JSON list."""
     try:
-        found = decoded(text)
+        data = decoded(text)
     except DecodeError:
-        found = re.split(r"\n(?=\[?!?\d+/)", text)
-    items = found if isinstance(found, list) else [found]
+        data = re.split(r"\n(?=\[?!?\d+/)", text)
+    reasons = data if isinstance(data, list) else [data]
     pairs = []
-    for item in items:
-        match = REASON.match(str(item).strip())
-        pairs.append((match.group(1), match.group(2).strip()) if match else ("", str(item).strip()))
+    for reason in reasons:
+        match = REASON.match(str(reason).strip())
+        pairs.append((match.group(1), match.group(2).strip()) if match else ("", str(reason).strip()))
     return pairs
 
 
@@ -166,12 +166,12 @@ def _values(reason: str) -> tuple[str, str]:
 
 
 def error_text(draft: ReportDraft, record: TraceRecord) -> None:
-    """The traceback of what ended a compilation."""
+    """Keep the traceback of the error that ended a compilation."""
     draft.compilation(record).error_text = draft.payload(record)
 
 
 def compilation_metrics(draft: ReportDraft, record: TraceRecord) -> None:
-    """What is read of the metrics of a finished compilation; the others stay in the log."""
+    """Keep the metrics of a finished compilation that are read; the others stay in the log."""
     compilation = draft.compilation(record)
     body: dict[str, Any] = record.body
     compilation.finished = True
@@ -185,36 +185,36 @@ def compilation_metrics(draft: ReportDraft, record: TraceRecord) -> None:
 
 
 def _recompile_limit(draft: ReportDraft, config: Any) -> None:
-    """How often torch compiles a frame, of Dynamo's settings as torch logs them; a run made here records it itself."""
+    """Keep Dynamo's recompile limit from the settings that torch logs; a run made by Compileboard records it itself."""
     limit = LIMIT.search(config) if isinstance(config, str) else None
-    known = draft.values.last(Counters) or Counters({}, {})
-    if limit and known.recompile_limit is None:
-        draft.values.add(replace(known, recompile_limit=int(limit.group(1))))
+    counters = draft.values.last(Counters) or Counters({}, {})
+    if limit and counters.recompile_limit is None:
+        draft.values.add(replace(counters, recompile_limit=int(limit.group(1))))
 
 
 def backward_metrics(draft: ReportDraft, record: TraceRecord) -> None:
-    """Of the metrics of a finished backward only why it did not become a CUDA graph."""
+    """Keep the reason why a finished backward did not become a CUDA graph."""
     reason = record.body.get(SKIP_REASON)
     if reason:
         draft.compilation(record).metrics.setdefault(SKIP_REASON, reason)
 
 
-def recorded_bytecode(draft: ReportDraft, record: TraceRecord, said: BytecodeRecord) -> None:
-    """A frame's bytecode, which stays in the log."""
+def recorded_bytecode(draft: ReportDraft, record: TraceRecord, content: BytecodeRecord) -> None:
+    """Keep the place of a frame's bytecode, which stays in the log."""
     compilation = draft.compilation(record)
-    known = compilation.bytecode or Bytecode()
+    bytecode = compilation.bytecode or Bytecode()
     compilation.bytecode = replace(
-        known, record=draft.payload(record), qualname=said.qualname, resumes=dict(said.resumes)
+        bytecode, record=draft.payload(record), qualname=content.qualname, resumes=dict(content.resumes)
     )
 
 
 def original_bytecode(draft: ReportDraft, record: TraceRecord) -> None:
-    """Torch's own listing of a function that goes on after a break, before it was rewritten."""
+    """Keep the place of torch's listing of a resume function, before it was rewritten."""
     compilation = draft.compilation(record)
     compilation.bytecode = replace(compilation.bytecode or Bytecode(), original=draft.payload(record))
 
 
 def modified_bytecode(draft: ReportDraft, record: TraceRecord) -> None:
-    """The same after it was rewritten."""
+    """Keep the place of the listing after the rewrite."""
     compilation = draft.compilation(record)
     compilation.bytecode = replace(compilation.bytecode or Bytecode(), modified=draft.payload(record))

@@ -1,4 +1,4 @@
-"""Chromium events: the phases of compilation, and what the caches said."""
+"""Chromium events: the phases of compilation, and the caches' hits and misses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_TIME_US = 1e18
 
 
 def chromium_event(draft: ReportDraft, record: TraceRecord) -> None:
-    """Begin (B) and end (E) of a phase, or an instant (i)."""
+    """Read the beginning (B) or end (E) of a phase, or an instant (i)."""
     event = draft.reader.json(record) if record.length else record.body
     if not isinstance(event, dict) or not isinstance(event.get("ts"), (int, float)) or abs(event["ts"]) > MAX_TIME_US:
         return
@@ -43,22 +43,22 @@ def _begin(draft: ReportDraft, event: dict[str, Any]) -> None:
 
 
 def _is_beside(event: dict[str, Any], around: str) -> bool:
-    """Whether an event is another thread's: torch gives all threads one number, but a compile id to the compiling one
-    alone.
+    """Return True if an event is another thread's: torch gives all threads one number, but a compile id only to the
+    compiling thread.
     """
     args = event.get("args")
     return bool(_thread(event) or (around and isinstance(args, dict) and args.get("compile_id") == "None"))
 
 
 def _free_thread(draft: ReportDraft) -> int:
-    taken = {draft.phases[index].thread for index in draft.open_beside}
-    return next(number for number in range(1, len(taken) + 2) if number not in taken)
+    busy = {draft.phases[index].thread for index in draft.open_beside}
+    return next(number for number in range(1, len(busy) + 2) if number not in busy)
 
 
 def _end(draft: ReportDraft, event: dict[str, Any]) -> None:
-    """Close the innermost phase of that name; what was opened inside it and never closed ends with it.
+    """Close the innermost phase of that name; a phase inside it that was never closed ends with it.
 
-    Of equal ones of other threads the oldest is closed, since which is which is not told, nor matters for their sum.
+    Of equal phases of other threads the oldest is closed: torch does not log which is which, and their sum is the same.
     """
     name = str(event.get("name", ""))
     beside = next((index for index in draft.open_beside if draft.phases[index].name == name), None)
@@ -99,25 +99,25 @@ def _thread(event: dict[str, Any]) -> int:
 
 def _compile_id(event: dict[str, Any]) -> str:
     args = event.get("args")
-    found = str(args.get("compile_id") or "") if isinstance(args, dict) else ""
-    return "" if found == "None" else found
+    name = str(args.get("compile_id") or "") if isinstance(args, dict) else ""
+    return "" if name == "None" else name
 
 
 def cache_artifact(draft: ReportDraft, record: TraceRecord) -> None:
-    """`fx_graph_cache_hit` and its kin, with the key and the reason of a bypass where torch says them."""
+    """Keep `fx_graph_cache_hit` and its kin, with the key and the reason of a bypass if torch logs them."""
     match = CACHE.match(record.kind.removeprefix("artifact:"))
     if not match:
         return
     data = draft.reader.json(record) if record.length else {}
     data = data if isinstance(data, dict) else {}
     cache = "fx_graph" if match.group(1) == "fx_graph" else "aotautograd"
-    event = CacheEvent(
+    logged = CacheEvent(
         cache,
         match.group(2),
         record.compile_id,
         str(data.get("key") or data.get("cache_key") or ""),
         str(data.get("cache_bypass_reason") or "")[:2000],
     )
-    same = [known for known in draft.caches if (known.cache, known.outcome, known.compilation) == event.identity]
+    same = [event for event in draft.caches if (event.cache, event.outcome, event.compilation) == logged.identity]
     if not same:
-        draft.caches.append(event)
+        draft.caches.append(logged)

@@ -34,32 +34,34 @@ OPERATORS = {
 
 
 def parse_graph(
-    text: str, modules: Mapping[str, Module] | None = None, known: Collection[str] = ()
+    text: str, modules: Mapping[str, Module] | None = None, external: Collection[str] = ()
 ) -> tuple[FxNode, ...]:
-    """The nodes of the outermost graph in a text; raises SyntaxError if it is not Python.
+    """Return the nodes of the outermost graph in a text; raises SyntaxError if it is not Python.
 
-    A text of some of a graph's statements reads nodes that are not in it: those are `known` by name.
+    A text of only some statements reads nodes that it does not define: `external` has their names.
     """
     text = LAMBDA_CLASS.sub(r"\1GraphModule", text)
     forward = _forward(_outermost(module(text)))
-    nodes = _nodes(forward, text.split("\n"), known) if forward else ()
+    nodes = _nodes(forward, text.split("\n"), external) if forward else ()
     if not modules:
         return nodes
     return tuple(_with_module(node, modules) for node in nodes)
 
 
 def parse_graphs(text: str) -> tuple[tuple[FxNode, ...], ...]:
-    """The nodes of each graph in a text: the outermost, then its branches, loop bodies and others that it calls."""
+    """Return the nodes of each graph in a text: the outermost, then its branches, loop bodies and others
+    that it calls.
+    """
     text = LAMBDA_CLASS.sub(r"\1GraphModule", text)
     tree, lines = module(text), text.split("\n")
     outer = _forward(_outermost(tree))
-    scopes = [item.body for item in ast.walk(tree) if isinstance(item, ast.ClassDef)]
+    scopes = [node.body for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
     inner = [forward for scope in scopes if (forward := _forward(scope)) is not None and forward is not outer]
     return tuple(_nodes(forward, lines) for forward in ([outer, *inner] if outer else inner))
 
 
-def _nodes(forward: ast.FunctionDef, lines: list[str], known: Collection[str] = ()) -> tuple[FxNode, ...]:
-    parsed = _Graph(lines, known)
+def _nodes(forward: ast.FunctionDef, lines: list[str], external: Collection[str] = ()) -> tuple[FxNode, ...]:
+    parsed = _Graph(lines, external)
     for argument in forward.args.args[1:]:
         parsed.placeholder(argument)
     for statement in forward.body:
@@ -73,17 +75,17 @@ def _with_module(node: FxNode, modules: Mapping[str, Module]) -> FxNode:
 
 
 def _outermost(tree: ast.Module) -> list[ast.stmt]:
-    classes = [item for item in tree.body if isinstance(item, ast.ClassDef)]
+    classes = [statement for statement in tree.body if isinstance(statement, ast.ClassDef)]
     return classes[-1].body if classes else tree.body
 
 
 def _forward(scope: Sequence[ast.stmt]) -> ast.FunctionDef | None:
-    functions = [item for item in scope if isinstance(item, ast.FunctionDef)]
+    functions = [statement for statement in scope if isinstance(statement, ast.FunctionDef)]
     return functions[-1] if functions else None
 
 
 def parse_meta(text: str) -> TensorMeta | None:
-    """`f32[8, 64][64, 1]cpu` as torch prints it; None for anything else."""
+    """Read `f32[8, 64][64, 1]cpu` as torch prints it; None for anything else."""
     match = META.match(text)
     if not match:
         return None
@@ -92,15 +94,15 @@ def parse_meta(text: str) -> TensorMeta | None:
 
 
 def _items(text: str) -> tuple[str, ...]:
-    return tuple(item.strip() for item in text.split(",")) if text.strip() else ()
+    return tuple(size.strip() for size in text.split(",")) if text.strip() else ()
 
 
 class _Graph:
-    """Collects nodes while the statements go by, with the source line that the last comment named."""
+    """The nodes of a graph while its statements are read, with the source line that the last comment named."""
 
-    def __init__(self, lines: list[str], known: Collection[str]) -> None:
+    def __init__(self, lines: list[str], external: Collection[str]) -> None:
         self.nodes: dict[str, FxNode] = {}
-        self._known = frozenset(known)
+        self._known = frozenset(external)
         self._lines = lines
         self._ascii = [line.isascii() for line in lines]
         self._read_to = 0
@@ -126,7 +128,7 @@ class _Graph:
             if not (isinstance(statement.value, ast.Constant) and statement.value.value is None):
                 self._assign(statement.targets[0].id, statement.value, "", statement.lineno)
         elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
-            self._set_item(statement.targets[0], statement.value)
+            self._subscript(statement.targets[0], statement.value)
         elif isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
             target = "i" + OPERATORS.get(type(statement.op), "op").rstrip("_")
             inputs = (statement.target.id, *self._names(statement.value))
@@ -136,15 +138,15 @@ class _Graph:
             self._add("output", "output", "output", text, self._names(statement.value), None, statement.lineno)
 
     def _flattened(self, targets: ast.Tuple, value: ast.expr) -> None:
-        """A joint graph takes two trees, `primals, tangents`; their leaves are the placeholders, declared above it."""
+        """Replace the two trees of a joint graph, `primals, tangents`, by their leaves, which are declared above it."""
         for tree in self._names(value):
             self.nodes.pop(tree)
         for target in targets.elts:
             if isinstance(target, ast.Name):
                 self.placeholder(ast.arg(target.id, self._declared.get(target.id), lineno=target.lineno))
 
-    def _set_item(self, target: ast.Subscript, value: ast.expr) -> None:
-        """`x[0] = y`, which the statement `setitem = x` names."""
+    def _subscript(self, target: ast.Subscript, value: ast.expr) -> None:
+        """Read `x[0] = y`, which the statement `setitem = x` names."""
         inputs = (*self._names(target), *self._names(value))
         self._in_place = (self._text(target.value), "operator.setitem", tuple(dict.fromkeys(inputs)))
 
@@ -156,7 +158,7 @@ class _Graph:
         self._add(name, op, target, arguments, self._names(value), parse_meta(meta), line)
 
     def _alias(self, name: str, original: str, meta: TensorMeta | None, line: int) -> None:
-        """`l_x_ = L_x_` names a placeholder; after `x += y` the statement `add = x` names the result."""
+        """Read `l_x_ = L_x_`, which names a placeholder, or `add = x` after `x += y`, which names the result."""
         if self._in_place is not None and self._in_place[0] == original:
             _, target, inputs = self._in_place
             self._in_place = None
@@ -192,18 +194,20 @@ class _Graph:
         return name in self.nodes or name in self._known
 
     def _names(self, value: ast.expr) -> tuple[str, ...]:
-        found: dict[str, None] = {}
-        self._find_names(value, found)
-        return tuple(found)
+        names: dict[str, None] = {}
+        self._find_names(value, names)
+        return tuple(names)
 
-    def _find_names(self, node: ast.AST, found: dict[str, None]) -> None:
-        """Depth first and in order; written out, since `ast.walk` was a third of the time of reading a log."""
+    def _find_names(self, node: ast.AST, names: dict[str, None]) -> None:
+        """Collect names depth first and in order; written out, since `ast.walk` was a third of the time of reading a
+        log.
+        """
         if isinstance(node, ast.Name):
             if self._is_node(node.id):
-                found[node.id] = None
+                names[node.id] = None
         elif not isinstance(node, ast.Constant):
             for child in ast.iter_child_nodes(node):
-                self._find_names(child, found)
+                self._find_names(child, names)
 
     def _add(
         self, name: str, op: Op, target: str, args: str, inputs: tuple[str, ...], meta: TensorMeta | None, line: int
@@ -223,7 +227,7 @@ class _Graph:
         self._read_to = line - 1
 
     def _text(self, node: ast.expr) -> str:
-        """The source of an expression: sliced where it stands on one plain line, which is nearly always."""
+        """Return the source of an expression: a slice if it is on one ASCII line, which is nearly always so."""
         if node.lineno == node.end_lineno and self._ascii[node.lineno - 1]:
             return self._lines[node.lineno - 1][node.col_offset : node.end_col_offset]
         return ast.unparse(node)
@@ -232,7 +236,10 @@ class _Graph:
         if call.lineno == call.end_lineno and self._ascii[call.lineno - 1] and function.end_col_offset is not None:
             assert call.end_col_offset is not None
             return self._lines[call.lineno - 1][function.end_col_offset + 1 : call.end_col_offset - 1].strip()
-        arguments = [*map(ast.unparse, call.args), *(f"{item.arg}={ast.unparse(item.value)}" for item in call.keywords)]
+        arguments = [
+            *map(ast.unparse, call.args),
+            *(f"{keyword.arg}={ast.unparse(keyword.value)}" for keyword in call.keywords),
+        ]
         return ", ".join(arguments)
 
 

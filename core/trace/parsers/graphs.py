@@ -1,4 +1,4 @@
-"""FX graphs at every stage: where their text lies, and what they hold by op."""
+"""FX graphs at every stage: the place of their text, and their counts by op."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ DIRECTIONS: dict[Stage, Direction] = {
 
 
 def fx_graph(stage: Stage) -> Callable[[ReportDraft, TraceRecord], None]:
-    """The parser for one stage. Stages after AOTAutograd learn their direction from the output code that follows."""
+    """Return the parser for one stage. A stage after AOTAutograd gets its direction from the output code
+    that follows.
+    """
 
     def parse(draft: ReportDraft, record: TraceRecord) -> None:
         compilation = draft.compilation(record)
@@ -46,7 +48,7 @@ def fx_graph(stage: Stage) -> Callable[[ReportDraft, TraceRecord], None]:
 
 
 def _is_twice(compilation: CompilationDraft, stage: Stage, attempt: int, targets: dict[str, int]) -> bool:
-    """Whether torch wrote what Inductor lowers by both of its names, `after_` and `inductor_post_grad_graph`."""
+    """Return True if torch wrote Inductor's input by both of its names, `after_` and `inductor_post_grad_graph`."""
     if stage != "inductor_post_grad_graph":
         return False
     graphs = [compilation.graphs[index] for index in compilation.undirected[:-1]]
@@ -54,7 +56,7 @@ def _is_twice(compilation: CompilationDraft, stage: Stage, attempt: int, targets
 
 
 def _counted(draft: ReportDraft, record: TraceRecord) -> tuple[dict[str, int], dict[str, int]]:
-    """The outer graph's nodes by op, and what all of its graphs call."""
+    """Count the outer graph's nodes by op, and the targets that all of its graphs call."""
     try:
         graphs = parse_graphs(draft.text(record))
     except TooDenseError as error:

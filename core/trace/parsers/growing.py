@@ -1,4 +1,4 @@
-"""The report of a log that is still written: each record is read once, however often it is looked at."""
+"""The report of a log that is still written: each record is read once, however often the report is shown."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ LOOK_S = 0.2
 
 
 class GrowingReport:
-    """What the log of a run holds so far, for all who look. While one of them reads, and some time after, the others
-    are given what is known.
+    """The report of a log so far, for all threads that show it. While one of them reads, and for a short time after,
+    the others get the last report.
     """
 
     def __init__(self, path: Path, rests_s: float = LOOK_S) -> None:
@@ -32,7 +32,7 @@ class GrowingReport:
         self._report = Report(Setting())
 
     def look(self) -> Report:
-        """The report of what is there now, or was when it was last read; empty where there is no log yet."""
+        """Return the report of the log as it is now, or when it was last read; empty if there is no log yet."""
         if self._lock.acquire(blocking=False):
             try:
                 self._look()

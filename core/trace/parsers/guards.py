@@ -41,17 +41,17 @@ class Worded:
 
 
 def worded(text: str) -> Worded:
-    """`expression  # the user's code  # file.py:7 in forward (HINT: …)` in its parts; a stack below it knows the whole
-    path.
+    """Split `expression  # the user's code  # file.py:7 in forward (HINT: …)` into its parts; a stack below it has the
+    full path.
     """
     text, _, trace = text.partition("\nUser stack trace:")
     text, hint = _without_hints(text.strip())
     parts = re.split(r"\s+# ", text)
     location, _, remark = parts[-1].partition(" (") if len(parts) > 1 else ("", "", "")
-    found = LOCATION.match(location)
-    if found is None:
+    match = LOCATION.match(location)
+    if match is None:
         return Worded(text, hint=hint)
-    place = Place(found[1], int(found[2]), found[3])
+    place = Place(match[1], int(match[2]), match[3])
     for frame in traceback_frames(trace)[-1:]:
         place = Place(frame.file, frame.line, frame.name)
     hint = "; ".join(filter(None, (remark.removesuffix(")"), hint)))
@@ -67,7 +67,7 @@ def _without_hints(text: str) -> tuple[str, str]:
 
 
 def traceback_frames(text: str) -> tuple[Frame, ...]:
-    """A traceback as Python prints it."""
+    """Return the frames of a traceback as Python prints it."""
     frames: list[Frame] = []
     for line in text.split("\n"):
         match = TRACEBACK_FRAME.match(line)
@@ -79,7 +79,9 @@ def traceback_frames(text: str) -> tuple[Frame, ...]:
 
 
 def parse_guards(text: str) -> tuple[Guard, ...]:
-    """The leaves of a `dynamo_cpp_guards_str`, the parts of one where its kind tells that they are one."""
+    """Return the leaves of a `dynamo_cpp_guards_str`; neighbouring parts are joined if their kind shows that they are
+    one.
+    """
     groups: list[list[Guard]] = []
     manager = 0
     for opened, part in _parts(text):
@@ -92,7 +94,7 @@ def parse_guards(text: str) -> tuple[Guard, ...]:
 
 
 def grouped_guards(text: str, parts: Sequence[int]) -> tuple[Guard, ...] | None:
-    """The leaves, when the number of parts of each is known; None if the text has another number of them."""
+    """Return the leaves, given the number of parts of each; None if the text has another number of parts."""
     lines = [part for _, part in _parts(text)]
     if sum(parts) != len(lines) or min(parts, default=1) < 1:
         return None
@@ -101,7 +103,7 @@ def grouped_guards(text: str, parts: Sequence[int]) -> tuple[Guard, ...] | None:
 
 
 def _parts(text: str) -> Iterator[tuple[int, Guard]]:
-    """Each printed part of a leaf, with the number of managers above it in the text."""
+    """Yield each printed part of a leaf, with the number of managers above it in the text."""
     sources: dict[int, str] = {}
     managers = 0
     for number, line in enumerate(text.split("\n")):
@@ -114,10 +116,10 @@ def _parts(text: str) -> Iterator[tuple[int, Guard]]:
             source = SOURCE.search(rest)
             sources[depth] = source.group(1) if source else ""
             continue
-        found = worded(rest)
+        guard = worded(rest)
         yield (
             managers,
-            Guard(kind, sources.get(depth - 1, ""), found.text, depth, found.code, found.location, found.hint),
+            Guard(kind, sources.get(depth - 1, ""), guard.text, depth, guard.code, guard.location, guard.hint),
         )
 
 
@@ -128,6 +130,6 @@ def _merged(parts: Sequence[Guard]) -> Guard:
 
 
 def latency_us(text: str) -> float | None:
-    """Microseconds that torch took to evaluate the guards once, right after it made them."""
-    found = LATENCY.search(text)
-    return float(found.group(1)) if found else None
+    """Return the µs that torch took to evaluate the guards once, right after it made them; None if it printed none."""
+    match = LATENCY.search(text)
+    return float(match.group(1)) if match else None

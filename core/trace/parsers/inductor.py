@@ -1,4 +1,4 @@
-"""What Inductor logs: output code, and the provenance of its kernels."""
+"""Parsers of Inductor's records: output code, and the provenance of its kernels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STACK_LINE = re.compile(r'File "(.*?)", line (\d{1,9}), in (\S+)\n\s*(.*)')
 
 
 def inductor_output_code(draft: ReportDraft, record: TraceRecord) -> None:
-    """The generated module: its kernels, and the direction of the graphs before it."""
+    """Read the generated module: its kernels, and the direction of the graphs before it."""
     compilation = draft.compilation(record)
     text = draft.text(record)
     direction = output_code.direction(text)
@@ -28,52 +28,52 @@ def inductor_output_code(draft: ReportDraft, record: TraceRecord) -> None:
         code = OutputCode(compilation.id, record.offset, direction)
         draft.output_codes.setdefault(str(record.body["filename"]), code)
     compilation.newest_kernels = len(compilation.kernels)
-    for found in output_code.find_kernels(text):
-        compilation.kernels.append(_kernel(draft, record, compilation, found, direction, graph))
+    for definition in output_code.find_kernels(text):
+        compilation.kernels.append(_kernel(draft, record, compilation, definition, direction, graph))
 
 
 def _kernel(
     draft: ReportDraft,
     record: TraceRecord,
     compilation: CompilationDraft,
-    found: output_code.FoundKernel,
+    definition: output_code.FoundKernel,
     direction: Direction,
     graph: str,
 ) -> Kernel:
     nodes = [
         name
         for note in compilation.kernel_notes
-        if note.direction == direction and _belongs(note.name, note.handle, found)
+        if note.direction == direction and _belongs(note.name, note.handle, definition)
         for name in note.nodes
     ]
-    suffix = f"#{found.first}" if found.extern else ""
-    kernel_id = f"{compilation.id}.{direction or 'graph'}.{found.name}{suffix}"
-    compilation.handles[kernel_id] = tuple(found.handles)
+    suffix = f"#{definition.first}" if definition.extern else ""
+    kernel_id = f"{compilation.id}.{direction or 'graph'}.{definition.name}{suffix}"
+    compilation.handles[kernel_id] = tuple(definition.handles)
     return Kernel(
         id=kernel_id,
-        name=found.name,
+        name=definition.name,
         direction=direction,
-        language=found.language,
-        extern=found.extern,
-        category=found.category,
+        language=definition.language,
+        extern=definition.extern,
+        category=definition.category,
         graph=graph,
         origins=(),
         nodes=tuple(dict.fromkeys(nodes)),
-        lines=(found.first, found.last),
-        calls=tuple(map(KernelCall, found.calls)),
+        lines=(definition.first, definition.last),
+        calls=tuple(map(KernelCall, definition.calls)),
         stacks=(),
         output_code=draft.payload(record),
     )
 
 
-def _belongs(name: str, handle: int | None, found: output_code.FoundKernel) -> bool:
-    if found.extern:
-        return handle in found.handles
-    return name == found.name
+def _belongs(name: str, handle: int | None, definition: output_code.FoundKernel) -> bool:
+    if definition.extern:
+        return handle in definition.handles
+    return name == definition.name
 
 
 def node_mappings(draft: ReportDraft, record: TraceRecord) -> None:
-    """Which FX nodes each kernel of the newest output code came from, by torch's provenance tracking."""
+    """Set the FX nodes that each kernel of the newest output code came from, by torch's provenance tracking."""
     data = draft.reader.json(record)
     if not isinstance(data, dict):
         return
@@ -87,7 +87,7 @@ def node_mappings(draft: ReportDraft, record: TraceRecord) -> None:
 
 
 def kernel_stack_traces(draft: ReportDraft, record: TraceRecord) -> None:
-    """The user's lines behind each kernel of the newest output code."""
+    """Set the user's lines behind each kernel of the newest output code."""
     data = draft.reader.json(record)
     if not isinstance(data, dict):
         return
@@ -102,7 +102,7 @@ def kernel_stack_traces(draft: ReportDraft, record: TraceRecord) -> None:
 def _fill(
     draft: ReportDraft, record: TraceRecord, fill: Callable[[Kernel, list[str]], Kernel], keys: list[str]
 ) -> None:
-    """Apply `fill` to the newest kernels, each with the keys that mean it: `name:handle`, or `name` without handles.
+    """Apply `fill` to the newest kernels, each with its keys: `name:handle`, or `name` without handles.
 
     A generated kernel owns every key of its name; an extern kernel's name recurs, so its debug handle decides.
     """
@@ -128,13 +128,13 @@ def _fill(
 def _lists(value: Any) -> dict[str, list[str]]:
     if not isinstance(value, dict):
         return {}
-    return {str(key): [str(item) for item in items] for key, items in value.items() if isinstance(items, list)}
+    return {str(key): [str(name) for name in items] for key, items in value.items() if isinstance(items, list)}
 
 
 def _frames(texts: list[str]) -> tuple[Frame, ...]:
-    found = [
+    frames = [
         Frame(file, int(line), name, code.strip())
         for text in texts
         for file, line, name, code in STACK_LINE.findall(text)
     ]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(frames))

@@ -1,4 +1,4 @@
-"""All that the records of a log say of a kernel, joined once into one value."""
+"""Kernels with the facts of all their records, joined once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from core.trace.parsers.draft import CompilationDraft
 def joined(
     compilation: CompilationDraft, tried: Mapping[str, Autotuning]
 ) -> tuple[tuple[Schedule, ...], tuple[Kernel, ...]]:
-    """Schedules whose nodes know their kernel, and kernels with all that is known; `tried` is by the kernel's name."""
+    """Return the schedules whose nodes know their kernel, and the kernels with all their facts; `tried` is by kernel
+    name.
+    """
     owner = {(kernel.direction, node): kernel.id for kernel in compilation.kernels for node in kernel.nodes}
     schedules = tuple(_owned(schedule, owner) for schedule in compilation.schedules)
     parts: dict[str, list[SchedulerNode]] = {}
@@ -42,21 +44,23 @@ def _timed(kernel: Kernel, times: Mapping[tuple[int, int], KernelTime]) -> tuple
 
 
 def _compile_times(metrics: Mapping[str, Any]) -> dict[str, float]:
-    """Seconds of Triton's compilation by kernel: torch's metrics hold the longest, as JSON within JSON."""
+    """Return the seconds of Triton's compilation by kernel: torch's metrics hold the longest, as JSON within JSON."""
     try:
-        found = decoded(str(metrics.get("triton_kernel_compile_times_us") or "[]"))
-        return {str(name): float(micros) / 1e6 for name, micros in found}
+        times = decoded(str(metrics.get("triton_kernel_compile_times_us") or "[]"))
+        return {str(name): float(micros) / 1e6 for name, micros in times}
     except (ValueError, TypeError):
         return {}
 
 
 def _owned(schedule: Schedule, owner: Mapping[tuple[Direction, str], str]) -> Schedule:
-    def own(node: SchedulerNode) -> SchedulerNode:
+    def owned(node: SchedulerNode) -> SchedulerNode:
         kernels = [owner[key] for name in (node.name, *node.nodes) if (key := (schedule.direction, name)) in owner]
         return replace(node, kernel=kernels[0]) if kernels else node
 
     return replace(
-        schedule, before=tuple(own(node) for node in schedule.before), after=tuple(own(node) for node in schedule.after)
+        schedule,
+        before=tuple(owned(node) for node in schedule.before),
+        after=tuple(owned(node) for node in schedule.after),
     )
 
 

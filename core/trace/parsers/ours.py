@@ -13,62 +13,62 @@ from core.trace.parsers.typed import reported
 
 
 def torch_version(draft: ReportDraft, record: TraceRecord) -> None:
-    """Torch's own record of its version: all that a log from elsewhere says of its origin."""
+    """Read torch's own record of its version: the only origin that a log from elsewhere has."""
     data = draft.reader.json(record)
-    known = draft.values.last(Setting)
-    if isinstance(data, dict) and not (known and known.torch):
+    setting = draft.values.last(Setting)
+    if isinstance(data, dict) and not (setting and setting.torch):
         draft.keep(record, Setting(torch=str(data.get("pytorch_version", ""))))
 
 
-def source(draft: ReportDraft, record: TraceRecord, said: SourceRecord) -> None:
-    """A file of the user's code."""
-    # The first is the model's own; those of libraries ask the same for reasons of their own.
-    remarks = () if draft.values.last(Source) else source_remarks(said.path, said.text)
-    draft.keep(record, Source(said.path, draft.payload(record), remarks))
+def source(draft: ReportDraft, record: TraceRecord, content: SourceRecord) -> None:
+    """Keep a file of the user's code."""
+    # The first is the model's own; library files make the same calls for good reasons.
+    remarks = () if draft.values.last(Source) else source_remarks(content.path, content.text)
+    draft.keep(record, Source(content.path, draft.payload(record), remarks))
 
 
-def step(draft: ReportDraft, record: TraceRecord, said: StepRecord) -> None:
-    """What the worker did next."""
-    draft.steps.append(said.name)
+def step(draft: ReportDraft, record: TraceRecord, content: StepRecord) -> None:
+    """Keep the name of the worker's next step."""
+    draft.steps.append(content.name)
 
 
-def note(draft: ReportDraft, record: TraceRecord, said: NoteRecord) -> None:
-    """Something about how the run was made."""
-    draft.notes.append(said.text)
+def note(draft: ReportDraft, record: TraceRecord, content: NoteRecord) -> None:
+    """Keep a note about how the run was made."""
+    draft.notes.append(content.text)
 
 
-def kernel(draft: ReportDraft, record: TraceRecord, said: KernelRecord) -> None:
-    """Which scheduler nodes a kernel was made from."""
-    draft.compilation(record).kernel_notes.append(said)
+def kernel(draft: ReportDraft, record: TraceRecord, content: KernelRecord) -> None:
+    """Keep the scheduler nodes that a kernel was made from."""
+    draft.compilation(record).kernel_notes.append(content)
 
 
-def binary(draft: ReportDraft, record: TraceRecord, said: BinaryRecord) -> None:
-    """What a Triton kernel was compiled to for a target."""
-    draft.compilation(record).binaries[said.name, said.direction] = reported(Binary, said)
+def binary(draft: ReportDraft, record: TraceRecord, content: BinaryRecord) -> None:
+    """Keep the result of compiling a Triton kernel for a target."""
+    draft.compilation(record).binaries[content.name, content.direction] = reported(Binary, content)
 
 
-def modules(draft: ReportDraft, record: TraceRecord, said: ModulesRecord) -> None:
-    """Which nn.Module each node of a graph before the scheduler comes from."""
-    draft.compilation(record).modules[said.stage] = said.modules
+def modules(draft: ReportDraft, record: TraceRecord, content: ModulesRecord) -> None:
+    """Keep the nn.Module that each node of a graph before the scheduler comes from."""
+    draft.compilation(record).modules[content.stage] = content.modules
 
 
-def stacks(draft: ReportDraft, record: TraceRecord, said: StacksRecord) -> None:
-    """Where the stacks of a graph's nodes lie; they are read with the nodes."""
-    draft.compilation(record).stacks[said.stage] = draft.payload(record)
+def stacks(draft: ReportDraft, record: TraceRecord, content: StacksRecord) -> None:
+    """Keep the place of the stacks of a graph's nodes; they are read with the nodes."""
+    draft.compilation(record).stacks[content.stage] = draft.payload(record)
 
 
-def schedule(draft: ReportDraft, record: TraceRecord, said: ScheduleRecord) -> None:
-    """The scheduler before and after fusion, with its rounds."""
-    found = reported(
+def schedule(draft: ReportDraft, record: TraceRecord, content: ScheduleRecord) -> None:
+    """Keep the scheduler's nodes before and after fusion, with its rounds."""
+    value = reported(
         Schedule,
-        said,
-        graph_id=-1 if said.graph_id is None else said.graph_id,
-        before=tuple(map(_node, said.nodes_before)),
-        after=tuple(map(_node, said.nodes_after)),
-        buffers=tuple(reported(Buffer, layout, name=name) for name, layout in said.buffers.items()),
+        content,
+        graph_id=-1 if content.graph_id is None else content.graph_id,
+        before=tuple(map(_node, content.nodes_before)),
+        after=tuple(map(_node, content.nodes_after)),
+        buffers=tuple(reported(Buffer, layout, name=name) for name, layout in content.buffers.items()),
     )
-    draft.compilation(record).schedules.append(found)
+    draft.compilation(record).schedules.append(value)
 
 
-def _node(said: ScheduledNode) -> SchedulerNode:
-    return reported(SchedulerNode, said, reads=tuple(said.reads.items()), writes=tuple(said.writes.items()))
+def _node(content: ScheduledNode) -> SchedulerNode:
+    return reported(SchedulerNode, content, reads=tuple(content.reads.items()), writes=tuple(content.writes.items()))

@@ -14,14 +14,14 @@ MOST_DEEP = 200
 
 
 def with_stacks(nodes: Sequence[FxNode], text: str) -> tuple[FxNode, ...]:
-    """The nodes with their stacks; as they are where the record cannot be read."""
+    """Return the nodes with their stacks, or unchanged if the record cannot be read."""
     try:
-        said = decoded_as(text.encode(), StacksRecord)
+        record = decoded_as(text.encode(), StacksRecord)
     except DecodeError:
         return tuple(nodes)
-    made: dict[int, tuple[Place, ...]] = {-1: ()}
-    for number, (around, frame) in enumerate(said.stacks):
-        outer = made.get(around)
-        if outer is not None and 0 <= frame < len(said.frames) and len(outer) < MOST_DEEP:
-            made[number] = (*outer, Place(*said.frames[frame]))
-    return tuple(replace(node, stack=made.get(said.nodes.get(node.name, -1), ())) for node in nodes)
+    stacks: dict[int, tuple[Place, ...]] = {-1: ()}
+    for number, (around, frame) in enumerate(record.stacks):
+        outer = stacks.get(around)
+        if outer is not None and 0 <= frame < len(record.frames) and len(outer) < MOST_DEEP:
+            stacks[number] = (*outer, Place(*record.frames[frame]))
+    return tuple(replace(node, stack=stacks.get(record.nodes.get(node.name, -1), ())) for node in nodes)

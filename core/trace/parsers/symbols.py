@@ -1,6 +1,6 @@
-"""What Dynamo logs of symbolic sizes: each symbol, the conditions that tracing needed, and which became constants.
+"""Parsers of Dynamo's records of symbolic sizes: symbols, the conditions that tracing needed, and specializations.
 
-A restarted attempt makes its symbols anew, so those of the attempt before do not count.
+A restarted attempt makes new symbols, so those of the attempt before do not count.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from core.trace.parsers.values import MAX_ITEMS
 
 
 def create_symbol(draft: ReportDraft, record: TraceRecord) -> None:
-    """A dynamic size."""
+    """Keep a dynamic size."""
     _add(_compilation(draft, record), _symbol(draft, record, backed=True))
 
 
 def create_unbacked_symbol(draft: ReportDraft, record: TraceRecord) -> None:
-    """A size that only the data tell."""
+    """Keep an unbacked size, which depends on data."""
     _add(_compilation(draft, record), _symbol(draft, record, backed=False))
 
 
 def guard_added(draft: ReportDraft, record: TraceRecord) -> None:
-    """A condition that tracing needed."""
+    """Keep a condition that tracing needed."""
     _keep_guard(draft, record, SymbolGuard(str(record.body.get("expr", "")), _stack(draft, record)))
 
 
 def propagate_real_tensors(draft: ReportDraft, record: TraceRecord) -> None:
-    """What torch took an expression to be, from tensors that it kept at hand."""
+    """Keep the value that torch assumed for an expression, from real tensors that it traced along."""
     body = record.body
     _keep_guard(
         draft, record, SymbolGuard(str(body.get("expr", "")), _stack(draft, record), str(body.get("result", "")))
@@ -35,28 +35,28 @@ def propagate_real_tensors(draft: ReportDraft, record: TraceRecord) -> None:
 
 
 def specialization(draft: ReportDraft, record: TraceRecord) -> None:
-    """A symbol that became a constant."""
+    """Keep a symbol that became a constant."""
     body = record.body
     sources = body.get("sources")
-    found = Specialization(
+    value = Specialization(
         symbol=str(body.get("symbol", "")),
         sources=tuple(map(str, sources)) if isinstance(sources, list) else (),
         value=str(body.get("value", "")),
         reason=str(body.get("reason", "")),
         stack=_stack(draft, record),
     )
-    known = _compilation(draft, record).specializations
-    if len(known) < MAX_ITEMS:
-        known[found.symbol, found.value] = found
+    specializations = _compilation(draft, record).specializations
+    if len(specializations) < MAX_ITEMS:
+        specializations[value.symbol, value.value] = value
 
 
 def _compilation(draft: ReportDraft, record: TraceRecord) -> CompilationDraft:
-    found = draft.compilation(record)
-    if record.attempt > found.symbols_attempt:
-        found.symbols_attempt = record.attempt
-        for known in (found.symbols, found.symbol_guards, found.specializations):
-            known.clear()
-    return found
+    compilation = draft.compilation(record)
+    if record.attempt > compilation.symbols_attempt:
+        compilation.symbols_attempt = record.attempt
+        for entries in (compilation.symbols, compilation.symbol_guards, compilation.specializations):
+            entries.clear()
+    return compilation
 
 
 def _symbol(draft: ReportDraft, record: TraceRecord, backed: bool) -> Symbol:
@@ -73,15 +73,15 @@ def _symbol(draft: ReportDraft, record: TraceRecord, backed: bool) -> Symbol:
     )
 
 
-def _add(found: CompilationDraft, symbol: Symbol) -> None:
-    if len(found.symbols) < MAX_ITEMS:
-        found.symbols.setdefault((symbol.name, symbol.source), symbol)
+def _add(compilation: CompilationDraft, symbol: Symbol) -> None:
+    if len(compilation.symbols) < MAX_ITEMS:
+        compilation.symbols.setdefault((symbol.name, symbol.source), symbol)
 
 
 def _keep_guard(draft: ReportDraft, record: TraceRecord, guard: SymbolGuard) -> None:
-    known = _compilation(draft, record).symbol_guards
-    if len(known) < MAX_ITEMS:
-        known.setdefault((guard.expression, guard.assumed), guard)
+    guards = _compilation(draft, record).symbol_guards
+    if len(guards) < MAX_ITEMS:
+        guards.setdefault((guard.expression, guard.assumed), guard)
 
 
 def _stack(draft: ReportDraft, record: TraceRecord) -> tuple[Frame, ...]:

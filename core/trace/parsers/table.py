@@ -1,4 +1,6 @@
-"""PARSERS: the function that reads each kind of record. A new kind is a line here, unless the report holds it whole."""
+"""PARSERS: the function that reads each kind of record. A new kind is a line here, unless the report holds it
+unchanged.
+"""
 
 from __future__ import annotations
 
@@ -84,10 +86,10 @@ PARSERS: dict[str, Parser] = {
     "artifact:compileboard_pass": typed(PassRecord, passes.graph_pass),
     "artifact:compileboard_passes": typed(PassesRecord, passes.unchanged_passes),
     "artifact:compileboard_partition": typed(PartitionRecord, passes.partition),
-    "artifact:compileboard_kept": typed(KeptRecord, passes.kept),
+    "artifact:compileboard_kept": typed(KeptRecord, passes.saved_for_backward),
     "artifact:compileboard_executions": typed(ExecutionsRecord, backend.executions),
-    "artifact:backend_table": backend.told_table,
-    "artifact:backend_text": backend.told_text,
+    "artifact:backend_table": backend.backend_table,
+    "artifact:backend_text": backend.backend_text,
     "artifact:aoti_text": aoti.package_text,
     "artifact:compileboard_kernel": typed(KernelRecord, ours.kernel),
     "artifact:compileboard_schedule": typed(ScheduleRecord, ours.schedule),
@@ -105,5 +107,5 @@ ENDINGS: dict[str, Parser] = {
 
 
 def parser_of(kind: str) -> Parser | None:
-    """The function that reads a kind; None where none does."""
+    """Return the function that reads a kind of record, None if there is none."""
     return PARSERS.get(kind) or next((parse for end, parse in ENDINGS.items() if kind.endswith(end)), None)

@@ -1,4 +1,4 @@
-"""What the worker measured: times of calls and kernels, and ceilings of the device."""
+"""The worker's measurements: times of calls and kernels, and ceilings of the device."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from core.trace.parsers.draft import ReportDraft
 from core.trace.parsers.typed import reported
 
 
-def kernel_times(draft: ReportDraft, record: TraceRecord, said: KernelTimesRecord) -> None:
-    """The kernels of one output code; a path without one says why nothing was timed."""
-    if said.reason:
-        draft.untimed = said.reason
+def kernel_times(draft: ReportDraft, record: TraceRecord, content: KernelTimesRecord) -> None:
+    """Keep the times of the kernels of one output code; a record without a path says why nothing was timed."""
+    if content.reason:
+        draft.untimed = content.reason
         return
-    draft.back_to_back_s = said.call_s
-    draft.kernel_load = said.load
-    code = draft.output_codes[said.path]
+    draft.back_to_back_s = content.call_s
+    draft.kernel_load = content.load
+    code = draft.output_codes[content.path]
     compilation = draft.compilations[code.compilation]
-    for timed in said.kernels:
+    for timed in content.kernels:
         compilation.times[code.offset, timed.line] = reported(KernelTime, timed)
-    compilation.values.add(WrapperTime(code.direction, said.wrapper_s, said.calls))
+    compilation.values.add(WrapperTime(code.direction, content.wrapper_s, content.calls))
 
 
 def roofline(draft: ReportDraft, record: TraceRecord, ceilings: Roofline) -> None:
-    """The ceilings of the device that ran it; older versions name a busy machine in words alone."""
+    """Keep the ceilings of the device of the run; older versions name a busy machine in words alone."""
     disturbed = ceilings.disturbed or "busy" in ceilings.how
     draft.keep(record, replace(ceilings, source="measured", disturbed=disturbed))

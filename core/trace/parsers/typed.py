@@ -1,4 +1,4 @@
-"""From the JSON of one of our own records to its type, and from there into the report."""
+"""The types of our own records: from their JSON to a value, and from the value into the report."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ Value = TypeVar("Value", bound="DataclassInstance")
 def typed(
     kind: type[Emitted], parse: Callable[[ReportDraft, TraceRecord, Emitted], None]
 ) -> Callable[[ReportDraft, TraceRecord], None]:
-    """A parser that gets its record typed; another schema, or fields of another type, are counted and skipped."""
+    """Return a parser that gets its record typed; another schema, or fields of another type, are counted
+    and skipped.
+    """
 
     def parse_record(draft: ReportDraft, record: TraceRecord) -> None:
         data = draft.reader.json(record)
@@ -38,7 +40,7 @@ def keep(draft: ReportDraft, record: TraceRecord, value: Record) -> None:
     draft.keep(record, value)
 
 
-def reported(kind: type[Value], record: Any, /, **others: Any) -> Value:
-    """A value of the report from the fields that it shares with a record by name, and the others."""
+def reported(kind: type[Value], record: Any, /, **extra: Any) -> Value:
+    """Return a value of the report from the fields that it shares with a record by name, and the extra ones."""
     shared = {field.name: getattr(record, field.name) for field in fields(kind) if hasattr(record, field.name)}
-    return kind(**{**shared, **others})
+    return kind(**{**shared, **extra})

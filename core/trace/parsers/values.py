@@ -1,4 +1,4 @@
-"""Values: what a report or a compilation holds whole, each known by its type."""
+"""Values: the parts of a report or a compilation that are kept unchanged, each found by its type."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 @cache
 def fields_of(owner: type) -> dict[type, tuple[str, bool]]:
-    """Type → the field of an owner that holds it, and whether that is a list: {Call: ("calls", True), …}."""
+    """Return type → the field of an owner that holds it, and True if that is a list: {Call: ("calls", True), …}."""
     fields = {}
     for name, hint in get_type_hints(owner).items():
         is_list = get_origin(hint) is tuple
@@ -30,7 +30,7 @@ class Values:
         self._values: dict[str, Any] = {}
 
     def add(self, value: object) -> None:
-        """Add a value; raises KeyError where the owner has no field of its type, OverflowError where a list is full."""
+        """Add a value; raises KeyError if the owner has no field of its type, OverflowError if a list is full."""
         name, is_list = self._fields[type(value)]
         if not is_list:
             self._values[name] = value
@@ -48,5 +48,5 @@ class Values:
         return value
 
     def fields(self) -> dict[str, Any]:
-        """Field → its value or values; without those that nothing was added to."""
+        """Return field → its value or values; without fields that nothing was added to."""
         return {name: tuple(value) if isinstance(value, list) else value for name, value in self._values.items()}

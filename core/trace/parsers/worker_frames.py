@@ -7,15 +7,15 @@ from collections.abc import Sequence
 
 from core.report import Frame
 
-# What each recorded stack of a run made here begins with, also of one that was recorded long ago and elsewhere.
+# The entry point of a worker, in runs of this machine and in recordings from elsewhere.
 STARTED = re.compile(r"^(.*/)?core/worker/__main__\.py$")
 
 
 def without_worker(stack: Sequence[Frame]) -> tuple[Frame, ...]:
-    """A stack, outermost first, from the first frame on that is not the worker's; its last one stays in any case."""
+    """Return a stack, outermost first, after the worker's own frames; its last frame stays in any case."""
     started = next((match for frame in stack if (match := STARTED.match(frame.file))), None)
     if started is None:
         return tuple(stack)
-    ours = f"{started[1] or ''}core/worker/"
-    last = max(index for index, frame in enumerate(stack) if frame.file.startswith(ours))
+    worker_folder = f"{started[1] or ''}core/worker/"
+    last = max(index for index, frame in enumerate(stack) if frame.file.startswith(worker_folder))
     return tuple(stack[last + 1 :] or stack[-1:])

@@ -61,7 +61,7 @@ def one_pass(name: str, **fields: tuple[object, ...]) -> GraphPass:
 
 
 def nodes(text: str, *known: str) -> tuple[FxNode, ...]:
-    return parse_graph(f"def forward(self):\n    {text}", known=known)
+    return parse_graph(f"def forward(self):\n    {text}", external=known)
 
 
 def test_passes_are_replayed_and_what_they_do_not_explain_is_a_frame_of_its_own() -> None:
