@@ -25,46 +25,52 @@ class Comparable:
 def comparable_runs(
     listed: Sequence[tuple[Run, Status]], run: Run, title: str, job: CompileJob | None
 ) -> tuple[Comparable, ...]:
-    """The first ended runs of the same model among those that are listed, as `Store.list` does it: first what was
-    repaired, or repairs it, then the newest.
+    """Return the first ended runs of the same model among `listed`, in the order of `Store.list`: repairs of the run
+    and their origin first, then the newest.
 
-    Logs from elsewhere, which have no job, are known by their titles alone.
+    Logs from elsewhere, which have no job, are matched by their titles alone.
     """
     ended = [
-        (other, status)
-        for other, status in listed
-        if not status.live and status.state != "damaged" and other.id != run.id and _may_be(other, status, title, job)
+        (candidate, status)
+        for candidate, status in listed
+        if not status.live
+        and status.state != "damaged"
+        and candidate.id != run.id
+        and _may_be(candidate, status, title, job)
     ]
-    found = [Comparable(other, status, other.job()) for other, status in ended[:MOST]]
-    fit = [item for item in found if _is_alike(item, run, title, job)]
-    return tuple(sorted(fit, key=lambda item: not _is_related(item, run, job)))
+    candidates = [Comparable(candidate, status, candidate.job()) for candidate, status in ended[:MOST]]
+    fit = [comparable for comparable in candidates if _is_similar(comparable, run, title, job)]
+    return tuple(sorted(fit, key=lambda comparable: not _is_related(comparable, run, job)))
 
 
-def _may_be(other: Run, status: Status, title: str, job: CompileJob | None) -> bool:
+def _may_be(candidate: Run, status: Status, title: str, job: CompileJob | None) -> bool:
     """Return True if a run's job is worth reading: equal title, repaired or not, or the origin of a repair."""
-    return _plain(status.title) == _plain(title) or (job is not None and job.repairs_of == other.id)
+    return _plain(status.title) == _plain(title) or (job is not None and job.repairs_of == candidate.id)
 
 
 def _plain(title: str) -> str:
     return title.removesuffix(REPAIRED)
 
 
-def _is_alike(item: Comparable, run: Run, title: str, job: CompileJob | None) -> bool:
-    if _is_related(item, run, job):
+def _is_similar(comparable: Comparable, run: Run, title: str, job: CompileJob | None) -> bool:
+    if _is_related(comparable, run, job):
         return True
-    if job is None or item.job is None:
-        return item.status.title == title
-    return item.job.model == job.model
+    if job is None or comparable.job is None:
+        return comparable.status.title == title
+    return comparable.job.model == job.model
 
 
-def _is_related(item: Comparable, run: Run, job: CompileJob | None) -> bool:
+def _is_related(comparable: Comparable, run: Run, job: CompileJob | None) -> bool:
     """Return True if one of two runs tries a repair of the other."""
     return bool(
-        (job is not None and job.repairs_of == item.run.id) or (item.job is not None and item.job.repairs_of == run.id)
+        (job is not None and job.repairs_of == comparable.run.id)
+        or (comparable.job is not None and comparable.job.repairs_of == run.id)
     )
 
 
-def likeliest(found: Sequence[Comparable], job: CompileJob | None) -> Comparable:
+def likeliest(candidates: Sequence[Comparable], job: CompileJob | None) -> Comparable:
     """Return the newest run for another target, otherwise the newest."""
     target = job.target if job else ""
-    return next((item for item in found if item.job and item.job.target != target), found[0])
+    return next(
+        (comparable for comparable in candidates if comparable.job and comparable.job.target != target), candidates[0]
+    )

@@ -43,7 +43,7 @@ class Limits:
         return replace(job, time_limit_s=time_s, memory_limit_bytes=memory_bytes)
 
 
-# Where code is not allowed anybody may visit.
+# For servers that do not run user code, which anybody may visit.
 PUBLIC = Limits(
     time_s=600.0,
     memory_bytes=8 * GIB,
@@ -70,9 +70,9 @@ VARIABLES: dict[str, tuple[str, int]] = {
 
 def limits_of(environment: Mapping[str, str], code_allowed: bool) -> Limits:
     """Return the limits from the environment, on top of none if code is allowed; raises SettingError."""
-    said = {name: environment.get(variable, "") for name, (variable, _) in VARIABLES.items()}
-    given = {name: _number(*VARIABLES[name], text) for name, text in said.items() if text.strip()}
-    return replace(Limits() if code_allowed else PUBLIC, **given)  # type: ignore[arg-type]
+    texts = {name: environment.get(variable, "") for name, (variable, _) in VARIABLES.items()}
+    numbers = {name: _number(*VARIABLES[name], text) for name, text in texts.items() if text.strip()}
+    return replace(Limits() if code_allowed else PUBLIC, **numbers)  # type: ignore[arg-type]
 
 
 def _number(variable: str, unit: int, text: str) -> int | float:

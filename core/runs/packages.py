@@ -12,14 +12,14 @@ DIRECTORY = "aoti"
 PACKAGE = "model.pt2"
 INPUTS, EXPECTED = "inputs.bin", "expected.bin"
 SOURCES = ("main.cpp", "CMakeLists.txt", "README.md")
-# What a run does, step by step.
+# The steps of a run, in order.
 EXPORTING, COMPILING = "exporting the model", "compiling the package"
 FROM_PYTHON, FROM_CPP = "running the package from Python", "running the package from C++"
 TIMING, TRYING = "timing the package", "trying sizes"
 
 
 def aoti_steps(job: CompileJob) -> tuple[str, ...]:
-    """The steps that a job asks for, none where it asks for no package, or for a training step's."""
+    """Return the steps that a job asks for; none if it asks for no package, or trains."""
     if job.aoti is None or job.training:
         return ()
     timing = (TIMING,) if job.measure else ()

@@ -136,7 +136,7 @@ OPTIONS: dict[str, Whole | OneOf] = {
 }
 
 
-# Of the backend `accelerator`.
+# Options of the backend `accelerator`.
 ACCELERATOR: dict[str, Whole | OneOf | Names] = {
     "freeze": FLAG,
     "passes": Names(("all", "none", *PASSES)),
@@ -164,7 +164,7 @@ DYNAMO: dict[str, Whole | OneOf] = {
 
 
 def allowed(job: CompileJob) -> CompileJob:
-    """The job itself, if those may ask for it who may not run code of their own; raises JobError."""
+    """Return the job itself, if visitors may submit it who may not run code of their own; raises JobError."""
     typed = _typed(job)
     for check in (_check_each, _check_model, _check_compile, _check_device, _check_calls):
         check(typed)
@@ -172,7 +172,7 @@ def allowed(job: CompileJob) -> CompileJob:
 
 
 def allowed_request(run: Run, request: Request) -> Request:
-    """The request itself, if answering it runs no code that a visitor has brought; raises AccessError."""
+    """Return the request itself, if answering it runs no code from a visitor; raises AccessError."""
     if isinstance(request, Interpret):
         if request.code:
             raise AccessError("this server does not run code that visitors bring")
@@ -184,7 +184,7 @@ def allowed_request(run: Run, request: Request) -> Request:
 
 
 def _typed(job: CompileJob) -> CompileJob:
-    """The job as JSON would bring it, so that every field holds the type that it says."""
+    """Return the job as JSON would bring it, so that every field holds its declared type."""
     try:
         return job_from_json(job_to_json(job))
     except (TypeError, UnicodeEncodeError):
@@ -197,7 +197,7 @@ def _require(condition: bool, name: str, message: str) -> None:
 
 
 def _check_each(job: CompileJob) -> None:
-    """What the rows of the options leave to visitors; the checks below narrow it by tables of their own."""
+    """Check the options by the rules of their rows; the checks below narrow them by tables of their own."""
     for option in OPTIONS_OF_A_JOB:
         value, rule = option.of(job), option.visitors
         if rule is True or value == option.default:
@@ -229,8 +229,8 @@ def _check_backend(field: str, name: str) -> None:
     _require(name in BACKENDS, field, f"it must be one of {', '.join(BACKENDS)}")
 
 
-def _check_values(where: str, given: Mapping[str, OptionValue], rules: Mapping[str, Whole | OneOf | Names]) -> None:
-    for name, value in given.items():
+def _check_values(where: str, values: Mapping[str, OptionValue], rules: Mapping[str, Whole | OneOf | Names]) -> None:
+    for name, value in values.items():
         rule = rules.get(name)
         field = f"{where}.{name[:60]}"
         if rule is None:
@@ -268,8 +268,8 @@ def _leaves(value: Any) -> Iterator[Any]:
     Dictionary keys that are Python names are left out, since they only name.
     """
     if isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _leaves(item)
+        for element in value:
+            yield from _leaves(element)
     elif isinstance(value, dict):
         yield from (key for key in value if not (isinstance(key, str) and key.isidentifier()))
         yield from _leaves(list(value.values()))

@@ -86,10 +86,10 @@ def is_compiled(steps: Sequence[str]) -> bool:
 
 
 def step_words(step: str) -> str:
-    """A step of the worker in plain words."""
-    found = OF_A_CALL.fullmatch(step)
-    if found and found[2]:
-        return f"call {found[1]}: {STEP_WORDS.get(found[2], found[2])}"
+    """Return a step of the worker in plain words."""
+    match = OF_A_CALL.fullmatch(step)
+    if match and match[2]:
+        return f"call {match[1]}: {STEP_WORDS.get(match[2], match[2])}"
     return STEP_WORDS.get(step, step)
 
 
@@ -103,10 +103,10 @@ def _to_come(steps: Sequence[str], job: CompileJob | None) -> tuple[str, ...]:
     plan += [MEMORY] if job.memory and not job.target else []
     plan += aoti_steps(job)
     plan += [NODES] if job.numerics == "nodes" and not job.target else []
-    done = next((place for step in reversed(steps) for place, other in enumerate(plan) if other == step), -1)
+    done = next((place for step in reversed(steps) for place, planned in enumerate(plan) if planned == step), -1)
     return tuple(plan[done + 1 :])
 
 
 def _of_call(index: int, job: CompileJob) -> tuple[str, ...]:
-    made = (f"generating for {TARGETS[job.target].title}",) if job.target else ("compiled", "comparing")
-    return (f"making the inputs of call {index}", *(f"call {index}: {what}" for what in ("eager", *made)))
+    parts = (f"generating for {TARGETS[job.target].title}",) if job.target else ("compiled", "comparing")
+    return (f"making the inputs of call {index}", *(f"call {index}: {what}" for what in ("eager", *parts)))

@@ -29,11 +29,11 @@ TURN_S = 0.2
 
 
 class Runner:
-    """Submit, watch and cancel runs. Safe to use from several threads.
+    """A queue that submits, watches and cancels runs. Safe to use from several threads.
 
-    `parallel` runs go at once, and beside them one on each further accelerator; nothing that would disturb what is
-    measured. Where `code_allowed` says no, only what `core.runs.permission` lets through is run. `limits` are what the
-    server's owner gives its visitors, each of whom has a name; the owner has none.
+    `parallel` runs go at once, and beside them one on each further accelerator, but none that would disturb a
+    measurement. If `code_allowed` returns False, only what `core.runs.permission` allows is run. `limits` are those of
+    the server's visitors, each of whom has a name; the owner has none.
     """
 
     def __init__(
@@ -56,17 +56,17 @@ class Runner:
         self._blocked: set[str] = set()
 
     def submit(self, job: CompileJob, by: str = "") -> Run:
-        """Queue a job of a visitor's, which is no cell of a sweep, whatever it was made from.
+        """Queue a visitor's job; it is not part of a sweep, even if it was copied from one.
 
-        Raises JobError if it cannot be right, AccessError if there is no room for it, StoreError where the disk has
-        none.
+        Raises JobError if the job cannot be right, AccessError if there is no room for it, StoreError if the disk is
+        full.
         """
         return self.admit(self.permitted(replace(job, sweep="")), by)
 
     def admit(self, job: CompileJob, by: str = "", created: Callable[[Run], object] = lambda run: None) -> Run:
         """Queue a job that was permitted before, as a sweep's cells are long before they are run; raises as `submit`.
 
-        `created` is told of the run before it is queued, which it is not if that raises a CompileboardError.
+        `created` is called with the run before it is queued; if that raises a CompileboardError, the run is not queued.
         """
         job, original = prepared(job)
         code = repaired(original, job.repairs)
@@ -83,24 +83,24 @@ class Runner:
         return run
 
     def expect_log(self, size: int, by: str = "") -> None:
-        """Raise AccessError if a visitor may not bring a log of so many bytes."""
+        """Raise AccessError if a visitor may not add a log of so many bytes."""
         check_upload(self.limits, size)
         check_storage(self.limits, self.store, by, size)
 
     def add_log(self, name: str, source: BinaryIO, by: str = "") -> Run:
-        """Store a visitor's log from elsewhere; raises StoreError if it is none, AccessError if there is no room for
-        it.
+        """Store a visitor's log from elsewhere; raises StoreError if it is no trace, AccessError if there is no room
+        for it.
         """
         check_storage(self.limits, self.store, by)
         return self.store.add_log(name, source, by)
 
     def add_recording(self, name: str, by: str = "") -> Run:
-        """A recorded run as one of a visitor's; raises StoreError, AccessError if there is no room for it."""
+        """Add a recording as a visitor's run; raises StoreError, AccessError if there is no room for it."""
         check_storage(self.limits, self.store, by)
         return add_recording(self.store, name, by)
 
     def start_tool(self, run: Run, request: Request, by: str = "") -> Run:
-        """Ask about a kernel of a run, unless it was asked before; raises ToolError, AccessError."""
+        """Start a kernel tool on a run, unless this request was made before; raises ToolError, AccessError."""
         if not self._code_allowed():
             request = allowed_request(run, request)
         tool = tool_run(run, request)
@@ -111,8 +111,8 @@ class Runner:
         task = task_for(run, request)
         with self._admitting:
             check_tool(self.limits, self.store, by)
-            asked = create(run, task, by)
-        if asked:
+            created = create(run, task, by)
+        if created:
             self._enqueue(self._tools, Assignment(tool, by=by))
         return tool
 
@@ -122,7 +122,7 @@ class Runner:
         threading.Thread(target=self._advance, daemon=True).start()
 
     def stored(self, job: CompileJob) -> Run | None:
-        """A finished run of the same job, code and torch, if there is one."""
+        """Return a finished run of the same job, code and torch, None if there is none."""
         return self.store.find(self.fingerprint(job))
 
     def fingerprint(self, job: CompileJob) -> str:
@@ -131,11 +131,12 @@ class Runner:
         return fingerprint(job, code, torch_version())
 
     def permitted(self, job: CompileJob) -> CompileJob:
-        """The job, if whoever asks may have it run; raises JobError."""
+        """Return the job, if this server may run it for a visitor; raises JobError."""
         return job if self._code_allowed() else allowed(job)
 
     def cancel(self, run: Run) -> None:
-        """Take a run out of the queue, or end it; one for which torch is being started does not wait for that.
+        """Take a run out of the queue, or end it; a run for which torch is being started is cancelled without waiting
+        for that.
 
         Raises WorkerError if another server has queued it.
         """
@@ -146,7 +147,7 @@ class Runner:
             )
             if started:
                 self._cancelled.add(run.id)
-            elif state == "queued" and self._taken_back(run):
+            elif state == "queued" and self._withdraw(run):
                 run.write_status(
                     replace(run.status(), state="cancelled", reason="cancelled before it started", handle="")
                 )
@@ -157,7 +158,7 @@ class Runner:
             raise WorkerError("the run waits in the queue of another server; cancel it there")
 
     def wait(self, run: Run, poll_s: float = 0.05) -> Run:
-        """Block until a run has ended; returns it."""
+        """Block until a run has ended, and return it."""
         while run.status().live:
             time.sleep(poll_s)
         return run
@@ -165,7 +166,7 @@ class Runner:
     def position(self, run: Run) -> int | None:
         """Return how many runs are ahead of a queued one; None if it is not queued here."""
         with self._lock:
-            waiting = [item.run for item in self._jobs.queue]
+            waiting = [assignment.run for assignment in self._jobs.queue]
             return waiting.index(run) + len(self._jobs.going) if run in waiting else None
 
     def waits_for(self, run: Run) -> str:
@@ -179,16 +180,16 @@ class Runner:
         return run.id in self._blocked
 
     def _advance(self) -> None:
-        """Start what there is room for. The lock is not held meanwhile: the first start of torch may take minutes."""
-        while (taken := self._taken()) is not None:
-            self._start(*taken)
+        """Start all runs that may start. The lock is free meanwhile: the first start of torch may take minutes."""
+        while (startable := self._take_next()) is not None:
+            self._start(*startable)
 
-    def _taken(self) -> tuple[Lane, Assignment] | None:
-        """The next that may start, out of its queue and among those that go."""
+    def _take_next(self) -> tuple[Lane, Assignment] | None:
+        """Return the next assignment that may start, moved to the running ones, with its lane; None if none may."""
         with self._lock:
             for lane in self._lanes:
-                if (found := lane.take()) is not None:
-                    return lane, found
+                if (assignment := lane.take()) is not None:
+                    return lane, assignment
         return None
 
     def _start(self, lane: Lane, assignment: Assignment) -> None:
@@ -197,11 +198,11 @@ class Runner:
             self.engine.prepare(assignment)
             if lane is self._jobs:
                 self._wait_for_turn(assignment)
-            if not self._given_up(run):
+            if not self._is_unwanted(run):
                 self.engine.start(assignment, lambda: self._ended(run))
                 self._started(lane, run)
         except CompileboardError as error:
-            if not self._given_up(run):
+            if not self._is_unwanted(run):
                 ended_by = error.signal if isinstance(error, WorkerError) else None
                 crashed = replace(run.status(), state="crashed", reason=str(error), signal=ended_by, handle="")
                 run.write_status(crashed)
@@ -212,8 +213,8 @@ class Runner:
                 self._unwanted.discard(run.id)
 
     def _wait_for_turn(self, assignment: Assignment) -> None:
-        """Wait until no other process measures on its device, or it is given up."""
-        while not self._given_up(assignment.run):
+        """Wait until no other process measures on the assignment's device, or its run is cancelled."""
+        while not self._is_unwanted(assignment.run):
             has_turn = self.engine.take_turn(assignment)
             with self._lock:
                 if assignment.run.id not in self._jobs.going:
@@ -230,16 +231,18 @@ class Runner:
         with self._lock:
             if run.id in lane.going:
                 lane.started.add(run.id)
-        if self._given_up(run):
+        if self._is_unwanted(run):
             self.engine.cancel(run)
 
-    def _given_up(self, run: Run) -> bool:
+    def _is_unwanted(self, run: Run) -> bool:
         """Return True if a run was cancelled during its start."""
         with self._lock:
             return run.id in self._unwanted
 
-    def _taken_back(self, run: Run) -> bool:
-        """Give up a run that was not started yet, whose place is then free; false if it was, or is none of ours."""
+    def _withdraw(self, run: Run) -> bool:
+        """Give up a run that was not started yet, and free its place; False if it was started, or another server has
+        it.
+        """
         if any(lane.remove(run) for lane in self._lanes):
             return True
         if self._starting(run) is None:
@@ -250,7 +253,7 @@ class Runner:
         return True
 
     def _starting(self, run: Run) -> Assignment | None:
-        return next((found for lane in self._lanes if (found := lane.starting(run))), None)
+        return next((assignment for lane in self._lanes if (assignment := lane.starting(run))), None)
 
     def _forget(self, run: Run) -> None:
         for lane in self._lanes:
@@ -268,7 +271,7 @@ class Runner:
         self._advance()
 
     def _close_status(self, run: Run) -> None:
-        """Tell how a run ended whose keeper was killed, and has not told it."""
+        """Write the end of a run whose supervisor was killed before it could."""
         with contextlib.suppress(CompileboardError):
             status = run.written_status()
             if status.live:

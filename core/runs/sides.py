@@ -13,7 +13,7 @@ from core.trace.parsers import build_report, load_graph, load_text
 
 
 def side_of_run(run: Run) -> RunSide:
-    """A stored run; raises StoreError before there is a log."""
+    """Return a stored run as a side; raises StoreError before there is a log."""
     report, log = open_report(run), run.log_path()
     return RunSide(
         report,
@@ -23,7 +23,7 @@ def side_of_run(run: Run) -> RunSide:
 
 
 def side_of_log(log: Path) -> RunSide:
-    """A TORCH_TRACE log; raises TraceError."""
+    """Return a TORCH_TRACE log as a side; raises TraceError."""
     return RunSide(
         build_report(log),
         lambda payload: load_text(log, payload),
@@ -32,7 +32,7 @@ def side_of_log(log: Path) -> RunSide:
 
 
 def log_at(what: str) -> Path | None:
-    """The log of that path, or the largest in that directory; None where there is neither. Raises TraceError."""
+    """Return the log at a path, or the largest in a directory; None if there is neither. Raises TraceError."""
     path = Path(what)
     if path.is_dir():
         logs = sorted(path.glob("*.log"), key=lambda log: log.stat().st_size)
@@ -43,9 +43,11 @@ def log_at(what: str) -> Path | None:
 
 
 def side_of(what: str) -> RunSide:
-    """A log by its path, or that of a directory of logs, else a run by its id; raises StoreError, TraceError."""
+    """Return the side of a log or a directory of logs, otherwise that of a run by its id; raises StoreError,
+    TraceError.
+    """
     log = log_at(what)
-    found = side_of_log(log) if log is not None else side_of_run(Store().open(what))
-    if not found.report.kinds:
+    side = side_of_log(log) if log is not None else side_of_run(Store().open(what))
+    if not side.report.kinds:
         raise TraceError(NO_RECORD)
-    return found
+    return side

@@ -1,4 +1,4 @@
-"""Where a run stands: its state, and the handle of its owner."""
+"""The status of a run: its state, and the handle of its owner."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from msgspec import Meta
 Ended = Literal["done", "failed", "cancelled", "timed out", "out of memory", "crashed", "interrupted", "damaged"]
 State = Literal["queued", "running", Ended]
 LIVE: tuple[State, ...] = ("queued", "running")
-# Of the year 9999: what calendars take.
+# Up to the year 9999, the last that calendars take.
 Seconds = Annotated[float, Meta(ge=0, lt=253_402_300_800)]
 Handle = Annotated[str, Meta(max_length=1_000)]
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Where a run stands. Times are seconds since the epoch; `reason` says in words why it ended as it did.
+    """State and times of a run. Times are in seconds since the epoch; `reason` says in words why the run ended so.
 
-    `handle` is its owner while it is live: who queued it, then who executes it; the engine alone reads it.
-    `by` is the visitor whose run it is, nothing for the server's owner. `recorded` says where and when a run of the
+    `handle` is the owner while the run is live: the process that queued it, then its supervisor; only the engine reads
+    it. `by` is the visitor whose run it is, empty for the server's owner. `recorded` says where and when a run of the
     gallery was recorded.
     """
 
@@ -41,21 +41,23 @@ class Status:
 
     @property
     def live(self) -> bool:
-        """Whether the run is still waiting or working."""
+        """Return True if the run is still queued or running."""
         return self.state in LIVE
 
     @property
     def took_s(self) -> float | None:
-        """Seconds from its start to its end, none where the clock was set back between; None if it has not ended."""
+        """Return the seconds from start to end, at least 0 even if the clock was set back; None if the run has not
+        ended.
+        """
         if self.started_s is None or self.ended_s is None:
             return None
         return max(0.0, self.ended_s - self.started_s)
 
 
 class Liveness(Protocol):
-    """Something that knows which owners of runs and sweeps are alive: an engine, or the process table of this machine.
+    """Knowledge of which owners of runs and sweeps are alive: an engine, or the process table of this machine.
 
-    A handle is text that begins with the engine's name and a colon; the rest is the engine's own, which alone reads it.
+    A handle is text that begins with the engine's name and a colon; only that engine reads the rest.
     """
 
     def own_handle(self) -> str:

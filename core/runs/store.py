@@ -1,10 +1,10 @@
-"""Which file is where in a run directory, and the directory of all runs.
+"""Files of a run directory, and the directory of all runs.
 
-<home>/runs/<run id>/job.json       what was asked for (not for an opened log)
-                    /status.json    where it stands; written whole, by one process at a time
+<home>/runs/<run id>/job.json       the job (not for an opened log)
+                    /status.json    its status; written whole, by one process at a time
                     /model.py       the code as it was when it ran
                     /original.py    the code before the job's repairs; backend.py, rival_backend.py: of its backends
-                    /name.txt       what its owner calls it, where that is not its title; note.txt: notes
+                    /name.txt       its owner's name for it, if that is not its title; note.txt: notes
                     /trace/*.log    PyTorch's structured trace; output.txt: what the worker printed, bounded
                     /report.json    the report, made again whenever the log is newer; verdict-*.json: its verdict
                     /graphs/*.json  the nodes of large graphs, as the report
@@ -67,7 +67,7 @@ class _Damaged(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run directory, and who knows whether its owner is alive."""
+    """A run directory, with the liveness of its owner."""
 
     id: str
     path: Path
@@ -75,12 +75,12 @@ class Run:
 
     @property
     def trace_dir(self) -> Path:
-        """Where the worker's TORCH_TRACE log is written."""
+        """Directory of the worker's TORCH_TRACE log."""
         return self.path / "trace"
 
     @property
     def output_path(self) -> Path:
-        """What the worker printed."""
+        """File of the worker's printed output."""
         return self.path / "output.txt"
 
     @property
@@ -100,24 +100,24 @@ class Run:
 
     @property
     def original_path(self) -> Path:
-        """That code before it was repaired, if it was."""
+        """The code before its repairs, if it has any."""
         return self.path / "original.py"
 
     def name(self) -> str:
-        """What its owner calls it; nothing where that was not said."""
+        """Return its owner's name for it, empty if there is none."""
         return read_line(self.path / NAME, MOST_NAME_CHARS)
 
     def note(self) -> str:
-        """What its owner notes of it; nothing where that was not said."""
+        """Return its owner's note, empty if there is none."""
         return read_line(self.path / NOTE, MOST_NOTE_CHARS)
 
     def log_path(self) -> Path | None:
-        """The largest trace log, None before torch has written one."""
-        sizes = {path: found.st_size for path in self.trace_dir.glob("*.log") if (found := regular(path))}
+        """Return the largest trace log, None before torch has written one."""
+        sizes = {path: stat.st_size for path in self.trace_dir.glob("*.log") if (stat := regular(path))}
         return max(sizes, key=sizes.__getitem__, default=None)
 
     def job(self) -> CompileJob | None:
-        """The job, None for an opened log; raises StoreError, JobError."""
+        """Return the job, None for an opened log; raises StoreError, JobError."""
         try:
             return job_from_json(read(self.path / "job.json", MAX_JOB_BYTES))
         except FileNotFoundError:
@@ -126,14 +126,14 @@ class Run:
             raise StoreError(error.strerror or str(error)) from None
 
     def code(self) -> str:
-        """The code that was run; raises StoreError where it cannot be read."""
+        """Return the code that was run; raises StoreError if it cannot be read."""
         try:
             return read(self.model_path, MAX_CODE_BYTES).decode("utf-8")
         except (OSError, UnicodeDecodeError):
             raise StoreError(f"the code of run {self.id} cannot be read") from None
 
     def output_tail(self, limit_bytes: int = MOST_TAIL_BYTES) -> str:
-        """The end of what the worker printed."""
+        """Return the end of the worker's printed output."""
         try:
             with open_regular(self.output_path) as file:
                 file.seek(max(0, file.seek(0, os.SEEK_END) - limit_bytes))
@@ -142,7 +142,7 @@ class Run:
             return ""
 
     def status(self) -> Status:
-        """The stored status; a run whose owner is gone is `interrupted`."""
+        """Return the stored status; a run whose owner is gone is `interrupted`."""
         status = self.written_status()
         if not status.live or not status.handle or self.liveness.is_alive(status.handle):
             return status
@@ -151,7 +151,7 @@ class Run:
         return gone if (latest := self.written_status()) == status else latest
 
     def written_status(self) -> Status:
-        """The status as it was written last."""
+        """Return the status as it was last written."""
         try:
             data = read(self.path / "status.json", MAX_STATUS_BYTES)
             status = decoded_as(data, Status)
@@ -160,7 +160,7 @@ class Run:
             raise _Damaged(f"run {self.id} has no readable status; delete it, or run the job again") from None
 
     def standing(self) -> Status:
-        """The status as it is shown: of a run whose files cannot be read it is `damaged`, with the reason."""
+        """Return the status as it is shown: `damaged`, with the reason, if the run's files cannot be read."""
         try:
             status = self.status()
         except StoreError as error:
@@ -173,7 +173,7 @@ class Run:
         return _damaged(self, reason, status) if reason else status
 
     def _why_no_log(self, status: Status) -> str:
-        """Why its log cannot be read; nothing where it can, or where torch has written none."""
+        """Return why its log cannot be read; empty if it can, or if torch has written none."""
         log = self.log_path()
         if log is not None:
             return "" if os.access(log, os.R_OK) else "its log cannot be read: permission denied"
@@ -188,13 +188,13 @@ class Run:
 
 
 def _damaged(run: Run, reason: str, status: Status | None = None) -> Status:
-    """Made at the time, and with the title, that the run's id tells, where its status does not."""
+    """Return a damaged status; its time and title are those of the run's id if there is no status."""
     status = status or Status("damaged", made_s(run.id), title=slug_of(run.id))
     return replace(status, state="damaged", reason=reason, handle="")
 
 
 class Store:
-    """All runs below one directory: `COMPILEBOARD_HOME`, or `~/.compileboard`, where none is named."""
+    """All runs below one directory: `home`, otherwise `COMPILEBOARD_HOME`, otherwise `~/.compileboard`."""
 
     def __init__(self, home: Path | None = None, max_log_bytes: int = MAX_LOG_BYTES) -> None:
         self._max_log_bytes = max_log_bytes
@@ -203,14 +203,14 @@ class Store:
         self.runs_dir, self.cache_dir = self.home / "runs", self.home / "cache"
         with in_words(self.home):
             self.home.mkdir(parents=True, exist_ok=True, mode=OWNER_ALONE)
-            if {item.name for item in self.home.iterdir()} <= {"runs", "cache", "sweeps", "turns"}:
+            if {entry.name for entry in self.home.iterdir()} <= {"runs", "cache", "sweeps", "turns"}:
                 make_private(self.home)
             make_private(self.runs_dir)
             make_private(self.cache_dir)
         tidy(self.runs_dir)
 
     def with_liveness(self, liveness: Liveness) -> Store:
-        """The same store, whose runs are alive as an engine says."""
+        """Return the same store, with an engine's knowledge of which runs are alive."""
         (store := copy(self)).liveness = liveness
         return store
 
@@ -226,7 +226,7 @@ class Store:
         return self.open(fresh.id)
 
     def add_log(self, name: str, source: BinaryIO, by: str = "") -> Run:
-        """A run made of a log from elsewhere, copied; raises StoreError if it is too large, or no trace at all."""
+        """Make a run of a log from elsewhere, copied; raises StoreError if it is too large, or no trace at all."""
         with self.making(Path(name).stem) as fresh:
             target = fresh.trace_dir / "opened.log"
             self._copy(source, target)
@@ -245,31 +245,31 @@ class Store:
                 file.write(chunk)
 
     def open(self, run_id: str) -> Run:
-        """A stored run by its id; raises StoreError."""
+        """Return a stored run by its id; raises StoreError."""
         if not RUN_ID.fullmatch(run_id) or not (self.runs_dir / run_id).is_dir():
             raise StoreError(f"there is no run `{run_id[:80]}` here; it may have been deleted")
         return Run(run_id, self.runs_dir / run_id, self.liveness)
 
     def list(self) -> list[tuple[Run, Status]]:
-        """Every run, newest first; one that cannot be read is damaged."""
+        """Return every run, newest first; one that cannot be read is damaged."""
         names = filter(RUN_ID.fullmatch, os.listdir(self.runs_dir) if self.runs_dir.is_dir() else ())
         runs = (Run(name, self.runs_dir / name, self.liveness) for name in names)
-        found = ((run, run.standing()) for run in runs)
-        there = (pair for pair in found if pair[1].state != "damaged" or os.path.lexists(pair[0].path))
+        listed = ((run, run.standing()) for run in runs)
+        there = (pair for pair in listed if pair[1].state != "damaged" or os.path.lexists(pair[0].path))
         return sorted(there, key=lambda pair: pair[1].created_s, reverse=True)
 
     def rename(self, run: Run, name: str) -> None:
-        """Call a run by another name, or by its title again; raises StoreError."""
+        """Give a run a name, or its title again if that is empty; raises StoreError."""
         with in_words(run.path):
             write_atomically(run.path / NAME, one_line(name, MOST_NAME_CHARS).encode())
 
     def annotate(self, run: Run, note: str) -> None:
-        """Note something of a run, or nothing any more; raises StoreError."""
+        """Set the note of a run, or remove it if that is empty; raises StoreError."""
         with in_words(run.path):
             write_atomically(run.path / NOTE, one_line(note, MOST_NOTE_CHARS).encode())
 
     def find(self, fingerprint: str) -> Run | None:
-        """The newest finished run of the same job, code and torch."""
+        """Return the newest finished run of the same job, code and torch; None if there is none."""
         return next((run for run, at in self.list() if (at.fingerprint, at.state) == (fingerprint, "done")), None)
 
     def delete(self, run: Run) -> None:
@@ -284,7 +284,7 @@ class Store:
 
     @contextlib.contextmanager
     def making(self, title: str) -> Iterator[Run]:
-        """A directory that is a run's once all of it is written; nothing stays of it where that fails."""
+        """Open a directory that becomes a run once all of it is written; it is removed if that fails."""
         run_id = fresh_id(title, self.runs_dir)
         fresh = Run(run_id, self.runs_dir / f".{run_id}.{secrets.token_hex(4)}", self.liveness)
         with in_words(self.home):

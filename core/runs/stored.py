@@ -1,5 +1,5 @@
 """The report of a run, its verdict, and the nodes and models of its large graphs: stored beside the log, made again
-when it is newer.
+when the log is newer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from core.runs.store import Run
 from core.trace.parsers import build_report, load_graph
 
 LARGE_GRAPH_NODES = 2_000
-# Raised with every change of what is made of a graph, so that nobody is shown what an older version stored.
+# Raised with every change of the stored nodes, models and verdicts, so that no older version's are shown.
 VERSION = 4
 
 Made = TypeVar("Made")
@@ -39,12 +39,12 @@ def is_stored(run: Run) -> bool:
 
 
 def _as_new(stored: Path, log: Path) -> bool:
-    ours, theirs = regular(stored), regular(log)
-    return ours is not None and theirs is not None and ours.st_mtime_ns >= theirs.st_mtime_ns
+    stored_stat, log_stat = regular(stored), regular(log)
+    return stored_stat is not None and log_stat is not None and stored_stat.st_mtime_ns >= log_stat.st_mtime_ns
 
 
 def start_reading(run: Run) -> subprocess.Popen[bytes]:
-    """Make and store the report of a large log in a process of its own, so that nobody waits for it."""
+    """Make and store the report of a large log in a separate process, so that nobody waits for it."""
     environment = {**os.environ, "COMPILEBOARD_HOME": str(run.path.parent.parent)}
     return subprocess.Popen(
         [sys.executable, "-m", "core", "report", run.id],
@@ -57,7 +57,7 @@ def start_reading(run: Run) -> subprocess.Popen[bytes]:
 
 
 def open_report(run: Run) -> Report:
-    """The report of a run; raises StoreError before there is a log."""
+    """Return the report of a run; raises StoreError before there is a log."""
     log = run.log_path()
     if log is None:
         raise StoreError(f"run {run.id} has recorded nothing: {run.standing().reason or 'it has not started'}")
@@ -71,9 +71,9 @@ def open_report(run: Run) -> Report:
 
 
 def open_verdict(run: Run, stored_alone: bool = False) -> Verdict | None:
-    """The verdict on a run, for lists of many: read where it is stored, else made of the report; raises StoreError.
+    """Return the verdict on a run, for lists of many: the stored one, otherwise from the report; raises StoreError.
 
-    None for what is `stored_alone` and is not.
+    None if `stored_alone` and it is not stored.
     """
     log, path = run.log_path(), _verdict_path(run)
     if log is not None and _as_new(path, log):
@@ -81,9 +81,9 @@ def open_verdict(run: Run, stored_alone: bool = False) -> Verdict | None:
             return decoded_as(read(path), Verdict)
     if stored_alone:
         return None
-    found = verdict(open_report(run))
-    _keep(run, path, lambda: msgspec.json.encode(found))
-    return found
+    result = verdict(open_report(run))
+    _keep(run, path, lambda: msgspec.json.encode(result))
+    return result
 
 
 def _verdict_path(run: Run) -> Path:
@@ -91,7 +91,7 @@ def _verdict_path(run: Run) -> Path:
 
 
 def store_graphs(run: Run, report: Report) -> None:
-    """Parse the large graphs of a report, and make their models, ahead of the first look at them."""
+    """Parse the large graphs of a report, and make their models, before anybody opens them."""
     for compilation in report.compilations:
         for graph in compilation.graphs:
             if _is_large(graph):
@@ -99,31 +99,33 @@ def store_graphs(run: Run, report: Report) -> None:
 
 
 def open_graph(run: Run, compilation: Compilation, graph: FxGraph) -> tuple[FxNode, ...]:
-    """The nodes of a graph with their modules; those of a large one are stored once parsed, which takes seconds."""
+    """Return the nodes of a graph with their modules; those of a large one are stored once parsed, which
+    takes seconds.
+    """
     log = run.log_path()
     if log is None:
         return ()
-    return _kept(run, log, graph, "nodes", tuple[FxNode, ...], lambda: load_graph(log, compilation, graph))
+    return _stored_or_made(run, log, graph, "nodes", tuple[FxNode, ...], lambda: load_graph(log, compilation, graph))
 
 
 def open_model(
     run: Run, report: Report, compilation: Compilation, graph: FxGraph, nodes_of: NodesOf | None = None
 ) -> GraphModel:
-    """A graph as it is looked at, with all that the report knows of its nodes; that of a large one is stored once made.
+    """Return the model of a graph, with all facts that the report has of its nodes; that of a large one is stored.
 
-    `nodes_of` is for a caller who keeps nodes that are parsed.
+    `nodes_of` is for a caller who has parsed nodes in memory.
     """
 
     def make() -> GraphModel:
         return recorded_model(
-            report, compilation, graph, nodes_of or (lambda other: open_graph(run, compilation, other))
+            report, compilation, graph, nodes_of or (lambda inner: open_graph(run, compilation, inner))
         )
 
     log = run.log_path()
-    return _kept(run, log, graph, "model", GraphModel, make) if log else make()
+    return _stored_or_made(run, log, graph, "model", GraphModel, make) if log else make()
 
 
-def _kept(run: Run, log: Path, graph: FxGraph, name: str, kind: type[Made], make: Callable[[], Made]) -> Made:
+def _stored_or_made(run: Run, log: Path, graph: FxGraph, name: str, kind: type[Made], make: Callable[[], Made]) -> Made:
     """Return the stored result for a large graph if it is as new as the log and valid; otherwise make and store it."""
     if not _is_large(graph):
         return make()
@@ -131,13 +133,13 @@ def _kept(run: Run, log: Path, graph: FxGraph, name: str, kind: type[Made], make
     if _as_new(stored, log):
         with contextlib.suppress(DecodeError, OSError), collection_paused():
             return decoded_as(read(stored), kind)
-    made = make()
-    _keep(run, stored, lambda: msgspec.json.encode(made))
-    return made
+    result = make()
+    _keep(run, stored, lambda: msgspec.json.encode(result))
+    return result
 
 
 def _keep(run: Run, path: Path, encoded: Callable[[], bytes]) -> None:
-    """Store what was made of a run that has ended; what cannot be stored is made again when it is next looked at."""
+    """Store a result of a run that has ended; one that cannot be stored is made again the next time."""
     if run.standing().live:
         return
     with contextlib.suppress(OSError):

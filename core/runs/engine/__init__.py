@@ -1,1 +1,1 @@
-"""Where runs are executed: `protocol` is the seam, `opening` the constructor, `local` this machine's engine."""
+"""Engines, which execute runs: `protocol` is the seam, `opening` the constructor, `local` this machine's engine."""

@@ -1,5 +1,5 @@
-"""A fork server seen from outside: its process, what is asked of it, and its last words. `core.worker.forkserver` is
-the inside.
+"""A fork server seen from outside: its process, the requests to it, and its last words. `core.worker.forkserver` is the
+inside.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ from core.runs.engine.messages import (
     answer,
     written,
 )
-from core.runs.engine.processes import MARK, PARENT, end_marked, resume
+from core.runs.engine.processes import MARK, PARENT, end_with_mark, resume
 from core.runs.store import Run
 
 COMMAND = (sys.executable, "-m", "core.worker")
 POLL_S = 1.0
 # A fork server says every second that it lives. One that is silent for so many of our own seconds hangs.
 SILENT_POLLS = 20
-# What it may take to end what it has forked, and what that may take when it was killed.
+# Seconds to end its forked processes, and seconds of patience with these if it was killed.
 CLOSE_S, PATIENCE_S = 6.0, 2.0
 LAST_LINES, MAX_WORDS = 3, 600
 A = TypeVar("A", bound=Answer)
 
 
 class ForkServer:
-    """One `python -m core.worker`, started when first asked and again if it dies; `backend` is that of its targets.
+    """A `python -m core.worker`, started by the first request and again if it dies; `backend` is that of its targets.
 
-    It is asked one thing at a time, and waited for as long as it lives. One that is stopped is sent on, and one that
-    hangs is killed; nothing that came of it outlives it.
+    It gets one request at a time, and an answer is awaited as long as it lives. A stopped fork server is resumed and a
+    hanging one killed; none of its descendants outlives it.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class ForkServer:
         self._words: LastWords | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._listener: threading.Thread | None = None
-        # Those that nobody has taken yet; None once there will be no more.
+        # Answers that nobody has taken yet; the last is None once the process has ended.
         self._answers: deque[Answer | None] = deque()
         self._answered = threading.Condition()
         self._ended: dict[int, Callable[[], None]] = {}
@@ -74,7 +74,7 @@ class ForkServer:
 
     @property
     def ready(self) -> bool:
-        """Whether it has imported torch and listens."""
+        """Return True if it has imported torch and listens."""
         return self._ready and self._process is not None and self._process.poll() is None
 
     def prepare(self) -> None:
@@ -88,7 +88,7 @@ class ForkServer:
         with self._answered:
             self._ended[pid] = ended
             early = pid in self._ended_early
-        # One that died in the same moment may have told all its ends before this one was known.
+        # A fork server that died in the same moment may have reported all ends before this run was registered.
         if early or not self.ready:
             self._end(pid)
         return pid
@@ -157,9 +157,9 @@ class ForkServer:
         self._listener.join()
 
     def _watch(self, process: subprocess.Popen[bytes], mark: str) -> None:
-        """Send it on when it is stopped, kill it when it hangs, and end what it leaves.
+        """Resume it when it is stopped, kill it when it hangs, and end the processes that it leaves.
 
-        Time in which this process stood still does not count.
+        Time in which this process itself was stopped does not count.
         """
         silent = 0
         while process.poll() is None:
@@ -169,7 +169,7 @@ class ForkServer:
             if silent > self._silent_polls:
                 self._hung = True
                 process.kill()
-        end_marked(mark, PATIENCE_S)
+        end_with_mark(mark, PATIENCE_S)
         end_groups(groups_of(mark))
 
     def _listen(self, process: subprocess.Popen[bytes], watcher: threading.Thread) -> None:
@@ -177,7 +177,7 @@ class ForkServer:
         with process.stdout as lines:
             for line in lines:
                 self._heard.set()
-                # One that is killed while it speaks leaves half a line.
+                # A process that is killed while it writes leaves half a line.
                 with contextlib.suppress(DecodeError):
                     self._take(answer(line))
         process.wait()
@@ -189,18 +189,16 @@ class ForkServer:
         for pid in list(self._ended):
             self._end(pid)
 
-    def _take(self, said: Answer) -> None:
-        if isinstance(said, Ended):
-            self._end(said.pid)
-        elif not isinstance(said, Alive):
+    def _take(self, message: Answer) -> None:
+        if isinstance(message, Ended):
+            self._end(message.pid)
+        elif not isinstance(message, Alive):
             with self._answered:
-                self._answers.append(said)
+                self._answers.append(message)
                 self._answered.notify_all()
 
     def _end(self, pid: int) -> None:
-        """Tell of an end in a thread of its own: what is done then may ask the fork server, and only this one
-        listens.
-        """
+        """Report an end in a new thread: the callback may send a request, and only this thread reads the answers."""
         with self._answered:
             ended = self._ended.pop(pid, None)
             if ended is None:
@@ -210,35 +208,37 @@ class ForkServer:
         threading.Thread(target=ended, daemon=True).start()
 
     def _wait_for(self, kind: type[A], process: subprocess.Popen[bytes]) -> A:
-        def there() -> bool:
-            return any(item is None or isinstance(item, (kind, Failed)) for item in self._answers)
+        def has_answer() -> bool:
+            return any(answer is None or isinstance(answer, (kind, Failed)) for answer in self._answers)
 
         with self._answered:
-            while not self._answered.wait_for(there, POLL_S):
+            while not self._answered.wait_for(has_answer, POLL_S):
                 pass
-            found = next((item for item in self._answers if isinstance(item, kind)), None)
-            failed = next((item for item in self._answers if isinstance(item, Failed)), None)
-            if (taken := found or failed) is not None:
-                self._answers.remove(taken)
-        if found is None:
+            result = next((message for message in self._answers if isinstance(message, kind)), None)
+            failed = next((message for message in self._answers if isinstance(message, Failed)), None)
+            if (received := result or failed) is not None:
+                self._answers.remove(received)
+        if result is None:
             if failed:
                 raise WorkerError(failed.why)
             raise WorkerError(self._end_in_words(process), signal_of(process.wait()))
-        return found
+        return result
 
     def _end_in_words(self, process: subprocess.Popen[bytes]) -> str:
-        """How the process ended, by its last words if it had any."""
+        """Return in words how the process ended, by its last words if it had any."""
         assert self._words is not None
         if self._hung:
             return "the fork server hung and was ended; try again"
         code = process.wait()
         how = f"was ended by {signal_of(code)}" if code < 0 else f"ended with exit code {code}"
-        said = self._words.read() or f"its process {how}"
-        return f"the fork server ended; try again: {said}" if self._ready else f"torch could not be started: {said}"
+        message = self._words.read() or f"its process {how}"
+        return (
+            f"the fork server ended; try again: {message}" if self._ready else f"torch could not be started: {message}"
+        )
 
 
 def signal_of(exit_code: int) -> str | None:
-    """The name of the signal that ended a process; None if none did."""
+    """Return the name of the signal that ended a process; None if none did."""
     if exit_code >= 0:
         return None
     try:
@@ -248,7 +248,7 @@ def signal_of(exit_code: int) -> str | None:
 
 
 class LastWords:
-    """What a process writes to standard error: passed on, and the end of it kept."""
+    """The last lines that a process writes to standard error, which is passed on."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._lines: deque[str] = deque(maxlen=LAST_LINES)
@@ -256,7 +256,7 @@ class LastWords:
         self._thread.start()
 
     def read(self) -> str:
-        """The last lines that say something, once the process has ended."""
+        """Return the last lines that are not empty, once the process has ended."""
         self._thread.join(POLL_S)
         return " · ".join(self._lines)[-MAX_WORDS:]
 

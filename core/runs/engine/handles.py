@@ -22,19 +22,19 @@ from core.base.decoder import decoded_as
 from core.runs.status import Seconds, Status
 
 SCHEME = "local:"
-# Of any engine: its name, a colon, and what it alone reads.
+# A handle of any engine: its name, a colon, and a text that it alone reads.
 HANDLE = re.compile(r"([a-z][a-z0-9-]*):.", re.DOTALL)
 PROCESSES = re.compile(r"local:(\d{1,10})@(\d{1,12}\.\d\d)(?:\+(\d{1,10})@(\d{1,12}\.\d\d))?")
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 # Later than any clock, in seconds since the epoch.
 CLOCKS_END_S = 2**36 - 2**32
-# Of a process: what the system takes.
+# A process id, as the system allows them.
 Pid = Annotated[int, Meta(gt=0, lt=2**31)]
 
 
 @dataclass(frozen=True, slots=True)
 class _Pids:
-    """How an earlier version stored the owner, as fields of a status or a sweep."""
+    """The owner as an earlier version stored it, in fields of a status or a sweep."""
 
     pid: Pid | None = None
     pid_created_s: Seconds | None = None
@@ -53,7 +53,7 @@ class LocalLiveness:
         return process_handle(psutil.Process())
 
     def is_alive(self, handle: str) -> bool:
-        """Return whether one of the handle's processes still runs."""
+        """Return True if one of the handle's processes still runs."""
         return bool(engine_of(handle)) or _has_owner(handle)
 
 
@@ -62,7 +62,7 @@ LOCAL = LocalLiveness()
 
 def process_handle(*owners: psutil.Process) -> str:
     """Return the handle of a process, and of the one that ends what it leaves; raises psutil's errors."""
-    return SCHEME + "+".join(f"{owner.pid}@{process_made_s(owner):.2f}" for owner in owners)
+    return SCHEME + "+".join(f"{owner.pid}@{start_time_s(owner):.2f}" for owner in owners)
 
 
 def handle_of_pids(data: bytes) -> str:
@@ -75,22 +75,22 @@ def handle_of_pids(data: bytes) -> str:
 
 
 def engine_of(handle: str) -> str:
-    """Return the name of the engine that a handle belongs to if that is another one; nothing if it is this one."""
-    found = HANDLE.match(handle)
-    return "" if found is None or handle.startswith(SCHEME) else found[1]
+    """Return the name of the engine that a handle belongs to if that is another one; empty if it is this one."""
+    match = HANDLE.match(handle)
+    return "" if match is None or handle.startswith(SCHEME) else match[1]
 
 
 def supervisor_of(status: Status) -> psutil.Process | None:
-    """Return the live supervisor of a running run: never the server that has queued it."""
-    found = PROCESSES.fullmatch(status.handle) if status.state == "running" else None
-    return _process(int(found[1]), float(found[2])) if found else None
+    """Return the live supervisor of a running run, never the server that has queued it; None if there is none."""
+    match = PROCESSES.fullmatch(status.handle) if status.state == "running" else None
+    return _process(int(match[1]), float(match[2])) if match else None
 
 
-def process_made_s(process: psutil.Process) -> float:
-    """When a process was made, by which it is told from a later one of its id; raises psutil's errors.
+def start_time_s(process: psutil.Process) -> float:
+    """Return a process's start time, which tells it from a later process of its id; raises psutil's errors.
 
     On Linux by a clock that nobody sets: seconds since the machine was started, after a time that only this start has.
-    That of the day would tell every live process from itself once the clock was set.
+    By the time of day, every live process would differ from itself once the clock was set.
     """
     boot, since_boot_s = _boot(), _since_boot_s(process.pid)
     return process.create_time() if boot is None or since_boot_s is None else boot + since_boot_s
@@ -98,7 +98,9 @@ def process_made_s(process: psutil.Process) -> float:
 
 @lru_cache(maxsize=1)
 def _boot() -> float | None:
-    """A time after all that clocks tell, of this start of the machine alone; None where the system does not tell."""
+    """Return a time later than all clocks show, of this start of the machine alone; None if the system reports no boot
+    id.
+    """
     try:
         return float(CLOCKS_END_S + uuid.UUID(BOOT_ID.read_text().strip()).int % CLOCKS_END_S)
     except (OSError, ValueError):
@@ -106,7 +108,9 @@ def _boot() -> float | None:
 
 
 def _since_boot_s(pid: int) -> float | None:
-    """The field `starttime` of proc_pid_stat(5), which stands 20 fields behind the name in parentheses."""
+    """Return the field `starttime` of proc_pid_stat(5), 20 fields behind the name in parentheses, in seconds; None if
+    it cannot be read.
+    """
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
         return int(fields[19]) / os.sysconf("SC_CLK_TCK")
@@ -115,18 +119,18 @@ def _since_boot_s(pid: int) -> float | None:
 
 
 def _has_owner(handle: str) -> bool:
-    """Whether the handle's first process is alive, or its second."""
-    found = PROCESSES.fullmatch(handle)
-    owners = (found.group(1, 2), found.group(3, 4)) if found else ()
+    """Return True if the handle's first process is alive, or its second."""
+    match = PROCESSES.fullmatch(handle)
+    owners = (match.group(1, 2), match.group(3, 4)) if match else ()
     return any(pid and _process(int(pid), float(made_s)) for pid, made_s in owners)
 
 
 def _process(pid: int, created_s: float) -> psutil.Process | None:
-    """The process that had an id at that time, if it is still there."""
+    """Return the process that had an id at that time, None if it has ended."""
     with contextlib.suppress(psutil.Error):
         process = psutil.Process(pid)
         # A status of an earlier version holds the time of the day.
-        times = (process_made_s(process), process.create_time())
+        times = (start_time_s(process), process.create_time())
         same = any(abs(time_s - created_s) < 2 for time_s in times)
         if same and process.status() != psutil.STATUS_ZOMBIE:
             return process

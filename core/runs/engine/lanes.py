@@ -1,4 +1,4 @@
-"""What waits and what goes, and which of the waiting may go: what is measured is not disturbed by another run."""
+"""Queues of assignments, and the rule which of them may start: a measured run is not disturbed by another run."""
 
 from __future__ import annotations
 
@@ -13,28 +13,27 @@ CPU = "cpu"
 
 
 def assigned(run: Run, job: CompileJob, by: str = "") -> Assignment:
-    """What is to be done of a visitor's job: where, and whether it is timed. Code for a target is not run."""
+    """Return the assignment of a visitor's job: its device, and whether it is timed. Code for a target is not run."""
     return Assignment(run, job.target, device_of(job), job.measure and not job.target, by)
 
 
 def device_of(job: CompileJob) -> str:
-    """The one device that a job takes: `cpu`, or `cuda:0` for `cuda`."""
+    """Return the one device that a job takes: `cpu`, or `cuda:0` for `cuda`."""
     kind, _, index = job.device.partition(":")
     return CPU if job.target or kind == CPU else f"{kind}:{int(index or 0)}"
 
 
-def disturbs(one: Assignment, other: Assignment) -> bool:
-    """Whether one of them would be measured while the other takes its device, or the CPUs that start its kernels."""
-    apart = one.device != other.device and CPU not in (one.device, other.device)
-    return (one.measures or other.measures) and not apart
+def disturbs(left: Assignment, right: Assignment) -> bool:
+    """Return True if one would be measured while the other takes its device, or the CPUs that start its kernels."""
+    apart = left.device != right.device and CPU not in (left.device, right.device)
+    return (left.measures or right.measures) and not apart
 
 
 @dataclass(slots=True)
 class Lane:
-    """What waits, what goes, and which of the latter the engine has started already.
+    """A queue, the running assignments, and those of them that the engine has started already.
 
-    So many may go at once, and beside them one on each further accelerator; none that is measured beside another on
-    its device.
+    At most `most` run at once, plus one on each further accelerator; a measured one runs alone on its device.
     """
 
     most: int
@@ -43,52 +42,58 @@ class Lane:
     started: set[str] = field(default_factory=set)
 
     def add(self, new: Assignment) -> None:
-        """Queue it, behind no more of another visitor than wait of its own; those of one visitor keep their order."""
-        own = [place for place, item in enumerate(self.queue) if item.by == new.by]
+        """Queue an assignment behind at most as many of another visitor as wait of its own; those of one visitor keep
+        their order.
+        """
+        places = [place for place, queued in enumerate(self.queue) if queued.by == new.by]
         before: Counter[str] = Counter()
-        for place, item in enumerate(self.queue):
-            if place > max(own, default=-1) and before[item.by] > len(own):
+        for place, queued in enumerate(self.queue):
+            if place > max(places, default=-1) and before[queued.by] > len(places):
                 self.queue.insert(place, new)
                 return
-            before[item.by] += 1
+            before[queued.by] += 1
         self.queue.append(new)
 
     def remove(self, run: Run) -> bool:
-        """Take a run out of the queue, False if it is not in it; the later runs of its visitor move up one by one."""
+        """Remove a run from the queue, False if it is not in it; the later runs of its visitor move up one by one."""
         gone = self.waiting(run)
         if gone is None:
             return False
-        places = [place for place, item in enumerate(self.queue) if item.by == gone.by]
-        own = [self.queue[place] for place in places if self.queue[place] != gone]
+        places = [place for place, queued in enumerate(self.queue) if queued.by == gone.by]
+        moved = [self.queue[place] for place in places if self.queue[place] != gone]
         del self.queue[places[-1]]
-        for place, item in zip(places, own, strict=False):
-            self.queue[place] = item
+        for place, assignment in zip(places, moved, strict=False):
+            self.queue[place] = assignment
         return True
 
     def take(self) -> Assignment | None:
-        """The first that may go, out of the queue and among those that go; none overtakes one that it would disturb."""
-        for place, found in enumerate(self.queue):
-            if self._has_room(found) and not any(disturbs(found, self.queue[before]) for before in range(place)):
+        """Move the first assignment that may start from the queue to the running ones; none overtakes one that it would
+        disturb.
+        """
+        for place, assignment in enumerate(self.queue):
+            if self._has_room(assignment) and not any(
+                disturbs(assignment, self.queue[before]) for before in range(place)
+            ):
                 del self.queue[place]
-                self.going[found.run.id] = found
-                return found
+                self.going[assignment.run.id] = assignment
+                return assignment
         return None
 
-    def _has_room(self, found: Assignment) -> bool:
-        others = list(self.going.values())
-        if any(disturbs(found, other) for other in others):
+    def _has_room(self, assignment: Assignment) -> bool:
+        running = list(self.going.values())
+        if any(disturbs(assignment, current) for current in running):
             return False
-        return len(others) < self.most or all(CPU != other.device != found.device != CPU for other in others)
+        return len(running) < self.most or all(CPU != current.device != assignment.device != CPU for current in running)
 
     def waiting(self, run: Run) -> Assignment | None:
-        """That of a run, if it waits."""
-        return next((item for item in self.queue if item.run == run), None)
+        """Return the queued assignment of a run, None if it is not queued."""
+        return next((assignment for assignment in self.queue if assignment.run == run), None)
 
     def starting(self, run: Run) -> Assignment | None:
-        """That of a run, if it is being started."""
+        """Return the assignment of a run that is being started, None if it is not."""
         return None if run.id in self.started else self.going.get(run.id)
 
     def forget(self, run: Run) -> None:
-        """It goes no longer."""
+        """Remove a run from the running ones."""
         self.going.pop(run.id, None)
         self.started.discard(run.id)

@@ -22,16 +22,16 @@ from core.runs.engine.turns import Turns
 from core.runs.status import Status
 from core.runs.store import Run
 
-# What a keeper may take to end its run when it is asked to.
+# Seconds in which a supervisor should end its run when it is told to.
 CANCEL_S = 2.0
-# Which torch a fork server holds, by the backend of its targets.
+# The torch that a fork server has imported, by the backend of its targets.
 TORCH = {"": "torch", "cuda": "torch for CUDA", "hip": "torch for ROCm"}
 
 
 class LocalEngine(LocalLiveness):
     """The fork servers on this machine: one for runs, and one for targets of each backend, started when first needed.
 
-    None waits for another. `command` starts one of them, which is told its backend.
+    None waits for another. `command` starts one of them, with its backend as an argument.
     """
 
     def __init__(self, cache_dir: Path, command: Sequence[str] = COMMAND) -> None:
@@ -41,17 +41,17 @@ class LocalEngine(LocalLiveness):
         self._asking = threading.Lock()
         self._servers: dict[str, ForkServer] = {}
         self._turns = Turns()
-        # By the path of their run; one that has ended may be among them, and is not confused with another of its id.
-        self._keepers: dict[Path, psutil.Process] = {}
+        # By the path of their run; ended ones may be among them, and are not confused with a later process of their id.
+        self._supervisors: dict[Path, psutil.Process] = {}
         self._environment: Environment | None = None
         self._closed = False
 
     def prepare(self, assignment: Assignment) -> None:
-        """Start the fork server that it needs, which may take minutes the first time."""
+        """Start the fork server that an assignment needs, which may take minutes the first time."""
         self._server(_backend(assignment)).prepare()
 
     def lacks(self, assignment: Assignment) -> str:
-        """Which torch is still to be started for it."""
+        """Return the torch that must still be started for an assignment, empty if it runs."""
         backend = _backend(assignment)
         return "" if self._server(backend).ready else TORCH[backend]
 
@@ -64,32 +64,32 @@ class LocalEngine(LocalLiveness):
         self._turns.give_back(run)
 
     def start(self, assignment: Assignment, ended: Callable[[], None]) -> None:
-        """Fork a keeper for the run; raises WorkerError if the fork server cannot be started."""
+        """Fork a supervisor for the run; raises WorkerError if the fork server cannot be started."""
         run = assignment.run
 
         def over() -> None:
-            self._keepers.pop(run.path, None)
+            self._supervisors.pop(run.path, None)
             ended()
 
         pid = self._server(_backend(assignment)).start(run, over)
         with contextlib.suppress(psutil.Error):
-            self._keepers[run.path] = psutil.Process(pid)
+            self._supervisors[run.path] = psutil.Process(pid)
 
     def cancel(self, run: Run) -> None:
-        """End a run through its keeper; one that does not end it in time is killed, with all that came of it.
+        """End a run through its supervisor; one that does not end it in time is killed, with all its descendants.
 
         Raises WorkerError for a run of another engine.
         """
-        keeper = self._keepers.get(run.path) or _supervisor(run.status())
-        if keeper is None:
+        supervisor = self._supervisors.get(run.path) or _supervisor(run.status())
+        if supervisor is None:
             return
         with contextlib.suppress(psutil.Error):
-            keeper.terminate()
-            keeper.send_signal(signal.SIGCONT)
-            threading.Thread(target=_end_in_time, args=(keeper,), daemon=True).start()
+            supervisor.terminate()
+            supervisor.send_signal(signal.SIGCONT)
+            threading.Thread(target=_end_in_time, args=(supervisor,), daemon=True).start()
 
     def environment(self) -> Environment:
-        """Versions, devices and backends, asked once."""
+        """Return versions, devices and backends, requested once."""
         with self._asking:
             if self._environment is None:
                 self._environment = self._server("").ask(Probe(), Probed).environment
@@ -100,7 +100,7 @@ class LocalEngine(LocalLiveness):
         self._server("").warm_up()
 
     def close(self) -> None:
-        """End the fork servers for good, and all that came of them."""
+        """End the fork servers for good, with all their descendants."""
         with self._lock:
             self._closed = True
         for server in list(self._servers.values()):
@@ -121,11 +121,11 @@ def _supervisor(status: Status) -> psutil.Process | None:
     return supervisor_of(status)
 
 
-def _end_in_time(keeper: psutil.Process) -> None:
+def _end_in_time(supervisor: psutil.Process) -> None:
     with contextlib.suppress(psutil.TimeoutExpired):
-        keeper.wait(CANCEL_S)
+        supervisor.wait(CANCEL_S)
         return
-    end_tree(keeper)
+    end_tree(supervisor)
 
 
 def _backend(assignment: Assignment) -> str:

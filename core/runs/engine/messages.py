@@ -1,4 +1,4 @@
-"""What a fork server is asked, and what it says: one JSON object a line, whose `type` names one of these classes.
+"""Messages to and from a fork server: one JSON object a line, whose `type` names one of these classes.
 
 → Start        ← Started, or Failed; later Ended
 → Probe        ← Probed
@@ -16,49 +16,49 @@ from core.base.machine import Environment
 
 
 class Start(msgspec.Struct, frozen=True, tag=True):
-    """Fork the keeper of a run directory."""
+    """Request to fork the supervisor of a run directory."""
 
     run: str
 
 
 class Probe(msgspec.Struct, frozen=True, tag=True):
-    """Tell what torch can do on this machine."""
+    """Request for what torch can do on this machine."""
 
 
 class WarmUp(msgspec.Struct, frozen=True, tag=True):
-    """Have the precompiled header of C++ kernels built by a process of its own."""
+    """Request to build the precompiled header of C++ kernels in a separate process."""
 
 
 class Ready(msgspec.Struct, frozen=True, tag=True):
-    """It has imported torch, and listens."""
+    """Message that the fork server has imported torch, and listens."""
 
 
 class Failed(msgspec.Struct, frozen=True, tag=True):
-    """What was asked for cannot be had, and why."""
+    """Message that a request failed, and why."""
 
     why: str
 
 
 class Started(msgspec.Struct, frozen=True, tag=True):
-    """A process was forked."""
+    """Message that a process was forked."""
 
     pid: int
 
 
 class Probed(msgspec.Struct, frozen=True, tag=True):
-    """What torch can do here."""
+    """Versions, devices and backends of torch on this machine."""
 
     environment: Environment
 
 
 class Ended(msgspec.Struct, frozen=True, tag=True):
-    """A forked process has ended, with all that came of it."""
+    """Message that a forked process has ended, with all its descendants."""
 
     pid: int
 
 
 class Alive(msgspec.Struct, frozen=True, tag=True):
-    """It does not hang."""
+    """Message that the fork server does not hang."""
 
 
 Request = Start | Probe | WarmUp
@@ -66,17 +66,17 @@ Answer = Ready | Failed | Started | Probed | Ended | Alive
 
 
 def written(message: Request | Answer) -> bytes:
-    """A message as its line."""
+    """Return a message as its line."""
     return msgspec.json.encode(message) + b"\n"
 
 
 def request(line: bytes) -> Request:
-    """The request of a line; raises DecodeError."""
-    found: Request = decoded_as(line, Request)
-    return found
+    """Read the request of a line; raises DecodeError."""
+    parsed: Request = decoded_as(line, Request)
+    return parsed
 
 
 def answer(line: bytes) -> Answer:
-    """The answer of a line; raises DecodeError."""
-    found: Answer = decoded_as(line, Answer)
-    return found
+    """Read the answer of a line; raises DecodeError."""
+    parsed: Answer = decoded_as(line, Answer)
+    return parsed

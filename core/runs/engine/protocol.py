@@ -1,4 +1,4 @@
-"""The seam behind the Runner: all that crosses it is a run directory, which holds what is to be done, and a handle.
+"""The seam behind the Runner: only a run directory, which holds the job, and a handle cross it.
 
 `docs/adding-an-engine.md` says what an engine promises.
 """
@@ -16,8 +16,8 @@ from core.runs.store import Run
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """Something to do: a run directory, which holds a job or a tool's task, and the target that its code is for, if not
-    for here; the device that it takes, whether it is measured there, and the visitor who submitted it.
+    """Work for an engine: a run directory, which holds a job or a tool's task; the target of its code, empty for this
+    machine; the device that it takes, whether it is measured there, and the visitor who submitted it.
     """
 
     run: Run
@@ -31,10 +31,10 @@ class Engine(Liveness, Protocol):
     """Something that executes assignments, knows which runs are alive, and can end them. Safe to use from threads."""
 
     def prepare(self, assignment: Assignment) -> None:
-        """Wait until it can be started; raises WorkerError if that cannot be."""
+        """Wait until an assignment can be started; raises WorkerError if it cannot be."""
 
     def lacks(self, assignment: Assignment) -> str:
-        """What `prepare` would have to start first, such as `torch for CUDA`; nothing once it is there."""
+        """Return what `prepare` would have to start first, such as `torch for CUDA`; empty once it is there."""
 
     def take_turn(self, assignment: Assignment) -> bool:
         """Lock the assignment's device, unless another server measures there; do not wait. Raises StoreError.
@@ -46,16 +46,16 @@ class Engine(Liveness, Protocol):
         """Release the device lock of a run, if it has one."""
 
     def start(self, assignment: Assignment, ended: Callable[[], None]) -> None:
-        """Start it; raises WorkerError. `ended` is called once, from any thread."""
+        """Start an assignment; raises WorkerError. `ended` is called once, from any thread."""
 
     def cancel(self, run: Run) -> None:
         """Ask a started run to end, also one that another server has started; raises WorkerError if it cannot."""
 
     def warm_up(self) -> None:
-        """Have ready what the first run will need, in the background."""
+        """Prepare what the first run will need, in the background."""
 
     def environment(self) -> Environment:
-        """What torch there is and what it can do."""
+        """Return the versions, devices and backends of torch."""
 
     def close(self) -> None:
         """End everything that was started."""

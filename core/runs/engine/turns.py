@@ -1,4 +1,4 @@
-"""Device locks of this machine, shared by all processes over one home: they end with the process that has them."""
+"""Device locks of this machine, shared by all processes over one home; a lock ends with the process that has it."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ class Turns:
 
     def take(self, assignment: Assignment) -> bool:
         """Lock what an assignment needs, unless another process has it; raises StoreError."""
-        taken: list[int] = []
+        locks: list[int] = []
         folder = assignment.run.path.parents[1] / "turns"
         with in_words(folder):
             folder.mkdir(parents=True, exist_ok=True, mode=OWNER_ALONE)
             for device, mode in _needs(assignment).items():
                 name = device.replace(":", "-")
-                taken.append(os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-                if not _locked(taken[-1], mode):
-                    _close(taken)
+                locks.append(os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+                if not _locked(locks[-1], mode):
+                    _close(locks)
                     return False
-        self._files[assignment.run.path] = taken
+        self._files[assignment.run.path] = locks
         return True
 
     def give_back(self, run: Run) -> None:
-        """Release what was locked for a run, if anything was."""
+        """Release the locks of a run, if it has any."""
         _close(self._files.pop(run.path, []))
 
 
 def _needs(assignment: Assignment) -> dict[str, int]:
-    """Which locks, and how."""
+    """Return the mode of each device's lock that an assignment needs."""
     # FileLock is exclusive only, and its shared locks are SQLite databases: flock(2) has both modes in one empty file.
-    own = fcntl.LOCK_EX if assignment.measures else fcntl.LOCK_SH
-    return {CPU: fcntl.LOCK_SH, assignment.device: own}
+    mode = fcntl.LOCK_EX if assignment.measures else fcntl.LOCK_SH
+    return {CPU: fcntl.LOCK_SH, assignment.device: mode}
 
 
 def _locked(file: int, mode: int) -> bool:

@@ -26,8 +26,8 @@ from core.runs.store import Run, Store
 
 RECORDINGS = Path(__file__).parent
 MAX_HEADER_BYTES = 2_000_000
-# Of a verdict; what it adds of the wall clock is another measurement.
-TOLD_SPEED = re.compile(r"(?<!compiled is )(?<![\d.,])([\d.]+)(?: times|×) (faster|slower)")
+# Matches the speedup in a verdict; its figure of the wall clock is another measurement.
+SPEEDUP = re.compile(r"(?<!compiled is )(?<![\d.,])([\d.]+)(?: times|×) (faster|slower)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +58,13 @@ class Recording:
 
     @property
     def speedup(self) -> float | None:
-        """Eager's time over compiled's as the verdict says it, below 1 where compiled is slower; None for no claim."""
-        told = TOLD_SPEED.search(self.sentence)
-        if told is None:
+        """Return eager's time over compiled's from the verdict, below 1 if compiled is slower; None if it has no
+        speedup.
+        """
+        match = SPEEDUP.search(self.sentence)
+        if match is None:
             return None
-        return float(told[1]) if told[2] == "faster" else 1 / float(told[1])
+        return float(match[1]) if match[2] == "faster" else 1 / float(match[1])
 
     @property
     def fingerprint(self) -> str:
@@ -72,16 +74,16 @@ class Recording:
 
 @cache
 def recordings() -> tuple[Recording, ...]:
-    """All that are here, by name."""
+    """Return all recordings, by name."""
     return tuple(_header(path) for path in sorted(RECORDINGS.glob("*/*.xz")))
 
 
 def recording(name: str) -> Recording:
-    """The one of this name; raises StoreError."""
-    found = next((one for one in recordings() if one.name == name), None)
-    if found is None:
+    """Return the recording of a name; raises StoreError."""
+    match = next((recording for recording in recordings() if recording.name == name), None)
+    if match is None:
         raise StoreError(f"there is no recording `{name[:80]}`")
-    return found
+    return match
 
 
 def write_recording(folder: Path, recording: Recording, log: Iterable[bytes]) -> Path:
@@ -95,33 +97,33 @@ def write_recording(folder: Path, recording: Recording, log: Iterable[bytes]) ->
 
 
 def add_recording(store: Store, name: str, by: str = "") -> Run:
-    """A run of a visitor's that is the recorded one; raises StoreError."""
-    found = recording(name)
-    job = found.job
+    """Add a recording to a store as a visitor's run; raises StoreError."""
+    recorded = recording(name)
+    job = recorded.job
     with store.making(job.title()) as fresh:
         (fresh.path / "job.json").write_bytes(job_to_json(job))
-        fresh.model_path.write_text(found.code, encoding="utf-8")
-        with _opened(found) as source, (fresh.trace_dir / "recorded.log").open("wb") as target:
+        fresh.model_path.write_text(recorded.code, encoding="utf-8")
+        with _opened(recorded) as source, (fresh.trace_dir / "recorded.log").open("wb") as target:
             source.readline(MAX_HEADER_BYTES)
             shutil.copyfileobj(source, target, 1 << 20)
         now = time.time()
         status = Status(
             "done",
             now,
-            started_s=found.recorded_s,
-            ended_s=found.recorded_s + found.took_s,
-            peak_memory_bytes=found.peak_memory_bytes,
-            fingerprint=found.fingerprint,
+            started_s=recorded.recorded_s,
+            ended_s=recorded.recorded_s + recorded.took_s,
+            peak_memory_bytes=recorded.peak_memory_bytes,
+            fingerprint=recorded.fingerprint,
             title=job.title(),
             by=by,
-            recorded=found.words,
+            recorded=recorded.words,
         )
         fresh.write_status(status)
     return store.open(fresh.id)
 
 
-def _opened(found: Recording) -> BinaryIO:
-    path = next(RECORDINGS.glob(f"*/{found.name}.xz"))
+def _opened(recording: Recording) -> BinaryIO:
+    path = next(RECORDINGS.glob(f"*/{recording.name}.xz"))
     return lzma.open(path, "rb")  # type: ignore[return-value]
 
 

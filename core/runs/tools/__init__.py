@@ -1,4 +1,4 @@
-"""Work on one kernel of a stored run, on demand: what can be asked, what is answered, and where the answer is kept."""
+"""Kernel tools on one kernel of a stored run, on request: requests, results, and where results are stored."""
 
 from core.code.cpp import Loop, Region
 from core.code.resources import Resources

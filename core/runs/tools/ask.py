@@ -21,7 +21,7 @@ MAX_CODE_CHARS = 1_000_000
 
 
 def task_for(run: Run, request: Request) -> Task:
-    """All that a tool needs to answer a request; raises ToolError."""
+    """Return everything that a tool needs for a request; raises ToolError."""
     if isinstance(request, Interpret) and not request.kernel:
         if len(request.code) > MAX_CODE_CHARS:
             raise ToolError(f"the code is longer than {number(MAX_CODE_CHARS)} characters")
@@ -40,7 +40,7 @@ def task_for(run: Run, request: Request) -> Task:
 
 
 def find_kernel(report: Report, kernel_id: str) -> tuple[Compilation, Kernel]:
-    """A kernel and its compilation; raises ToolError."""
+    """Return a kernel and its compilation; raises ToolError."""
     for compilation in report.compilations:
         for kernel in compilation.kernels:
             if kernel.id == kernel_id:
@@ -49,12 +49,14 @@ def find_kernel(report: Report, kernel_id: str) -> tuple[Compilation, Kernel]:
 
 
 def reproduction_of(run: Run, report: Report, kernel_id: str) -> str:
-    """The script that reproduces a kernel alone; raises ToolError where the shapes of its arguments are not known."""
+    """Return the script that reproduces a kernel alone; raises ToolError if the shapes of its arguments
+    are not known.
+    """
     compilation, kernel = find_kernel(report, kernel_id)
     if kernel.extern:
         raise ToolError(f"{kernel.name} is an extern kernel: its call is in the output code, as one line")
     text = _output_code(run, kernel)
-    call = next((found for line in kernel.call_lines if (found := call_arguments(text, line))), None)
+    call = next((arguments for line in kernel.call_lines if (arguments := call_arguments(text, line))), None)
     if call is None:
         raise ToolError(f"the output code does not call {kernel.name}")
     wrapper = buffers(text)
@@ -83,9 +85,9 @@ def _output_code(run: Run, kernel: Kernel) -> str:
 
 
 def _schedule(compilation: Compilation, kernel: Kernel) -> Schedule | None:
-    """The schedule whose nodes became the kernel."""
+    """Return the schedule whose nodes became the kernel, None if there is none."""
     return next(
-        (item for item in compilation.schedules if any(node.kernel == kernel.id for node in item.after)),
+        (schedule for schedule in compilation.schedules if any(node.kernel == kernel.id for node in schedule.after)),
         None,
     )
 
@@ -93,10 +95,10 @@ def _schedule(compilation: Compilation, kernel: Kernel) -> Schedule | None:
 def _shapes(
     call: tuple[str, ...], schedule: Schedule | None, wrapper: Buffers, compilation: Compilation
 ) -> dict[str, Shape]:
-    """The layout of every tensor of a call: as the scheduler recorded it, else as the wrapper makes it."""
+    """Return the layout of every tensor of a call: as the scheduler recorded it, otherwise as the wrapper makes it."""
     recorded = {buffer.name: buffer for buffer in schedule.buffers} if schedule else {}
     symbols = {symbol.name for symbol in compilation.symbols}
-    found: dict[str, Shape] = {}
+    shapes: dict[str, Shape] = {}
     for name in tensor_names(call):
         if name in symbols:
             continue
@@ -104,8 +106,8 @@ def _shapes(
         shape = Shape(buffer.dtype, _tuple(buffer.shape), _tuple(buffer.stride)) if buffer else wrapper.shapes.get(name)
         if shape is None:
             raise ToolError(f"the shape of `{name}` was not recorded, so its input cannot be made")
-        found[name] = shape
-    return found
+        shapes[name] = shape
+    return shapes
 
 
 def _tuple(items: tuple[str, ...]) -> str:

@@ -1,8 +1,8 @@
-"""The eager equivalent of one kernel: which FX nodes its arguments are, and the statements that lie between them.
+"""The eager equivalent of one kernel: the FX nodes that its arguments are, and the statements between them.
 
 A buffer is the value of the last FX node, in the order of the graph, that the scheduler node which writes it came from.
-Where that node also belongs to a later scheduler node, the buffer may be only a step of it (a sum on the way to a
-mean), or the node is computed twice: such a buffer is not taken as an input, and as an output it may differ.
+If that node also belongs to a later scheduler node, the buffer may be only a step of it (a sum on the way to a mean),
+or the node is computed twice: such a buffer is not taken as an input, and as an output it may differ.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ def eager_of(
     arguments: Iterable[str],
 ) -> Eager:
     """Relate the arguments of a kernel's call to FX nodes."""
-    ours = [node for node in schedule.after if node.kernel == kernel.id]
-    reads = {name for node in ours for name, _ in node.reads}
-    writes = {name for node in ours for name, _ in node.writes}
+    kernel_nodes = [node for node in schedule.after if node.kernel == kernel.id]
+    reads = {name for node in kernel_nodes for name, _ in node.reads}
+    writes = {name for node in kernel_nodes for name, _ in node.writes}
     value_of, unsure_of = _values(schedule, nodes, wrapper)
     inputs: dict[str, str] = {}
     outputs: dict[str, str] = {}
     unrelated: list[str] = []
     for argument in arguments:
-        held = wrapper.held(argument)
-        for name in held:
+        names = wrapper.held(argument)
+        for name in names:
             if name in reads - writes and (node := value_of.get(name)):
                 inputs[node] = argument
         if argument in writes:
@@ -75,9 +75,9 @@ def eager_of(
 
 
 def _values(schedule: Schedule, nodes: Mapping[str, FxNode], wrapper: Buffers) -> tuple[dict[str, str], dict[str, str]]:
-    """Buffer → the FX node whose value it holds: those that do, and those that may."""
+    """Return buffer → the FX node whose value it holds: the certain ones, and the possible ones."""
     unsure: dict[str, str] = {}
-    found = {name: name for name, node in nodes.items() if node.op == "placeholder"}
+    certain = {name: name for name, node in nodes.items() if node.op == "placeholder"}
     shapes = {buffer.name: buffer.shape for buffer in schedule.buffers}
     order = {name: index for index, name in enumerate(nodes)}
     last_use: dict[str, int] = {}
@@ -87,55 +87,57 @@ def _values(schedule: Schedule, nodes: Mapping[str, FxNode], wrapper: Buffers) -
     for index, node in enumerate(schedule.before):
         origins = sorted((name for name in node.origins if name in order), key=order.__getitem__, reverse=True)
         for buffer, _ in node.writes:
-            value = _value(origins, nodes, shapes.get(buffer), _item(buffer, wrapper))
+            value = _value(origins, nodes, shapes.get(buffer), _tuple_index(buffer, wrapper))
             if value:
                 sure = _is_extern(node) or last_use.get(value, index) <= index
-                (found if sure else unsure)[buffer] = value
-    return found, unsure
+                (certain if sure else unsure)[buffer] = value
+    return certain, unsure
 
 
 def _is_extern(node: SchedulerNode) -> bool:
     return "Extern" in node.kind or "Nop" in node.kind
 
 
-def _item(buffer: str, wrapper: Buffers) -> int | None:
-    found = wrapper.items.get(buffer)
-    return found[1] if found else None
+def _tuple_index(buffer: str, wrapper: Buffers) -> int | None:
+    entry = wrapper.items.get(buffer)
+    return entry[1] if entry else None
 
 
 def _value(
-    origins: list[str], nodes: Mapping[str, FxNode], shape: tuple[str, ...] | None, item: int | None
+    origins: list[str], nodes: Mapping[str, FxNode], shape: tuple[str, ...] | None, index: int | None
 ) -> str | None:
-    """The FX node of a buffer of this shape: the last origin if it has as many elements, or an item of a tuple."""
+    """Return the FX node of a buffer of this shape: the last origin if it has as many elements, or an element of a
+    tuple.
+    """
     if shape is None:
         return None
     for name in origins:
         meta = nodes[name].meta
         if meta is None:
             of_tuple = [node for node in nodes.values() if node.inputs == (name,) and node.target == "operator.getitem"]
-            return next((node.name for node in of_tuple if item is not None and node.args == f"{name}[{item}]"), None)
+            return next((node.name for node in of_tuple if index is not None and node.args == f"{name}[{index}]"), None)
         if _same_size(meta.shape, shape):
             return name
     return None
 
 
-def _same_size(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    if all(size.isdigit() for size in (*one, *other)):
-        return prod(map(int, one)) == prod(map(int, other))
-    return sorted(one) == sorted(other)
+def _same_size(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
+    if all(size.isdigit() for size in (*left, *right)):
+        return prod(map(int, left)) == prod(map(int, right))
+    return sorted(left) == sorted(right)
 
 
 def _with_statements(
-    found: Eager, nodes: Mapping[str, FxNode], text: str, layouts: Mapping[str, tuple[str, ...]]
+    eager: Eager, nodes: Mapping[str, FxNode], text: str, layouts: Mapping[str, tuple[str, ...]]
 ) -> Eager:
     """Keep the outputs that can be computed from the inputs, with the statements that do it."""
     lines = text.split("\n")
-    known = {*found.inputs, *found.symbols}
+    available = {*eager.inputs, *eager.symbols}
     needed: set[str] = set()
     outputs: dict[str, str] = {}
-    unrelated = list(found.unrelated)
-    for argument, node in found.outputs.items():
-        path = _needed(node, nodes, known, lines)
+    unrelated = list(eager.unrelated)
+    for argument, node in eager.outputs.items():
+        path = _needed(node, nodes, available, lines)
         if path is None:
             unrelated.append(argument)
             continue
@@ -144,20 +146,20 @@ def _with_statements(
     statements = tuple(_statement(node, lines) for name, node in nodes.items() if name in needed)
     shapes = {
         name: meta.shape
-        for name, argument in found.inputs.items()
+        for name, argument in eager.inputs.items()
         if (meta := nodes[name].meta) is not None and meta.shape != layouts.get(argument)
     }
-    unsure = tuple(name for name in outputs if name in found.unsure)
-    return Eager(found.inputs, outputs, statements, found.symbols, tuple(unrelated), unsure, shapes)
+    unsure = tuple(name for name in outputs if name in eager.unsure)
+    return Eager(eager.inputs, outputs, statements, eager.symbols, tuple(unrelated), unsure, shapes)
 
 
-def _needed(node: str, nodes: Mapping[str, FxNode], known: set[str], lines: list[str]) -> set[str] | None:
-    """All nodes between a node and the known ones; None if it also depends on something else."""
+def _needed(node: str, nodes: Mapping[str, FxNode], available: set[str], lines: list[str]) -> set[str] | None:
+    """Return all nodes between a node and the available ones; None if it also depends on something else."""
     needed: set[str] = set()
     waiting = [node]
     while waiting:
         name = waiting.pop()
-        if name in known or name in needed:
+        if name in available or name in needed:
             continue
         current = nodes.get(name)
         if current is None or current.op != "call_function" or UNREPEATABLE.search(_statement(current, lines)):
@@ -168,6 +170,6 @@ def _needed(node: str, nodes: Mapping[str, FxNode], known: set[str], lines: list
 
 
 def _statement(node: FxNode, lines: list[str]) -> str:
-    """The node's line of the graph's text without its annotation, and without the lifetimes that end there."""
+    """Return the node's line of the graph's text without its annotation, and without the lifetimes that end there."""
     line = lines[node.line - 1].strip().split(";  ")[0]
     return ANNOTATION.sub(r"\1 = ", line)

@@ -10,7 +10,7 @@ SCHEMA = 1
 
 
 class Ladder(msgspec.Struct, frozen=True, tag=True):
-    """A Triton kernel, one config of it, from Python down to machine code.
+    """Request for the forms of a Triton kernel, one config of it, from Python down to machine code.
 
     `target` is a key of `core.job.targets.TARGETS`, empty for the device that the kernel was generated for.
     """
@@ -29,26 +29,27 @@ class Passes(msgspec.Struct, frozen=True, tag=True):
 
 
 class Configs(msgspec.Struct, frozen=True, tag=True):
-    """Every config of the autotuner with what it takes of the device."""
+    """Request for every config of the autotuner with its resources."""
 
     kernel: str
     target: str = ""
 
 
 class Assembly(msgspec.Struct, frozen=True, tag=True):
-    """A C++ kernel as the compiler that Inductor calls emits it."""
+    """Request for the assembly of a C++ kernel from the compiler that Inductor calls."""
 
     kernel: str
 
 
 class Reproduce(msgspec.Struct, frozen=True, tag=True):
-    """Run the script that reproduces a kernel alone."""
+    """Request to run the script that reproduces a kernel alone."""
 
     kernel: str
 
 
 class Interpret(msgspec.Struct, frozen=True, tag=True):
-    """A Triton kernel in Triton's interpreter on the CPU: of the run, or in `code`, a module that launches one.
+    """Request to run a Triton kernel in Triton's interpreter on the CPU: of the run, or in `code`, a module that
+    launches one.
 
     `program` is the program id, three axes, whose loads and stores are recorded.
     """
@@ -62,5 +63,5 @@ Request = Ladder | Passes | Configs | Assembly | Reproduce | Interpret
 
 
 def digest(request: Request) -> str:
-    """A name for the request that is a file name, too."""
+    """Return a name for the request that is a file name, too."""
     return hashlib.sha256(msgspec.json.encode([SCHEMA, request])).hexdigest()[:16]

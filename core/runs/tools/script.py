@@ -158,7 +158,7 @@ def reproduction(
     shapes: dict[str, Shape],
     eager: Eager,
 ) -> str:
-    """The script's text. `shapes` are those of the tensors in the call."""
+    """Return the script's text. `shapes` are those of the tensors in the call."""
     triton = kernel.language == "triton"
     head = HEAD.format(
         name=kernel.name,
@@ -174,7 +174,7 @@ def reproduction(
 
 
 def _symbols(compilation: Compilation, eager: Eager) -> str:
-    values = [f"{item.name} = {item.value}" for item in compilation.symbols if item.value.lstrip("-").isdigit()]
+    values = [f"{symbol.name} = {symbol.value}" for symbol in compilation.symbols if symbol.value.lstrip("-").isdigit()]
     return "\n".join(values) + "\n" if values else ""
 
 
@@ -186,8 +186,8 @@ def _cpp(definition: str, name: str, call: Sequence[str]) -> str:
 
 
 def _triton(definition: str, call: Sequence[str]) -> str:
-    found = definition_in(definition)
-    name, source = found.texts[:2] if found and len(found.texts) > 1 else ("", "")
+    parsed = definition_in(definition)
+    name, source = parsed.texts[:2] if parsed and len(parsed.texts) > 1 else ("", "")
     source = HEURISTIC.sub(r"@heuristic(triton_heuristics.\1, ", source)
     source = source.replace(SET_DRIVER, f"if not INTERPRETED:\n    {SET_DRIVER}")
     parameters = _parameters(call)
@@ -200,28 +200,30 @@ def _triton(definition: str, call: Sequence[str]) -> str:
 
 
 def _interpreted(source: str, name: str, call: Sequence[str]) -> str:
-    """The launch that Inductor's autotuner would make, with blocks of a usual size."""
+    """Return the launch that Inductor's autotuner would make, with blocks of a usual size."""
     kind = re.search(r"'grid_type': '(\w+)'", source)
     axes = GRIDS.get(kind.group(1) if kind else "")
     signature = re.search(rf"def {re.escape(name)}\((.*?)\):", source, re.DOTALL)
     if axes is None or signature is None:
-        found = kind.group(1) if kind else "no grid type"
-        return f"        raise SystemExit({f'the interpreter launches Grid1D to Grid3D; this kernel has {found}'!r})\n"
+        grid_type = kind.group(1) if kind else "no grid type"
+        return (
+            f"        raise SystemExit({f'the interpreter launches Grid1D to Grid3D; this kernel has {grid_type}'!r})\n"
+        )
     names = [part.split(":")[0].strip() for part in signature.group(1).split(",")]
     blocks = {part: _block(part, names) for part in names if part.endswith("BLOCK")}
     sizes = dict(zip(names, call, strict=False))
     grid = ", ".join(
         f"-(-{sizes.get(f'{axis}numel', '1')} // {blocks.get(f'{axis.upper()}BLOCK', 1)})" for axis in axes
     )
-    given = "".join(f", {block}={value}" for block, value in blocks.items())
-    return f"        {name}[({grid},)]({', '.join(call)}{given})\n"
+    arguments = "".join(f", {block}={value}" for block, value in blocks.items())
+    return f"        {name}[({grid},)]({', '.join(call)}{arguments})\n"
 
 
 def _block(name: str, names: Sequence[str]) -> int:
-    """A block that takes few programs: long where there is one axis, 8 rows beside a reduction."""
+    """Return a block that takes few programs: long if there is one axis, 8 rows beside a reduction."""
     if name.startswith("R"):
         return 512
-    if any(other.startswith("r") and other.endswith("numel") for other in names):
+    if any(size.startswith("r") and size.endswith("numel") for size in names):
         return 8
     return 32 if "YBLOCK" in names else 1024
 

@@ -50,13 +50,13 @@ class Task:
 
 
 def tool_run(run: Run, request: Request) -> Run:
-    """The directory of a request, whether it is there or not."""
+    """Return the directory of a request, whether it exists or not."""
     name = digest(request)
     return Run(f"{run.id}/{name}", run.path / "tools" / name, run.liveness)
 
 
 def create(run: Run, task: Task, by: str = "") -> bool:
-    """Make the directory of a task, queued and all at once; False if it is there already. Raises StoreError."""
+    """Make the directory of a task, queued, in one step; False if it exists already. Raises StoreError."""
     tool = tool_run(run, task.request)
     fresh = Run(tool.id, tool.path.with_name(f".{tool.path.name}.{secrets.token_hex(4)}"))
     kind = type(task.request).__name__
@@ -72,7 +72,7 @@ def create(run: Run, task: Task, by: str = "") -> bool:
 
 
 def _took_place(fresh: Path, path: Path) -> bool:
-    """Give a directory its name, unless there is one of that name."""
+    """Give a directory its name, unless another one has it."""
     try:
         fresh.rename(path)
     except OSError as error:
@@ -83,7 +83,7 @@ def _took_place(fresh: Path, path: Path) -> bool:
 
 
 def forget(run: Run, request: Request) -> None:
-    """Remove an answer, so that it can be asked again; raises StoreError while the tool is at work."""
+    """Remove a result, so that the request can be made again; raises StoreError while the tool is at work."""
     tool = tool_run(run, request)
     if tool.standing().live:
         raise StoreError("the tool is still at work; cancel it first")
@@ -92,7 +92,7 @@ def forget(run: Run, request: Request) -> None:
 
 
 def read_task(tool: Run) -> Task | None:
-    """The task of a directory, None if it is an ordinary run's."""
+    """Return the task of a directory, None if it is an ordinary run's."""
     path = tool.path / "task.json"
     return decoded_as(read(path), Task) if path.exists() else None
 
@@ -103,12 +103,12 @@ def has_answer(tool: Run) -> bool:
 
 
 def write_answer(tool: Run, answer: Answer) -> None:
-    """Store the answer."""
+    """Store the result."""
     write_atomically(tool.path / "answer.json", msgspec.json.encode(answer))
 
 
 def result(run: Run, request: Request) -> Answer | None:
-    """The stored answer; Trouble if the tool ended without one, None if it has not been asked or is at work."""
+    """Return the stored result; Trouble if the tool ended without one, None if it was not requested or is at work."""
     tool = tool_run(run, request)
     if not os.path.lexists(tool.path):
         return None

@@ -12,7 +12,7 @@ import pytest
 
 from core import CompileJob, Model, Run, Store, StoreError, new_sweep
 from core.base.words import ago
-from core.runs.engine.handles import LOCAL, process_handle, process_made_s
+from core.runs.engine.handles import LOCAL, process_handle, start_time_s
 from core.sweep import SweepStore, parse_axis
 
 JOB = CompileJob(Model("sample", "mlp"))
@@ -51,7 +51,7 @@ def test_a_run_that_waits_is_live_whatever_the_clock_says(tmp_path: Path, set_cl
 def test_another_process_is_known_again_and_one_that_has_ended_is_not(set_clock: SetClock, step_s: float) -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
         child = psutil.Process(process.pid)
-        handle, later = process_handle(child), f"local:{child.pid}@{process_made_s(child) + 10:.2f}"
+        handle, later = process_handle(child), f"local:{child.pid}@{start_time_s(child) + 10:.2f}"
         before = LOCAL.is_alive(handle)
         set_clock(step_s)
         assert (before, LOCAL.is_alive(handle), LOCAL.is_alive(later)) == (True, True, False)

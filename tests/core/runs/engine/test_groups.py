@@ -12,7 +12,7 @@ from core.runs.engine.groups import KILL, MEMBERS, MEMORY, PROCESSES, end_groups
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where groups are made."""
-    monkeypatch.setattr(groups, "_here", lambda: tmp_path)
+    monkeypatch.setattr(groups, "_own_group", lambda: tmp_path)
     return tmp_path
 
 
@@ -70,7 +70,7 @@ def test_groups_are_ended_by_the_mark_of_their_fork_server(here: Path, monkeypat
 
 
 def test_without_groups_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(groups, "_here", lambda: None)
+    monkeypatch.setattr(groups, "_own_group", lambda: None)
     enter("a-1", {MEMORY: 1})
     end_groups("a-1")
     assert not ran_out_of_memory("a-1")

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from core import CompileJob, LocalEngine, Model, Runner, Store, StoreError, WorkerError, new_sweep, parse_axis
-from core.runs.engine.handles import LOCAL, process_handle, process_made_s, supervisor_of
+from core.runs.engine.handles import LOCAL, process_handle, start_time_s, supervisor_of
 from core.runs.status import Status
 from core.sweep import SweepRunner
 from tests.support.engines import Cluster, Elsewhere, FakeEngine, FakeSite, PromptEngine, until
@@ -21,7 +21,7 @@ GONE = {"pid": 2**22 + 1, "pid_created_s": 1.0}
 
 
 def me() -> dict[str, float]:
-    return {"pid": os.getpid(), "pid_created_s": process_made_s(psutil.Process())}
+    return {"pid": os.getpid(), "pid_created_s": start_time_s(psutil.Process())}
 
 
 def as_watcher(owner: dict[str, float]) -> dict[str, float]:
@@ -45,7 +45,7 @@ def test_a_sweep_of_an_earlier_version_has_its_executor(tmp_path: Path) -> None:
     path = sweeps.store.path(sweep.id) / "sweep.json"
     stored = json.loads(path.read_bytes())
     parent = psutil.Process(os.getppid())
-    for owner, state in ({"pid": parent.pid, "pid_created_s": process_made_s(parent)}, "going"), (GONE, "interrupted"):
+    for owner, state in ({"pid": parent.pid, "pid_created_s": start_time_s(parent)}, "going"), (GONE, "interrupted"):
         path.write_text(json.dumps({key: value for key, value in stored.items() if key != "handle"} | owner))
         assert sweeps.standing(sweeps.store.open(sweep.id)).state == state
 
