@@ -1,4 +1,6 @@
-"""What a backend was given, what it returned, how often that ran, and what the backend itself told."""
+"""Calls of a custom backend, the executions of the callables that it returned, and the tables and texts
+that it logged.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from core.report.record import Record
 
 @dataclass(frozen=True, slots=True)
 class BackendNode:
-    """A node of a graph as a backend is given it: the columns of `print_tabular`, who uses it, and its value.
+    """A node of a graph as a backend gets it: the columns of `print_tabular`, its users, and its value.
 
     `value` is torch's word for what the node computes, such as `f32[4, 8]`; empty where it has none.
     """
@@ -26,7 +28,7 @@ class BackendNode:
 
 @dataclass(frozen=True, slots=True)
 class Invocation(Record):
-    """One call of a backend, under the compile id that it was called for; not of `inductor`.
+    """A call of a backend, under the compile id that it compiled for; none for `inductor`.
 
     `torch.compile` passes it a graph and example inputs, and takes a callable.
     """
@@ -53,8 +55,8 @@ class Invocation(Record):
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """One call of what a backend returned. `call` is the index of the run's call in which it was made, None outside of
-    them, as while measuring; `number` counts the executions of this compilation.
+    """An execution of a callable that a backend returned. `call` is the index of the run's call that made it, None
+    outside of them, as while measuring; `number` counts the executions of this compilation.
     """
 
     compilation: str
@@ -68,7 +70,7 @@ class Execution:
 
 @dataclass(frozen=True, slots=True)
 class Executions:
-    """How often what a backend returned ran in all: while calls were made, and while it was measured."""
+    """The number of executions of a backend's callable: while calls were made, and while it was measured."""
 
     compilation: str
     calls: int
@@ -78,7 +80,7 @@ class Executions:
 
 @dataclass(frozen=True, slots=True)
 class ToldTable:
-    """A table that a backend told by torch's own trace. A column `node` holds names of nodes of the graph."""
+    """A table that a backend logged through torch's own trace. A column `node` holds names of nodes of the graph."""
 
     compilation: str
     title: str
@@ -89,7 +91,7 @@ class ToldTable:
 
 @dataclass(frozen=True, slots=True)
 class ToldText:
-    """A text that a backend told by torch's own trace, such as a graph at one of its levels."""
+    """A text that a backend logged through torch's own trace, such as a graph at one of its levels."""
 
     compilation: str
     title: str

@@ -11,7 +11,7 @@ ConfigValue = bool | int | float | str
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """One config of a Triton kernel, compiled to the last rung, or the compiler's words why not.
+    """A config of a Triton kernel, compiled to the last rung, or the compiler's message why not.
 
     `chosen` is None where only timing on the device could tell. `registers` are those of a thread, `shared_bytes` those
     of a block, `spill_bytes` what a thread spills to memory, `local_bytes` all of its local memory; `sizes` are bytes
@@ -33,9 +33,9 @@ class Config:
 
     @property
     def text(self) -> str:
-        """The config in a line, as Triton prints one."""
-        given = [f"{name}: {value}" for name, value in self.kwargs.items()]
-        return ", ".join([*given, f"num_warps: {self.num_warps}", f"num_stages: {self.num_stages}"])
+        """Return the config in a line, as Triton prints one."""
+        parameters = [f"{name}: {value}" for name, value in self.kwargs.items()]
+        return ", ".join([*parameters, f"num_warps: {self.num_warps}", f"num_stages: {self.num_stages}"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Binary:
 
     @property
     def shown(self) -> Config | None:
-        """The chosen config, or the first where the choice needs timing; None without configs."""
+        """The chosen config, or the first one if the choice needs timing; None without configs."""
         return next((config for config in self.configs if config.chosen), self.configs[0] if self.configs else None)
 
 

@@ -12,7 +12,7 @@ from core.report.model import SCHEMA, Report
 
 
 def to_json(report: Report, indent: int = 0) -> bytes:
-    """The report as JSON; numbers that JSON lacks (inf, nan) become null."""
+    """Return the report as JSON; numbers that JSON lacks (inf, nan) become null."""
     data = msgspec.json.encode(report)
     return msgspec.json.format(data, indent=indent) if indent else data
 
@@ -29,5 +29,5 @@ def from_json(data: bytes) -> Report:
 
 
 def as_json(value: Any) -> bytes:
-    """Any part of a report, or a list of parts, as JSON that people can read."""
+    """Return any part of a report, or a list of parts, as JSON that people can read."""
     return msgspec.json.format(msgspec.json.encode(value), indent=2)

@@ -1,4 +1,4 @@
-"""What Dynamo did beside its graphs: guards, graph breaks, recompiles, symbols."""
+"""Facts from Dynamo beside its graphs: guards, graph breaks, recompiles, symbols."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from core.report.places import Frame, Payload, Place
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """One leaf of the guard tree: kind (TENSOR_MATCH …), the value it is about, the expression, and the user's line.
+    """A leaf of the guard tree: kind (TENSOR_MATCH …), the value that it guards, the expression, and the user's line.
 
     A guard that checks several things has an expression of as many lines; `hint` is what torch adds to it. `check_us`
     is microseconds of its check alone, without the way to its value, None where that was not recorded.
@@ -27,9 +27,7 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class GuardFilter:
-    """What a `guard_filter_fn` of `torch.compiler` leaves: so many of torch's guards, and microseconds to check
-    them.
-    """
+    """The guards that a `guard_filter_fn` of `torch.compiler` keeps: their number, and microseconds to check them."""
 
     name: str
     kept: int
@@ -39,8 +37,8 @@ class GuardFilter:
 
 @dataclass(frozen=True, slots=True)
 class GuardCosts:
-    """Where the time of checking guards goes: microseconds of a check of a copy of the tree, and how many of them each
-    family takes, as far as that was measured, with the way to its values.
+    """The cost of checking guards: microseconds of a check of a copy of the tree, and the microseconds of each family,
+    as far as that was measured, with the way to its values.
     """
 
     check_us: float
@@ -50,8 +48,8 @@ class GuardCosts:
 
 @dataclass(frozen=True, slots=True)
 class GraphBreak:
-    """One place where Dynamo stopped; its file is empty where torch does not say. `compilations` names each time it
-    did, so its length is the count.
+    """A place where Dynamo stopped; its file is empty if torch does not log it. `compilations` has an entry for each
+    time, so its length is the count.
     """
 
     reason: str

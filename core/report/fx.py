@@ -14,7 +14,9 @@ Op = Literal["placeholder", "get_attr", "call_function", "call_method", "call_mo
 
 @dataclass(frozen=True, slots=True)
 class TensorMeta:
-    """What torch prints of a value: dtype abbreviation, shape and stride in elements (symbols as text), device."""
+    """The value of a node as torch prints it: dtype abbreviation, shape and stride in elements (symbols
+    as text), device.
+    """
 
     dtype: str
     shape: tuple[str, ...]
@@ -24,7 +26,7 @@ class TensorMeta:
 
 @dataclass(frozen=True, slots=True)
 class FxNode:
-    """One node: `name`, `op` and `target` as in torch.fx; `args` is the text of the call's arguments.
+    """A node: `name`, `op` and `target` as in torch.fx; `args` is the text of the call's arguments.
 
     `inputs` are the names of the nodes that it reads, in order and each once; `line` is its line in the graph's text,
     `source` the user's line as the graph's comment gives it, `code` the text of that line; `stack` the lines from the

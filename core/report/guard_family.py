@@ -1,4 +1,4 @@
-"""Which family a guard belongs to: modules, globals, tensors, symbolic sizes, and all else."""
+"""The family of a guard: modules, globals, tensors, symbolic sizes, and all else."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ OF_TENSORS = frozenset(
 )
 # Dynamo's name of the module whose `forward` is compiled; a method of anything else has it, too.
 SELF = "L['self']"
-# What only a module has: the dictionaries of its children, parameters and buffers.
+# Attributes that only a module has: the dictionaries of its children, parameters and buffers.
 BELOW = re.compile(r"\._(?:modules|parameters|buffers)\b")
 
 
 def module_roots(sources: Iterable[str]) -> frozenset[str]:
-    """The values that some source shows to be modules, by what is read of them: `L['self']` of
+    """Return the values that some source shows to be modules by an attribute: `L['self']` of
     `L['self']._modules['norm']`.
     """
     matches = ((source, BELOW.search(source)) for source in sources)
@@ -32,9 +32,9 @@ def module_roots(sources: Iterable[str]) -> frozenset[str]:
 
 
 def guard_family(kind: str, source: str, modules: Iterable[str], last: bool) -> GuardFamily:
-    """The family of a guard on a value; what is reached through one of these modules belongs to it, whatever it is.
+    """Return the family of a guard; a value below one of these modules belongs to it, whatever it is.
 
-    `last` says that it is of those that torch checks after all others, with symbolic sizes.
+    `last` is True for a guard that torch checks after all others, with symbolic sizes.
     """
     if any(_within(source, module) for module in modules):
         return "module"

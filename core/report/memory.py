@@ -1,4 +1,4 @@
-"""How much memory one eager and one compiled call took: at most, over its time, and from where."""
+"""The memory use of one eager and one compiled call: the peak, the course over time, and the places of allocation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MemorySide = Literal["eager", "compiled"]
 
 @dataclass(frozen=True, slots=True)
 class MemoryPlace:
-    """Where memory was allocated: the outermost op, a generated kernel or a backward node, as torch names it.
+    """A place that allocated memory: the outermost op, a generated kernel or a backward node, as torch names it.
 
     `line` is of the user's file for eager, and of the generated code for compiled, 0 where neither ran; `code` is which
     generated code that is, as a place in the list of them, None for eager. `module` is the path of the `nn.Module` in
@@ -39,7 +39,7 @@ class MemoryCurve:
 
 @dataclass(frozen=True, slots=True)
 class AliveMemory:
-    """So many tensors of so many bytes together, from one place, that were alive at the peak."""
+    """Tensors from one place that were alive at the peak: their number and their bytes together."""
 
     place: int
     tensors: int

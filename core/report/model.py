@@ -49,7 +49,7 @@ SCHEMA = 5
 
 @dataclass(frozen=True, slots=True)
 class FxGraph:
-    """One graph of one compilation at one stage. Its text and nodes stay in the log.
+    """A graph of a compilation at one stage. Its text and nodes stay in the log.
 
     `ops` counts nodes by op; `targets` counts what is called, in branches and other graphs within it too.
     """
@@ -64,12 +64,12 @@ class FxGraph:
 
     @property
     def early(self) -> bool:
-        """Whether it is as Dynamo or Inductor's pre-grad passes left it, before AOTAutograd."""
+        """True for a graph as Dynamo or Inductor's pre-grad passes left it, before AOTAutograd."""
         return self.stage in ("dynamo_output_graph", "before_pre_grad_graph", "after_pre_grad_graph")
 
     @property
     def lowered(self) -> bool:
-        """Whether it is as Inductor lowers it, after its post-grad passes."""
+        """True for a graph as Inductor lowers it, after its post-grad passes."""
         return self.stage == "inductor_post_grad_graph"
 
     @property
@@ -80,7 +80,7 @@ class FxGraph:
 
 @dataclass(frozen=True, slots=True)
 class KernelCall:
-    """One line of the wrapper that calls a kernel, counted from 1, and what was measured of it."""
+    """A line of the wrapper that calls a kernel, counted from 1, with its measured time."""
 
     line: int
     time: KernelTime | None = None
@@ -88,7 +88,7 @@ class KernelCall:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """One kernel of one graph's generated code, extern kernels included, with all that is known of it.
+    """A kernel of a graph's generated code, extern kernels included, with all its facts.
 
     `origins` are FX nodes of the post-grad graph, `nodes` scheduler nodes, `lines` the (first, last) line of its source
     in the output code; `stacks` are the user's lines that it came from. Its bytes are a bound if `at_most`, and None
@@ -125,7 +125,7 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Compilation:
-    """One compilation of one frame: everything that torch recorded under one compile id.
+    """A compilation of a frame: everything that torch recorded under one compile id.
 
     `status` is ok, empty (nothing to compile), failed, or not finished. What ended it is of the type `error_type`, as
     torch names it, at `error_place` in the user's code, with the traceback `error_text`. `graph_op_count` is torch's
@@ -175,7 +175,7 @@ class Compilation:
     invocations: tuple[Invocation, ...] = ()
 
     def graph(self, graph_id: str) -> FxGraph | None:
-        """The graph of that id, None if this compilation has none."""
+        """Return the graph of that id, None if this compilation has none."""
         return next((graph for graph in self.graphs if graph.id == graph_id), None)
 
     @property
@@ -184,13 +184,13 @@ class Compilation:
         return tuple(graph for graph in self.graphs if graph.lowered)
 
     def lowered(self, direction: Direction) -> FxGraph | None:
-        """The graph of that direction as Inductor lowered it, None if this compilation has none."""
+        """Return the graph of that direction as Inductor lowered it, None if this compilation has none."""
         return next((graph for graph in self.lowered_graphs if graph.direction == direction), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """One span of compile time, from torch's chromium events. `end_us` is None if it never ended.
+    """A span of compile time, from torch's chromium events. `end_us` is None if it never ended.
 
     `depth` counts the spans around it. Those of `thread` 0 are nested; another thread works beside them, and has a row,
     and so a depth, of its own below the span that started it.
@@ -211,7 +211,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class CacheEvent:
-    """What a cache said about one compilation: hit, miss, bypass or disabled."""
+    """The outcome of a cache lookup for one compilation: hit, miss, bypass or disabled."""
 
     cache: str
     outcome: str
@@ -221,7 +221,7 @@ class CacheEvent:
 
     @property
     def identity(self) -> tuple[str, str, str]:
-        """What makes two events the same: torch logs some twice, as an artifact and as an instant."""
+        """The key by which two events are the same: torch logs some twice, as an artifact and as an instant."""
         return self.cache, self.outcome, self.compilation
 
 
@@ -278,5 +278,5 @@ class Report:
     schema: int = SCHEMA
 
     def compilation(self, compile_id: str) -> Compilation | None:
-        """The compilation of that id, None if the report has none."""
+        """Return the compilation of that id, None if the report has none."""
         return next((compilation for compilation in self.compilations if compilation.id == compile_id), None)

@@ -1,4 +1,4 @@
-"""The path of an `nn.Module`, as Dynamo writes it, in its parts."""
+"""The path of an `nn.Module`, as Dynamo writes it, split into its segments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ModulePath = tuple[str, ...]
 
 @lru_cache(maxsize=65_536)
 def module_path(text: str) -> ModulePath:
-    """The segments of a module's path, the root first: `L['self'].layers.0` is self, layers, 0.
+    """Return the segments of a module's path, the root first: `L['self'].layers.0` is self, layers, 0.
 
     The form with underscores (`L__self___layers_0_attn`) does not say which of them are dots: only indexes part it.
     """
@@ -31,5 +31,5 @@ def module_path(text: str) -> ModulePath:
     root = ROOT.match(text)
     rest = text[root.end() :] if root else text.removeprefix("self.").removeprefix("self")
     segments = (CALL_COUNT.sub("", inside or plain) for inside, plain in SEGMENT.findall(rest))
-    kept = (segment for segment in segments if segment and segment != "_modules")
-    return (root[1] if root else "self", *kept)[:MOST_LEVELS]
+    named = (segment for segment in segments if segment and segment != "_modules")
+    return (root[1] if root else "self", *named)[:MOST_LEVELS]

@@ -1,4 +1,4 @@
-"""How far eager and compiled are from the same in float64: what a call leaves, and the nodes of its graphs."""
+"""Errors of eager and compiled against the same in float64: the results of a call, and the nodes of its graphs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Accuracy:
 
 @dataclass(frozen=True, slots=True)
 class ResultAccuracy:
-    """One thing that a call left, by its name: `output[0]`, ``gradient of `0.weight` ``, ``buffer `seen` ``."""
+    """A result of a call, by its name: `output[0]`, ``gradient of `0.weight` ``, ``buffer `seen` ``."""
 
     what: str
     accuracy: Accuracy
@@ -60,9 +60,7 @@ class CallNumerics(Record):
 
 @dataclass(frozen=True, slots=True)
 class NodeAccuracy:
-    """One node of a graph that calls something, in the order in which they run; `left_out` is why it was not
-    compared.
-    """
+    """A node of a graph that calls something, in execution order; `left_out` is why it was not compared."""
 
     name: str
     accuracy: Accuracy | None = None

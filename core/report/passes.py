@@ -1,4 +1,4 @@
-"""What Inductor's graph passes did to the graphs, and how AOTAutograd's partitioner divided the joint graph."""
+"""Changes by Inductor's graph passes, and the division of the joint graph by AOTAutograd's partitioner."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class PatternMatch:
 
 @dataclass(frozen=True, slots=True)
 class GraphPass:
-    """One pass that changed a graph; without a name, what was done to the graph between two passes.
+    """A pass that changed a graph; one without a name holds the changes between two passes.
 
     `graph` is the id of the graph that torch logged last before it; for `before_post_grad`, of the one that it logs
     next, since it logs forward and backward together before that. `nodes` are the added and rewritten ones as they are

@@ -1,4 +1,4 @@
-"""What the backend `accelerator` made of a graph: segments, programs, their files, and what went across the ABI."""
+"""Graphs of the backend `accelerator`: segments, programs, their files, and the calls across the ABI."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class RefusedNode:
 
 @dataclass(frozen=True, slots=True)
 class ProgramEntry:
-    """One instruction of a program: its op, the FX nodes that are in it, its steps, and the tensors that it reads and
-    writes.
+    """An instruction of a program: its op, the FX nodes that are in it, its steps, and the tensors that
+    it reads and writes.
     """
 
     op: str
@@ -94,7 +94,7 @@ class PipelineSegment:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline(Record):
-    """One graph that the backend `accelerator` was given, forward and backward each."""
+    """A graph that the backend `accelerator` got, forward and backward each."""
 
     direction: str
     """`forward`, `backward` or `inference`"""
@@ -116,7 +116,7 @@ class Pipeline(Record):
 
 @dataclass(frozen=True, slots=True)
 class Crossing(Record):
-    """All calls of one segment: once, near the end of the run, with the calls that were measured."""
+    """The calls of one segment across the ABI: once, near the end of the run, with the calls that were measured."""
 
     compilation: str
     """the compilation that it belongs to"""

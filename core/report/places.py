@@ -1,4 +1,4 @@
-"""Where things lie: texts in the log, lines in files, nodes in modules."""
+"""Places: texts in the log, lines in files, nodes in modules."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """Where the text of something lies in the log: byte offset and length, with torch's tab at each line's start."""
+    """The place of a text in the log: byte offset and length, with torch's tab at each line's start."""
 
     offset: int
     length: int
@@ -34,7 +34,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Frame(Place):
-    """One entry of a stack, with the text of the line where torch recorded it."""
+    """An entry of a stack, with the text of the line if torch recorded it."""
 
     text: str = ""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One addition of the worker's to the log.
+    """An artifact that the worker adds to the log.
 
     A field without a default is in every log; one with a default may be missing in the log of an older version. The
     text below a field says what it means, and is its row in `docs/trace-records.md`.

@@ -1,4 +1,4 @@
-"""A run as a whole: what ran where, its calls and their results, and what went wrong."""
+"""A run as a whole: its setting, its calls and their results, and its errors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal
 from core.report.places import Frame, Payload
 from core.report.record import Record
 
-# How torch begins its list of C++ frames in a message.
+# The line with which torch begins its list of C++ frames in a message.
 CPP_FRAMES = "Exception raised from"
 RemarkKind = Literal["asks whether it is compiled", "sets TORCH_LOGS"]
 How = Literal["", "compiled", "reused", "eager", "mixed", "raised"]
@@ -16,7 +16,7 @@ How = Literal["", "compiled", "reused", "eager", "mixed", "raised"]
 
 @dataclass(frozen=True, slots=True)
 class Setting(Record):
-    """What ran where: once, first. A log from elsewhere has torch's version alone."""
+    """The setting of a run: logged once, first. A log from elsewhere has torch's version alone."""
 
     job: dict[str, Any] | None = None
     """the whole `CompileJob`, as in `job.json`"""
@@ -77,7 +77,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Call(Record):
-    """One call of the model, made eagerly and compiled on two copies that were loaded and seeded alike.
+    """A call of the model, made eagerly and compiled on two copies that were loaded and seeded in the same way.
 
     Outputs and gradients always have a row of `differences`; inputs and state have one where a call changed them. A
     row's tolerance is 2e-5 for float32 and 1e-2 for bfloat16. Each error counts as a part of its element's magnitude or

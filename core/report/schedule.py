@@ -24,7 +24,7 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class SchedulerNode:
-    """One `BaseSchedulerNode`; `nodes` are the names of the nodes that were fused into it, itself if none were.
+    """A `BaseSchedulerNode`; `nodes` are the names of the nodes that were fused into it, itself if none were.
 
     `reads` and `writes` are (buffer, bytes), at most so many for the buffers in `at_most`; `origins` are FX nodes;
     `kernel` is the kernel it became, empty where none was generated; `flops` is None where torch gives no estimate;
@@ -52,8 +52,8 @@ class SchedulerNode:
 
 @dataclass(frozen=True, slots=True)
 class FusionRound:
-    """One pass of the scheduler over all pairs: what it fused, in order, and what it refused, each with torch's
-    reason.
+    """A pass of the scheduler over all pairs: the fused pairs, in order, and the refused pairs, each
+    with torch's reason.
     """
 
     fused: tuple[tuple[str, str], ...]
@@ -62,7 +62,7 @@ class FusionRound:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """The scheduler's whole story for one graph.
+    """The scheduler's facts about one graph.
 
     `subgraph` names a branch, a loop's body or another graph that is called within one; `one_count` says whether bytes
     were counted by one rule before and after fusion. Torch counts fused nodes otherwise, so that older records cannot
@@ -81,15 +81,15 @@ class Schedule:
 
     @property
     def bytes_before(self) -> int | None:
-        """Memory traffic if every node ran alone; None where both sides were not counted by one rule."""
+        """Memory traffic if every node ran alone; None if both sides were not counted by one rule."""
         return sum(node.bytes_accessed for node in self.before) if self.one_count else None
 
     @property
     def bytes_after(self) -> int | None:
-        """Memory traffic of the fused nodes; None where both sides were not counted by one rule."""
+        """Memory traffic of the fused nodes; None if both sides were not counted by one rule."""
         return sum(node.bytes_accessed for node in self.after) if self.one_count else None
 
     @property
     def at_most(self) -> bool:
-        """Whether the traffic is a bound: some node may read less of a buffer, as by an index that depends on data."""
+        """True if the traffic is a bound: some node may read less of a buffer, as by an index that depends on data."""
         return any(node.at_most for node in (*self.before, *self.after))

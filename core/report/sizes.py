@@ -1,4 +1,4 @@
-"""How many bytes a value takes."""
+"""Sizes of values in bytes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from functools import lru_cache
 from math import prod
 
 BITS = re.compile(r"^[a-z]+(\d+)")
-# What is asked again and again of a graph, such as the size of one shape, is worked out once.
+# Sizes that a graph needs again and again, such as that of one shape, are computed once.
 MOST_REMEMBERED = 4096
 
 
 @lru_cache(maxsize=MOST_REMEMBERED)
 def tensor_size(dtype: str, shape: tuple[str, ...]) -> int | None:
-    """Bytes of a tensor by torch's short dtype and its shape as text; None for a symbol or a dtype without width.
+    """Return the bytes of a tensor by torch's short dtype and its shape as text; None for a symbol or an unknown dtype.
 
     An element takes a whole byte at least: the item size of `torch.float4_e2m1fn_x2`, say, is one.
     """

@@ -1,4 +1,4 @@
-"""A tensor in PyTorch's own words."""
+"""Tensors in PyTorch's own notation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SHORT_DTYPES = {
 
 
 def tensor_text(dtype: str, shape: Sequence[int | str], stride: Sequence[int | str] | None = None) -> str:
-    """A tensor as PyTorch annotates its graphs: "f32[8, 64]", with stride "f32[8, 64][64, 1]"."""
+    """Return a tensor as PyTorch annotates its graphs: "f32[8, 64]", with stride "f32[8, 64][64, 1]"."""
     name = dtype.removeprefix("torch.")
     strides = "" if stride is None else _list(stride)
     return f"{SHORT_DTYPES.get(name, name)}{_list(shape)}{strides}"

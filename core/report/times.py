@@ -1,4 +1,4 @@
-"""What was measured about kernels, and what the device can do at most. Times are seconds."""
+"""Measured times of calls and kernels, and the ceilings of the device. Times are seconds."""
 
 from __future__ import annotations
 
@@ -151,16 +151,14 @@ class Roofline(Record):
         return self.bandwidths[-1].bytes_s
 
     def bandwidth(self, moved_bytes: int) -> Bandwidth:
-        """The nearest level that all of these bytes fit into."""
+        """Return the nearest level that all of these bytes fit into."""
         fitting = (level for level in self.bandwidths if level.bytes is None or moved_bytes <= level.bytes)
         return next(fitting, self.bandwidths[-1])
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One thing that autotuning tried: a config or a kernel, its seconds (None where it failed), and whether it was
-    taken.
-    """
+    """A config or a kernel that autotuning tried: its seconds (None if it failed), and True if it was chosen."""
 
     name: str
     time_s: float | None

@@ -1,4 +1,4 @@
-"""Records of backends: what they were given and returned, and when that ran."""
+"""Records of backends: the executions of the callables that they returned."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.report.record import Record
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionsRecord(Record):
-    """Once a run: when what the backend returned ran."""
+    """Executions of the callable that a backend returned: logged once a run."""
 
     executions: tuple[Execution, ...]
     """the first of each compilation, in order"""

@@ -9,8 +9,8 @@ from core.report.record import Record
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BytecodeRecord(Record):
-    """Of a compilation, as soon as Dynamo has rewritten its frame: the code before and after; and again with what it is
-    decompiled to, once its call has ended.
+    """Bytecode of a compilation's frame before and after Dynamo: logged as soon as Dynamo has rewritten it, and again
+    with the decompiled code once its call has ended.
 
     Constants that are no numbers, texts or code, such as the globals that Dynamo puts into a function it makes, are
     listed by their type.

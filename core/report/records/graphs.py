@@ -11,7 +11,7 @@ from core.report.record import Record
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModulesRecord(Record):
-    """Once a graph and stage: which `nn.Module` each FX node comes from, which torch's printed graphs do not say.
+    """The `nn.Module` of each FX node, which torch's printed graphs do not show: logged once a graph and stage.
 
     A node that torch gives no module is placed by what is known of it: a backward node with the forward node of the
     same autograd sequence number, a node called in no submodule with the module whose `forward` is traced
@@ -26,8 +26,8 @@ class ModulesRecord(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StacksRecord(Record):
-    """Once a graph and stage, as `compileboard_modules`: the lines of Python that each FX node comes from, from the
-    compiled frame down to the call itself; torch's printed graphs name the last of them alone.
+    """The lines of Python that each FX node comes from, from the compiled frame down to the call itself: logged once a
+    graph and stage, as `compileboard_modules`; torch's printed graphs name only the last line.
 
     Stacks share their beginnings: a stack is the number of the stack around it, -1 for none, and the number of its last
     frame.
@@ -45,7 +45,7 @@ class StacksRecord(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassRecord(Record):
-    """Whenever one of Inductor's graph passes changed its graph, as torch's `GraphTransformObserver` runs them.
+    """A change by one of Inductor's graph passes, as torch's `GraphTransformObserver` runs them: logged for each.
 
     Passes within a pass are part of it. It belongs to the graph that torch logged last before it. Two functions without
     an observer are recorded alike: `run_joint_graph_passes_on_hops`, which divides each `invoke_subgraph` ahead of the
@@ -89,7 +89,7 @@ class PassRecord(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassesRecord(Record):
-    """Once a stage, after it: the passes that changed nothing."""
+    """The passes of a stage that changed nothing: logged once a stage, after it."""
 
     stage: PassStage
     """as in `compileboard_pass`"""
@@ -101,7 +101,9 @@ class PassesRecord(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardsRecord(Record):
-    """Once a compilation, after torch logged its guards: what their text does not tell."""
+    """Facts about the guards of a compilation that torch's text lacks: logged once a compilation, after
+    torch's text.
+    """
 
     parts: tuple[int, ...]
     """for each leaf guard of the tree, in the order in which torch prints them, so many lines are its parts"""
@@ -125,7 +127,9 @@ class GuardsRecord(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionRecord(Record):
-    """Once a joint graph that AOTAutograd's min-cut partitioner divides into forward and backward."""
+    """The division of a joint graph into forward and backward by AOTAutograd's min-cut partitioner:
+    logged once a joint graph.
+    """
 
     subgraph: str
     """as in `compileboard_pass`"""
@@ -146,7 +150,9 @@ class PartitionRecord(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptRecord(Record):
-    """Once a forward graph of training that Inductor schedules: what it returns for the backward, in order."""
+    """The values that a forward graph of training returns for the backward, in order: logged once for
+    each that Inductor schedules.
+    """
 
     graph_id: int | None = None
     """Inductor's number of the graph"""

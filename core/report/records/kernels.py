@@ -1,4 +1,4 @@
-"""Records about Inductor's scheduler, its kernels, and what they became for a target."""
+"""Records about Inductor's scheduler, its kernels, and their binaries for a target."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.report.schedule import Direction
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduledNode:
-    """One scheduler node."""
+    """A scheduler node."""
 
     name: str
     """torch's name"""
@@ -55,7 +55,7 @@ class BufferLayout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleRecord(Record):
-    """Once a graph that Inductor schedules: the scheduler before and after fusion.
+    """The scheduler's nodes before and after fusion: logged once a graph that Inductor schedules.
 
     The rule for bytes: a node touches a buffer through index expressions, each for as many elements as it has places
     over the loops (an index that depends on data: as many as there are iterations). What is the same in several nodes
@@ -89,7 +89,7 @@ class ScheduleRecord(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelRecord(Record):
-    """Whenever Inductor names a kernel, extern kernels included."""
+    """A kernel that Inductor names, extern kernels included: logged for each."""
 
     graph_id: int | None = None
     """as in `compileboard_schedule`"""
@@ -107,7 +107,9 @@ class KernelRecord(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BinaryRecord(Binary, Record):
-    """In a run for a target, once a Triton kernel of each graph's output code: the kernel compiled to machine code."""
+    """A Triton kernel compiled to machine code in a run for a target: logged once for each kernel of a
+    graph's output code.
+    """
 
     graph_id: int
     """as in `compileboard_schedule`"""

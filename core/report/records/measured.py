@@ -1,4 +1,4 @@
-"""Records of what was measured: calls, kernels, the device's ceilings, and what autotuning tried."""
+"""Records of measurements: calls, kernels, the device's ceilings, and autotuning."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.report.record import Record
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimedKernel(KernelTime):
-    """One line of an output code that calls a kernel."""
+    """A line of an output code that calls a kernel."""
 
     line: int
     """the line, counted from 1"""
@@ -20,8 +20,9 @@ class TimedKernel(KernelTime):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelTimesRecord(Record):
-    """Once an output code that the last call went through, if the job measures: the seconds of each kernel call,
-    forward, backward and extern. A record whose `path` is empty says in `reason` why nothing could be timed.
+    """The seconds of each kernel call of an output code, forward, backward and extern: logged once for each output code
+    that the last call executed, if the job measures. A record whose `path` is empty has in `reason` why nothing was
+    timed.
 
     On an accelerator `samples_s` are from Inductor's own benchmarker, which flushes the L2 cache before each run;
     `in_place_s` and `wrapper_s` are between events of the device, with the launches running ahead of it.

@@ -9,7 +9,7 @@ from core.report.memory import MemoryFigures
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryRecord(MemoryFigures):
-    """Memory of the last call, made again eagerly and compiled: twice, if the job asks for it.
+    """The memory use of the last call, repeated eagerly and compiled: logged for both, if the job asks for it.
 
     On a CPU each side has a process of its own, forked before the model was loaded, which makes all calls and then the
     last one three times more: for the resident memory, and twice under `torch.profiler`, whose memory events of the

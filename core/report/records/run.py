@@ -1,4 +1,4 @@
-"""Records about a run as a whole: what ran where, how far it is, its calls, and how it ended."""
+"""Records about a run as a whole: its setting, its progress, its calls, and its end."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from core.report.record import Record
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceRecord(Record):
-    """Once a file, as it was when it ran: first the user's own, then those of libraries that torch's stacks name.
+    """A file as it was when it ran: logged once for each, first the user's own, then those of libraries
+    that torch's stacks name.
 
     Python files alone, of at most 1 MB each and 8 MB together; neither Python's own library nor Compileboard.
     """
@@ -22,7 +23,7 @@ class SourceRecord(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRecord(Record):
-    """Whenever the worker begins something; the live view shows the newest."""
+    """A step that the worker begins; the live view shows the newest."""
 
     name: str
     """what it does, in words: `loading the model`, `call 0: compiled`, `measuring`"""
@@ -30,8 +31,8 @@ class StepRecord(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteRecord(Record):
-    """Something about how the run was made: that the file compiles its model itself, so that the job's options replaced
-    the file's.
+    """A note about how the run was made, such as that the file compiles its model itself, so that the
+    job's options replaced its own.
     """
 
     text: str
@@ -40,7 +41,7 @@ class NoteRecord(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndRecord(Record):
-    """Once, last: the log is whole.
+    """The end of a complete log: logged once, last.
 
     A run that says that it is done, and whose log has no such record, has crashed: it left early, or closed its log.
     Before each record the worker looks whether the log is still the file that torch opened, no shorter and not deleted;
