@@ -27,7 +27,7 @@ from core.sweep.runner import SweepRunner, new_sweep
 from core.sweep.standing import SweepStanding
 from core.sweep.store import SweepStore
 from core.sweep.table import as_csv, as_json
-from core.sweep.text import as_text, left_words, row_words, standing_words
+from core.sweep.text import as_text, left_words, row_words, progress_words
 
 POLL_S = 0.5
 
@@ -94,7 +94,7 @@ def _list_sweeps(arguments: argparse.Namespace) -> int:
         print(json.dumps([_entry(sweeps.store, *item) for item in listed], indent=2))
     else:
         for sweep, standing in listed:
-            print(f"{sweep.id}  {sweeps.store.name(sweep.id) or sweep.title}: {standing_words(standing)}")
+            print(f"{sweep.id}  {sweeps.store.name(sweep.id) or sweep.title}: {progress_words(standing)}")
     for why in sweeps.store.damaged().values():
         print(why, file=sys.stderr)
     return OK
@@ -154,7 +154,7 @@ def _finish(sweeps: SweepRunner, sweep: Sweep, arguments: argparse.Namespace, he
     standing = sweeps.standing(sweep)
     if standing.state == "done":
         return OK if standing.done else FAILED
-    print(f"{standing_words(standing)}; go on with --resume {sweep.id}", file=sys.stderr)
+    print(f"{progress_words(standing)}; go on with --resume {sweep.id}", file=sys.stderr)
     return CANCELLED if standing.state == "cancelled" else FAILED
 
 

@@ -87,18 +87,18 @@ def _option(word: str) -> OptionValue:
     """Return an option value: as `options_from_text` reads it, or None for "None"."""
     if word == "None":
         return None
-    found = list((options_from_text(f"value={word}") or {}).values())
-    if len(found) != 1 or not isinstance(found[0], OptionValue):
+    values = list((options_from_text(f"value={word}") or {}).values())
+    if len(values) != 1 or not isinstance(values[0], OptionValue):
         raise ValueError(f"`{word[:60]}`: an option is a number, a text, true, false or null")
-    return found[0]
+    return values[0]
 
 
 def _bounded(words: Iterator[str]) -> list[str]:
     """Return all values, one at a time: a short text with ellipses could expand to millions."""
-    found = list(itertools.islice(words, MAX_VALUES + 1))
-    if len(found) > MAX_VALUES:
+    values = list(itertools.islice(words, MAX_VALUES + 1))
+    if len(values) > MAX_VALUES:
         raise ValueError(f"more than {number(MAX_VALUES)} values")
-    return found
+    return values
 
 
 def _continued(words: list[str]) -> Iterator[str]:
@@ -115,32 +115,32 @@ def _between(words: list[str], place: int) -> list[int]:
     before, after = words[max(0, place - 3) : place], words[place + 1 : place + 2]
     if not after or len(before) < 2:
         raise ValueError("an ellipsis goes on from two numbers or more before it to one after it")
-    *known, last = map(whole, [*before, *after])
-    found = _steps(known, last)
-    if found is None:
+    *numbers, last = map(whole, [*before, *after])
+    continued = _steps(numbers, last)
+    if continued is None:
         raise ValueError(f"{', '.join(before)} do not go on to {after[0]} by steps of the same size or ratio")
-    return found
+    return continued
 
 
-def _steps(known: list[int], last: int) -> list[int] | None:
+def _steps(numbers: list[int], last: int) -> list[int] | None:
     """Return the numbers with equal differences, otherwise with equal ratios; None if neither reaches the last one."""
-    gaps = {later - earlier for earlier, later in itertools.pairwise(known)}
-    ratios = {Fraction(later, earlier) for earlier, later in itertools.pairwise(known) if earlier}
+    gaps = {later - earlier for earlier, later in itertools.pairwise(numbers)}
+    ratios = {Fraction(later, earlier) for earlier, later in itertools.pairwise(numbers) if earlier}
     if len(gaps) == 1:
-        return _reached(known[-1], last, lambda value: value + next(iter(gaps)))
-    if len(ratios) == 1 and 0 not in known:
-        return _reached(known[-1], last, lambda value: value * next(iter(ratios)))
+        return _reached(numbers[-1], last, lambda value: value + next(iter(gaps)))
+    if len(ratios) == 1 and 0 not in numbers:
+        return _reached(numbers[-1], last, lambda value: value * next(iter(ratios)))
     return None
 
 
 def _reached(value: int, last: int, step: Callable[[Fraction], Fraction]) -> list[int] | None:
     """Return all values between one and the last, which the steps must reach exactly."""
-    found: list[int] = []
-    here = step(Fraction(value))
-    upwards = here > value
-    while here != last:
-        if here.denominator != 1 or (here > last) == upwards or len(found) > MAX_VALUES or here == value:
+    values: list[int] = []
+    current = step(Fraction(value))
+    upwards = current > value
+    while current != last:
+        if current.denominator != 1 or (current > last) == upwards or len(values) > MAX_VALUES or current == value:
             return None
-        found.append(int(here))
-        here = step(here)
-    return found
+        values.append(int(current))
+        current = step(current)
+    return values

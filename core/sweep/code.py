@@ -10,20 +10,20 @@ from core.analysis.work import frame_of
 from core.report import Compilation
 
 
-def directions_s(found: Sequence[Compilation]) -> dict[str, float]:
+def directions_s(compilations: Sequence[Compilation]) -> dict[str, float]:
     """Return the wrapper seconds of a call by direction, for the newest compilation of each frame."""
-    newest = {frame_of(one): one for one in found if one.wrapper_times}
+    newest = {frame_of(compilation): compilation for compilation in compilations if compilation.wrapper_times}
     seconds: dict[str, float] = {}
-    for wrapper in (wrapper for one in newest.values() for wrapper in one.wrapper_times):
+    for wrapper in (wrapper for compilation in newest.values() for wrapper in compilation.wrapper_times):
         if wrapper.samples_s and wrapper.direction:
-            known_s = seconds.get(wrapper.direction, 0.0)
-            seconds[wrapper.direction] = known_s + statistics.median(wrapper.samples_s)
+            so_far_s = seconds.get(wrapper.direction, 0.0)
+            seconds[wrapper.direction] = so_far_s + statistics.median(wrapper.samples_s)
     return seconds
 
 
-def made(found: Sequence[Compilation]) -> tuple[str, str]:
+def code_digests(compilations: Sequence[Compilation]) -> tuple[str, str]:
     """Return digests of all kernels (names, lengths, bytes moved) and of the lines that call them."""
-    kernels = [kernel for compilation in found for kernel in compilation.kernels]
+    kernels = [kernel for compilation in compilations for kernel in compilation.kernels]
     sources = [
         (kernel.name, not kernel.extern and kernel.lines[1] - kernel.lines[0], kernel.bytes_read, kernel.bytes_written)
         for kernel in kernels
@@ -32,9 +32,16 @@ def made(found: Sequence[Compilation]) -> tuple[str, str]:
     return (_digest(sources), _digest(calls)) if kernels else ("", "")
 
 
-def generated(found: Sequence[Compilation]) -> int:
+def generated(compilations: Sequence[Compilation]) -> int:
     """Return the number of kernels that Inductor generated in all compilations, without library calls."""
-    return len({(one.id, kernel.id) for one in found for kernel in one.kernels if not kernel.extern})
+    return len(
+        {
+            (compilation.id, kernel.id)
+            for compilation in compilations
+            for kernel in compilation.kernels
+            if not kernel.extern
+        }
+    )
 
 
 def _digest(value: object) -> str:

@@ -49,9 +49,9 @@ def is_field(field: str) -> bool:
 def label_of(field: str, value: Any) -> str:
     """Return the default label of a field's value."""
     if field == "dynamic":
-        return next((name for name, known in DYNAMIC.items() if known is value), str(value))
+        return next((name for name, setting in DYNAMIC.items() if setting is value), str(value))
     if isinstance(value, Mapping):
-        return ", ".join(f"{name}={label_of(name, item)}" for name, item in value.items())
+        return ", ".join(f"{name}={label_of(name, part)}" for name, part in value.items())
     if isinstance(value, (tuple, list)):
         return "; ".join(map(str, value)) or "none"
     if field == CODE or (field == BACKEND and ".py" in str(value)):
@@ -80,8 +80,8 @@ def _changer(field: str) -> Callable[[CompileJob, str, Any], CompileJob]:
         return _inductor
     if field.startswith(DYNAMO):
         return _dynamo
-    known = {BACKEND: _backend, TRAINING: _training, CODE: _code, VARIANT: _variant}.get(field)
-    return known or (_value if field in AXES else _sizes)
+    changer = {BACKEND: _backend, TRAINING: _training, CODE: _code, VARIANT: _variant}.get(field)
+    return changer or (_value if field in AXES else _sizes)
 
 
 def _value(job: CompileJob, field: str, value: Any) -> CompileJob:
@@ -120,8 +120,8 @@ def _code(job: CompileJob, field: str, value: Any) -> CompileJob:
 def _variant(job: CompileJob, field: str, value: Any) -> CompileJob:
     if not isinstance(value, Mapping):
         raise JobError(f"axis {field}", "a variant sets fields by name")
-    for name, item in value.items():
+    for name, setting in value.items():
         if name == VARIANT:
             raise JobError(f"axis {field}", "a variant holds no variants")
-        job = applied(job, name, item)
+        job = applied(job, name, setting)
     return job

@@ -90,23 +90,23 @@ def check_axes(axes: tuple[Axis, ...]) -> None:
     total = 1
     for place, axis in enumerate(axes):
         _check_axis(axis)
-        if axis.field in {other.field for other in axes[:place]}:
+        if axis.field in {earlier.field for earlier in axes[:place]}:
             raise JobError(f"axis {axis.field}", "it is given twice")
         total *= len(axis.values)
     if total > MAX_CELLS:
         raise JobError("axes", f"they make {count(total, 'cell')}, more than {number(MAX_CELLS)}")
 
 
-def check_backends(base: CompileJob, axes: tuple[Axis, ...], known: tuple[str, ...]) -> None:
+def check_backends(base: CompileJob, axes: tuple[Axis, ...], available: tuple[str, ...]) -> None:
     """Raise JobError if an axis names a backend that is not `known`, in no file, and not in the model's code."""
     named = [value for axis in axes if axis.field == BACKEND for value in axis.values if isinstance(value, str)]
-    unknown = [name for name in named if name not in known and ".py" not in name]
-    if not unknown or not known:
+    unknown = [name for name in named if name not in available and ".py" not in name]
+    if not unknown or not available:
         return
     code = model_code(base) + base.compile.backend_code
     for name in unknown:
         if name not in code:
-            near = difflib.get_close_matches(name, known, 3, 0.5) or known
+            near = difflib.get_close_matches(name, available, 3, 0.5) or available
             words = f"`{name[:60]}` is no backend here; there are {', '.join(near)}. Your own is FILE.py:NAME"
             raise JobError(f"axis {BACKEND}", words)
 

@@ -9,7 +9,7 @@ from core.job import MODES
 from core.runs.recordings import Recording, recordings
 from core.sweep.model import Axis, AxisValue
 
-# What the kind of a recording begins with → the preset that it is a cell of, and the place of a value.
+# First word of a recording's kind → the preset that it is a cell of, and the order of the values.
 PRESET_OF: dict[str, tuple[str, Callable[[str], int]]] = {"mode": ("modes", MODES.index), "batch": ("batch", int)}
 
 
@@ -26,16 +26,16 @@ class RecordedSweep:
 def recorded_sweeps() -> tuple[RecordedSweep, ...]:
     """Return all recorded sweeps of the gallery."""
     groups: dict[tuple[str, str], dict[str, Recording]] = {}
-    for one in recordings():
-        field, _, value = one.kind.partition(" ")
+    for recording in recordings():
+        field, _, value = recording.kind.partition(" ")
         if field in PRESET_OF:
-            groups.setdefault((one.job.model.value, field), {})[value] = one
-    return tuple(_sweep(model, field, found) for (model, field), found in groups.items())
+            groups.setdefault((recording.job.model.value, field), {})[value] = recording
+    return tuple(_sweep(model, field, by_value) for (model, field), by_value in groups.items())
 
 
-def _sweep(model: str, field: str, found: dict[str, Recording]) -> RecordedSweep:
+def _sweep(model: str, field: str, by_value: dict[str, Recording]) -> RecordedSweep:
     preset, place = PRESET_OF[field]
-    values = sorted(found, key=place)
-    cells = tuple(found[value] for value in values)
-    held: tuple[AxisValue, ...] = tuple(map(int, values)) if preset == "batch" else tuple(values)
-    return RecordedSweep(f"{model}: {preset}, {cells[0].words}", preset, Axis(field, held), cells)
+    values = sorted(by_value, key=place)
+    cells = tuple(by_value[value] for value in values)
+    typed: tuple[AxisValue, ...] = tuple(map(int, values)) if preset == "batch" else tuple(values)
+    return RecordedSweep(f"{model}: {preset}, {cells[0].words}", preset, Axis(field, typed), cells)

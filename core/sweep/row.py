@@ -13,9 +13,9 @@ from core.runs.status import State, Status
 RowState = Literal["waiting"] | State
 Claim = Literal["faster", "slower", "no difference seen", "too few samples to say", "not measurable", ""]
 
-# What a run ended as by itself; one that was cut short is made anew.
+# States of a run that ended by itself; an interrupted one is repeated.
 SETTLED = ("done", "failed", "timed out", "out of memory", "crashed")
-# What others send to a worker. The keeper, which sends the same, says why it did.
+# Signals that end a worker from outside. Its supervisor, which sends the same, records its own reason.
 KILLED = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP")
 
 

@@ -23,7 +23,7 @@ from core.sweep.row import SweepRow
 from core.sweep.store import ROWS, SweepStore
 from core.sweep.table import runs_of
 
-# Raised with every change of what a row says, so that nobody is shown what an older version stored.
+# Raised with every change of a row's content, so that no older version's rows are shown.
 VERSION = 3
 MAX_ROW_BYTES = 4_000_000
 MOST_ROWS = 4_000
@@ -31,11 +31,11 @@ MOST_ROWS = 4_000
 
 def rows(store: SweepStore, sweep: Sweep) -> tuple[SweepRow, ...]:
     """Return the current table; a cell whose run was deleted waits again. Raises StoreError if the sweep is gone."""
-    kept = store.path(sweep.id) / ROWS
-    return tuple(row(store, kept, at, run) for at, run in zip(labels(sweep), runs_of(sweep), strict=True))
+    folder = store.path(sweep.id) / ROWS
+    return tuple(row(store, folder, at, run) for at, run in zip(labels(sweep), runs_of(sweep), strict=True))
 
 
-def row(store: SweepStore, kept: Path, at: tuple[str, ...], run_id: str) -> SweepRow:
+def row(store: SweepStore, folder: Path, at: tuple[str, ...], run_id: str) -> SweepRow:
     """Return the row of a cell."""
     try:
         run = store.runs.open(run_id) if run_id else None
@@ -43,30 +43,30 @@ def row(store: SweepStore, kept: Path, at: tuple[str, ...], run_id: str) -> Swee
         run = None
     if run is None:
         return SweepRow(at)
-    stored = kept / f"{run_id}-{SCHEMA}.{VERSION}.json"
+    stored = folder / f"{run_id}-{SCHEMA}.{VERSION}.json"
     with contextlib.suppress(OSError, DecodeError):
-        return replace(_held(stored, stored.stat().st_mtime_ns), at=at)
-    return _made(run, at, stored)
+        return replace(_cached(stored, stored.stat().st_mtime_ns), at=at)
+    return _read(run, at, stored)
 
 
 @lru_cache(maxsize=MOST_ROWS)
-def _held(stored: Path, mtime_ns: int) -> SweepRow:
+def _cached(stored: Path, mtime_ns: int) -> SweepRow:
     """Return a cached row; the cache key has the file's modification time."""
     return decoded_as(read(stored, MAX_ROW_BYTES), SweepRow)
 
 
-def _made(run: Run, at: tuple[str, ...], stored: Path) -> SweepRow:
+def _read(run: Run, at: tuple[str, ...], stored: Path) -> SweepRow:
     """Return the row from the run's status and report; stores it once the run has ended."""
     status = run.standing()
     if status.live:
         elapsed_s = time.time() - status.started_s if status.started_s else None
         return replace(row_of(at, run.id, status), took_s=elapsed_s)
-    found = row_of(at, run.id, status, _report(run, status))
+    result = row_of(at, run.id, status, _report(run, status))
     if status.state == "damaged":
-        return found
+        return result
     with contextlib.suppress(OSError):
-        write_atomically(stored, msgspec.json.encode(found))
-    return found
+        write_atomically(stored, msgspec.json.encode(result))
+    return result
 
 
 def _report(run: Run, status: Status) -> Report | None:

@@ -18,8 +18,8 @@ from core.runs.limits import Limits, check_job, usage
 from core.runs.permission import allowed
 from core.runs.runner import Runner
 from core.runs.store import MOST_NAME_CHARS
+from core.sweep.executor import POLL_S, SweepExecutor
 from core.sweep.model import Axis, Sweep, SweepCell, cells
-from core.sweep.passage import POLL_S, Passage
 from core.sweep.recorded import RecordedSweep
 from core.sweep.row import SweepRow
 from core.sweep.rows import rows
@@ -29,8 +29,8 @@ from core.sweep.store import SweepStore
 
 def new_sweep(base: CompileJob, axes: tuple[Axis, ...], preset: str = "", title: str = "") -> Sweep:
     """Return a new sweep that has not started; raises JobError that names the faulty axis."""
-    asked = f": {preset}" if preset else f" by {', '.join(axis.field for axis in axes)}"
-    named = title or base.title() + asked
+    subject = f": {preset}" if preset else f" by {', '.join(axis.field for axis in axes)}"
+    named = title or base.title() + subject
     sweep = Sweep(fresh_id(named), named[:MOST_NAME_CHARS], replace(base, sweep=""), axes, preset, time.time())
     cells(sweep)
     return sweep
@@ -54,10 +54,10 @@ class SweepRunner:
 
     def start(self, sweep: Sweep, by: str = "") -> Sweep:
         """Store a visitor's sweep and execute it; raises JobError, AccessError, StoreError."""
-        found = cells(sweep)
-        code = self._code_of(found, self.runner.permitted)
+        admitted = cells(sweep)
+        code = self._code_of(admitted, self.runner.permitted)
         with self._lock:
-            self._check_room(len(found), by)
+            self._check_room(len(admitted), by)
             stored = self.store.create(replace(sweep, by=by, code=code, torch=torch_version()))
             self._begin(stored, again=False)
         return stored
@@ -67,7 +67,7 @@ class SweepRunner:
         fresh = new_sweep(recorded.cells[0].job, (recorded.axis,), recorded.preset, recorded.title)
         with self._lock:
             self._check_room(len(recorded.cells), by)
-            runs = tuple(self.runner.add_recording(one.name, by).id for one in recorded.cells)
+            runs = tuple(self.runner.add_recording(recording.name, by).id for recording in recorded.cells)
             return self.store.create(replace(fresh, by=by, runs=runs))
 
     def resume(self, sweep_id: str, again: bool = False) -> Sweep:
@@ -79,15 +79,15 @@ class SweepRunner:
 
     def resume_interrupted(self) -> tuple[str, ...]:
         """Resume the sweeps whose process has ended; returns their ids."""
-        found = []
+        resumed = []
         for sweep in self.store.list():
             if not sweep.handle or self.is_gone_through(sweep) or self.store.is_to_stop(sweep.id):
                 continue
             with contextlib.suppress(CompileboardError):
                 owned = sweep.by == "" and self._trusted()
                 self._resume(sweep.id, False, (lambda job: job) if owned else allowed)
-                found.append(sweep.id)
-        return tuple(found)
+                resumed.append(sweep.id)
+        return tuple(resumed)
 
     def cancel(self, sweep_id: str) -> None:
         """Stop a sweep, whichever process executes it, and end its current run. It can be resumed."""
@@ -102,10 +102,10 @@ class SweepRunner:
         """Return the current table; raises StoreError if the sweep is gone."""
         return rows(self.store, sweep)
 
-    def standing(self, sweep: Sweep, found: tuple[SweepRow, ...] | None = None) -> SweepStanding:
+    def standing(self, sweep: Sweep, table: tuple[SweepRow, ...] | None = None) -> SweepStanding:
         """Return a sweep's state and progress, from the rows of its table."""
-        table = self.rows(sweep) if found is None else found
-        return standing_of(table, self.is_gone_through(sweep), self.store.is_to_stop(sweep.id), sweep.reason)
+        current = self.rows(sweep) if table is None else table
+        return standing_of(current, self.is_gone_through(sweep), self.store.is_to_stop(sweep.id), sweep.reason)
 
     def close(self) -> None:
         """Cancel the sweeps of this process, and wait for their end."""
@@ -128,10 +128,10 @@ class SweepRunner:
             self._begin(sweep, again)
         return sweep
 
-    def _code_of(self, found: tuple[SweepCell, ...], permitted: Callable[[CompileJob], CompileJob]) -> str:
+    def _code_of(self, admitted: tuple[SweepCell, ...], permitted: Callable[[CompileJob], CompileJob]) -> str:
         """Return a digest of the cells' code after admitting each; raises JobError that names the faulty cell."""
         codes: dict[str, None] = {}
-        for cell in found:
+        for cell in admitted:
             try:
                 job, code = prepared(permitted(cell.job))
                 check_job(self.runner.limits, job)
@@ -168,7 +168,7 @@ class SweepRunner:
     def _go(self, sweep: Sweep, again: bool, claim: contextlib.ExitStack) -> None:
         try:
             with claim, contextlib.suppress(CompileboardError):
-                Passage(self.runner, self.store, self.store.open(sweep.id), again, self._poll_s).go()
+                SweepExecutor(self.runner, self.store, self.store.open(sweep.id), again, self._poll_s).run()
         finally:
             with self._over:
                 self._going.discard(sweep.id)

@@ -80,11 +80,11 @@ def _left(rows: Sequence[SweepRow], settled: Sequence[SweepRow], going: Sequence
 def _slowest_axis(timed: Sequence[SweepRow]) -> tuple[int, dict[str, float]]:
     """Return the axis whose values differ most in time, and the median seconds of each of its values."""
     by_axis = [_medians(timed, axis) for axis in range(len(timed[0].at))]
-    return max(enumerate(by_axis), key=lambda item: max(item[1].values()) - min(item[1].values()))
+    return max(enumerate(by_axis), key=lambda pair: max(pair[1].values()) - min(pair[1].values()))
 
 
 def _medians(timed: Sequence[SweepRow], axis: int) -> dict[str, float]:
-    found: dict[str, list[float]] = {}
+    seconds_by_value: dict[str, list[float]] = {}
     for row in timed:
-        found.setdefault(row.at[axis], []).append(row.took_s or 0.0)
-    return {value: statistics.median(taken) for value, taken in found.items()}
+        seconds_by_value.setdefault(row.at[axis], []).append(row.took_s or 0.0)
+    return {value: statistics.median(seconds) for value, seconds in seconds_by_value.items()}

@@ -44,7 +44,7 @@ NAME, STOP, LOCK, ROWS = "name.txt", "stop", "lock", "rows"
 
 
 class SweepStore:
-    """All sweeps in a store's home."""
+    """The sweeps in a store's home."""
 
     def __init__(self, store: Store) -> None:
         self.runs = store
@@ -79,14 +79,14 @@ class SweepStore:
         path = self.path(sweep_id)
         try:
             data = read(path / "sweep.json", MAX_SWEEP_BYTES)
-            found = decoded_as(data, Sweep)
-            found = found if found.handle else replace(found, handle=handle_of_pids(data))
-            check_axes(found.axes)
+            sweep = decoded_as(data, Sweep)
+            sweep = sweep if sweep.handle else replace(sweep, handle=handle_of_pids(data))
+            check_axes(sweep.axes)
         except (OSError, DecodeError, JobError) as error:
             raise StoreError(f"sweep {sweep_id} cannot be read: {error}; delete it, or start another") from None
-        if found.id != sweep_id or not all(run == "" or RUN_ID.fullmatch(run) for run in found.runs):
+        if sweep.id != sweep_id or not all(run == "" or RUN_ID.fullmatch(run) for run in sweep.runs):
             raise StoreError(f"sweep {sweep_id} is not what it should be; delete it, or start another")
-        return found
+        return sweep
 
     def write(self, sweep: Sweep) -> None:
         """Store a changed sweep; raises StoreError."""
@@ -101,25 +101,25 @@ class SweepStore:
         """
         path = self.path(sweep_id)
         with in_words(path):
-            return max(found.stat().st_mtime_ns for found in (path, path / ROWS))
+            return max(changed.stat().st_mtime_ns for changed in (path, path / ROWS))
 
     def list(self) -> list[Sweep]:
         """Return every readable sweep, newest first."""
-        found = []
+        sweeps = []
         for sweep_id in self._ids():
             with contextlib.suppress(StoreError):
-                found.append(self.open(sweep_id))
-        return sorted(found, key=lambda sweep: sweep.created_s, reverse=True)
+                sweeps.append(self.open(sweep_id))
+        return sorted(sweeps, key=lambda sweep: sweep.created_s, reverse=True)
 
     def damaged(self) -> dict[str, str]:
         """Return the ids of unreadable sweeps, and why."""
-        found = {}
+        reasons = {}
         for sweep_id in self._ids():
             try:
                 self.open(sweep_id)
             except StoreError as error:
-                found[sweep_id] = str(error)
-        return found
+                reasons[sweep_id] = str(error)
+        return reasons
 
     def _ids(self) -> tuple[str, ...]:
         names = os.listdir(self.sweeps_dir) if self.sweeps_dir.is_dir() else []

@@ -42,8 +42,8 @@ def runs_of(sweep: Sweep) -> tuple[str, ...]:
 def _row(at: tuple[str, ...], run: str, report: Report | None, status: Status | None) -> SweepRow:
     if status is None and report is None:
         return SweepRow(at, run)
-    said = status or Status("failed" if report and report.error else "done", 0.0)
-    return row_of(at, run, said, report)
+    known_status = status or Status("failed" if report and report.error else "done", 0.0)
+    return row_of(at, run, known_status, report)
 
 
 def as_csv(axes: Sequence[Axis], rows: Sequence[SweepRow]) -> str:
@@ -63,8 +63,8 @@ def as_csv(axes: Sequence[Axis], rows: Sequence[SweepRow]) -> str:
 def as_json(sweep: Sweep, rows: Sequence[SweepRow]) -> dict[str, Any]:
     """Return the question and its table as JSON-compatible data."""
     question = {name: getattr(sweep, name) for name in ("id", "title", "preset", "torch", "base", "axes", "reason")}
-    found: dict[str, Any] = msgspec.to_builtins({"sweep": question, "rows": list(rows)})
-    return found
+    exported: dict[str, Any] = msgspec.to_builtins({"sweep": question, "rows": list(rows)})
+    return exported
 
 
 def _bound(name: str) -> Any:
@@ -72,7 +72,7 @@ def _bound(name: str) -> Any:
 
 
 def _quartile(name: str, place: int) -> Any:
-    return lambda row: found[place] if (found := getattr(row, name)) else None
+    return lambda row: quartiles[place] if (quartiles := getattr(row, name)) else None
 
 
 COLUMNS: dict[str, Any] = {

@@ -13,21 +13,21 @@ LONGEST_CELL = 60
 GAP = "  "
 
 
-def standing_words(found: SweepStanding) -> str:
+def progress_words(progress: SweepStanding) -> str:
     """Return `going, 3 of 10 cells done, about 2 min 5 s left`."""
-    parts = [found.state, f"{number(found.done)} of {count(found.total, 'cell')} done"]
-    if found.failed:
-        parts.append(f"{number(found.failed)} failed")
-    return ", ".join([*parts, *filter(None, [left_words(found), found.reason])])
+    parts = [progress.state, f"{number(progress.done)} of {count(progress.total, 'cell')} done"]
+    if progress.failed:
+        parts.append(f"{number(progress.failed)} failed")
+    return ", ".join([*parts, *filter(None, [left_words(progress), progress.reason])])
 
 
-def left_words(found: SweepStanding) -> str:
+def left_words(progress: SweepStanding) -> str:
     """Return the remaining time in words; empty if it is unknown."""
-    if not found.left_s:
+    if not progress.left_s:
         return ""
-    if found.untried:
-        return f"at least {duration_s(found.left_s)} left: no cell with {found.untried} has ended yet"
-    return f"about {duration_s(found.left_s)} left, an estimate"
+    if progress.untried:
+        return f"at least {duration_s(progress.left_s)} left: no cell with {progress.untried} has ended yet"
+    return f"about {duration_s(progress.left_s)} left, an estimate"
 
 
 def row_words(row: SweepRow) -> str:
@@ -44,9 +44,9 @@ def as_text(fields: Sequence[str], rows: Sequence[SweepRow], more: Mapping[str, 
     columns |= {title: [words(row) for row in rows] for title, words in COLUMNS.items()}
     columns |= {title: list(cells) for title, cells in more.items()}
     columns |= {"": [row.disturbed if row.state == "done" else row_words(row) for row in rows]}
-    told = {title: list(map(_short, cells)) for title, cells in columns.items() if any(cells)}
-    widths = {title: max(len(title), *map(len, cells)) for title, cells in told.items()}
-    lines = [list(told), *(list(line) for line in zip(*told.values(), strict=True))]
+    shown = {title: list(map(_short, cells)) for title, cells in columns.items() if any(cells)}
+    widths = {title: max(len(title), *map(len, cells)) for title, cells in shown.items()}
+    lines = [list(shown), *(list(line) for line in zip(*shown.values(), strict=True))]
     return "\n".join(
         GAP.join(cell.ljust(width) for cell, width in zip(line, widths.values(), strict=True)).rstrip()
         for line in lines
@@ -55,8 +55,8 @@ def as_text(fields: Sequence[str], rows: Sequence[SweepRow], more: Mapping[str, 
 
 def _short(cell: str) -> str:
     """Return a text in one printable line, cut if it is long."""
-    said = " ".join("".join(letter if letter.isprintable() else " " for letter in cell).split())
-    return said if len(said) <= LONGEST_CELL else f"{said[: LONGEST_CELL - 1]}…"
+    text = " ".join("".join(letter if letter.isprintable() else " " for letter in cell).split())
+    return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 1]}…"
 
 
 def _count(name: str) -> Callable[[SweepRow], str]:

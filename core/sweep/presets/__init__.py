@@ -21,8 +21,8 @@ from core.sweep.presets.shapes import SHAPES
 from core.sweep.presets.stances import STANCES_PRESET
 
 PRESETS = {
-    found.name: found
-    for found in (
+    preset.name: preset
+    for preset in (
         *(BACKENDS, MODES_PRESET, SHAPES, BATCH_SIZE, CALLS, STANCES_PRESET),
         *(MEMORY, DTYPE, TRAINING, THREADS, NUMERICS),
     )
@@ -52,12 +52,12 @@ def preset_of(sweep: Sweep) -> Preset:
     return PRESETS.get(named) or PRESETS.get(SAME_QUESTION.get(field.partition(".")[0], "")) or OWN
 
 
-def answer(asked: Question) -> Answer:
+def answer(question: Question) -> Answer:
     """Return the answer to a sweep's question from its rows, with a note if measurements were disturbed."""
-    found = preset_of(asked.sweep).answer(asked)
-    timed = [row for row in asked.rows if row.eager_s is not None]
+    result = preset_of(question.sweep).answer(question)
+    timed = [row for row in question.rows if row.eager_s is not None]
     disturbed = [row for row in timed if row.disturbed]
-    if not found.sentence or not disturbed:
-        return found
+    if not result.sentence or not disturbed:
+        return result
     busy = "all" if len(disturbed) == len(timed) else f"{number(len(disturbed))} of {number(len(timed))}"
-    return replace(found, sentence=f"{found.sentence.removesuffix('.')}; {busy} measured on a busy machine.")
+    return replace(result, sentence=f"{result.sentence.removesuffix('.')}; {busy} measured on a busy machine.")

@@ -18,34 +18,35 @@ from core.sweep.row import SweepRow
 FALLBACK = ("eager", "aot_eager", "inductor")
 
 
-def plan(base: CompileJob, here: Environment) -> Plan:
+def plan(base: CompileJob, environment: Environment) -> Plan:
     """Return a cell per backend. Mode and options are left out, since only Inductor accepts them."""
-    names = here.backends or FALLBACK
+    names = environment.backends or FALLBACK
     ordered = sorted(names, key=lambda name: (FOR_TESTS in name, name))
     plain = replace(base.with_settings(mode=None, options=None), target="", rival=None)
     return Plan(plain, (Axis("backend", tuple(ordered)),))
 
 
-def answer(asked: Question) -> Answer:
+def answer(question: Question) -> Answer:
     """Return how many backends run, if their results equal eager's, and which is faster than eager."""
-    rows = asked.rows
-    facts = tuple(fact(row, asked.here) for row in rows)
+    rows = question.rows
+    facts = tuple(fact(row, question.environment) for row in rows)
     done, failed = ended(rows), broken(rows)
     return Answer(
         sentence="; ".join(_sentence(rows, done, failed)) + "." if done or failed else "",
         notes=_notes(facts),
         columns={
-            "what it does": tuple(found.does for found in facts),
-            "stops after": tuple(found.stops for found in facts),
-            "cannot run here": tuple(found.reason for found in facts),
+            "what it does": tuple(backend.does for backend in facts),
+            "stops after": tuple(backend.stops for backend in facts),
+            "cannot run here": tuple(backend.reason for backend in facts),
         },
         facts=facts,
     )
 
 
-def fact(row: SweepRow, here: Environment | None) -> BackendFact:
+def fact(row: SweepRow, environment: Environment | None) -> BackendFact:
     """Return the known facts about a row's backend."""
-    entry = next((item for item in here.entries if item.name == row.at[0]), None) if here else None
+    entries = environment.entries if environment else ()
+    entry = next((entry for entry in entries if entry.name == row.at[0]), None)
     return BackendFact(
         name=row.at[0],
         does=ABOUT.get(row.at[0]) or (SHIPPED[row.at[0]].words if row.at[0] in SHIPPED else ""),
@@ -102,13 +103,13 @@ def _speed(done: tuple[SweepRow, ...]) -> list[str]:
 
 def _notes(facts: tuple[BackendFact, ...]) -> tuple[str, ...]:
     where = [
-        f"{words}: {listed([found.name for found in facts if found.runs and found.stops == stage], 30)}."
+        f"{words}: {listed([backend.name for backend in facts if backend.runs and backend.stops == stage], 30)}."
         for stage, words in (
             ("Dynamo", "Only Dynamo's graph is in the log of"),
             ("AOTAutograd", "AOTAutograd's graphs too, and no generated code"),
             ("code generation", "Generated code"),
         )
-        if any(found.runs and found.stops == stage for found in facts)
+        if any(backend.runs and backend.stops == stage for backend in facts)
     ]
     return tuple(where)
 

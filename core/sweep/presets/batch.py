@@ -25,21 +25,21 @@ PARTS = {
 }
 
 
-def plan(base: CompileJob, here: Environment) -> Plan:
+def plan(base: CompileJob, environment: Environment) -> Plan:
     """Return a cell for each power of two, with the model's own calls at that batch size."""
     return Plan(replace(base, sizes={}, measure=True, target="", rival=None), (Axis(BATCH, SIZES),))
 
 
-def answer(asked: Question) -> Answer:
+def answer(question: Question) -> Answer:
     """Return the sizes between which compiled becomes faster, and the parts of the smallest compiled call."""
-    field = asked.sweep.axes[0].field
-    done = ended(asked.rows)
-    found = crossover(field, done)
+    field = question.sweep.axes[0].field
+    done = ended(question.rows)
+    crossing = crossover(field, done)
     parts = call_parts(done)
     return Answer(
-        sentence=sentence(found, done) if found is not None else "",
-        notes=_parts_notes(found, parts),
-        facts=(*([found] if found else []), *parts),
+        sentence=sentence(crossing, done) if crossing is not None else "",
+        notes=_parts_notes(crossing, parts),
+        facts=(*([crossing] if crossing else []), *parts),
     )
 
 
@@ -64,22 +64,24 @@ def crossover(field: str, rows: Sequence[SweepRow]) -> Crossover | None:
     )
 
 
-def sentence(found: Crossover, rows: Sequence[SweepRow]) -> str:
+def sentence(crossing: Crossover, rows: Sequence[SweepRow]) -> str:
     """Return the crossover in words, as an interval between two measured sizes."""
-    name = NAMES.get(found.field, f"`{found.field}`")
+    name = NAMES.get(crossing.field, f"`{crossing.field}`")
     values = [value(row) for row in rows if row.ratio is not None]
-    low, high = _whole(min(values)), _whole(max(values))
-    before = [_whole(value(row)) for row in rows if faster(row) and found.slow is not None and value(row) < found.slow]
-    if found.fast is None and found.back:
+    low, high = _plain(min(values)), _plain(max(values))
+    before = [
+        _plain(value(row)) for row in rows if faster(row) and crossing.slow is not None and value(row) < crossing.slow
+    ]
+    if crossing.fast is None and crossing.back:
         words = f"Compiled is faster at {listed(before)}, and not at the largest {name} of {high}"
-    elif found.fast is None:
+    elif crossing.fast is None:
         words = f"At no {name} from {low} to {high} is compiled seen to be faster than eager"
-    elif found.slow is None:
+    elif crossing.slow is None:
         words = f"Compiled is faster than eager at every {name} from {low} to {high}"
     else:
-        words = f"Compiled is faster from a {name} between {_whole(found.slow)} and {_whole(found.fast)} on"
+        words = f"Compiled is faster from a {name} between {_plain(crossing.slow)} and {_plain(crossing.fast)} on"
         words += f", and at {listed(before)}" if before else ""
-    lost = [_whole(value(row)) for row in rows if slower(row)]
+    lost = [_plain(value(row)) for row in rows if slower(row)]
     return words + (f"; slower at {listed(lost)}." if lost else ".")
 
 
@@ -90,34 +92,34 @@ def call_parts(rows: Sequence[SweepRow]) -> tuple[CallParts, ...]:
     """
     timed = [row for row in sorted(rows, key=value) if row.compiled_s and row.parts_s and not row.disturbed]
     parts = (CallParts(label(row), row.compiled_s or 0.0, _parts(row)) for row in timed)
-    return tuple(one for one in parts if sum(one.parts_s.values()) <= FITTING * one.compiled_s)
+    return tuple(call for call in parts if sum(call.parts_s.values()) <= FITTING * call.compiled_s)
 
 
 def _parts(row: SweepRow) -> dict[str, float]:
     """Return the measured parts, with the guards separate from the rest outside of the wrapper."""
     outside_s = row.parts_s.get(OUTSIDE, 0.0)
     guards_s = min(outside_s, (row.guards_us or 0.0) / 1e6)
-    found = {**row.parts_s, "guards": guards_s, OUTSIDE: outside_s - guards_s}
-    return {PARTS.get(name, name): seconds for name, seconds in found.items() if seconds > 0}
+    seconds_by_part = {**row.parts_s, "guards": guards_s, OUTSIDE: outside_s - guards_s}
+    return {PARTS.get(name, name): seconds for name, seconds in seconds_by_part.items() if seconds > 0}
 
 
-def _parts_notes(found: Crossover | None, parts: Sequence[CallParts]) -> tuple[str, ...]:
+def _parts_notes(crossing: Crossover | None, parts: Sequence[CallParts]) -> tuple[str, ...]:
     """Return why small sizes gain least: parts of a call that do not grow with the size."""
-    if found is None or not parts:
+    if crossing is None or not parts:
         return ()
-    name = NAMES.get(found.field, f"`{found.field}`")
+    name = NAMES.get(crossing.field, f"`{crossing.field}`")
     ends = [parts[0], *([parts[-1]] if len(parts) > 1 else [])]
-    told = [f"at {name} {one.label}, {parts_words(one)}" for one in ends]
-    return (f"What a compiled call consists of: {'; '.join(told)}.",)
+    texts = [f"at {name} {call.label}, {parts_words(call)}" for call in ends]
+    return (f"What a compiled call consists of: {'; '.join(texts)}.",)
 
 
-def parts_words(found: CallParts) -> str:
+def parts_words(call: CallParts) -> str:
     """Return the parts of one compiled call with their shares, separately measured parts first."""
-    shares = [f"{name} {duration_s(s)} ({share(s, found.compiled_s)})" for name, s in found.parts_s.items()]
-    return f"{', '.join(shares)} of {duration_s(found.compiled_s)}"
+    shares = [f"{name} {duration_s(s)} ({share(s, call.compiled_s)})" for name, s in call.parts_s.items()]
+    return f"{', '.join(shares)} of {duration_s(call.compiled_s)}"
 
 
-def _whole(number: float) -> str:
+def _plain(number: float) -> str:
     return exact(int(number)) if number == int(number) else exact(number)
 
 

@@ -17,23 +17,23 @@ from core.sweep.row import SweepRow
 CACHES = ("cold", "warm")
 
 
-def plan(base: CompileJob, here: Environment) -> Plan:
+def plan(base: CompileJob, environment: Environment) -> Plan:
     """Return two cells: a process with empty caches, and one with filled caches."""
     return Plan(replace(base, measure=True, target="", rival=None), (Axis("caches", CACHES),))
 
 
-def answer(asked: Question) -> Answer:
+def answer(question: Question) -> Answer:
     """Return the break-even interval of calls for each state of the caches."""
-    done = ended(asked.rows)
+    done = ended(question.rows)
     facts = {row.at: break_even(row) for row in done}
     return Answer(
         sentence=_sentence(tuple(facts.values()), done),
         notes=_notes(done),
         columns={
             "cost of the first calls": tuple(
-                seconds(facts[row.at].cost_s) if row.at in facts else "" for row in asked.rows
+                seconds(facts[row.at].cost_s) if row.at in facts else "" for row in question.rows
             ),
-            "pays from": tuple(pays_words(facts.get(row.at)) for row in asked.rows),
+            "pays from": tuple(pays_words(facts.get(row.at)) for row in question.rows),
         },
         facts=tuple(facts.values()),
     )
@@ -54,28 +54,28 @@ def cost(row: SweepRow) -> float | None:
     return sum(max(0.0, (call.compiled_s or 0.0) - row.compiled_s) for call in row.calls)
 
 
-def pays_words(found: BreakEven | None) -> str:
+def pays_words(pays: BreakEven | None) -> str:
     """Return the bounds in words; empty if compiling does not pay off measurably."""
-    if found is None or found.calls is None:
+    if pays is None or pays.calls is None:
         return ""
-    soonest, latest = map(ordinal, found.calls)
+    soonest, latest = map(ordinal, pays.calls)
     return f"about the {soonest} call" if soonest == latest else f"between the {soonest} and the {latest} call"
 
 
 def _sentence(facts: tuple[BreakEven, ...], done: tuple[SweepRow, ...]) -> str:
-    told = [f"{pays_words(found)} on with {found.label} caches" for found in facts if found.calls]
-    if told:
-        return f"Compiling pays from {', and from '.join(told)}."
+    texts = [f"{pays_words(fact)} on with {fact.label} caches" for fact in facts if fact.calls]
+    if texts:
+        return f"Compiling pays from {', and from '.join(texts)}."
     if any(faster(row) for row in done):
         return "Compiled is faster; after how many calls compiling has paid is not told."
-    if any(found.cost_s is not None for found in facts):
+    if any(fact.cost_s is not None for fact in facts):
         return "Compiled is not clearly faster, so compiling is not seen to pay after any number of calls."
     return ""
 
 
 def _notes(done: tuple[SweepRow, ...]) -> tuple[str, ...]:
-    told = [f"{duration_s(row.first_compiled_s)} with {label(row)} caches" for row in done if row.first_compiled_s]
-    return (f"The first compiled call took {', '.join(told)}.",) if told else ()
+    texts = [f"{duration_s(row.first_compiled_s)} with {label(row)} caches" for row in done if row.first_compiled_s]
+    return (f"The first compiled call took {', '.join(texts)}.",) if texts else ()
 
 
 CALLS = Preset(

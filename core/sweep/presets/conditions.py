@@ -25,19 +25,19 @@ DTYPES = ("float32", "bfloat16", "float16", "float64")
 MOST_THREADS = 64
 
 
-def dtypes(base: CompileJob, here: Environment) -> Plan:
-    """Model and inputs cast to each floating dtype."""
+def dtypes(base: CompileJob, environment: Environment) -> Plan:
+    """Return a cell per floating dtype, to which model and inputs are cast."""
     return Plan(_measured(base), (Axis("dtype", DTYPES),))
 
 
-def trainings(base: CompileJob, here: Environment) -> Plan:
-    """The forward alone, and the forward with its backward."""
+def trainings(base: CompileJob, environment: Environment) -> Plan:
+    """Return two cells: the forward alone, and the forward with its backward."""
     return Plan(_measured(base), (Axis("training", (False, True), ("inference", "training")),))
 
 
-def threads(base: CompileJob, here: Environment) -> Plan:
-    """Powers of two up to the CPUs of this machine, and these."""
-    most = min(max(1, here.cpus), MOST_THREADS)
+def threads(base: CompileJob, environment: Environment) -> Plan:
+    """Return a cell for each power of two up to the CPUs of this machine, and one for all of them."""
+    most = min(max(1, environment.cpus), MOST_THREADS)
     counts = sorted({*(2**power for power in range(7) if 2**power < most), most})
     return Plan(_measured(base), (Axis("threads", tuple(counts)),))
 
@@ -46,9 +46,9 @@ def _measured(base: CompileJob) -> CompileJob:
     return replace(base, measure=True, target="", rival=None)
 
 
-def answer(asked: Question) -> Answer:
+def answer(question: Question) -> Answer:
     """Return each cell's ratio, the fastest compiled call, and cells whose results differ from eager's."""
-    done = ended(asked.rows)
+    done = ended(question.rows)
     return Answer(
         sentence=_sentence(done),
         notes=_unlike(done),
@@ -57,12 +57,12 @@ def answer(asked: Question) -> Answer:
 
 
 def _sentence(done: Sequence[SweepRow]) -> str:
-    told = [f"{label(row)}: {speed_words(row)}" for row in done if speed_words(row)]
-    if not told:
+    texts = [f"{label(row)}: {speed_words(row)}" for row in done if speed_words(row)]
+    if not texts:
         return ""
     best = quickest([row for row in done if not row.disturbed])
     first = f"Compiled is quickest with {label(best)}, {duration_s(best.compiled_s)}; " if best and done[1:] else ""
-    return f"{first}{'; '.join(told)}."
+    return f"{first}{'; '.join(texts)}."
 
 
 def _unlike(done: Sequence[SweepRow]) -> tuple[str, ...]:
@@ -71,31 +71,33 @@ def _unlike(done: Sequence[SweepRow]) -> tuple[str, ...]:
     return (f"Results differ from eager's with {listed(names)}.",) if names else ()
 
 
-def training_answer(asked: Question) -> Answer:
+def training_answer(question: Question) -> Answer:
     """Return the ratios of inference and training, and the times of forward and backward in the generated code."""
-    found = answer(asked)
+    result = answer(question)
     parts = tuple(
         f"{label(row)}: " + ", ".join(f"{name} {duration_s(part)}" for name, part in row.directions_s.items())
-        for row in ended(asked.rows)
+        for row in ended(question.rows)
         if row.directions_s
     )
     notes = (f"In Inductor's wrapper, a call takes: {'; '.join(parts)}.",) if parts else ()
-    return replace(found, notes=(*notes, *found.notes))
+    return replace(result, notes=(*notes, *result.notes))
 
 
-def threads_answer(asked: Question) -> Answer:
+def threads_answer(question: Question) -> Answer:
     """Return the scaling of both sides from the fewest threads to the most."""
-    found = answer(asked)
-    done = sorted((row for row in ended(asked.rows) if row.eager_s and row.compiled_s), key=lambda row: int(row.at[0]))
+    result = answer(question)
+    done = sorted(
+        (row for row in ended(question.rows) if row.eager_s and row.compiled_s), key=lambda row: int(row.at[0])
+    )
     if len(done) < 2:
-        return found
-    one, most = done[0], done[-1]
-    eager = (one.eager_s or 0.0) / (most.eager_s or 1.0)
-    compiled = (one.compiled_s or 0.0) / (most.compiled_s or 1.0)
-    ends = f"From {label(one)} to {count(int(most.at[0]), 'thread')}"
+        return result
+    fewest, most = done[0], done[-1]
+    eager = (fewest.eager_s or 0.0) / (most.eager_s or 1.0)
+    compiled = (fewest.compiled_s or 0.0) / (most.compiled_s or 1.0)
+    ends = f"From {label(fewest)} to {count(int(most.at[0]), 'thread')}"
     words = f"{ends} eager takes {ratio(1 / eager)} its time, compiled {ratio(1 / compiled)}"
-    ratios = [f"with {label(row)} {interval_words(row.ratio)}" for row in (one, most) if row.ratio is not None]
-    return replace(found, sentence=f"{words}; eager over compiled is {', '.join(ratios)}.")
+    ratios = [f"with {label(row)} {interval_words(row.ratio)}" for row in (fewest, most) if row.ratio is not None]
+    return replace(result, sentence=f"{words}; eager over compiled is {', '.join(ratios)}.")
 
 
 DTYPE = Preset(

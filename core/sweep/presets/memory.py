@@ -14,15 +14,15 @@ from core.sweep.presets.rows import ended, label
 from core.sweep.row import SweepRow
 
 
-def plan(base: CompileJob, here: Environment) -> Plan:
+def plan(base: CompileJob, environment: Environment) -> Plan:
     """Return two cells: forward only, and with backward, which needs saved activations."""
     watched = replace(base, memory=True, measure=False, target="", rival=None)
     return Plan(watched, (Axis("training", (False, True), ("inference", "training")),))
 
 
-def answer(asked: Question) -> Answer:
+def answer(question: Question) -> Answer:
     """Return both peaks of each cell, and their difference."""
-    facts = tuple(found for row in ended(asked.rows) if (found := fact(row)))
+    facts = tuple(peaks for row in ended(question.rows) if (peaks := fact(row)))
     return Answer(
         sentence=f"At its peak, {'; '.join(map(words, facts))}." if facts else "",
         facts=facts,
@@ -36,12 +36,12 @@ def fact(row: SweepRow) -> MemoryFact | None:
     return MemoryFact(label(row), row.eager_peak_bytes, row.compiled_peak_bytes)
 
 
-def words(found: MemoryFact) -> str:
+def words(peaks: MemoryFact) -> str:
     """Return `inference needs 1.05 MB compiled and 4.19 MB eagerly, 75.0 % less`."""
-    both = f"{found.label} needs {bytes_(found.compiled_bytes)} compiled and {bytes_(found.eager_bytes)} eagerly"
-    if not found.eager_bytes or found.eager_bytes == found.compiled_bytes:
+    both = f"{peaks.label} needs {bytes_(peaks.compiled_bytes)} compiled and {bytes_(peaks.eager_bytes)} eagerly"
+    if not peaks.eager_bytes or peaks.eager_bytes == peaks.compiled_bytes:
         return both
-    change = 1 - found.compiled_bytes / found.eager_bytes
+    change = 1 - peaks.compiled_bytes / peaks.eager_bytes
     return f"{both}, {percent(abs(change))} {'less' if change > 0 else 'more'}"
 
 

@@ -27,39 +27,43 @@ REORDERED = (
 )
 
 
-def plan(base: CompileJob, here: Environment) -> Plan:
+def plan(base: CompileJob, environment: Environment) -> Plan:
     """Return a cell for each mode that torch knows; a mode excludes options."""
-    known = tuple(name for name in MODES if not here.modes or name in here.modes)
+    names = tuple(name for name in MODES if not environment.modes or name in environment.modes)
     plain = replace(base.with_settings(backend="inductor", backend_code="", options=None), target="", rival=None)
-    return Plan(plain, (Axis("mode", known),))
+    return Plan(plain, (Axis("mode", names),))
 
 
-def answer(asked: Question) -> Answer:
+def answer(question: Question) -> Answer:
     """Return the fastest mode, and each mode's changes in passes, kernels and choices compared with the default."""
-    rows, done = asked.rows, ended(asked.rows)
+    rows, done = question.rows, ended(question.rows)
     default = next((row for row in done if row.at == (DEFAULT,)), None)
-    facts = tuple(fact(row, default, asked.here) for row in rows)
+    facts = tuple(fact(row, default, question.environment) for row in rows)
     return Answer(
         sentence="; ".join(_sentence(done, facts)) + "." if done else "",
-        notes=_cpu_notes(asked, facts),
+        notes=_cpu_notes(question, facts),
         columns={
-            "sets": tuple(sets_words(found) for found in facts),
-            "changed against default": tuple(changed_words(found) for found in facts),
-            "autotuning took": tuple(", ".join(f"{k}: {v}" for k, v in found.chosen.items()) for found in facts),
+            "sets": tuple(sets_words(mode) for mode in facts),
+            "changed against default": tuple(changed_words(mode) for mode in facts),
+            "autotuning took": tuple(", ".join(f"{k}: {v}" for k, v in mode.chosen.items()) for mode in facts),
         },
         facts=facts,
     )
 
 
-def fact(row: SweepRow, default: SweepRow | None, here: Environment | None) -> ModeFact:
+def fact(row: SweepRow, default: SweepRow | None, environment: Environment | None) -> ModeFact:
     """Return a mode's settings and their effects."""
-    sets = here.modes.get(row.at[0]) if here is not None and here.modes and here.torch == row.torch else None
+    sets = (
+        environment.modes.get(row.at[0])
+        if environment is not None and environment.modes and environment.torch == row.torch
+        else None
+    )
     if row.state != "done" or default is None:
         return ModeFact(row.at[0], sets, None)
     return ModeFact(
         name=row.at[0],
         sets=sets,
-        same=_made(row) == _made(default),
+        same=_code_key(row) == _code_key(default),
         kernels_more=_beyond(row.kernel_names, default.kernel_names),
         kernels_less=_beyond(default.kernel_names, row.kernel_names),
         passes_more=_beyond(row.passes, default.passes),
@@ -72,37 +76,37 @@ def fact(row: SweepRow, default: SweepRow | None, here: Environment | None) -> M
     )
 
 
-def _made(row: SweepRow) -> object:
+def _code_key(row: SweepRow) -> object:
     """Return a key that is equal for rows with the same kernels, passes and choices."""
     return row.made[0], row.passes, row.chosen
 
 
-def _beyond(some: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
-    return tuple((Counter(some) - Counter(others)).elements())
+def _beyond(some: Sequence[str], baseline: Sequence[str]) -> tuple[str, ...]:
+    return tuple((Counter(some) - Counter(baseline)).elements())
 
 
-def sets_words(found: ModeFact) -> str:
+def sets_words(mode: ModeFact) -> str:
     """Return the options of a mode as handwritten code."""
-    if found.sets is None:
+    if mode.sets is None:
         return "not recorded"
-    return ", ".join(f"{name}={value}" for name, value in found.sets.items()) or "nothing"
+    return ", ".join(f"{name}={value}" for name, value in mode.sets.items()) or "nothing"
 
 
-def changed_words(found: ModeFact) -> str:
+def changed_words(mode: ModeFact) -> str:
     """Return a mode's changes, in words."""
-    if found.same is None:
+    if mode.same is None:
         return ""
-    if found.name == DEFAULT:
+    if mode.name == DEFAULT:
         return "–"
-    if found.same:
-        return "nothing" if found.wrapper else "no kernel; the wrapper around them is another"
-    kernels, before = found.generated
+    if mode.same:
+        return "nothing" if mode.wrapper else "no kernel; the wrapper around them is another"
+    kernels, before = mode.generated
     parts = [f"{count(kernels, 'generated kernel')} instead of {number(before)}"] if kernels != before else []
     for names, noun, words in (
-        (found.kernels_more, "kernel", "that default has not"),
-        (found.kernels_less, "kernel", "of default gone"),
-        (found.passes_more, "pass", "that default has not"),
-        (found.passes_less, "pass", "of default gone"),
+        (mode.kernels_more, "kernel", "that default has not"),
+        (mode.kernels_less, "kernel", "of default gone"),
+        (mode.passes_more, "pass", "that default has not"),
+        (mode.passes_less, "pass", "of default gone"),
     ):
         if names:
             parts.append(f"{noun} {words}: {listed(names)}")
@@ -116,23 +120,23 @@ def _sentence(done: tuple[SweepRow, ...], facts: tuple[ModeFact, ...]) -> list[s
         parts.append(f"{label(best)} is the fastest mode" + (f", {speed_words(best)}" if faster(best) else ""))
     elif any(row.compiled_s is not None for row in done):
         parts.append("No mode is clearly the fastest")
-    same = [found.name for found in facts if found.same and found.name != DEFAULT]
-    other = [found.name for found in facts if found.same is False]
+    same = [mode.name for mode in facts if mode.same and mode.name != DEFAULT]
+    different = [mode.name for mode in facts if mode.same is False]
     if same:
         parts.append(f"{listed(same)} made the same kernels as default")
-    if other:
-        parts.append(f"{listed(other)} made others")
+    if different:
+        parts.append(f"{listed(different)} made others")
     return parts or [f"{count(len(done), 'mode')} compiled this model"]
 
 
-def _cpu_notes(asked: Question, facts: tuple[ModeFact, ...]) -> tuple[str, ...]:
+def _cpu_notes(question: Question, facts: tuple[ModeFact, ...]) -> tuple[str, ...]:
     """Return the effect of CUDA graphs without a GPU, in our words and torch's."""
-    found = next((found for found in facts if found.name == OVERHEAD and found.same is not None), None)
-    if found is None or asked.sweep.base.device != "cpu":
+    overhead = next((overhead for overhead in facts if overhead.name == OVERHEAD and overhead.same is not None), None)
+    if overhead is None or question.sweep.base.device != "cpu":
         return ()
-    words = ON_CPU if found.same else REORDERED
-    why = f", {found.skipped}" if found.skipped else ""
-    return (f"{words} Torch skipped {count(found.skips, 'CUDA graph')}{why}." if found.skips else words,)
+    words = ON_CPU if overhead.same else REORDERED
+    why = f", {overhead.skipped}" if overhead.skipped else ""
+    return (f"{words} Torch skipped {count(overhead.skips, 'CUDA graph')}{why}." if overhead.skips else words,)
 
 
 MODES_PRESET = Preset(

@@ -15,19 +15,19 @@ from core.sweep.row import SweepRow
 DTYPES = ("float32", "bfloat16", "float16")
 
 
-def plan(base: CompileJob, here: Environment) -> Plan:
+def plan(base: CompileJob, environment: Environment) -> Plan:
     """Return a cell per dtype that compares every output and gradient with float64."""
-    held = replace(base, numerics="results", measure=False, target="", rival=None)
-    return Plan(held, (Axis("dtype", DTYPES),))
+    compared = replace(base, numerics="results", measure=False, target="", rival=None)
+    return Plan(compared, (Axis("dtype", DTYPES),))
 
 
-def answer(asked: Question) -> Answer:
+def answer(question: Question) -> Answer:
     """Return for each dtype if compiled is as close to float64 as eager."""
-    facts = tuple(map(fact, ended(asked.rows)))
-    told = [f"{found.label}: {_within(found.words)}" for found in facts if found.words]
+    facts = tuple(map(fact, ended(question.rows)))
+    texts = [f"{result.label}: {_within(result.words)}" for result in facts if result.words]
     return Answer(
-        sentence=f"{'; '.join(told)}." if told else "",
-        columns={"against float64": tuple(row.numerics_words for row in asked.rows)},
+        sentence=f"{'; '.join(texts)}." if texts else "",
+        columns={"against float64": tuple(row.numerics_words for row in question.rows)},
         facts=facts,
     )
 
@@ -44,8 +44,8 @@ def fact(row: SweepRow) -> ResultFact:
 
 def _within(words: str) -> str:
     """Return the first part of a sentence, to be included in another."""
-    said = words.partition(":")[0].removesuffix(".")
-    return f"{said[:1].lower()}{said[1:]}"
+    first = words.partition(":")[0].removesuffix(".")
+    return f"{first[:1].lower()}{first[1:]}"
 
 
 NUMERICS = Preset(

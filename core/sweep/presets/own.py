@@ -31,14 +31,14 @@ SAME_QUESTION = {
 }
 
 
-def plan(base: CompileJob, here: Environment) -> Plan:
+def plan(base: CompileJob, environment: Environment) -> Plan:
     """Return no axis, since the user defines them."""
     return Plan(base, ())
 
 
-def answer(asked: Question) -> Answer:
+def answer(question: Question) -> Answer:
     """Return the cells in which compiled is faster or slower, and the fastest cell."""
-    done, failed = ended(asked.rows), broken(asked.rows)
+    done, failed = ended(question.rows), broken(question.rows)
     timed = [row for row in done if row.ratio is not None]
     parts = []
     if timed:

@@ -29,7 +29,7 @@ class Question:
 
     sweep: Sweep
     rows: tuple[SweepRow, ...]
-    here: Environment | None = None
+    environment: Environment | None = None
 
 
 @dataclass(frozen=True, slots=True)

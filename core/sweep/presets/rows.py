@@ -13,11 +13,11 @@ from core.sweep.row import SweepRow
 FEW = "too few samples to say"
 WAITS: tuple[str, ...] = ("waiting", "queued", "running")
 STOPPED: tuple[str, ...] = ("cancelled", "interrupted")
-# What torch adds below its reason: how to see more of it, and where in its own code it was.
+# Torch's text below its reason: how to see more of it, and the place in its own code.
 ADVICE = re.compile(
     r"\s*(Set TORCHDYNAMO_VERBOSE|You can suppress this exception|from user code:|File \").*", re.DOTALL
 )
-# What stands before the reason that a backend has.
+# Torch's text before the reason of a backend.
 RAISED = re.compile(r"^.*?backend='[^']*' raised:\s*", re.DOTALL)
 LONGEST_REASON = 240
 
@@ -39,9 +39,9 @@ def label(row: SweepRow) -> str:
 
 def reason(row: SweepRow) -> str:
     """Return why a cell failed, in torch's words without its advice on how to see more."""
-    said = ADVICE.sub("", row.error)
-    said = " ".join(RAISED.sub("", said).split()).removesuffix(":")
-    return said[:LONGEST_REASON] + ("…" if len(said) > LONGEST_REASON else "")
+    text = ADVICE.sub("", row.error)
+    text = " ".join(RAISED.sub("", text).split()).removesuffix(":")
+    return text[:LONGEST_REASON] + ("…" if len(text) > LONGEST_REASON else "")
 
 
 def faster(row: SweepRow) -> bool:
@@ -72,9 +72,9 @@ def speed_words(row: SweepRow) -> str:
     return f"no difference seen ({number(row.ratio.low)} to {number(row.ratio.high)} times)"
 
 
-def interval_words(found: Interval) -> str:
+def interval_words(interval: Interval) -> str:
     """Return a ratio with its bounds."""
-    return ratio(found.middle, (found.low, found.high))
+    return ratio(interval.middle, (interval.low, interval.high))
 
 
 def quickest(rows: Sequence[SweepRow]) -> SweepRow | None:

@@ -15,7 +15,7 @@ from core.sweep.presets.sizes import calls_of
 from core.sweep.row import SweepRow
 
 SIZES = (4, 16, 7, 64)
-WAYS = {
+MODE_WORDS = {
     "never": "with static shapes",
     "automatic": "with automatic ones",
     "always": "with dynamic ones",
@@ -29,25 +29,25 @@ VARIANTS: dict[str, AxisValue] = {
 }
 
 
-def plan(base: CompileJob, here: Environment) -> Plan:
+def plan(base: CompileJob, environment: Environment) -> Plan:
     """Return four cells with the same calls, each call with another batch size."""
     varied = replace(base, calls=calls_of(base, SIZES), sizes={}, marks=(), target="", rival=None)
     return Plan(varied, (Axis("variant", tuple(VARIANTS.values()), tuple(VARIANTS)),))
 
 
-def answer(asked: Question) -> Answer:
+def answer(question: Question) -> Answer:
     """Return compilations, compile time and kernels of each shape mode."""
-    done = ended(asked.rows)
+    done = ended(question.rows)
     facts = tuple(fact(row) for row in done)
-    by_name = {found.name: found for found in facts}
-    told = [by_name.get(label(row)) for row in asked.rows]
+    by_name = {cost.name: cost for cost in facts}
+    costs = [by_name.get(label(row)) for row in question.rows]
     return Answer(
         sentence=_sentence(facts),
         notes=_notes(done),
         columns={
-            "compilations by call": tuple(_by_call(row) for row in asked.rows),
-            "compile time": tuple("" if found is None or found.compile_s is None else duration_s(found.compile_s)
-                                  for found in told),
+            "compilations by call": tuple(_by_call(row) for row in question.rows),
+            "compile time": tuple("" if cost is None or cost.compile_s is None else duration_s(cost.compile_s)
+                                  for cost in costs),
         },
         facts=facts,
     )  # fmt: skip
@@ -61,11 +61,11 @@ def fact(row: SweepRow) -> ShapeFact:
 def _sentence(facts: tuple[ShapeFact, ...]) -> str:
     if not facts:
         return ""
-    sizes = max(found.sizes for found in facts)
-    first, *others = (f"{number(found.compilations)} {WAYS.get(found.name, f'with {found.name}')}" for found in facts)
+    sizes = max(cost.sizes for cost in facts)
+    first, *rest = (f"{number(cost.compilations)} {MODE_WORDS.get(cost.name, f'with {cost.name}')}" for cost in facts)
     compilations = agree(facts[0].compilations, "compilation", "compilations")
-    ways = listed([first.replace(" ", f" {compilations} ", 1), *others])
-    return f"{count(sizes, 'size')} in turn {agree(sizes, 'needs', 'need')} {ways}."
+    modes = listed([first.replace(" ", f" {compilations} ", 1), *rest])
+    return f"{count(sizes, 'size')} in turn {agree(sizes, 'needs', 'need')} {modes}."
 
 
 def _by_call(row: SweepRow) -> str:
@@ -75,8 +75,8 @@ def _by_call(row: SweepRow) -> str:
 
 def _notes(done: tuple[SweepRow, ...]) -> tuple[str, ...]:
     """Return the speed of dynamic code at the last size, if measured."""
-    told = [f"{label(row)}: {speed_words(row)}" for row in done if speed_words(row)]
-    return (f"At the last size, {'; '.join(told)}.",) if told else ()
+    texts = [f"{label(row)}: {speed_words(row)}" for row in done if speed_words(row)]
+    return (f"At the last size, {'; '.join(texts)}.",) if texts else ()
 
 
 SHAPES = Preset(

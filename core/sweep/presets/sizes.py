@@ -10,8 +10,8 @@ from core.job.arguments import own_call, resized_call, tensor_sizes
 
 def calls_of(base: CompileJob, sizes: Sequence[int]) -> tuple[str, ...]:
     """Return the job's calls if they differ in size; otherwise its first call, or the model's, at each batch size."""
-    own = [tensor_sizes(text) for text in base.calls]
-    if any(sizes != own[0] for sizes in own):
+    own_sizes = [tensor_sizes(text) for text in base.calls]
+    if any(sizes != own_sizes[0] for sizes in own_sizes):
         return base.calls
 
     if base.calls:

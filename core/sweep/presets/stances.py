@@ -16,7 +16,7 @@ from core.sweep.presets.sizes import calls_of
 from core.sweep.row import SweepRow
 
 SIZES = (2, 3, 4)
-# What has no effect, or nothing to refuse, before something is compiled: the first call is made in the default stance.
+# Stances without effect, or with nothing to refuse, before something is compiled: they begin in the default stance.
 PRIMED = ("eager_on_recompile", "fail_on_recompile")
 FORCED = "force_backend=eager"
 AFTER = " after the first call"
@@ -31,7 +31,7 @@ ABOUT = {
 }
 
 
-def plan(base: CompileJob, here: Environment) -> Plan:
+def plan(base: CompileJob, environment: Environment) -> Plan:
     """Return cells with three calls of different sizes in each stance; the last cell forces the eager backend."""
     varied = replace(base, calls=calls_of(base, SIZES), sizes={}, marks=(), measure=False, target="", rival=None)
     named = {f"{name}{AFTER if name in PRIMED else ''}": _stance(name) for name in STANCES}
@@ -44,16 +44,19 @@ def _stance(name: str) -> AxisValue:
     return {"stance": name, "primed": name in PRIMED, "force_backend": ""}
 
 
-def answer(asked: Question) -> Answer:
+def answer(question: Question) -> Answer:
     """Return how each call was executed in each stance, and how often each stance compiled."""
-    facts = {row.at: fact(row) for row in ended(asked.rows)}
-    width = max((len(found.how) for found in facts.values()), default=0)
+    facts = {row.at: fact(row) for row in ended(question.rows)}
+    width = max((len(stance.how) for stance in facts.values()), default=0)
     return Answer(
         sentence=_sentence(tuple(facts.values())),
-        notes=(_inputs_note(asked.rows),) if facts else (),
+        notes=(_inputs_note(question.rows),) if facts else (),
         columns={
-            "what it does": tuple(ABOUT.get(label(row).removesuffix(AFTER), "") for row in asked.rows),
-            **{f"call {index}": tuple(_cell(facts.get(row.at), index) for row in asked.rows) for index in range(width)},
+            "what it does": tuple(ABOUT.get(label(row).removesuffix(AFTER), "") for row in question.rows),
+            **{
+                f"call {index}": tuple(_cell(facts.get(row.at), index) for row in question.rows)
+                for index in range(width)
+            },
         },
         facts=tuple(facts.values()),
     )
@@ -65,21 +68,21 @@ def fact(row: SweepRow) -> StanceFact:
     return StanceFact(label(row), tuple(counted), tuple(call.how for call in row.calls))
 
 
-def _cell(found: StanceFact | None, index: int) -> str:
-    if found is None or index >= len(found.how):
+def _cell(stance: StanceFact | None, index: int) -> str:
+    if stance is None or index >= len(stance.how):
         return ""
-    return found.how[index] or NOT_RECORDED
+    return stance.how[index] or NOT_RECORDED
 
 
 def _sentence(facts: tuple[StanceFact, ...]) -> str:
     if not facts:
         return ""
     totals: dict[int, list[str]] = {}
-    for found in facts:
-        totals.setdefault(found.compilations[-1] if found.compilations else 0, []).append(_short(found.name))
+    for stance in facts:
+        totals.setdefault(stance.compilations[-1] if stance.compilations else 0, []).append(_short(stance.name))
     parts = [f"{_times(total)} with {listed(names, 10)}" for total, names in sorted(totals.items(), reverse=True)]
-    raised = [found.name for found in facts if "raised" in found.how]
-    calls = max(len(found.how) for found in facts)
+    raised = [stance.name for stance in facts if "raised" in stance.how]
+    calls = max(len(stance.how) for stance in facts)
     words = f"{count(calls, 'call')} of other sizes {agree(calls, 'compiles', 'compile')} {'; '.join(parts)}"
     return words + (f"; {listed([_short(name) for name in raised])} raises." if raised else ".")
 
@@ -93,9 +96,9 @@ def _times(total: int) -> str:
 
 
 def _inputs_note(rows: tuple[SweepRow, ...]) -> str:
-    made = next((row.calls for row in rows if row.calls), ())
-    calls = "; ".join(call.inputs for call in made)
-    return f"The calls, in turn: {calls}. Where it says so, the first is made in the default stance, to have code."
+    calls = next((row.calls for row in rows if row.calls), ())
+    texts = "; ".join(call.inputs for call in calls)
+    return f"The calls, in turn: {texts}. Where it says so, the first is made in the default stance, to have code."
 
 
 STANCES_PRESET = Preset(

@@ -12,7 +12,7 @@ from core.report import Timing
 from core.sweep import as_csv, as_json, table
 from core.sweep.row import SETTLED
 from core.sweep.standing import standing_of
-from core.sweep.text import as_text, row_words, standing_words
+from core.sweep.text import as_text, row_words, progress_words
 from tests.support.places import TRACES
 from tests.support.sweeps import called
 
@@ -138,7 +138,7 @@ def test_standing_tells_how_far_a_sweep_is(
 ) -> None:
     took_s = {"running": 2.0, **dict.fromkeys(SETTLED, 3.0)}
     rows = [SweepRow((state,), "run", state, took_s=took_s.get(state)) for state in states]  # type: ignore[arg-type]
-    assert standing_words(standing_of(rows, alive, to_stop, reason)) == words
+    assert progress_words(standing_of(rows, alive, to_stop, reason)) == words
 
 
 def test_results_are_those_of_the_calls_that_were_compared() -> None:

@@ -23,7 +23,7 @@ from core.sweep.store import ROWS, SweepStore
 from core.sweep.table import runs_of
 
 POLL_S = 0.2
-# How long it is before a visitor without room is asked for again.
+# Seconds until the runner is tried again for a visitor without room.
 NO_ROOM_S = 5.0
 # A preset's calls of other sizes, and the stages at which a model refuses them.
 OWN_SIZES = re.compile(r"(inputs|calls)\(")
@@ -35,7 +35,7 @@ CANNOT_BE_RESIZED = (
 TRIES = 3
 
 
-class Passage:
+class SweepExecutor:
     """Executor of a sweep that its process has claimed.
 
     A cell whose run ended by itself is kept, also a failed one unless it is to run `again`; an interrupted run is
@@ -54,7 +54,7 @@ class Passage:
         self._fits = False
         self._waiting = [cell.index for cell in self._cells if self._is_to_do(cell.index, again)]
 
-    def go(self) -> None:
+    def run(self) -> None:
         """Execute the remaining cells until the end or a stop request; raises no error of ours."""
         reason = ""
         self._store.write(self._sweep)
@@ -114,10 +114,10 @@ class Passage:
             if cut and self._tried[index] < TRIES:
                 self._waiting.insert(0, index)
                 continue
-            found = row(self._store, self._store.path(self._sweep.id) / ROWS, self._cells[index].at, run.id)
-            self._check_sizes(index, found)
+            result = row(self._store, self._store.path(self._sweep.id) / ROWS, self._cells[index].at, run.id)
+            self._check_sizes(index, result)
 
-    def _check_sizes(self, index: int, found: SweepRow) -> None:
+    def _check_sizes(self, index: int, result: SweepRow) -> None:
         """Raise JobError once it is clear that the model rejects inputs of other sizes, in eager, too.
 
         If the cells differ in size, the first may be too small: then two failures are needed.
@@ -125,8 +125,8 @@ class Passage:
         job = self._cells[index].job
         if not self._sweep.preset or not (job.sizes or any(OWN_SIZES.match(call) for call in job.calls)):
             return
-        if found.state == "failed" and EAGER_FAILED.search(found.error):
-            self._unfit.append(found.error)
+        if result.state == "failed" and EAGER_FAILED.search(result.error):
+            self._unfit.append(result.error)
         else:
             self._fits = True
         if not self._fits and len(self._unfit) == (2 if job.sizes else 1):
