@@ -26,9 +26,9 @@ def build_once(path: Path, make: Callable[[Path], None]) -> bool:
     path.parent.mkdir(parents=True, exist_ok=True)
     # A lock of the system ends with its process; a file instead of one would outlive it, and nobody would build again.
     lock = FileLock(path.parent / "lock", fallback_to_soft=False)
-    with lock, tempfile.TemporaryDirectory(dir=path.parent) as made:
+    with lock, tempfile.TemporaryDirectory(dir=path.parent) as folder:
         if path.exists():
             return False
-        make(Path(made) / path.name)
-        shutil.move(Path(made) / path.name, path)
+        make(Path(folder) / path.name)
+        shutil.move(Path(folder) / path.name, path)
     return True

@@ -27,8 +27,8 @@ MOST_DEPTH = 100
 MOST_VALUES = 10_000_000
 LARGEST = 1.7976931348623157e308
 LEAST_INTEGER, MOST_INTEGER = -(2**63), 2**63 - 1
-# What text that holds odd values has in it, once each of its digits is a zero: words; an integer of many digits; a long
-# exponent. The last two count where a number may stand, and a fraction may be as long as it likes.
+# Marks of odd values in text whose digits are all zeros: words; an integer of many digits; a long exponent. The last
+# two count where a number may stand, and a fraction may have any length.
 ODD = (b"\\ud", b"\\uD", b"NaN", b"Infinity", b"\xed")
 LONG = b"0" * 19
 EXPONENTS = (b"e000", b"e+000", b"E000", b"E+000")
@@ -44,7 +44,7 @@ STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 
 
 def decoded(data: str | bytes) -> Any:
-    """The value that a JSON text stands for; raises DecodeError."""
+    """Return the value of a JSON text; raises DecodeError."""
     data = _checked(data)
     odd = _is_odd(data)
     try:
@@ -59,7 +59,7 @@ def decoded_as(data: str | bytes, kind: type[T]) -> T: ...
 @overload
 def decoded_as(data: str | bytes, kind: UnionType) -> Any: ...
 def decoded_as(data: str | bytes, kind: Any) -> Any:
-    """The value of a type that a JSON text stands for; raises DecodeError, which says where it is of another."""
+    """Return the value of a JSON text as a type; raises DecodeError with the place of a mismatch."""
     decoder = _decoder(kind)
     try:
         if _is_odd(_checked(data)):
@@ -79,8 +79,9 @@ def converted(value: Any, kind: type[T]) -> T:
 
 
 def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
-    """The decoder of a type, made by one thread: msgspec reads what a class holds when it first meets it, and two that
-    did so at the same time would end the process."""
+    """Return the decoder of a type, made by one thread: msgspec reads a class's fields at its first use, and two
+    threads that do so at the same time would crash the process.
+    """
     with _making:
         if kind not in _decoders:
             _decoders[kind] = msgspec.json.Decoder(kind)
@@ -88,20 +89,20 @@ def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
 
 
 def whole(value: Any) -> int:
-    """A number or a text as an integer of 64 bits; raises ValueError for others, TypeError for what is neither."""
-    found = int(value)
-    if not LEAST_INTEGER <= found <= MOST_INTEGER:
+    """Return a number or a text as an integer of 64 bits; raises ValueError for others, TypeError for other types."""
+    integer = int(value)
+    if not LEAST_INTEGER <= integer <= MOST_INTEGER:
         raise ValueError("an integer beyond 64 bits")
-    return found
+    return integer
 
 
 def counted(value: Any) -> int | None:
-    """A number of something that is counted from 0 and of which there are less than 2**31, None for anything else."""
+    """Return a count, from 0 to less than 2**31; None for anything else."""
     return value if type(value) is int and 0 <= value < 2**31 else None
 
 
 def _checked(data: str | bytes) -> bytes:
-    """The text as bytes, if its size, values and depth are within bounds."""
+    """Return the text as bytes, if its size, values and depth are within bounds; raises DecodeError."""
     data = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     opened = data.count(b"[") + data.count(b"{")
     if len(data) > MOST_BYTES:
@@ -123,7 +124,7 @@ def _depth(data: bytes) -> int:
 def _is_odd(data: bytes) -> bool:
     """Return True if the text may contain a value that needs checking; True if in doubt."""
     zeros = data.translate(AS_ZEROS)
-    # One byte is looked for much faster than several.
+    # A search for one byte is much faster than one for several.
     if any(mark[:1] in zeros and mark in zeros for mark in ODD):
         return True
     return any(_in_number(zeros, mark) for mark in (LONG, *EXPONENTS) if mark in zeros)
@@ -144,18 +145,18 @@ def _in_number(zeros: bytes, mark: bytes) -> bool:
 
 
 def _integer(digits: str) -> int | str:
-    found = int(digits)
-    return found if LEAST_INTEGER <= found <= MOST_INTEGER else digits
+    integer = int(digits)
+    return integer if LEAST_INTEGER <= integer <= MOST_INTEGER else digits
 
 
 def _storable(value: Any) -> Any:
-    """The value without what JSON or UTF-8 cannot hold: half characters, infinities, numbers that are none."""
+    """Return the value without what JSON or UTF-8 cannot hold: half characters, infinities, NaN."""
     if isinstance(value, str):
         return SURROGATE.sub("\ufffd", value)
     if isinstance(value, list):
-        return [_storable(item) for item in value]
+        return [_storable(element) for element in value]
     if isinstance(value, dict):
-        return {_storable(name): _storable(item) for name, item in value.items()}
+        return {_storable(name): _storable(element) for name, element in value.items()}
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else math.copysign(LARGEST, value)
     return value

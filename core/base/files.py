@@ -1,6 +1,4 @@
-"""Files that may be damaged, or may have no room: read only where they are regular and bounded, written whole or not at
-all.
-"""
+"""Files that may be damaged, on disks that may be full: read if regular and bounded, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -26,7 +24,9 @@ ROOT = 0
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """A regular file to read; raises OSError for all others, such as a pipe, whose opening would wait, or a device."""
+    """Open a regular file to read; raises OSError for all others, such as a pipe, whose opening would
+    wait, or a device.
+    """
     if not stat.S_ISREG(path.stat().st_mode):
         raise OSError(errno.EINVAL, NO_FILE, str(path))
     file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
@@ -37,7 +37,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def read(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
-    """All of a regular file; raises OSError, also where it is larger than that."""
+    """Return the bytes of a regular file; raises OSError, also if it has more than `most_bytes`."""
     with open_regular(path) as file:
         if os.fstat(file.fileno()).st_size > most_bytes:
             raise OSError(errno.EFBIG, f"it is larger than {number(most_bytes)} bytes", str(path))
@@ -53,8 +53,8 @@ def read_line(path: Path, most_chars: int) -> str:
 
 
 def one_line(text: str, most_chars: int) -> str:
-    """A text as one line, not longer than that, without what shows nothing: characters that turn the direction of what
-    is around them would make one name look like another.
+    """Return a text as one line of at most `most_chars`, without characters that show nothing: those that turn the
+    direction of text would make one name look like another.
     """
     return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())[:most_chars]
 
@@ -62,14 +62,14 @@ def one_line(text: str, most_chars: int) -> str:
 def regular(path: Path) -> os.stat_result | None:
     """Return the stat result of a regular file; None for all others, and if it is missing."""
     try:
-        found = path.stat()
+        status = path.stat()
     except (OSError, ValueError):
         return None
-    return found if stat.S_ISREG(found.st_mode) else None
+    return status if stat.S_ISREG(status.st_mode) else None
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that it is there whole or not at all."""
+    """Write a file so that it exists whole or not at all."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     try:
         temporary.write_bytes(data)
@@ -80,7 +80,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def write_even_if_full(path: Path, data: bytes) -> None:
-    """Write a small file whole; where the disk is full over the bytes that it has already, for which there is room."""
+    """Write a small file whole; if the disk is full, over the bytes that it has already, for which there is room."""
     try:
         write_atomically(path, data)
     except OSError as error:
@@ -91,7 +91,7 @@ def write_even_if_full(path: Path, data: bytes) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove whatever is there: a file, a link (and not what it leads to), or a directory with all that is in it."""
+    """Remove a file, a link (but not its target), or a directory with everything in it."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -99,15 +99,15 @@ def remove(path: Path) -> None:
 
 
 def make_private(directory: Path) -> None:
-    """A directory that its owner alone can enter; one that is there already is tightened, where that can be done.
+    """Make a directory that only its owner can enter; an existing one is tightened if possible.
 
     What is compiled is kept in it and loaded again, so one that another user has made raises StoreError.
     """
     directory.mkdir(exist_ok=True, mode=OWNER_ALONE)
-    found = directory.stat()
-    if hasattr(os, "getuid") and found.st_uid not in (os.getuid(), ROOT):
+    status = directory.stat()
+    if hasattr(os, "getuid") and status.st_uid not in (os.getuid(), ROOT):
         raise StoreError(f"{directory} belongs to another user; set COMPILEBOARD_HOME to a directory of your own")
-    if stat.S_IMODE(found.st_mode) != OWNER_ALONE:
+    if stat.S_IMODE(status.st_mode) != OWNER_ALONE:
         with contextlib.suppress(OSError):
             directory.chmod(OWNER_ALONE)
 
@@ -123,9 +123,9 @@ def in_words(where: Path) -> Iterator[None]:
 
 def words(error: OSError, where: Path) -> str:
     """Return what happened on the disk, and what to do about it."""
-    said = error.strerror or str(error)
+    message = error.strerror or str(error)
     if error.errno in NO_ROOM:
-        return f"the disk is full ({said}): delete runs, or make room below {where}, and try again"
+        return f"the disk is full ({message}): delete runs, or make room below {where}, and try again"
     if error.errno in NO_WRITING:
-        return f"{where} cannot be written ({said}): set COMPILEBOARD_HOME to a directory that can"
-    return f"{where} cannot be used: {said}"
+        return f"{where} cannot be written ({message}): set COMPILEBOARD_HOME to a directory that can"
+    return f"{where} cannot be used: {message}"

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 
 TASKS = Path("/proc/self/task")
-# What counts as work, the hypervisor's for other machines included.
+# Times that count as work; `steal` is the hypervisor's work for other machines.
 WORKING = ("user", "nice", "system", "irq", "softirq", "steal")
 
 
@@ -58,14 +58,14 @@ class LoadWatch:
 def shares(then: Reading, now: Reading, cpus: int) -> Load:
     """Return the CPU share of other processes between two readings, and this process's share of waiting."""
     others_s = (now.busy_s - then.busy_s) - (now.own_s - then.own_s)
-    whole_s = (now.clock_s - then.clock_s) * cpus
-    return Load(min(1.0, max(0.0, others_s / whole_s)), _waited(then, now), _stolen(then, now, whole_s))
+    total_s = (now.clock_s - then.clock_s) * cpus
+    return Load(min(1.0, max(0.0, others_s / total_s)), _waited(then, now), _stolen(then, now, total_s))
 
 
-def _stolen(then: Reading, now: Reading, whole_s: float) -> float | None:
+def _stolen(then: Reading, now: Reading, total_s: float) -> float | None:
     if then.stolen_s is None or now.stolen_s is None:
         return None
-    return min(1.0, max(0.0, now.stolen_s - then.stolen_s) / whole_s)
+    return min(1.0, max(0.0, now.stolen_s - then.stolen_s) / total_s)
 
 
 def _waited(then: Reading, now: Reading) -> float | None:
@@ -84,18 +84,18 @@ def _reading(cpus: list[int]) -> Reading:
 
 
 def _cpus() -> list[int]:
-    """The CPUs that this process may use."""
+    """Return the CPUs that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return sorted(os.sched_getaffinity(0))
     return list(range(psutil.cpu_count() or 1))
 
 
 def _scheduled() -> tuple[float, float] | tuple[None, None]:
-    """Seconds that the threads ran, and that they waited for a CPU, as Linux counts them (`schedstat`); None
-    elsewhere.
+    """Return the seconds that the threads ran, and that they waited for a CPU, as Linux counts them
+    (`schedstat`); None on other systems.
     """
     try:
-        found = [(task / "schedstat").read_text().split() for task in TASKS.iterdir()]
+        counts = [(task / "schedstat").read_text().split() for task in TASKS.iterdir()]
     except OSError:
         return None, None
-    return sum(int(ran) for ran, _, _ in found) / 1e9, sum(int(waited) for _, waited, _ in found) / 1e9
+    return sum(int(ran) for ran, _, _ in counts) / 1e9, sum(int(waited) for _, waited, _ in counts) / 1e9

@@ -41,10 +41,10 @@ class Environment:
 
 
 def cpp_compiler() -> str | None:
-    """The C++ compiler that Inductor would call, None if there is none."""
+    """Return the C++ compiler that Inductor would call, None if there is none."""
     return shutil.which(os.environ.get("CXX", "g++"))
 
 
 def python_path() -> str:
-    """PYTHONPATH for a Python of its own that shall find our code, before what it names now."""
+    """Return the PYTHONPATH with which another Python finds our code, ahead of its present entries."""
     return os.pathsep.join(filter(None, [str(PROJECT_DIR), os.environ.get("PYTHONPATH", "")]))

@@ -13,13 +13,13 @@ STAMP_CHARS = 15
 
 
 def fresh_id(title: str, folder: Path | None = None) -> str:
-    """The id of a run that is made at this moment, which none in the folder has."""
+    """Return a new run id with the present time, which no run in the folder has."""
     slug = re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_")[:40] or "run"
-    found = f"{time.strftime(STAMP)}-{slug}-{secrets.token_hex(2)}"
-    return fresh_id(title, folder) if folder is not None and (folder / found).exists() else found
+    run_id = f"{time.strftime(STAMP)}-{slug}-{secrets.token_hex(2)}"
+    return fresh_id(title, folder) if folder is not None and (folder / run_id).exists() else run_id
 
 
-def made_s(run_id: str) -> float:
+def creation_time_s(run_id: str) -> float:
     """Return a run's creation time in seconds since the epoch; 0 if its id has no valid time."""
     try:
         return time.mktime(time.strptime(run_id[:STAMP_CHARS], STAMP))

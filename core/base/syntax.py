@@ -12,14 +12,14 @@ import re
 from contextlib import suppress
 from threading import Lock
 
-# What Python's parser raises for text that is no Python, or too deep or too large for it.
+# Errors of Python's parser for text that is no Python, or too deep or too large for it.
 NOT_READ = (SyntaxError, ValueError, RecursionError, MemoryError)
 MAX_CHARS = 8_000_000
 # Nodes of a tree are divided by marks, so the number of marks bounds the time and memory of a parse, up to 8 µs and
 # 500 bytes each. Graphs as torch prints them have one in five characters.
 MARKS = "()[]{},;:=.+-*/<>%&|^~@'\"\n"
 MAX_MARKS = 2_000_000
-# What is parsed in one go, about a second at most: a statement that cannot be divided.
+# Marks that are parsed at once, in about a second at most: a statement that cannot be divided.
 MAX_STATEMENT_MARKS = 200_000
 PIECE_CHARS = 100_000
 # Classes within classes whose statements are parsed apart, as graphs within graphs are.
@@ -73,48 +73,50 @@ class _Pieces:
         return self._block(range(len(self._lines)), 0)
 
     def _block(self, block: range, depth: int) -> list[ast.stmt]:
-        """The statements of lines that are indented alike.
+        """Return the statements of lines with the same indentation.
 
         A line that looks like the first of a statement may be one of a string or within brackets. A piece that ends
         before such a line cannot be parsed, and is parsed together with as much again.
         """
-        found: list[ast.stmt] = []
+        statements: list[ast.stmt] = []
         begin, least = block.start, 0
         for stop in self._stops(block):
             size = self._size(range(begin, stop))
             if size < least and stop != block.stop:
                 continue
             try:
-                found += self._piece(range(begin, stop), depth)
+                statements += self._piece(range(begin, stop), depth)
             except SyntaxError:
                 if stop == block.stop:
                     raise
                 least = 2 * size
                 continue
             begin, least = stop, 0
-        return found
+        return statements
 
     def _stops(self, block: range) -> list[int]:
         """Return the lines at which pieces end: each is a long statement, or several statements up to a size."""
         starts = self._starts(block)
-        found, size = [], 0
+        stops, size = [], 0
         for start, after in zip(starts, [*starts[1:], block.stop], strict=False):
-            own = self._size(range(start, after))
-            if size and size + own > PIECE_CHARS:
-                found.append(start)
+            marks = self._size(range(start, after))
+            if size and size + marks > PIECE_CHARS:
+                stops.append(start)
                 size = 0
-            size += own
-        return [*found, block.stop]
+            size += marks
+        return [*stops, block.stop]
 
     def _starts(self, block: range) -> list[int]:
-        """The lines that look like the first of a statement."""
+        """Return the lines that look like the first of a statement."""
         first = self._lines[self._first(block)]
         indent = re.escape(first[: len(first) - len(first.lstrip())])
         looks = re.compile(rf"{indent}(?=[^\s#)\]}}])(?!(?:else|elif|except|finally)\b)")
         return [number for number in block if looks.match(self._lines[number])]
 
     def _piece(self, piece: range, depth: int) -> list[ast.stmt]:
-        """The statements of a piece; a long class or function is parsed as its header and the pieces of its body."""
+        """Return the statements of a piece; a long class or function is parsed as its header and the
+        pieces of its body.
+        """
         if self._size(piece) > PIECE_CHARS and depth < MOST_DEPTH:
             with suppress(SyntaxError):
                 return self._divided(self._first(piece), piece.stop, depth)
@@ -130,7 +132,7 @@ class _Pieces:
         return [header]
 
     def _placed(self, text: str, line: int, depth: int) -> list[ast.stmt]:
-        """The statements of a text that begins after so many lines, within a block unless `depth` is 0."""
+        """Return the statements of a text that begins after so many lines, within a block unless `depth` is 0."""
         _check(text, MAX_STATEMENT_MARKS)
         if not depth:
             return _parsed("\n" * line + text, self._name).body
@@ -140,7 +142,7 @@ class _Pieces:
         return block[0].body
 
     def _first(self, block: range) -> int:
-        """The first line of code."""
+        """Return the first line of code."""
         code = (number for number in block if not COMMENT.fullmatch(self._lines[number]))
         return next(code, block.start)
 

@@ -12,7 +12,7 @@ from core.base.files import regular, remove
 from core.base.run_id import RUN_ID
 
 NOBODYS_S = 3600.0
-# Of a run that is being made or deleted, of a tool's task, and of a file that is being written.
+# Names of runs that are being made or deleted, of tasks of tools, and of files that are being written.
 UNFINISHED = re.compile(rf"\.(?:{RUN_ID.pattern}|[0-9a-f]{{16}}|[\w.-]{{1,200}}\.[0-9]{{1,10}})\.[0-9a-f]{{8}}")
 
 
@@ -23,9 +23,9 @@ def tidy(runs_dir: Path) -> None:
 
 def tidy_sweeps(sweeps_dir: Path) -> None:
     """Remove such files of sweeps, and of the rows of their tables."""
-    found = _listed(sweeps_dir)
-    within = (item for sweep in found for directory in (sweep, sweep / "rows") for item in _listed(directory))
-    _remove_old(path for path in (*found, *within) if UNFINISHED.fullmatch(path.name))
+    sweeps = _listed(sweeps_dir)
+    within = (path for sweep in sweeps for directory in (sweep, sweep / "rows") for path in _listed(directory))
+    _remove_old(path for path in (*sweeps, *within) if UNFINISHED.fullmatch(path.name))
 
 
 def _remove_old(paths: Iterable[Path]) -> None:
@@ -43,7 +43,7 @@ def _nobodys(runs_dir: Path) -> Iterator[Path]:
             continue
         tools = path / "tools"
         for directory in (path, path / "graphs", tools, *_listed(tools)):
-            yield from (item for item in _listed(directory) if UNFINISHED.fullmatch(item.name))
+            yield from (entry for entry in _listed(directory) if UNFINISHED.fullmatch(entry.name))
 
 
 def _listed(directory: Path) -> list[Path]:
@@ -56,9 +56,9 @@ def _listed(directory: Path) -> list[Path]:
 def _holds_nothing(run: Path) -> bool:
     """Return True if a directory never became a run: it has no status, and no log with content."""
     logs = (regular(path) for path in (run / "trace").glob("*.log"))
-    return not (run / "status.json").exists() and not any(found and found.st_size for found in logs)
+    return not (run / "status.json").exists() and not any(log and log.st_size for log in logs)
 
 
 def _written_s(path: Path) -> float:
     """Return the time of the last write to a path or anything below it."""
-    return max(item.lstat().st_mtime for item in (path, *path.rglob("*")))
+    return max(entry.lstat().st_mtime for entry in (path, *path.rglob("*")))

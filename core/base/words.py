@@ -14,7 +14,7 @@ _DURATIONS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _DECIMALS = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _GIB = 1024**3
-# What a spreadsheet reads a formula after, in both widths of East Asian text.
+# Characters that begin a formula in a spreadsheet, in both widths of East Asian text.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 _AGES = ((86_400 * 365, "year"), (86_400, "day"), (3_600, "hour"), (60, "minute"))
 
@@ -97,11 +97,11 @@ def percent(x: float | None) -> str:
     return NOT_RECORDED if x is None else f"{number(float(x) * 100)} %"
 
 
-def share(part: float, whole: float) -> str:
-    """Write a measured part of a measured whole as a percentage; one that was timed apart and took no less is
-    "about all".
+def share(part: float, total: float) -> str:
+    """Write a measured part of a measured total as a percentage; a part that was timed separately and
+    took no less is "about all".
     """
-    return "about all" if part >= whole else percent(part / whole)
+    return "about all" if part >= total else percent(part / total)
 
 
 def ordinal(n: int) -> str:
@@ -118,9 +118,9 @@ def count(n: int | None, noun: str, plural: str | None = None) -> str:
     return f"{number(n)} {agree(n, noun, plural or noun + 's')}"
 
 
-def agree(n: int | None, one: str, many: str) -> str:
-    """The word that agrees with a count: "is" or "are", "differs" or "differ"."""
-    return one if n == 1 else many
+def agree(n: int | None, singular: str, plural: str) -> str:
+    """Return the word that agrees with a count: "is" or "are", "differs" or "differ"."""
+    return singular if n == 1 else plural
 
 
 def ago(ts: float | None, now: float) -> str:
@@ -177,5 +177,5 @@ def _minus(text: str) -> str:
 
 
 def spreadsheet_cell(value: object) -> object:
-    """A value for a CSV file; a text that a spreadsheet would take for a formula begins with an apostrophe."""
+    """Return a value for a CSV file; a text that a spreadsheet would take for a formula begins with an apostrophe."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

@@ -119,26 +119,26 @@ def regions(source: str) -> tuple[Region, ...]:
 
 def remarks(report: str, file: str) -> dict[int, list[str]]:
     """Return the compiler's messages about loops, by line of the file, each once."""
-    found: dict[int, list[str]] = {}
+    by_line: dict[int, list[str]] = {}
     for row in report.split("\n"):
         match = REMARK.match(row)
         if match and match.group(1) == file and LOOP_REMARK.search(match.group(4)):
-            said = found.setdefault(int(match.group(2)), [])
-            if match.group(4) not in said:
-                said.append(match.group(4))
-    return found
+            texts = by_line.setdefault(int(match.group(2)), [])
+            if match.group(4) not in texts:
+                texts.append(match.group(4))
+    return by_line
 
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """A loop from line to line: `own` are its lines without those of inner loops, `text` is their text.
+    """A loop from line to line: `body` are its lines without those of inner loops, `text` is their text.
 
     `step` is the step in Inductor's loop nest, None in other loops; `written` are the names of its own vectors.
     """
 
     first: int
     last: int
-    own: tuple[int, ...]
+    body: tuple[int, ...]
     text: str
     around: bool
     step: int | None
@@ -165,17 +165,21 @@ def cpp_facts(source: str) -> CppFacts:
     )
 
 
-def loops(source: str, said: Mapping[int, list[str]], asked: Mapping[int, list[str]], command: str) -> tuple[Loop, ...]:
+def loops(
+    source: str, messages: Mapping[int, list[str]], requested: Mapping[int, list[str]], command: str
+) -> tuple[Loop, ...]:
     """Return every loop of a source, outermost first, with the compiler's messages.
+
+    `messages` are those of the normal run, `requested` those of a second run with vectorisation requested.
 
     `said` are messages of the normal run, `asked` those of a second run with vectorisation requested.
     """
-    return tuple(_loop(span, said, asked, command) for span in _spans(source.split("\n")))
+    return tuple(_loop(span, messages, requested, command) for span in _spans(source.split("\n")))
 
 
-def _loop(span: _Span, said: Mapping[int, list[str]], asked: Mapping[int, list[str]], command: str) -> Loop:
+def _loop(span: _Span, messages: Mapping[int, list[str]], requested: Mapping[int, list[str]], command: str) -> Loop:
     tail = bool(TAIL.search(span.text))
-    words = _words(said, span.own)
+    words = _words(messages, span.body)
     if VECTORISED.search(words):
         width = GCC_WIDTH.search(words)
         return Loop(span.first, span.last, "vectorised", int(width.group(1)) if width else 0, tail, words)
@@ -183,7 +187,7 @@ def _loop(span: _Span, said: Mapping[int, list[str]], asked: Mapping[int, list[s
         capability = CAPABILITY.search(command)
         bytes_ = WIDTHS[capability.group(1)] if capability else 0
         return Loop(span.first, span.last, "explicit", bytes_, tail, ", ".join(span.written[:4]))
-    why = _why(words, _words(asked, span.own), span.around, command)
+    why = _why(words, _words(requested, span.body), span.around, command)
     return Loop(span.first, span.last, "scalar", 0, tail, why)
 
 
@@ -195,14 +199,14 @@ def _spans(rows: list[str]) -> list[_Span]:
 
 def _span(place: tuple[int, int], places: list[tuple[int, int]], steps: Mapping[int, int], rows: list[str]) -> _Span:
     first, last = place
-    inner = [other for other in places if first < other[0] and other[1] <= last]
-    own = tuple(number for number in range(first, last + 1) if not any(a <= number <= b for a, b in inner))
-    text = "\n".join(rows[number - 1] for number in own)
-    outer = [other for other, end in places if other < first and last <= end]
+    inner = [loop for loop in places if first < loop[0] and loop[1] <= last]
+    body = tuple(number for number in range(first, last + 1) if not any(a <= number <= b for a, b in inner))
+    text = "\n".join(rows[number - 1] for number in body)
+    outer = [start for start, end in places if start < first and last <= end]
     step = steps.get(first)
-    gathers = step == 1 and all(steps.get(other, 1) == 1 for other in outer)
+    gathers = step == 1 and all(steps.get(start, 1) == 1 for start in outer)
     written = () if gathers else tuple(dict.fromkeys(EXPLICIT.findall(text)))
-    return _Span(first, last, own, text, bool(inner), step, written)
+    return _Span(first, last, body, text, bool(inner), step, written)
 
 
 def _bits(vectors: list[tuple[str, str]], lanes: int) -> int | None:
@@ -210,19 +214,19 @@ def _bits(vectors: list[tuple[str, str]], lanes: int) -> int | None:
     return max((lanes * BITS[kind] // int(count or 1) for kind, count in vectors if kind in BITS), default=None)
 
 
-def _words(said: Mapping[int, list[str]], own: Sequence[int]) -> str:
+def _words(messages: Mapping[int, list[str]], lines: Sequence[int]) -> str:
     """Return the messages about a loop: on its first line, and failure reasons on the lines of its body."""
-    first = said.get(own[0], [])
-    inside = [text for number in own[1:] for text in said.get(number, []) if text.startswith("not vectorized")]
+    first = messages.get(lines[0], [])
+    inside = [text for number in lines[1:] for text in messages.get(number, []) if text.startswith("not vectorized")]
     return "; ".join(dict.fromkeys([*first, *inside[:2]]))
 
 
-def _why(words: str, asked: str, around: bool, command: str) -> str:
+def _why(words: str, requested: str, around: bool, command: str) -> str:
     if around:
         return "around other loops"
     if OFF not in command:
         return words or "the compiler says nothing about it"
-    return f"compiled with {OFF}" + (f"; asked to vectorise, the compiler says: {asked}" if asked else "")
+    return f"compiled with {OFF}" + (f"; asked to vectorise, the compiler says: {requested}" if requested else "")
 
 
 def _end(rows: list[str], first: int) -> int:

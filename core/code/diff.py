@@ -24,12 +24,12 @@ class TextDiff:
     left_out: int
 
 
-def diff_texts(one: str, other: str, one_name: str, other_name: str, limit: int = MAX_DIFF_LINES) -> TextDiff:
+def diff_texts(left: str, right: str, left_name: str, right_name: str, limit: int = MAX_DIFF_LINES) -> TextDiff:
     """Return the diff of two texts.
 
     If more than `MAX_DIFFED_LINES` lie between the first and the last change, all of them count as changed.
     """
-    lines = list(_unified(one.splitlines(), other.splitlines(), one_name, other_name))
+    lines = list(_unified(left.splitlines(), right.splitlines(), left_name, right_name))
     added = sum(line.startswith("+") for line in lines[2:])
     removed = sum(line.startswith("-") for line in lines[2:])
     return TextDiff("\n".join(lines[:limit]), added, removed, max(0, len(lines) - limit))
@@ -40,27 +40,31 @@ def without_locations(module: str) -> str:
     return LOCATION.sub("", LOCATION_ENTRY.sub("", module)).strip()
 
 
-def _unified(one: Sequence[str], other: Sequence[str], one_name: str, other_name: str) -> Iterator[str]:
+def _unified(left: Sequence[str], right: Sequence[str], left_name: str, right_name: str) -> Iterator[str]:
     """Return `difflib.unified_diff` of the lines from the first to the last difference; its time is quadratic."""
-    start = _common(one, other)
-    end = _common(one[start:][::-1], other[start:][::-1])
+    start = _common(left, right)
+    end = _common(left[start:][::-1], right[start:][::-1])
     first = max(0, start - CONTEXT)
     keep = max(0, end - CONTEXT)
-    left, right = one[first : len(one) - keep], other[first : len(other) - keep]
-    if not start < max(len(one), len(other)) - end:
+    before, after = left[first : len(left) - keep], right[first : len(right) - keep]
+    if not start < max(len(left), len(right)) - end:
         return
-    if max(len(left), len(right)) > MAX_DIFFED_LINES:
-        yield from (f"--- {one_name}", f"+++ {other_name}", f"@@ -{first + 1},{len(left)} +{first + 1},{len(right)} @@")
-        yield from (f"-{line}" for line in left)
-        yield from (f"+{line}" for line in right)
+    if max(len(before), len(after)) > MAX_DIFFED_LINES:
+        yield from (
+            f"--- {left_name}",
+            f"+++ {right_name}",
+            f"@@ -{first + 1},{len(before)} +{first + 1},{len(after)} @@",
+        )
+        yield from (f"-{line}" for line in before)
+        yield from (f"+{line}" for line in after)
         return
-    for line in difflib.unified_diff(left, right, one_name, other_name, n=CONTEXT, lineterm=""):
+    for line in difflib.unified_diff(before, after, left_name, right_name, n=CONTEXT, lineterm=""):
         yield _moved(line, first) if line.startswith("@@") else line
 
 
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    pairs = zip(one, other, strict=False)
-    return next((index for index, (left, right) in enumerate(pairs) if left != right), min(len(one), len(other)))
+def _common(left: Sequence[str], right: Sequence[str]) -> int:
+    pairs = zip(left, right, strict=False)
+    return next((index for index, (a, b) in enumerate(pairs) if a != b), min(len(left), len(right)))
 
 
 def _moved(header: str, lines: int) -> str:

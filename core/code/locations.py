@@ -35,15 +35,15 @@ def mlir_lines(text: str, file: str) -> Lines:
     """Return the lines of TTIR and TTGIR; `file` is the base name of the kernel's source."""
     rows = text.split("\n")
     table = {match.group(1): match.group(2) for row in rows if (match := MLIR_ENTRY.match(row))}
-    known: dict[str, int | None] = {}
+    resolved: dict[str, int | None] = {}
 
     def resolve(name: str, depth: int = 0) -> int | None:
-        if name not in known and depth < MAX_DEPTH:
-            known[name] = None
-            known[name] = _mlir_line(table.get(name, ""), file, lambda inner: resolve(inner, depth + 1))
-        return known.get(name)
+        if name not in resolved and depth < MAX_DEPTH:
+            resolved[name] = None
+            resolved[name] = _mlir_line(table.get(name, ""), file, lambda inner: resolve(inner, depth + 1))
+        return resolved.get(name)
 
-    found: Lines = {}
+    lines: Lines = {}
     for number, row in enumerate(rows, 1):
         use = MLIR_USE.search(row)
         if use is None or row.startswith("#loc"):
@@ -51,8 +51,8 @@ def mlir_lines(text: str, file: str) -> Lines:
         place = use.group(1)
         line = resolve(place) if place.startswith("#") else _mlir_line(place, file, lambda _: None)
         if line is not None:
-            found[number] = line
-    return found
+            lines[number] = line
+    return lines
 
 
 def _mlir_line(text: str, file: str, resolve: Callable[[str], int | None]) -> int | None:
@@ -71,15 +71,15 @@ def llvm_lines(text: str, file: str) -> Lines:
     """Return the lines of LLVM IR."""
     rows = text.split("\n")
     table = {match.group(1): match.group(3) for row in rows if (match := LLVM_ENTRY.match(row))}
-    found: Lines = {}
+    lines: Lines = {}
     for number, row in enumerate(rows, 1):
         use = LLVM_USE.search(row)
         if use is None:
             continue
         line = _llvm_line(use.group(1), table, file)
         if line is not None:
-            found[number] = line
-    return found
+            lines[number] = line
+    return lines
 
 
 def _llvm_line(entry: str, table: dict[str, str], file: str) -> int | None:
@@ -108,21 +108,21 @@ def _llvm_file(entry: str, table: dict[str, str]) -> str:
 
 def comment_lines(text: str, file: str) -> Lines:
     """Return the lines of PTX and AMD assembly, whose `.loc` comments contain the inlining calls."""
-    found: Lines = {}
+    lines: Lines = {}
     current: int | None = None
     for number, row in enumerate(text.split("\n"), 1):
         if LOC.match(row):
             places = [int(line) for name, line in CHAIN.findall(row.partition(".loc")[2]) if name == file]
             current = places[0] if places else current if ":0:0" in row else None
         elif current and _is_instruction(row):
-            found[number] = current
-    return found
+            lines[number] = current
+    return lines
 
 
 def sass_lines(text: str, file: str, ptx: str) -> Lines:
     """Return the lines of SASS, which lacks inlining; uses the PTX if a line has a single caller there."""
     callers = _callers(ptx, file)
-    found: Lines = {}
+    lines: Lines = {}
     current: int | None = None
     for number, row in enumerate(text.split("\n"), 1):
         place = SASS_PLACE.search(row)
@@ -130,31 +130,31 @@ def sass_lines(text: str, file: str, ptx: str) -> Lines:
             name, line = _base(place.group(1)), int(place.group(2))
             current = line if name == file else callers.get((name, line))
         elif current and "/*" in row and ";" in row:
-            found[number] = current
-    return found
+            lines[number] = current
+    return lines
 
 
-def without_places(text: str, found: Lines) -> tuple[str, Lines]:
+def without_places(text: str, lines: Lines) -> tuple[str, Lines]:
     """Return SASS without the comments that name files, and its lines by their new numbers."""
-    kept: list[str] = []
+    rows: list[str] = []
     renumbered: Lines = {}
     for number, row in enumerate(text.split("\n"), 1):
         if SASS_PLACE.search(row):
             continue
-        kept.append(row)
-        if number in found:
-            renumbered[len(kept)] = found[number]
-    return "\n".join(kept), renumbered
+        rows.append(row)
+        if number in lines:
+            renumbered[len(rows)] = lines[number]
+    return "\n".join(rows), renumbered
 
 
 def _callers(ptx: str, file: str) -> dict[tuple[str, int], int]:
-    found: dict[tuple[str, int], set[int]] = {}
+    lines_by_place: dict[tuple[str, int], set[int]] = {}
     for row in ptx.split("\n"):
         chain = CHAIN.findall(row) if LOC.match(row) else []
-        own = [int(line) for name, line in chain if name == file]
-        if chain and own and chain[0][0] != file:
-            found.setdefault((chain[0][0], int(chain[0][1])), set()).add(own[0])
-    return {place: next(iter(lines)) for place, lines in found.items() if len(lines) == 1}
+        lines = [int(line) for name, line in chain if name == file]
+        if chain and lines and chain[0][0] != file:
+            lines_by_place.setdefault((chain[0][0], int(chain[0][1])), set()).add(lines[0])
+    return {place: next(iter(callers)) for place, callers in lines_by_place.items() if len(callers) == 1}
 
 
 def loc_lines(rows: Iterable[str], file: str) -> Lines:
@@ -163,7 +163,7 @@ def loc_lines(rows: Iterable[str], file: str) -> Lines:
     An instruction from a header belongs to the last line of the file before it.
     """
     files: dict[str, str] = {}
-    found: Lines = {}
+    lines: Lines = {}
     current: int | None = None
     for number, row in enumerate(rows, 1):
         if match := FILE.match(row):
@@ -172,8 +172,8 @@ def loc_lines(rows: Iterable[str], file: str) -> Lines:
             if files.get(match.group(1)) == file and match.group(2) != "0":
                 current = int(match.group(2))
         elif current and _is_instruction(row):
-            found[number] = current
-    return found
+            lines[number] = current
+    return lines
 
 
 def _is_instruction(row: str) -> bool:

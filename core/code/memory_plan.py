@@ -92,8 +92,8 @@ class MemoryPlan:
 
     def there(self, step: int) -> tuple[PlannedMemory, ...]:
         """Return the memories that exist at a step, largest first."""
-        found = (memory for memory in self.memories if memory.first <= step <= memory.last)
-        return tuple(sorted(found, key=lambda memory: -(memory.bytes or 0)))
+        memories = (memory for memory in self.memories if memory.first <= step <= memory.last)
+        return tuple(sorted(memories, key=lambda memory: -(memory.bytes or 0)))
 
 
 def memory_plan(
@@ -116,7 +116,7 @@ def memory_plan(
 
 def _functions(lines: Sequence[str]) -> dict[str, int]:
     """Return the index of each wrapper function's first line."""
-    return {found.group(1): index for index, line in enumerate(lines) if (found := FUNCTION.match(line))}
+    return {match.group(1): index for index, line in enumerate(lines) if (match := FUNCTION.match(line))}
 
 
 @dataclass(slots=True, eq=False)
@@ -128,7 +128,7 @@ class _Piece:
     line: int
     first: int
     names: list[str]
-    held: set[str]
+    alive: set[str]
     last: int | None = None
     returned: bool = False
 
@@ -195,15 +195,15 @@ class _Reader:
                 self._delete(name)
 
     def _makes(self, number: int, line: str) -> None:
-        if made := MADE.match(line):
-            name, shape, stride, dtype = made.groups()
+        if allocation := MADE.match(line):
+            name, shape, stride, dtype = allocation.groups()
             self._make(name, self._sizes.of_text(shape, stride, dtype), "allocated", number, len(self._steps))
         elif result := RESULT.match(line):
             if number in self._kernels:
                 self._results[result.group(1)] = len(self._steps) - 1
                 self._result(result.group(1), number)
-        elif item := ITEM.match(line):
-            self._item(item.group(1), item.group(2), number)
+        elif element := ITEM.match(line):
+            self._tuple_element(element.group(1), element.group(2), number)
         elif named := NAMED.match(line):
             self._alias(named.group(1), named.group(2), line)
         elif arguments := ARGUMENTS.match(line):
@@ -220,7 +220,7 @@ class _Reader:
         if self._sizes.knows(name):
             self._make(name, self._sizes.of_buffer(name), "library", line, len(self._steps) - 1)
 
-    def _item(self, name: str, owner: str, line: int) -> None:
+    def _tuple_element(self, name: str, owner: str, line: int) -> None:
         """Add a tensor of a tuple that a library returned: it exists since that call."""
         if owner in self._results and self._sizes.knows(name):
             self._drop(owner)
@@ -237,7 +237,7 @@ class _Reader:
         if piece is None:
             return
         piece.names.append(name)
-        piece.held.add(name)
+        piece.alive.add(name)
         self._named[name] = piece
         if line.endswith("# reuse"):
             self._reused.append(piece.bytes or 0)
@@ -246,8 +246,8 @@ class _Reader:
         piece = self._named.pop(name, None)
         if piece is None:
             return
-        piece.held.discard(name)
-        if not piece.held:
+        piece.alive.discard(name)
+        if not piece.alive:
             piece.last = len(self._steps) - 1
 
     def _returned(self, line: str) -> None:

@@ -1,4 +1,4 @@
-"""Theoretical occupancy: how many of a multiprocessor's warps a kernel's registers, shared memory and blocks leave room
+"""Theoretical occupancy: the warps on a multiprocessor that a kernel's registers, shared memory and blocks leave room
 for.
 
 NVIDIA: the arithmetic of the CUDA Occupancy Calculator (docs.nvidia.com/nsight-compute, Occupancy Calculator):
@@ -49,7 +49,7 @@ def residency(architecture: Architecture, warps: int, registers: int, shared_byt
         "blocks": architecture.max_blocks_per_multi_processor,
         "shared memory": _blocks_by_shared_memory(shared_bytes, architecture),
     }
-    limit, blocks = min(limits.items(), key=lambda item: item[1])
+    limit, blocks = min(limits.items(), key=lambda entry: entry[1])
     return Residency(blocks, blocks * warps, blocks * warps / most_warps, limit)
 
 
@@ -65,11 +65,11 @@ def _warps_by_registers(registers: int, architecture: Architecture, most_warps: 
 
 def _blocks_by_shared_memory(shared_bytes: int, architecture: Architecture) -> int:
     if architecture.backend == "hip":
-        taken = _up(shared_bytes, AMD_SHARED_UNIT)
+        used_bytes = _up(shared_bytes, AMD_SHARED_UNIT)
     else:
-        taken = _up(shared_bytes + SHARED_RESERVED, SHARED_UNIT)
+        used_bytes = _up(shared_bytes + SHARED_RESERVED, SHARED_UNIT)
     most = architecture.max_blocks_per_multi_processor
-    return min(most, architecture.shared_memory_per_multiprocessor // taken) if taken else most
+    return min(most, architecture.shared_memory_per_multiprocessor // used_bytes) if used_bytes else most
 
 
 def _up(number: int, unit: int) -> int:

@@ -39,7 +39,7 @@ DEFINITION = re.compile(r"^(\w+) = async_compile\.(\w+)\(")
 HANDLE = re.compile(r"# \[Provenance debug handles\] (.*)$")
 LIBRARY_CALL = re.compile(r"^\s+(?:[\w\[\], ]+ = )?((?:extern_kernels|aten|inductor_ops|torch\.ops)\.[\w.]+)\(")
 LIBRARY = re.compile(r"^(extern_kernels|aten|inductor_ops|torch\.ops)\.")
-# What the wrapper does itself: names for memory that is there, sizes, marks for the profiler.
+# Calls of the wrapper itself: names for existing memory, sizes, marks for the profiler.
 NOT_KERNELS = re.compile(r"^inductor(_ops)?\._(reinterpret|alloc)|^profiler|^aten\.(\w+_)?(size|stride|item)\b")
 # Calls that only look at memory otherwise: they return a view of what they are given, and run nothing.
 VIEWS = re.compile(
@@ -102,7 +102,7 @@ class Buffers:
     items: dict[str, tuple[str, int]]
     shapes: dict[str, Shape]
 
-    def held(self, name: str) -> tuple[str, ...]:
+    def aliases(self, name: str) -> tuple[str, ...]:
         """Return a name and all earlier names of the same memory, newest first."""
         names = [name]
         while (before := self.reused.get(names[-1])) is not None and before not in names:
@@ -130,11 +130,11 @@ def is_collective(name: str) -> bool:
 def find_kernels(text: str) -> list[FoundKernel]:
     """Return every kernel, generated ones in definition order, then extern ones in call order."""
     lines = text.split("\n")
-    generated = _found_definitions(lines)
+    generated = _generated_kernels(lines)
     extern: list[FoundKernel] = []
     handles: dict[str, int] = {}
-    known = {kernel.name: kernel for kernel in generated}
-    called = re.compile(rf"^\s+(?:\w+ = )?({'|'.join(map(re.escape, known))})(?:\.run)?\(") if known else None
+    by_name = {kernel.name: kernel for kernel in generated}
+    called = re.compile(rf"^\s+(?:\w+ = )?({'|'.join(map(re.escape, by_name))})(?:\.run)?\(") if by_name else None
     inside = {number for kernel in generated for number in range(kernel.first, kernel.last + 1)}
     for number, line in enumerate(lines, 1):
         if number in inside:
@@ -145,7 +145,7 @@ def find_kernels(text: str) -> list[FoundKernel]:
             continue
         match = called.match(line) if called else None
         if match:
-            kernel = known[match.group(1)]
+            kernel = by_name[match.group(1)]
         elif (match := LIBRARY_CALL.match(line)) and is_extern_kernel(match.group(1)):
             kernel = FoundKernel(match.group(1), "extern", True, "extern", number, number)
             extern.append(kernel)
@@ -184,15 +184,15 @@ def lines_of(text: str, first: int, last: int) -> str:
 
 def buffers(text: str) -> Buffers:
     """Return the wrapper's names in an output code."""
-    found = Buffers({}, {}, {})
+    wrapper = Buffers({}, {}, {})
     for line in text.split("\n"):
         if match := REUSE.match(line):
-            found.reused[match.group(1)] = match.group(2)
+            wrapper.reused[match.group(1)] = match.group(2)
         elif match := ITEM.match(line):
-            found.items[match.group(1)] = (match.group(2), int(match.group(3)))
+            wrapper.items[match.group(1)] = (match.group(2), int(match.group(3)))
         elif match := EMPTY.match(line) or RANDOM.match(line):
-            found.shapes[match.group(1)] = Shape(match.group(4), match.group(2), match.group(3))
-    return found
+            wrapper.shapes[match.group(1)] = Shape(match.group(4), match.group(2), match.group(3))
+    return wrapper
 
 
 def call_arguments(text: str, line: int) -> tuple[str, ...]:
@@ -207,8 +207,8 @@ def call_arguments(text: str, line: int) -> tuple[str, ...]:
 
 def tensor_names(call: Sequence[str]) -> list[str]:
     """Return the distinct names in a call's arguments, in order."""
-    found = (name for argument in call for name in re.findall(r"\b[A-Za-z_]\w*\b", argument))
-    return [name for name in dict.fromkeys(found) if name != "reinterpret_tensor"]
+    names = (name for argument in call for name in re.findall(r"\b[A-Za-z_]\w*\b", argument))
+    return [name for name in dict.fromkeys(names) if name != "reinterpret_tensor"]
 
 
 def _same(handle_name: str, kernel_name: str) -> bool:
@@ -216,16 +216,16 @@ def _same(handle_name: str, kernel_name: str) -> bool:
 
 
 def _handles(text: str) -> dict[str, int]:
-    found = {}
+    handles = {}
     for part in text.split(","):
         name, _, handle = part.strip().rpartition(":")
         if handle.isdecimal():
-            found[name] = whole(handle)
-    return found
+            handles[name] = whole(handle)
+    return handles
 
 
-def _found_definitions(lines: list[str]) -> list[FoundKernel]:
-    found = []
+def _generated_kernels(lines: list[str]) -> list[FoundKernel]:
+    kernels = []
     number = 0
     while number < len(lines):
         match = DEFINITION.match(lines[number])
@@ -237,12 +237,12 @@ def _found_definitions(lines: list[str]) -> list[FoundKernel]:
             number += 1
         number += 1
         body = "\n".join(lines[first:number])
-        found.append(
+        kernels.append(
             FoundKernel(
                 match.group(1), LANGUAGES[match.group(2)], False, _category(match.group(1), body), first, number
             )
         )
-    return found
+    return kernels
 
 
 def _category(name: str, body: str) -> str:

@@ -73,24 +73,24 @@ def ptxas_resources(log: str, kernel: str, dynamic_shared_bytes: int) -> Resourc
     )
 
 
-def cubin_usage(said: str) -> tuple[int, int] | None:
+def cubin_usage(output: str) -> tuple[int, int] | None:
     """Return registers and stack bytes from `cuobjdump -res-usage` output; None if they are missing."""
-    usage = USAGE.search(said)
+    usage = USAGE.search(output)
     return (int(usage.group(1)), int(usage.group(2))) if usage else None
 
 
 def amd_resources(assembly: str, dynamic_shared_bytes: int) -> Resources | None:
     """Return a kernel's resources from the metadata of AMD assembly; None if they are missing."""
-    found = {name: int(value) for name, value in AMD.findall(assembly)}
-    if "vgpr_count" not in found:
+    fields = {name: int(value) for name, value in AMD.findall(assembly)}
+    if "vgpr_count" not in fields:
         return None
-    spilled = found.get("vgpr_spill_count")
+    spilled = fields.get("vgpr_spill_count")
     return Resources(
-        registers=found["vgpr_count"],
-        shared_bytes=max(found.get("group_segment_fixed_size", 0), dynamic_shared_bytes),
+        registers=fields["vgpr_count"],
+        shared_bytes=max(fields.get("group_segment_fixed_size", 0), dynamic_shared_bytes),
         spill_store_bytes=None if spilled is None else AMD_REGISTER_BYTES * spilled,
-        scalar_registers=found.get("sgpr_count"),
-        local_bytes=found.get("private_segment_fixed_size"),
+        scalar_registers=fields.get("sgpr_count"),
+        local_bytes=fields.get("private_segment_fixed_size"),
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from core.base.syntax import NOT_READ, module
 from core.report import Frame, RemarkKind, SourceRemark
 
-# What answers otherwise under torch.compile, in torch and in libraries.
+# Functions whose answer differs under torch.compile, in torch and in libraries.
 ASKS = frozenset({"is_compiling", "is_dynamo_compiling", "is_torchdynamo_compiling"})
 LOGS = "TORCH_LOGS"
 WORTH_READING = re.compile(r"is_\w*compiling|TORCH_LOGS")
@@ -26,10 +26,10 @@ def source_remarks(path: str, text: str) -> tuple[SourceRemark, ...]:
     except NOT_READ:
         return ()
     lines = text.split("\n")
-    found = sorted({(line, kind) for line, kind in _lines(tree)})
+    places = sorted({(line, kind) for line, kind in _lines(tree)})
     return tuple(
         SourceRemark(kind, Frame(path, line, text=lines[line - 1].strip()[:LONGEST_LINE]))
-        for line, kind in found[:MOST_REMARKS]
+        for line, kind in places[:MOST_REMARKS]
     )
 
 
@@ -46,12 +46,14 @@ def _name(node: ast.expr) -> str:
 
 
 def _sets_logs(node: ast.Assign | ast.Call) -> bool:
-    """`os.environ["TORCH_LOGS"] = …`, and the same by `setdefault`, `update` or `putenv`."""
+    """Return True for `os.environ["TORCH_LOGS"] = …`, and the same by `setdefault`, `update` or `putenv`."""
     if isinstance(node, ast.Assign):
         return any(isinstance(target, ast.Subscript) and _is_logs(target.slice) for target in node.targets)
     if _name(node.func) == "update":
-        keys = [key for item in node.args if isinstance(item, ast.Dict) for key in item.keys if key is not None]
-        return any(map(_is_logs, keys)) or any(item.arg == LOGS for item in node.keywords)
+        keys = [
+            key for argument in node.args if isinstance(argument, ast.Dict) for key in argument.keys if key is not None
+        ]
+        return any(map(_is_logs, keys)) or any(keyword.arg == LOGS for keyword in node.keywords)
     return _name(node.func) in ("setdefault", "putenv") and bool(node.args) and _is_logs(node.args[0])
 
 

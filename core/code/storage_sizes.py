@@ -51,7 +51,7 @@ class StorageSizes:
     def _tuple(self, text: str) -> list[int] | None:
         try:
             tree = expression(text)
-            return [_value(item, self._sizes) for item in tree.elts] if isinstance(tree, ast.Tuple) else None
+            return [_value(element, self._sizes) for element in tree.elts] if isinstance(tree, ast.Tuple) else None
         except (*NOT_READ, LookupError, ZeroDivisionError):
             return None
 
@@ -65,7 +65,7 @@ def _value(node: ast.expr, sizes: Mapping[str, int]) -> int:
     if isinstance(node, ast.BinOp):
         return OPERATIONS[type(node.op)](_value(node.left, sizes), _value(node.right, sizes))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("max", "min"):
-        return {"max": max, "min": min}[node.func.id](_value(item, sizes) for item in node.args)
+        return {"max": max, "min": min}[node.func.id](_value(argument, sizes) for argument in node.args)
     raise LookupError(ast.dump(node))
 
 
@@ -73,8 +73,8 @@ def _bytes(shape: Sequence[int] | None, stride: Sequence[int] | None, dtype: str
     if shape is None or stride is None or len(shape) != len(stride):
         return None
     bits = BITS.match(dtype)
-    item = max(1, int(bits[1]) // 8) if bits else 1
+    element_bytes = max(1, int(bits[1]) // 8) if bits else 1
     if 0 in shape:
         return 0
-    found = item * (1 + sum((size - 1) * step for size, step in zip(shape, stride, strict=True)))
-    return found if 0 <= found <= LARGEST_BYTES else None
+    total = element_bytes * (1 + sum((size - 1) * step for size, step in zip(shape, stride, strict=True)))
+    return total if 0 <= total <= LARGEST_BYTES else None

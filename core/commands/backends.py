@@ -30,34 +30,36 @@ def add_command(commands: Commands) -> None:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    """Tell of each backend what it does, where it stops, and whether it runs here; returns the exit code."""
-    found = tried_backends()
+    """Print each backend with its work, its last stage, and if it runs here; returns the exit code."""
+    backends = tried_backends()
     if arguments.json:
-        print(json.dumps(msgspec.to_builtins(found), indent=2))
+        print(json.dumps(msgspec.to_builtins(backends), indent=2))
         return OK
-    width = max(len(one.name) for one in found)
-    for one in found:
-        tags = f" ({', '.join(one.tags)})" if one.tags else ""
-        stands = f"runs, up to {one.stops}" if one.runs else f"cannot run here: {one.reason}"
-        print(f"{one.name:<{width}}  {stands}")
-        print(f"{'':<{width}}  {one.does or 'torch says nothing of it'}{tags}{one.place and f', {one.place}'}")
-    ran = sum(one.runs for one in found)
-    print(f"{number(ran)} of {count(len(found), 'backend')} run `x.sin() + 1` here.")
+    width = max(len(backend.name) for backend in backends)
+    for backend in backends:
+        tags = f" ({', '.join(backend.tags)})" if backend.tags else ""
+        stands = f"runs, up to {backend.stops}" if backend.runs else f"cannot run here: {backend.reason}"
+        print(f"{backend.name:<{width}}  {stands}")
+        print(
+            f"{'':<{width}}  {backend.does or 'torch says nothing of it'}{tags}{backend.place and f', {backend.place}'}"
+        )
+    ran = sum(backend.runs for backend in backends)
+    print(f"{number(ran)} of {count(len(backends), 'backend')} run `x.sin() + 1` here.")
     return OK
 
 
 def tried_backends() -> Sequence[BackendFact]:
-    """A run for each backend, one after the other; raises CompileboardError."""
+    """Run each backend, one after the other, and return its facts; raises CompileboardError."""
     engine = open_engine(Store())
     try:
         with TemporaryDirectory(prefix="compileboard-") as home:
             sweeps = SweepRunner(Runner(Store(Path(home)), engine))
-            here = engine.environment()
-            plan = PRESETS["backends"].plan(CompileJob(Model("code", CODE), measure=False), here)
+            environment = engine.environment()
+            plan = PRESETS["backends"].plan(CompileJob(Model("code", CODE), measure=False), environment)
             sweep = sweeps.start(new_sweep(plan.base, plan.axes, "backends"))
             sweeps.wait(sweep.id)
             rows = sweeps.rows(sweeps.store.open(sweep.id))
-            facts = answer(Question(sweep, rows, here)).facts
+            facts = answer(Question(sweep, rows, environment)).facts
     finally:
         engine.close()
     return [fact for fact in facts if isinstance(fact, BackendFact)]

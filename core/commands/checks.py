@@ -1,4 +1,4 @@
-"""Checks for scripts: an exit code of its own for results that differ, and for code that is too slow."""
+"""Checks for scripts: a special exit code for results that differ, and for code that is too slow."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from core.base.words import number
 from core.report import Report
 
 WRONG, SLOW = 4, 5
-# What a change must not add to a run.
+# Figures that a change must not raise.
 NOT_MORE = ("graph breaks", "recompiles")
 
 
 def add_check_options(command: argparse.ArgumentParser, differing: str) -> None:
-    """The options of a command whose exit code is to say more than that it was done."""
+    """Add the options of a command whose exit code depends on results and speed."""
     command.add_argument("--check", action="store_true", help=f"exit with {WRONG} where {differing}")
     command.add_argument(
         "--least-speedup",
@@ -28,36 +28,36 @@ def add_check_options(command: argparse.ArgumentParser, differing: str) -> None:
 
 
 def check_report(report: Report, arguments: argparse.Namespace) -> int:
-    """The exit code of what was requested, 0 if all is well; the reason goes to standard error."""
-    found = results(report)
+    """Return the exit code of the requested checks, 0 if all is well; the reason goes to standard error."""
+    accuracy = results(report)
     wrong, unsure = "", ""
-    if found is None:
+    if accuracy is None:
         wrong = "nothing was compared with eager"
-    elif found.outcome == "differs":
-        wrong = f"results differ from eager: {results_words(found)}"
-    elif found.outcome != "same":
-        unsure = f"results are {found.outcome}: {results_words(found)}"
+    elif accuracy.outcome == "differs":
+        wrong = f"results differ from eager: {results_words(accuracy)}"
+    elif accuracy.outcome != "same":
+        unsure = f"results are {accuracy.outcome}: {results_words(accuracy)}"
     took = speed(report.timing)
     return _checked(arguments, wrong, unsure, took.interval if took else None, "eager")
 
 
-def check_comparison(found: RunComparison, arguments: argparse.Namespace) -> int:
-    """The same for the right run of two."""
+def check_comparison(comparison: RunComparison, arguments: argparse.Namespace) -> int:
+    """Return the same for the right run of two."""
     problems = []
-    if found.failures[1] and not found.failures[0]:
-        problems.append(f"on the right {found.failures[1]}")
-    if found.results[1] == "differs":
+    if comparison.failures[1] and not comparison.failures[0]:
+        problems.append(f"on the right {comparison.failures[1]}")
+    if comparison.results[1] == "differs":
         problems.append("results differ from eager on the right")
-    for figure in map(found.figure, NOT_MORE):
+    for figure in map(comparison.figure, NOT_MORE):
         if (figure.right or 0) > (figure.left or 0):
             problems.append(f"{figure.name}: {figure.words(figure.left)} → {figure.words(figure.right)}")
-    times = found.times
+    times = comparison.times
     interval = times.interval if times is not None and times.comparable else None
     return _checked(arguments, "; ".join(problems), "", interval, "the left one")
 
 
 def _checked(arguments: argparse.Namespace, wrong: str, unsure: str, faster: Interval | None, than: str) -> int:
-    """Results before speed, since wrong code may be as fast as it likes."""
+    """Return the exit code, results before speed: wrong code is never fast enough."""
     if arguments.check and wrong:
         return _failed(wrong, WRONG)
     if arguments.check and unsure:

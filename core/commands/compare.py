@@ -35,36 +35,37 @@ def add_command(commands: Commands) -> None:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    found = compare_runs(side_of(arguments.left), side_of(arguments.right))
+    comparison = compare_runs(side_of(arguments.left), side_of(arguments.right))
     if arguments.json:
-        sys.stdout.write(as_json(comparison_data(found)).decode() + "\n")
+        sys.stdout.write(as_json(comparison_data(comparison)).decode() + "\n")
     else:
-        print(comparison_sentence(found))
-        for line in _lines(found):
+        print(comparison_sentence(comparison))
+        for line in _lines(comparison):
             print(f"  {line}")
-    return check_comparison(found, arguments)
+    return check_comparison(comparison, arguments)
 
 
-def _lines(found: RunComparison) -> Iterator[str]:
-    for option in found.options:
+def _lines(comparison: RunComparison) -> Iterator[str]:
+    for option in comparison.options:
         yield f"{option.name}: {option.left or 'not given'} → {option.right or 'not given'}"
-    for source in found.sources or ():
+    for source in comparison.sources or ():
         yield f"{source.right}: {count(source.diff.added, 'line')} added, {number(source.diff.removed)} removed"
-    if found.sources is None:
+    if comparison.sources is None:
         yield "the code of one of them is not recorded, so it is not compared"
-    yield from (_figure(figure) for figure in found.figures)
-    for pair in found.breaks:
-        one = pair.right or pair.left
-        if one is not None and not pair.both:
-            yield f"{'graph break gone' if pair.left else 'new graph break'} at {one.place}: {one.reason}"
-    for compilation in found.compilations:
+    yield from (_figure(figure) for figure in comparison.figures)
+    for pair in comparison.breaks:
+        graph_break = pair.right or pair.left
+        if graph_break is not None and not pair.both:
+            change = "graph break gone" if pair.left else "new graph break"
+            yield f"{change} at {graph_break.place}: {graph_break.reason}"
+    for compilation in comparison.compilations:
         sides = f"[{compilation.left or '–'}] [{compilation.right or '–'}] {compilation.name}"
         differing = [graph for graph in compilation.graphs if not graph.same]
         yield from (f"{sides}: {_graph(graph)}" for graph in differing[:MOST_LINES])
         if compilation.kernels and compilation.kernels.pairs:
             yield f"{sides}: {compilation.kernels.sentence}"
-    if found.times is not None:
-        yield seconds_words(found.times)
+    if comparison.times is not None:
+        yield seconds_words(comparison.times)
 
 
 def _figure(figure: Figure) -> str:

@@ -62,8 +62,8 @@ def _data(report: Report) -> dict[str, Any]:
 
 
 def _export(run: Run, report: Report, out: str) -> list[Path]:
-    """Copy the programs of a run to `out`, numbered where there are several, each with the inputs and results of its
-    first call; returns what was written. Raises StoreError.
+    """Copy the programs of a run to `out`, numbered if there are several, each with the inputs and results of its first
+    call; returns the written files. Raises StoreError.
     """
     segments = [segment for _, pipeline in pipelines(report) for segment in pipeline.segments if segment.file]
     if not segments:
@@ -81,5 +81,5 @@ def _export(run: Run, report: Report, out: str) -> list[Path]:
     return written
 
 
-# What the accelerator cannot run stays with torch, which is no problem.
+# Ops that the accelerator cannot run stay with torch, which is no problem.
 PRODUCT = Product(_text, _data, _export, lambda report: "")

@@ -1,4 +1,4 @@
-"""A command whose run makes files: it reports on them, and writes them where `--out` says."""
+"""A command whose run makes files: it reports on them, and writes them to `--out`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from core.runs.stored import open_report
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """What a run makes of a model: as text, as data for JSON, and as files in or at a path, which are returned.
+    """The product of a run: as text, as data for JSON, and as exported files.
 
     `problem` is why the command fails although the run is done; empty if all is well.
     """

@@ -62,7 +62,7 @@ def run_job(job: CompileJob, arguments: argparse.Namespace, finish: Callable[[Ru
 
 
 def exit_code(run: Run, report: Report | None) -> int:
-    """Return the exit code of an ended run; why it was not done goes to standard error."""
+    """Return the exit code of an ended run; the reason of a failure goes to standard error."""
     status = run.status()
     if status.state == "done":
         return OK

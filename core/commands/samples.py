@@ -21,9 +21,9 @@ def add_command(commands: Commands) -> None:
 def _list(arguments: argparse.Namespace) -> int:
     listed = samples()
     if arguments.json:
-        print(json.dumps([{name: getattr(item, name) for name in FIELDS} for item in listed], indent=2))
+        print(json.dumps([{name: getattr(sample, name) for name in FIELDS} for sample in listed], indent=2))
         return OK
-    width = max(len(item.name) for item in listed)
-    for item in listed:
-        print(f"{item.name:<{width}}  {item.title}: {item.teaches}")
+    width = max(len(sample.name) for sample in listed)
+    for sample in listed:
+        print(f"{sample.name:<{width}}  {sample.title}: {sample.teaches}")
     return OK

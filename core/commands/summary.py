@@ -51,13 +51,13 @@ def print_run(run: Run, report: Report, as_json: bool) -> None:
 
 
 def report_data(report: Report, status: Status) -> dict[str, Any]:
-    """A run's report as data, after the state of the run and why it ended."""
-    told = {field.name: getattr(report, field.name) for field in fields(report)}
-    return {"state": status.state, "reason": status.reason, **told}
+    """Return a run's report as data, after the state of the run and the reason of its end."""
+    facts = {field.name: getattr(report, field.name) for field in fields(report)}
+    return {"state": status.state, "reason": status.reason, **facts}
 
 
 def summarise(report: Report, ended: str, output: str = "") -> None:
-    """Print a report for people; `ended` says how the run ended where that was not well, and comes first.
+    """Print a report for people; `ended` describes a bad end of the run, and comes first.
 
     `output` is what the run printed.
     """
@@ -94,12 +94,12 @@ def summarise(report: Report, ended: str, output: str = "") -> None:
         calls = sum(len(kernel.calls) for kernel in compilation.kernels)
         kernels = count(distinct_kernels(compilation.kernels), "kernel")
         stages = count(len(compilation.graphs), "graph stage")
-        made = f"{stages}, {kernels} in {count(calls, 'call')}" if calls else f"{stages}, no kernels"
+        parts = f"{stages}, {kernels} in {count(calls, 'call')}" if calls else f"{stages}, no kernels"
         took = f", {duration_s(seconds[compilation.id])}" if compilation.id in seconds else ""
-        print(f"  [{compilation.id}] {compilation.frame.name} ({compilation.status}): {made}{took}")
-    for found in report.graph_breaks:
-        met = count(len(found.compilations), "time")
-        print(f"  graph break at {found.place}, met {met}: {found.reason}")
+        print(f"  [{compilation.id}] {compilation.frame.name} ({compilation.status}): {parts}{took}")
+    for graph_break in report.graph_breaks:
+        hits = count(len(graph_break.compilations), "time")
+        print(f"  graph break at {graph_break.place}, met {hits}: {graph_break.reason}")
     for recompile in report.recompiles:
         print(f"  [{recompile.failed}] → [{recompile.compilation}]: {recompile.reason.splitlines()[0]}")
     for finding in findings(report, output)[:FIRST]:
@@ -108,26 +108,26 @@ def summarise(report: Report, ended: str, output: str = "") -> None:
         print(f"  could not read: {problem.what}, {count(problem.count, 'time')}", file=sys.stderr)
 
 
-def _summarise_traffic(found: Work) -> None:
-    if found.traffic:
-        print(f"  {traffic_words(found.traffic)}. {counted_words(found.traffic)}")
-    elif found.uneven:
+def _summarise_traffic(work: Work) -> None:
+    if work.traffic:
+        print(f"  {traffic_words(work.traffic)}. {counted_words(work.traffic)}")
+    elif work.uneven:
         print(f"  {UNEVEN}")
 
 
 def _summarise_results(report: Report) -> None:
-    """What was compared with eager, and what of it differs or could not be told."""
-    found = results(report)
-    if found is None:
+    """Print the comparison with eager: the outcome, and the results that differ or could not be judged."""
+    comparison = results(report)
+    if comparison is None:
         return
-    compared = compared_words(found.compared)
-    print(f"  result: {found.outcome}" + (f"; compared: {compared}" if compared else ""))
-    for item in [*found.differing, *found.untold][:MAX_DIFFERENCES]:
-        print(f"    {difference_words(item)}")
+    compared = compared_words(comparison.compared)
+    print(f"  result: {comparison.outcome}" + (f"; compared: {compared}" if compared else ""))
+    for difference in [*comparison.differing, *comparison.untold][:MAX_DIFFERENCES]:
+        print(f"    {difference_words(difference)}")
 
 
 def _print_error(error: RunError | None) -> None:
-    """The user's lines that an error went through, and the rest of its message without C++ frames."""
+    """Print the user's lines of an error, and the rest of its message without C++ frames."""
     if error is None:
         return
     for frame in error.frames:

@@ -27,7 +27,7 @@ from core.sweep.runner import SweepRunner, new_sweep
 from core.sweep.standing import SweepStanding
 from core.sweep.store import SweepStore
 from core.sweep.table import as_csv, as_json
-from core.sweep.text import as_text, left_words, row_words, progress_words
+from core.sweep.text import as_text, left_words, progress_words, row_words
 
 POLL_S = 0.5
 
@@ -64,26 +64,26 @@ def add_list_command(commands: Commands) -> None:
 
 
 def _run_sweep(arguments: argparse.Namespace) -> int:
-    """Start a sweep or go on with one, to its end; returns the exit code. Ctrl-C leaves it to be resumed."""
+    """Start a sweep or resume one, to its end; returns the exit code. Ctrl-C leaves it to be resumed."""
     store = Store()
     engine = open_engine(store)
     try:
         sweeps = SweepRunner(Runner(store, engine))
-        sweep = _begun(arguments, sweeps, engine.environment)
+        sweep = _started_sweep(arguments, sweeps, engine.environment)
         print(f"{sweep.title}: sweep {sweep.id}", file=sys.stderr)
         try:
             _follow(sweeps, sweep)
         except KeyboardInterrupt:
             sweeps.cancel(sweep.id)
             sweeps.wait(sweep.id)
-        here = engine.environment() if sweep.preset else None
-        return _finish(sweeps, sweeps.store.open(sweep.id), arguments, here)
+        environment = engine.environment() if sweep.preset else None
+        return _finish(sweeps, sweeps.store.open(sweep.id), arguments, environment)
     finally:
         engine.close()
 
 
 def _list_sweeps(arguments: argparse.Namespace) -> int:
-    """Every sweep of this home, newest first, with where it stands; or one of them, as its own command prints it."""
+    """Print every sweep of this home, newest first, with its progress; or one of them, as its own command prints it."""
     sweeps = SweepRunner(Runner(Store()))
     if arguments.id:
         return _print_sweep(sweeps, sweeps.store.open(arguments.id), arguments, None)
@@ -91,17 +91,17 @@ def _list_sweeps(arguments: argparse.Namespace) -> int:
         raise JobError("csv", "a list has no table: give the id of one sweep")
     listed = [(sweep, sweeps.standing(sweep)) for sweep in sweeps.store.list()]
     if arguments.json:
-        print(json.dumps([_entry(sweeps.store, *item) for item in listed], indent=2))
+        print(json.dumps([_entry(sweeps.store, *pair) for pair in listed], indent=2))
     else:
-        for sweep, standing in listed:
-            print(f"{sweep.id}  {sweeps.store.name(sweep.id) or sweep.title}: {progress_words(standing)}")
+        for sweep, progress in listed:
+            print(f"{sweep.id}  {sweeps.store.name(sweep.id) or sweep.title}: {progress_words(progress)}")
     for why in sweeps.store.damaged().values():
         print(why, file=sys.stderr)
     return OK
 
 
-def _begun(arguments: argparse.Namespace, sweeps: SweepRunner, here: Callable[[], Environment]) -> Sweep:
-    """The sweep that the options ask for, started or resumed; raises CompileboardError."""
+def _started_sweep(arguments: argparse.Namespace, sweeps: SweepRunner, environment: Callable[[], Environment]) -> Sweep:
+    """Start or resume the sweep that the options ask for; raises CompileboardError."""
     if arguments.resume:
         if arguments.model or arguments.axis or arguments.preset:
             raise JobError("resume", "a sweep is resumed as it is: give its id alone")
@@ -110,38 +110,38 @@ def _begun(arguments: argparse.Namespace, sweeps: SweepRunner, here: Callable[[]
         raise JobError("model", "name a model, or a sweep to --resume")
     base, axes = job_of(arguments), parse_axes(arguments.axis)
     if any(axis.field == BACKEND for axis in axes):
-        check_backends(base, axes, here().backends)
+        check_backends(base, axes, environment().backends)
     if arguments.preset:
-        plan = PRESETS[arguments.preset].plan(base, here())
+        plan = PRESETS[arguments.preset].plan(base, environment())
         base, axes = plan.base, (*plan.axes, *axes)
     return sweeps.start(new_sweep(base, axes, arguments.preset or "", arguments.title))
 
 
 def _follow(sweeps: SweepRunner, sweep: Sweep) -> None:
-    """Tell each cell on standard error as it ends. Rows are read when there is a new one, since reading them takes from
-    what is measured.
+    """Print each cell to standard error as it ends. Rows are read only for a new one, since reading them disturbs the
+    measurement.
     """
-    told: set[int] = set()
+    printed: set[int] = set()
     looked = 0
     while True:
         going = sweeps.is_gone_through(sweep)
         newest = sweeps.store.changed_ns(sweep.id)
         if newest != looked or not going:
             looked = newest
-            _tell(sweeps, sweep, told)
+            _print_settled(sweeps, sweep, printed)
         if not going:
             return
         sweeps.wait(sweep.id, POLL_S)
 
 
-def _tell(sweeps: SweepRunner, sweep: Sweep, told: set[int]) -> None:
+def _print_settled(sweeps: SweepRunner, sweep: Sweep, printed: set[int]) -> None:
     rows = sweeps.rows(sweeps.store.open(sweep.id))
     for place, row in enumerate(rows):
-        if row.settled and place not in told:
-            told.add(place)
+        if row.settled and place not in printed:
+            printed.add(place)
             left = left_words(sweeps.standing(sweep, rows))
             words = "; ".join(filter(None, [row_words(row), left]))
-            print(f"  [{number(len(told))}/{number(len(rows))}] {_at(sweep, row)}: {words}", file=sys.stderr)
+            print(f"  [{number(len(printed))}/{number(len(rows))}] {_at(sweep, row)}: {words}", file=sys.stderr)
 
 
 def _at(sweep: Sweep, row: SweepRow) -> str:
@@ -149,32 +149,34 @@ def _at(sweep: Sweep, row: SweepRow) -> str:
     return ", ".join(name if axis.field == VARIANT else f"{axis.field}={name}" for axis, name in named)
 
 
-def _finish(sweeps: SweepRunner, sweep: Sweep, arguments: argparse.Namespace, here: Environment | None) -> int:
-    _print_sweep(sweeps, sweep, arguments, here)
-    standing = sweeps.standing(sweep)
-    if standing.state == "done":
-        return OK if standing.done else FAILED
-    print(f"{progress_words(standing)}; go on with --resume {sweep.id}", file=sys.stderr)
-    return CANCELLED if standing.state == "cancelled" else FAILED
+def _finish(sweeps: SweepRunner, sweep: Sweep, arguments: argparse.Namespace, environment: Environment | None) -> int:
+    _print_sweep(sweeps, sweep, arguments, environment)
+    progress = sweeps.standing(sweep)
+    if progress.state == "done":
+        return OK if progress.done else FAILED
+    print(f"{progress_words(progress)}; go on with --resume {sweep.id}", file=sys.stderr)
+    return CANCELLED if progress.state == "cancelled" else FAILED
 
 
-def _print_sweep(sweeps: SweepRunner, sweep: Sweep, arguments: argparse.Namespace, here: Environment | None) -> int:
+def _print_sweep(
+    sweeps: SweepRunner, sweep: Sweep, arguments: argparse.Namespace, environment: Environment | None
+) -> int:
     rows = sweeps.rows(sweep)
-    standing = sweeps.standing(sweep, rows)
-    found = answer(Question(sweep, rows, here))
+    progress = sweeps.standing(sweep, rows)
+    result = answer(Question(sweep, rows, environment))
     if arguments.json:
-        said = {"standing": standing, "answer": found}
-        print(json.dumps({**as_json(sweep, rows), **msgspec.to_builtins(said)}, indent=2))
+        extra = {"standing": progress, "answer": result}
+        print(json.dumps({**as_json(sweep, rows), **msgspec.to_builtins(extra)}, indent=2))
     elif arguments.csv:
         sys.stdout.write(as_csv(sweep.axes, rows))
     else:
-        print("\n".join(filter(None, [found.sentence, *found.notes])))
+        print("\n".join(filter(None, [result.sentence, *result.notes])))
         fields = [sweep.preset or VARIANT if axis.field == VARIANT else axis.field for axis in sweep.axes]
-        print(as_text(fields, rows, found.columns))
+        print(as_text(fields, rows, result.columns))
     return OK
 
 
-def _entry(store: SweepStore, sweep: Sweep, standing: SweepStanding) -> dict[str, Any]:
+def _entry(store: SweepStore, sweep: Sweep, progress: SweepStanding) -> dict[str, Any]:
     entry: dict[str, Any] = {"id": sweep.id, "title": sweep.title, "name": store.name(sweep.id)}
     entry |= {"preset": sweep.preset, "fields": [axis.field for axis in sweep.axes], "created_s": sweep.created_s}
-    return {**entry, **msgspec.to_builtins(standing)}
+    return {**entry, **msgspec.to_builtins(progress)}

@@ -45,7 +45,7 @@ MAX_CALL_CHARS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class TensorSpec:
-    """One random tensor: torch's dtype name, shape in elements, and for integers the exclusive upper bound."""
+    """A random tensor: torch's dtype name, shape in elements, and for integers the exclusive upper bound."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -85,7 +85,7 @@ def short(text: str, most: int, field: str) -> str:
 def parse_call(text: str, field: str = "calls") -> CallSpec | OwnCall:
     """Read the text of one call; raises JobError naming `field`.
 
-    A sweep of many cells asks for the same few texts again and again, so that results are kept: change none.
+    A sweep of many cells reads the same few texts again and again, so results are cached: do not change them.
     """
     short(text, MAX_CALL_CHARS, field)
     try:
@@ -94,14 +94,14 @@ def parse_call(text: str, field: str = "calls") -> CallSpec | OwnCall:
         raise JobError(field, f"`{text[:200]}` is not a list of arguments: {error}") from None
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
         raise JobError(field, f"`{text[:200]}` is not a list of arguments")
-    own = node.args[0] if len(node.args) == 1 and not node.keywords else None
+    inner = node.args[0] if len(node.args) == 1 and not node.keywords else None
     if any(keyword.arg is None for keyword in node.keywords):
         raise JobError(field, "`**` is not supported; write each keyword argument")
     if len({keyword.arg for keyword in node.keywords}) < len(node.keywords):
         raise JobError(field, "a keyword argument is given twice")
     try:
-        if isinstance(own, ast.Call) and isinstance(own.func, ast.Name) and own.func.id in (OWN, OWN_CALLS):
-            return OwnCall(_own_sizes(own, field), as_given=own.func.id == OWN_CALLS)
+        if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id in (OWN, OWN_CALLS):
+            return OwnCall(_named_sizes(inner, field), as_given=inner.func.id == OWN_CALLS)
         return CallSpec(
             tuple(_value(arg, field) for arg in node.args),
             {str(keyword.arg): _value(keyword.value, field) for keyword in node.keywords},
@@ -110,20 +110,20 @@ def parse_call(text: str, field: str = "calls") -> CallSpec | OwnCall:
         raise JobError(field, "the arguments are nested too deeply, or a number in them is too large") from None
 
 
-def _own_sizes(node: ast.Call, field: str) -> dict[str, int]:
-    """The sizes in `inputs(…)`: keyword arguments, or one dictionary."""
-    given = [{keyword.arg: _literal(keyword.value, field)} for keyword in node.keywords]
-    found = [*given, *(_literal(argument, field) for argument in node.args)]
-    sizes = {name: size for part in found if isinstance(part, dict) for name, size in part.items()}
-    whole = all(isinstance(size, int) and not isinstance(size, bool) and 0 <= size < 2**40 for size in sizes.values())
+def _named_sizes(node: ast.Call, field: str) -> dict[str, int]:
+    """Return the sizes in `inputs(…)`: keyword arguments, or one dictionary."""
+    keywords = [{keyword.arg: _literal(keyword.value, field)} for keyword in node.keywords]
+    parts = [*keywords, *(_literal(argument, field) for argument in node.args)]
+    sizes = {name: size for part in parts if isinstance(part, dict) for name, size in part.items()}
+    valid = all(isinstance(size, int) and not isinstance(size, bool) and 0 <= size < 2**40 for size in sizes.values())
     named = all(isinstance(name, str) and re.fullmatch(SIZE, name) for name in sizes)
-    if not (whole and named and len(node.args) < 2 and all(isinstance(part, dict) for part in found)):
+    if not (valid and named and len(node.args) < 2 and all(isinstance(part, dict) for part in parts)):
         raise JobError(field, f"`{ast.unparse(node)[:120]}`: write it as inputs(batch=16) or inputs({{'0.1': 64}})")
     return sizes
 
 
 def own_call(sizes: Mapping[str, int], as_given: bool = False) -> str:
-    """The text of the model's own first call with other sizes."""
+    """Return the text of the model's own first call with other sizes."""
     name = OWN_CALLS if as_given else OWN
     if all(where.isidentifier() for where in sizes):
         return f"{name}({', '.join(f'{where}={size}' for where, size in sizes.items())})"
@@ -131,16 +131,16 @@ def own_call(sizes: Mapping[str, int], as_given: bool = False) -> str:
 
 
 def tensor_sizes(text: str) -> dict[str, int]:
-    """The size of each dimension of a call's tensors, named as a job's `sizes` are; raises JobError."""
+    """Return the size of each dimension of a call's tensors, named as a job's `sizes` are; raises JobError."""
     call = parse_call(text)
     if isinstance(call, OwnCall):
         return {}
-    given = [*((str(place), value) for place, value in enumerate(call.args)), *call.kwargs.items()]
-    return {where: size for name, value in given for where, size in _sizes_in(name, value)}
+    arguments = [*((str(place), value) for place, value in enumerate(call.args)), *call.kwargs.items()]
+    return {where: size for name, value in arguments for where, size in _sizes_in(name, value)}
 
 
 def _sizes_in(where: str, value: Any) -> Iterator[tuple[str, int]]:
-    """A dictionary's are left out: there is no way to name them."""
+    """Yield the sizes of a value's tensors; those in a dictionary are left out, since they cannot be named."""
     if isinstance(value, (TensorSpec, list, tuple)):
         for place, inside in enumerate(value.shape if isinstance(value, TensorSpec) else value):
             name = f"{where}.{place}"
@@ -148,8 +148,8 @@ def _sizes_in(where: str, value: Any) -> Iterator[tuple[str, int]]:
 
 
 def resized_call(text: str, size: int) -> str:
-    """The text of a call with another batch: dimension 0 of every tensor that has the size of the first one's there;
-    raises JobError.
+    """Return the text of a call with another batch size: dimension 0 of every tensor that has the first tensor's size
+    there; raises JobError.
     """
     call = parse_call(text)
     if isinstance(call, OwnCall):
@@ -165,8 +165,8 @@ def _tensors(value: Any) -> Iterator[TensorSpec]:
     if isinstance(value, TensorSpec):
         yield value
     elif isinstance(value, (list, tuple, dict)):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _tensors(item)
+        for element in value.values() if isinstance(value, dict) else value:
+            yield from _tensors(element)
 
 
 def _resized(value: Any, before: int, after: int) -> Any:
@@ -174,23 +174,23 @@ def _resized(value: Any, before: int, after: int) -> Any:
         same = bool(value.shape) and value.shape[0] == before
         return replace(value, shape=(after, *value.shape[1:])) if same else value
     if isinstance(value, (list, tuple)):
-        return type(value)(_resized(item, before, after) for item in value)
+        return type(value)(_resized(element, before, after) for element in value)
     if isinstance(value, dict):
-        return {key: _resized(item, before, after) for key, item in value.items()}
+        return {key: _resized(element, before, after) for key, element in value.items()}
     return value
 
 
 def _typed(value: Any) -> str:
-    """A value as it is written in a call."""
+    """Return a value as it is written in a call."""
     if isinstance(value, TensorSpec):
         bound = f" < {value.high}" if value.high is not None else ""
         return f"{DTYPE_NAMES[value.dtype]}{list(value.shape)}{bound}"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key!r}: {_typed(item)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{key!r}: {_typed(element)}" for key, element in value.items()) + "}"
     if isinstance(value, list):
         return f"[{', '.join(map(_typed, value))}]"
     if isinstance(value, tuple):
-        return f"({''.join(f'{_typed(item)}, ' for item in value)})"
+        return f"({''.join(f'{_typed(element)}, ' for element in value)})"
     return repr(value)
 
 
@@ -200,7 +200,7 @@ def _value(node: ast.expr, field: str) -> Any:
     if isinstance(node, ast.Subscript):
         return _tensor(node, field)
     if isinstance(node, (ast.List, ast.Tuple)):
-        items = [_value(item, field) for item in node.elts]
+        items = [_value(element, field) for element in node.elts]
         return items if isinstance(node, ast.List) else tuple(items)
     if isinstance(node, ast.Dict):
         return {_key(key, field): _value(value, field) for key, value in zip(node.keys, node.values, strict=True)}
@@ -243,12 +243,12 @@ def _tensor(node: ast.Subscript, field: str) -> TensorSpec:
     if name not in DTYPES:
         raise JobError(field, f"`{name[:60]}` is no dtype; known are {', '.join(DTYPES)}")
     items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    shape = tuple(_literal(item, field) for item in items)
+    shape = tuple(_literal(size, field) for size in items)
     return TensorSpec(DTYPES[name], checked_shape(shape, field))
 
 
 def checked_shape(shape: tuple[Any, ...], field: str) -> tuple[int, ...]:
-    """The shape, if every dimension is a number from 0 up and the whole is no absurdity; raises JobError."""
+    """Return the shape, if every dimension is a number from 0 up and the total is plausible; raises JobError."""
     elements = 1
     for size in shape:
         if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size < 2**63:

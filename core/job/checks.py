@@ -1,4 +1,4 @@
-"""What every field of a job must hold."""
+"""Checks of every field of a job."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def job_from_json(data: bytes | str) -> CompileJob:
 
 
 def validated(job: CompileJob) -> CompileJob:
-    """The job itself, if every field holds what it must; raises JobError."""
+    """Return the job itself, if every field is valid; raises JobError."""
     for check in (_check_text, _check_model, _check_calls, _check_compile, _check_device, _check_target, _check_each):
         check(job)
     for check in (_check_repairs, _check_conditions, _check_sizes, _check_rival, _check_aoti):
@@ -59,7 +59,7 @@ def _require(condition: bool, name: str, message: str) -> None:
 
 
 def _texts(job: CompileJob) -> tuple[tuple[str, object], ...]:
-    """The parts of a job that hold text of a user's."""
+    """Return the parts of a job that hold text of a user's."""
     rival = job.rival or CompileOptions()
     return (
         ("model", job.model),
@@ -123,8 +123,8 @@ def _check_typed(where: str, options: Mapping[str, OptionValue]) -> None:
     texts = sum(len(name) + (len(value) if isinstance(value, str) else 1) for name, value in options.items())
     _require(texts <= MAX_OPTIONS_CHARS, where, f"at most {number(MAX_OPTIONS_CHARS)} characters")
     for name, value in options.items():
-        known = isinstance(value, (bool, int, float, str, type(None)))
-        _require(known, f"{where}.{name}", "an option is a number, a text, true, false or null")
+        is_option = isinstance(value, (bool, int, float, str, type(None)))
+        _require(is_option, f"{where}.{name}", "an option is a number, a text, true, false or null")
 
 
 def _check_device(job: CompileJob) -> None:
@@ -140,7 +140,7 @@ def _check_target(job: CompileJob) -> None:
 
 
 def _check_each(job: CompileJob) -> None:
-    """The checks of single options, which their rows hold."""
+    """Apply the checks of single options, which their rows hold."""
     for option in OPTIONS:
         problem = option.check(option.of(job)) if option.check else ""
         _require(not problem, option.path, problem)
@@ -157,8 +157,8 @@ def _check_conditions(job: CompileJob) -> None:
     chosen = job.conditions
     backend = chosen.force_backend
     _require(not backend or bool(re.fullmatch(BACKEND, backend)), "conditions.force_backend", "no name of a backend")
-    kept = not (job.target and chosen.caches == "warm")
-    _require(kept, "conditions.caches", "code for a target is not run, so that no second process could find it")
+    is_run = not (job.target and chosen.caches == "warm")
+    _require(is_run, "conditions.caches", "code for a target is not run, so that no second process could find it")
     both = bool(backend) and chosen.stance != "default"
     _require(not both, "conditions.force_backend", "torch takes it in the default stance alone")
     _check_typed("conditions.dynamo", chosen.dynamo or {})
@@ -191,6 +191,6 @@ def _check_aoti(job: CompileJob) -> None:
         shape = f"`{dim.at[:60]}`: write {BATCH}, 0.1 for a dimension, or 0.0+1.0 for two that are the same"
         _require(bool(re.fullmatch(DIMENSIONS, dim.at)), "aoti.dims", shape)
         least, most = dim.least, dim.most
-        known = all(bound is None or 0 <= bound <= MAX_SIZE for bound in (least, most))
-        _require(known, "aoti.dims", f"`{dim.at}`: bounds are from 0 to {number(MAX_SIZE)}")
+        in_range = all(bound is None or 0 <= bound <= MAX_SIZE for bound in (least, most))
+        _require(in_range, "aoti.dims", f"`{dim.at}`: bounds are from 0 to {number(MAX_SIZE)}")
         _require(least is None or most is None or least < most, "aoti.dims", f"`{dim.at}`: its least size is not less")

@@ -1,4 +1,4 @@
-"""A job as the command line gives it: its options, and what they make."""
+"""A job from the command line: its options, and the job that they make."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BACKEND = "backend"
 
 
 def add_job_options(parser: argparse.ArgumentParser, nargs: str | None = None) -> None:
-    """Give a command the model, which may be left out where `nargs` is `?`, and every option that a job has."""
+    """Add the model to a command, which may be left out if `nargs` is `?`, and every option of a job."""
     parser.add_argument("model", nargs=nargs, help="a sample's name, FILE.py, FILE.py:NAME, or a job as .json")
     groups: dict[str, argparse.ArgumentParser | argparse._ArgumentGroup] = {"": parser}
     for option in OPTIONS:
@@ -28,7 +28,7 @@ def add_job_options(parser: argparse.ArgumentParser, nargs: str | None = None) -
 
 
 def _keywords(flag: Flag) -> dict[str, Any]:
-    """How argparse reads a flag; one that is not given is None."""
+    """Return argparse's settings for a flag; a flag that is left out is None."""
     if flag.kind == "pair":
         return {"action": argparse.BooleanOptionalAction}
     if flag.kind in ("on", "off"):
@@ -38,7 +38,7 @@ def _keywords(flag: Flag) -> dict[str, Any]:
 
 
 def job_of(arguments: argparse.Namespace) -> CompileJob:
-    """The job that the options make; raises JobError."""
+    """Return the job that the options make; raises JobError."""
     if arguments.model.endswith(".json"):
         try:
             return job_from_json(Path(arguments.model).read_bytes())
@@ -48,7 +48,7 @@ def job_of(arguments: argparse.Namespace) -> CompileJob:
 
 
 def _values(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The values that are given, by their paths; a setting that is not given is the file's to decide."""
+    """Return the typed values by their paths; a setting that is left out is the file's to decide."""
     values = {}
     for option in OPTIONS:
         typed = getattr(arguments, option.name) if option.flag else None
@@ -62,7 +62,7 @@ def _values(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def backend_of(text: str) -> tuple[str, str]:
-    """The name of a backend, and the code that defines it where a file is named (`FILE.py`, `FILE.py:NAME`); raises
+    """Return the name of a backend, and the code that defines it if a file is named (`FILE.py`, `FILE.py:NAME`); raises
     JobError.
     """
     path, _, name = text.rpartition(":") if ".py:" in text else (text, "", BACKEND)

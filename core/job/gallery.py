@@ -1,4 +1,4 @@
-"""The gallery of sample models: what each is called, teaches and asks of torch.compile, read without running it.
+"""The gallery of sample models: title, lesson and settings of torch.compile of each, read without running it.
 
 A sample is a Python file that defines `model` (any callable) and `inputs` (the arguments of one call) or `calls`
 (several, in a list or from a generator function). The first line of its docstring is its title, the rest what it
@@ -52,7 +52,7 @@ ORDER = (
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One model of the gallery; `name` is its file's, `teaches` a sentence or two."""
+    """A model of the gallery; `name` is its file's, `teaches` a sentence or two."""
 
     name: str
     title: str
@@ -66,14 +66,14 @@ class Sample:
 
 @cache
 def samples() -> tuple[Sample, ...]:
-    """All samples in the order of the gallery: by group, and within a group from easy to hard."""
-    found = [_read(path) for path in SAMPLES.glob("*.py") if not path.stem.startswith("_")]
-    return tuple(sorted(found, key=_place))
+    """Return the samples in the order of the gallery: by group, and within a group from easy to hard."""
+    unordered = [_read(path) for path in SAMPLES.glob("*.py") if not path.stem.startswith("_")]
+    return tuple(sorted(unordered, key=_place))
 
 
 def sample(name: str) -> Sample:
-    """The sample of this name; raises JobError, with the names nearest to it, where there is none."""
-    by_name = {one.name: one for one in samples()}
+    """Return the sample of this name; raises JobError, with the names nearest to it, if there is none."""
+    by_name = {entry.name: entry for entry in samples()}
     if name in by_name:
         return by_name[name]
     close = difflib.get_close_matches(name, by_name, n=3, cutoff=0.5)
@@ -81,14 +81,14 @@ def sample(name: str) -> Sample:
     raise JobError("sample", f"there is no sample `{name[:100]}`; {hint}")
 
 
-def _place(one: Sample) -> tuple[int, str]:
-    return ORDER.index(one.name) if one.name in ORDER else len(ORDER), one.name
+def _place(entry: Sample) -> tuple[int, str]:
+    return ORDER.index(entry.name) if entry.name in ORDER else len(ORDER), entry.name
 
 
 def literals(code: str) -> dict[str, Any]:
-    """What a file says of its own run: `group`, `training`, `torch_compile`, `twin`, where they are literals.
+    """Return a file's settings for its own run: `group`, `training`, `torch_compile`, `twin`, if they are literals.
 
-    Code that is no Python says nothing here; running it tells the user why.
+    Code that is no Python has none; running it tells the user why.
     """
     return {name: value for name, value in _settings(code).items() if value is not NO_LITERAL}
 
@@ -99,23 +99,23 @@ def unread(code: str) -> tuple[str, ...]:
 
 
 def _settings(code: str) -> dict[str, Any]:
-    """The last value of each name, `NO_LITERAL` where it is none."""
+    """Return the last value of each name, `NO_LITERAL` if it is no literal."""
     try:
         tree = module(code)
     except NOT_READ:
         return {}
-    found = {}
+    settings = {}
     for statement in tree.body:
         for name, value in _assigned(statement):
             if name in LITERALS:
-                found[name] = NO_LITERAL
+                settings[name] = NO_LITERAL
                 with contextlib.suppress(ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-                    found[name] = ast.literal_eval(value)
-    return found
+                    settings[name] = ast.literal_eval(value)
+    return settings
 
 
 def _assigned(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
-    """The names that a statement assigns to, each with the value, with an annotation or without."""
+    """Yield the names that a statement assigns to, each with the value, with an annotation or without."""
     if isinstance(statement, ast.Assign):
         targets: list[ast.expr] = statement.targets
     elif isinstance(statement, ast.AnnAssign):
@@ -130,14 +130,14 @@ def _assigned(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
 def _read(path: Path) -> Sample:
     code = path.read_text(encoding="utf-8")
     title, _, teaches = (ast.get_docstring(module(code, str(path))) or "").partition("\n")
-    said = literals(code)
+    settings = literals(code)
     return Sample(
         name=path.stem,
         title=title,
         teaches=" ".join(teaches.split()),
-        group=said.get("group", ""),
-        training=said.get("training", False),
-        torch_compile=said.get("torch_compile", {}),
-        twin=said.get("twin"),
+        group=settings.get("group", ""),
+        training=settings.get("training", False),
+        torch_compile=settings.get("torch_compile", {}),
+        twin=settings.get("twin"),
         path=path,
     )

@@ -22,7 +22,7 @@ STANCES = (
     "aot_eager_then_compile",
 )
 BATCH = "batch"
-# What a model's file may ask for itself, by its literals `training` and `torch_compile`.
+# Settings that a model's file may make itself, by its literals `training` and `torch_compile`.
 FILE_SETTINGS = ("training", "fullgraph", "dynamic", "backend", "mode", "options")
 GIB = 1024**3
 
@@ -31,15 +31,15 @@ Caches = Literal["objects", "cold", "warm"]
 Numerics = Literal["", "results", "nodes"]
 
 
-# How the title of a job with repairs ends.
+# End of the title of a job with repairs.
 REPAIRED = " repaired"
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Where the callable comes from: a sample's name, a file on the server, or pasted code.
+    """Origin of the callable: a sample's name, a file on the server, or pasted code.
 
-    `name` is the variable that holds the callable; `model` unless said otherwise.
+    `name` is the variable that holds the callable.
     """
 
     kind: Literal["sample", "file", "code"]
@@ -63,11 +63,11 @@ class CompileOptions:
     backend_code: str = ""
 
     def as_call(self) -> str:
-        """The call as one would write it, with what differs from the defaults."""
+        """Return the call as one would write it, with the arguments that differ from the defaults."""
         return f"torch.compile({', '.join(['model', *self.given()])})"
 
     def given(self) -> tuple[str, ...]:
-        """Its arguments, as one would write them, with what differs from the defaults; a callable by its name."""
+        """Return the arguments that differ from the defaults, as one would write them; a callable by its name."""
         default = CompileOptions()
         names = ("fullgraph", "dynamic", "backend", "mode", "options")
         texts = {name: repr(getattr(self, name)) for name in names if getattr(self, name) != getattr(default, name)}
@@ -78,7 +78,7 @@ class CompileOptions:
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """What holds while the calls are made, beside the parameters of `torch.compile`.
+    """Conditions of the calls, beside the parameters of `torch.compile`.
 
     `threads` is for `torch.set_num_threads`; None for torch's own number. `stance` and `force_backend` are those of
     `torch.compiler.set_stance` in which the compiled calls are made; the first of them is made in the default stance
@@ -95,8 +95,8 @@ class Conditions:
     caches: Caches = "objects"
 
     def words(self) -> tuple[str, ...]:
-        """What differs from torch's defaults, in words for the header."""
-        given = (
+        """Return the conditions that differ from torch's defaults, in words for the header."""
+        texts = (
             (count(self.threads, "thread") if self.threads else ""),
             (f"stance {self.stance}" + (" after the first call" if self.primed else ""))
             if self.stance != "default"
@@ -105,7 +105,7 @@ class Conditions:
             *(f"torch._dynamo.config.{name}={value!r}" for name, value in (self.dynamo or {}).items()),
             f"{self.caches} caches" if self.caches != "objects" else "",
         )
-        return tuple(filter(None, given))
+        return tuple(filter(None, texts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class DynamicDim:
 
     @property
     def text(self) -> str:
-        """As one types it: `0.0=1..128`."""
+        """The dimension as one types it: `0.0=1..128`."""
         if self.least is None and self.most is None:
             return self.at
         least, most = ("" if bound is None else bound for bound in (self.least, self.most))
@@ -129,7 +129,7 @@ class DynamicDim:
 
 @dataclass(frozen=True, slots=True)
 class Packaging:
-    """What is asked of `torch.export` and AOTInductor, after the calls of a run: dimensions that are dynamic, beside
+    """Request for `torch.export` and AOTInductor, after the calls of a run: dynamic dimensions, beside
     those that the job marks.
     """
 
@@ -138,7 +138,7 @@ class Packaging:
 
 @dataclass(frozen=True, slots=True)
 class CompileJob:
-    """One run: model, calls, options, device and limits.
+    """Everything that determines a run: model, calls, options, device and limits.
 
     `calls` holds the text of each call (see `core.job.arguments`); empty means the model's own inputs. `dtype` is
     torch's name of a floating dtype that model and inputs are cast to, None for as they are. `target` is a key of
@@ -209,7 +209,7 @@ class CompileJob:
         return by_default if by_default.as_file_says() == ordered else replace(self, from_file=ordered)
 
     def title(self) -> str:
-        """A short name for lists and headers."""
+        """Return a short name for lists and headers."""
         return self._model_title() + (REPAIRED if self.repairs else "")
 
     def _model_title(self) -> str:
@@ -220,26 +220,28 @@ class CompileJob:
         return f"pasted code:{self.model.name}"
 
     def differences(self) -> tuple[str, ...]:
-        """What differs from a default job, in words for the header."""
+        """Return the settings that differ from a default job, in words for the header."""
         target = f"for {TARGETS[self.target].title}" if self.target in TARGETS else ""
-        given = [part for part in (target, self.dtype, "training" if self.training else None) if part]
+        parts = [part for part in (target, self.dtype, "training" if self.training else None) if part]
         call = self.compile.as_call().removeprefix("torch.compile(model").removesuffix(")").removeprefix(", ")
         repairs = [count(sum(map(len, self.repairs)), "repair")] if self.repairs else []
         sizes = [f"{BATCH} {size}" if at == BATCH else f"inputs.{at}={size}" for at, size in self.sizes.items()]
         marks = [f"{', '.join(self.marks)} marked dynamic"] if self.marks else []
         rival = [f"against {self.rival.as_call()}"] if self.rival else []
         aoti = [] if self.aoti is None else [", ".join(["AOTInductor", *(dim.text for dim in self.aoti.dims)])]
-        return (*given, *([call] if call else []), *self.conditions.words(), *sizes, *marks, *rival, *aoti, *repairs)
+        return (*parts, *([call] if call else []), *self.conditions.words(), *sizes, *marks, *rival, *aoti, *repairs)
 
 
 def job_to_json(job: CompileJob) -> bytes:
-    """The job as JSON, readable by people."""
+    """Return the job as JSON, readable by people."""
     return msgspec.json.format(msgspec.json.encode(job), indent=2)
 
 
 def fingerprint(job: CompileJob, code: str, torch_version: str) -> str:
-    """What makes two runs the same: the job without its limits and where it came from, the code behind it, and torch's
-    version. What was decided by the file counts as what it decided.
+    """Return a digest that is equal for equal runs: of the job without its limits and origin, its code,
+    and torch's version.
+
+    A setting by the file counts as its value.
     """
     same = replace(job, time_limit_s=0.0, memory_limit_bytes=0, repairs_of="", sweep="")
     fields = msgspec.to_builtins(same)

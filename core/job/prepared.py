@@ -1,4 +1,4 @@
-"""A job as it is run: with what its code says of itself, and that code."""
+"""A job as it is run: with the settings of its code, and that code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TRAINING, TORCH_COMPILE = "training", "torch_compile"
 
 @dataclass(frozen=True, slots=True)
 class FileSettings:
-    """What a model's file asks for: values by their names in `FILE_SETTINGS`.
+    """Settings in a model's file: values by their names in `FILE_SETTINGS`.
 
     `unread` are those of `training` and `torch_compile` that are no literals, and so are not read.
     """
@@ -30,12 +30,12 @@ class FileSettings:
 
 
 def file_settings(model: Model) -> FileSettings:
-    """Read what a model's file asks for, without running it; raises JobError."""
+    """Read the settings in a model's file, without running it; raises JobError."""
     return settings_of(model_code(CompileJob(model)))
 
 
 def settings_of(code: str) -> FileSettings:
-    """Return what code asks for by its literals `training` and `torch_compile`; raises JobError."""
+    """Return the settings in code by its literals `training` and `torch_compile`; raises JobError."""
     wanted = literals(code)
     values = _parameters(wanted.get(TORCH_COMPILE, {}))
     if TRAINING in wanted:
@@ -46,13 +46,13 @@ def settings_of(code: str) -> FileSettings:
 
 
 def _parameters(wanted: object) -> dict[str, Any]:
-    """The parameters of `torch.compile` that a file names."""
+    """Return the parameters of `torch.compile` that a file names."""
     if not isinstance(wanted, dict):
         raise JobError("model", "`torch_compile` in the file is not a dict of parameters of torch.compile")
     strange = next((name for name in wanted if name not in FILE_SETTINGS or name == TRAINING), None)
     if strange is not None:
-        known = ", ".join(name for name in FILE_SETTINGS if name != TRAINING)
-        raise JobError("model", f"`torch_compile` in the file names `{strange!s:.60}`, which is none of {known}")
+        names = ", ".join(name for name in FILE_SETTINGS if name != TRAINING)
+        raise JobError("model", f"`torch_compile` in the file names `{strange!s:.60}`, which is none of {names}")
     try:
         options = msgspec.convert({"backend": CompileOptions().backend, **wanted}, CompileOptions)
     except msgspec.ValidationError as error:
@@ -61,27 +61,30 @@ def _parameters(wanted: object) -> dict[str, Any]:
 
 
 def prepared(job: CompileJob) -> tuple[CompileJob, str]:
-    """Return the job with each setting that it leaves to its file as the file says, and that code; raises JobError.
+    """Return the job with its file's value of each setting that it leaves to the file, and the file's
+    code; raises JobError.
 
-    Torch takes a mode or options: where the job sets one of them, the file's other is not used. Both are for one
-    backend: where the job names another than the file, neither is used.
+    Torch takes a mode or options: if the job sets one of them, the file's other is not used. Both are for one backend:
+    if the job names another than the file, neither is used.
     """
     code = model_code(validated(job))
     left = job.as_file_says()
-    said = settings_of(code).values if left else {}
+    settings = settings_of(code).values if left else {}
     default: dict[str, Any] = {name: CompileJob(job.model).setting(name) for name in left} | {TRAINING: False}
-    values = {name: said.get(name, default[name]) for name in left}
+    values = {name: settings.get(name, default[name]) for name in left}
     chosen = {name: job.setting(name) for name in FILE_SETTINGS if name not in left}
-    theirs = said.get("backend", CompileOptions().backend)
-    if chosen.get("backend", theirs) != theirs or any(chosen.get(name) is not None for name in OF_INDUCTOR):
+    backend_of_file = settings.get("backend", CompileOptions().backend)
+    if chosen.get("backend", backend_of_file) != backend_of_file or any(
+        chosen.get(name) is not None for name in OF_INDUCTOR
+    ):
         values |= {name: None for name in OF_INDUCTOR if name in left}
     code_of_backend = {"backend_code": ""} if "backend" in left else {}
     return validated(replace(job.with_settings(**values, **code_of_backend), from_file=left)), code
 
 
 def measured_again(job: CompileJob | None) -> CompileJob:
-    """Return the job that measures a run once more, as a run of its own with compiled objects from the cache; raises
-    JobError where nothing can be measured again.
+    """Return the job that measures a run once more, as a new run with compiled objects from the cache; raises JobError
+    if nothing can be measured again.
     """
     if job is None:
         raise JobError("run", "a log from elsewhere has no job that could be measured again")
@@ -91,7 +94,7 @@ def measured_again(job: CompileJob | None) -> CompileJob:
 
 
 def model_code(job: CompileJob) -> str:
-    """The text of the file that a job runs; raises JobError if it cannot be read."""
+    """Return the text of the file that a job runs; raises JobError if it cannot be read."""
     if job.model.kind == "code":
         return job.model.value
     path = sample(job.model.value).path if job.model.kind == "sample" else Path(job.model.value)
@@ -105,7 +108,7 @@ def model_code(job: CompileJob) -> str:
 
 
 def torch_version() -> str:
-    """The installed torch, without importing it."""
+    """Return the installed torch's version, without importing it; empty if there is none."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:

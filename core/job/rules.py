@@ -1,4 +1,4 @@
-"""What an option may be set to by those who may not run code of their own."""
+"""Rules for options of visitors who may not run code of their own."""
 
 from __future__ import annotations
 
@@ -18,44 +18,44 @@ class Whole:
     most: int
 
     def holds(self, value: OptionValue) -> bool:
-        """Whether the value is such a number; True and False are none."""
+        """Return True if the value is such a number; True and False are none."""
         return type(value) is int and self.least <= value <= self.most
 
     def words(self) -> str:
-        """What it takes, in words."""
+        """Return the valid values, in words."""
         return f"a whole number from {self.least} to {self.most}"
 
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """One of a few values, of the same type."""
+    """A choice of a few values, of the same type."""
 
     values: tuple[OptionValue, ...]
 
     def holds(self, value: OptionValue) -> bool:
-        """Whether the value is one of them; 1 is not True."""
-        return any(type(value) is type(known) and value == known for known in self.values)
+        """Return True if the value is one of them; 1 is not True."""
+        return any(type(value) is type(choice) and value == choice for choice in self.values)
 
     def words(self) -> str:
-        """What it takes, in words."""
+        """Return the valid values, in words."""
         return f"one of {', '.join(map(str, self.values))}"
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Names with space between them: those that are `known`, or any where none are given."""
+    """Names with space between them: those in `listed`, or any names if that is empty."""
 
-    known: tuple[str, ...] = ()
+    listed: tuple[str, ...] = ()
 
     def holds(self, value: OptionValue) -> bool:
-        """Whether the value is made of such names alone."""
+        """Return True if the value consists of such names alone."""
         if not isinstance(value, str) or len(value) > MOST_NAMES_CHARS:
             return False
-        return all(NAME.fullmatch(name) and (not self.known or name in self.known) for name in value.split(" "))
+        return all(NAME.fullmatch(name) and (not self.listed or name in self.listed) for name in value.split(" "))
 
     def words(self) -> str:
-        """What it takes, in words."""
-        return f"names of {', '.join(self.known)}" if self.known else "names of ops"
+        """Return the valid values, in words."""
+        return f"names of {', '.join(self.listed)}" if self.listed else "names of ops"
 
 
 NAME = re.compile(r"[a-z0-9_.-]{1,100}")

@@ -15,7 +15,7 @@ CUDA_GUIDE = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/#compute-cap
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """What every device of one architecture has, as its driver reports it.
+    """Limits of every device of one architecture, as its driver reports them.
 
     `arch` is Triton's name of it: the compute capability as a number (90), or AMD's name (gfx942). For AMD a
     multiprocessor is a compute unit, shared memory its local data share, a warp a wavefront.
@@ -115,7 +115,7 @@ GFX942 = Architecture(
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One accelerator: what its driver would report, and what its datasheet promises.
+    """An accelerator: the facts that its driver would report, and the peaks of its datasheet.
 
     `peak_flops` is by dtype: float32 on the ordinary units, tfloat32 and the half precisions on the matrix units,
     float64 on the faster of both. A dtype that the datasheet leaves out is missing. `device_name` is the driver's name
@@ -146,12 +146,12 @@ class Target:
 
 
 def architecture_words(backend: str, arch: int | str) -> str:
-    """An architecture as torch and Triton would write it, `sm_` before the numbers of NVIDIA's."""
+    """Return an architecture as torch and Triton would write it, `sm_` before the numbers of NVIDIA's."""
     return f"{backend}:sm_{arch}" if backend == "cuda" else f"{backend}:{arch}"
 
 
 def peaks(*, float64: float | None, float32: float, tfloat32: float, half: float) -> dict[str, float]:
-    """Peak TFLOP/s of a datasheet, as FLOP/s by dtype; `half` is that of bfloat16 and float16."""
+    """Return the peak TFLOP/s of a datasheet, as FLOP/s by dtype; `half` is that of bfloat16 and float16."""
     tera = {"float64": float64, "float32": float32, "tfloat32": tfloat32, "bfloat16": half, "float16": half}
     return {dtype: value * 1e12 for dtype, value in tera.items() if value is not None}
 

@@ -24,7 +24,7 @@ CONSTANTS = {"True": "true", "False": "false", "None": "null"}
 
 
 def options_from_text(text: str, field: str = "compile.options") -> dict[str, Any] | None:
-    """Options typed as `name=value, name=value`; raises JobError that names the field.
+    """Return the options typed as `name=value, name=value`; raises JobError that names the field.
 
     A comma that no name follows is part of a value, as in `max_autotune_gemm_backends=CPP,ATEN`.
     """
@@ -43,7 +43,7 @@ def options_from_text(text: str, field: str = "compile.options") -> dict[str, An
 
 
 def options_as_text(options: Mapping[str, OptionValue]) -> str:
-    """The same options as they would be typed."""
+    """Return the options as they would be typed."""
     return ", ".join(f"{name}={_typed(value)}" for name, value in options.items())
 
 
@@ -52,50 +52,50 @@ def _typed(value: OptionValue) -> str:
 
 
 def sizes_from_text(texts: Sequence[str]) -> dict[str, int]:
-    """Sizes by dimension, each typed as `WHERE=N`; raises JobError."""
-    found: dict[str, int] = {}
+    """Return the sizes by dimension, each typed as `WHERE=N`; raises JobError."""
+    sizes: dict[str, int] = {}
     for text in texts:
         where, separator, size = short(text, MAX_SIZE_CHARS, "sizes").partition("=")
         if not separator or not re.fullmatch(rf"\d{{1,{MAX_SIZE_DIGITS}}}", size.strip()):
             raise JobError("sizes", f"`{text[:60]}`: write batch=64, or 0.1=128")
-        found[where.strip()] = int(size)
-    return found
+        sizes[where.strip()] = int(size)
+    return sizes
 
 
 def compile_options_from_text(text: str, field: str) -> CompileOptions:
-    """A call of torch.compile typed as `mode=max-autotune, options.NAME=VALUE`; raises JobError."""
-    given = options_from_text(text, field) or {}
-    own: dict[str, Any] = {name: value for name, value in given.items() if name in OWN}
-    options = {name.removeprefix(OPTION): value for name, value in given.items() if name.startswith(OPTION)}
-    strange = next((name for name in given if name not in OWN and not name.startswith(OPTION)), None)
+    """Return a call of torch.compile typed as `mode=max-autotune, options.NAME=VALUE`; raises JobError."""
+    typed = options_from_text(text, field) or {}
+    parameters: dict[str, Any] = {name: value for name, value in typed.items() if name in OWN}
+    options = {name.removeprefix(OPTION): value for name, value in typed.items() if name.startswith(OPTION)}
+    strange = next((name for name in typed if name not in OWN and not name.startswith(OPTION)), None)
     if strange is not None:
         raise JobError(field, f"`{strange[:60]}` is none of {', '.join(OWN)}; write {OPTION}NAME for Inductor's own")
     for name, kinds in {"fullgraph": bool, "dynamic": bool, "backend": str, "mode": str}.items():
-        if name in own and own[name] is not None and not isinstance(own[name], kinds):
-            raise JobError(f"{field}.{name}", f"`{own[name]}` is no {kinds.__name__}")
-    return CompileOptions(**own, options=options or None)
+        if name in parameters and parameters[name] is not None and not isinstance(parameters[name], kinds):
+            raise JobError(f"{field}.{name}", f"`{parameters[name]}` is no {kinds.__name__}")
+    return CompileOptions(**parameters, options=options or None)
 
 
 def compile_options_as_text(options: CompileOptions) -> str:
-    """The same call as it would be typed; never empty, so that the default call can be told from none."""
+    """Return the call as it would be typed; never empty, so that the default call differs from none."""
     default = CompileOptions()
-    given = {name: getattr(options, name) for name in OWN if getattr(options, name) != getattr(default, name)}
-    given |= {f"{OPTION}{name}": value for name, value in (options.options or {}).items()}
-    return options_as_text(given or {"backend": options.backend})
+    values = {name: getattr(options, name) for name in OWN if getattr(options, name) != getattr(default, name)}
+    values |= {f"{OPTION}{name}": value for name, value in (options.options or {}).items()}
+    return options_as_text(values or {"backend": options.backend})
 
 
 def sizes_as_text(sizes: Mapping[str, int]) -> str:
-    """Sizes as they would be typed in one line."""
+    """Return sizes as they would be typed in one line."""
     return ", ".join(f"{where}={size}" for where, size in sizes.items())
 
 
 def dims_from_text(texts: Sequence[str]) -> tuple[DynamicDim, ...]:
-    """Dynamic dimensions, each typed as `WHERE=MIN..MAX` or `WHERE` alone; raises JobError."""
-    found = []
+    """Return dynamic dimensions, each typed as `WHERE=MIN..MAX` or `WHERE` alone; raises JobError."""
+    dims = []
     for text in texts:
         match = RANGE.fullmatch(short(text, MAX_SIZE_CHARS, "aoti.dims").strip())
         if match is None:
             raise JobError("aoti.dims", f"`{text[:60]}`: write batch=1..128, or 0.1=2.. for dimension 1 of argument 0")
         least, most = (int(bound) if bound else None for bound in match.group("least", "most"))
-        found.append(DynamicDim(match["at"], least, most))
-    return tuple(found)
+        dims.append(DynamicDim(match["at"], least, most))
+    return tuple(dims)

@@ -55,15 +55,15 @@ class FxCosts:
                     self._users[read].append(node)
 
     def cost(self, node: FxNode) -> Cost:
-        """The cost of a node; views move nothing, inputs and outputs are no work."""
+        """Return the cost of a node; views move nothing, inputs and outputs are no work."""
         if node.op not in CALLS or op_class(node.target) == "view":
             return FREE
         sizes = [self.size(name) for name in (*node.inputs, node.name) if name in self._by_name]
-        known = [size for size in sizes if size is not None]
-        return Cost(sum(known) if len(known) == len(sizes) else None, self._flops(node))
+        recorded = [size for size in sizes if size is not None]
+        return Cost(sum(recorded) if len(recorded) == len(sizes) else None, self._flops(node))
 
     def size(self, name: str) -> int | None:
-        """Bytes of a node's value; a tuple's are those of the items that are taken out of it."""
+        """Return the bytes of a node's value; a tuple's are those of the elements that are taken out of it."""
         if name not in self._sizes:
             self._sizes[name] = self._size(self._by_name[name])
         return self._sizes[name]
@@ -72,8 +72,8 @@ class FxCosts:
         if node.meta is not None:
             return tensor_size(node.meta.dtype, node.meta.shape)
         users = self._users[node.name]
-        taken = [user.meta for user in users if user.meta and user.target == "operator.getitem"]
-        sizes = [tensor_size(meta.dtype, meta.shape) for meta in taken]
+        metas = [user.meta for user in users if user.meta and user.target == "operator.getitem"]
+        sizes = [tensor_size(meta.dtype, meta.shape) for meta in metas]
         if len(sizes) < len(users) or not sizes:
             return None
         return sum(size for size in sizes if size is not None) if None not in sizes else None
@@ -95,12 +95,12 @@ class FxCosts:
 
 
 def shape_of(meta: TensorMeta) -> Shape | None:
-    """The shape in numbers; None if it has a symbol."""
+    """Return the shape in numbers; None if it has a symbol."""
     return _numbers(meta.shape)
 
 
 def numel(meta: TensorMeta) -> int | None:
-    """The number of elements; None if the shape has a symbol."""
+    """Return the number of elements; None if the shape has a symbol."""
     shape = _numbers(meta.shape)
     return None if shape is None else prod(shape)
 
@@ -114,31 +114,33 @@ Shapes = Sequence[Shape | None]
 Formula = Callable[[Shapes, Shape | None, bool], int]
 
 
-def _known(shape: Shape | None) -> Shape:
+def _static(shape: Shape | None) -> Shape:
     if shape is None:
         raise ValueError("a symbolic shape")
     return shape
 
 
 def _product(of: int) -> Formula:
-    """A product of matrices or batches of them, which are the arguments number `of` and the next."""
+    """Return the formula of a product of matrices or batches of them, which are the arguments number
+    `of` and the next.
+    """
 
     def flops(shapes: Shapes, out: Shape | None, flag: bool) -> int:
-        left, right = _known(shapes[of]), _known(shapes[of + 1])
+        left, right = _static(shapes[of]), _static(shapes[of + 1])
         return 2 * prod(left) * right[-1]
 
     return flops
 
 
 def _matmul(shapes: Shapes, out: Shape | None, flag: bool) -> int:
-    """Broadcast as `torch.matmul` does: each element of the result is a sum over the last dimension of the left."""
-    return 2 * prod(_known(out)) * _known(shapes[0])[-1]
+    """Return the FLOPs of `torch.matmul`: each element of the result is a sum over the last dimension of the left."""
+    return 2 * prod(_static(out)) * _static(shapes[0])[-1]
 
 
 def _convolution(shapes: Shapes, out: Shape | None, transposed: bool) -> int:
-    batch, _, *points = _known(shapes[0])
-    weight = _known(shapes[1])
-    return 2 * batch * prod(points if transposed else _known(out)[2:]) * prod(weight)
+    batch, _, *points = _static(shapes[0])
+    weight = _static(shapes[1])
+    return 2 * batch * prod(points if transposed else _static(out)[2:]) * prod(weight)
 
 
 def _forward_convolution(shapes: Shapes, out: Shape | None, flag: bool) -> int:
@@ -150,9 +152,9 @@ def _transposed_convolution(shapes: Shapes, out: Shape | None, flag: bool) -> in
 
 
 def _attention(shapes: Shapes, out: Shape | None, flag: bool) -> int:
-    """Two products for each head of the query; a causal mask saves nothing, as torch counts it."""
-    *batch, queries, wide = _known(shapes[0])
-    keys, value_wide = _known(shapes[1])[-2], _known(shapes[2])[-1]
+    """Return the FLOPs of two products for each head of the query; a causal mask saves nothing, as torch counts it."""
+    *batch, queries, wide = _static(shapes[0])
+    keys, value_wide = _static(shapes[1])[-2], _static(shapes[2])[-1]
     return 2 * prod(batch) * queries * keys * (wide + value_wide)
 
 

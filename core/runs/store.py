@@ -44,7 +44,7 @@ from core.base.files import (
     write_atomically,
     write_even_if_full,
 )
-from core.base.run_id import RUN_ID, fresh_id, made_s, slug_of
+from core.base.run_id import RUN_ID, creation_time_s, fresh_id, slug_of
 from core.base.tidy import tidy
 from core.base.words import gib
 from core.job import MAX_CODE_BYTES, CompileJob, job_from_json, job_to_json
@@ -189,7 +189,7 @@ class Run:
 
 def _damaged(run: Run, reason: str, status: Status | None = None) -> Status:
     """Return a damaged status; its time and title are those of the run's id if there is no status."""
-    status = status or Status("damaged", made_s(run.id), title=slug_of(run.id))
+    status = status or Status("damaged", creation_time_s(run.id), title=slug_of(run.id))
     return replace(status, state="damaged", reason=reason, handle="")
 
 

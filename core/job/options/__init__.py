@@ -36,7 +36,7 @@ __all__ = [
     "with_values",
 ]
 
-# In the order of the command line and of "What if".
+# The order of the command line and of "What if".
 OPTIONS: tuple[Option, ...] = (*CALL, *RUN)
 BY_NAME = {option.name: option for option in OPTIONS}
 AXES = {option.name: option for option in OPTIONS if option.axis}

@@ -1,4 +1,4 @@
-"""What a row of the table of options says: where the value is, and how each screen and command takes it."""
+"""Rows of the table of options: the place of the value, and its form on each screen and command."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ class NumberField(FormField):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceField(FormField):
-    """One of several values by their words; `shown` holds what is displayed in place of a word."""
+    """A choice of several values by their words; `shown` holds what is displayed in place of a word."""
 
     values: Mapping[str, Any]
     shown: Mapping[str, str] = field(default_factory=dict)
 
     def word(self, value: object) -> str:
         """Return the word of a value."""
-        words = (word for word, known in self.values.items() if type(known) is type(value) and known == value)
+        words = (word for word, entry in self.values.items() if type(entry) is type(value) and entry == value)
         return next(words, str(value))
 
 
@@ -133,7 +133,7 @@ class Option:
 
     @property
     def of_file(self) -> bool:
-        """Whether a model's file may set it."""
+        """True if a model's file may set it."""
         return self.name in FILE_SETTINGS
 
     @property

@@ -57,7 +57,7 @@ def eager_of(
     outputs: dict[str, str] = {}
     unrelated: list[str] = []
     for argument in arguments:
-        names = wrapper.held(argument)
+        names = wrapper.aliases(argument)
         for name in names:
             if name in reads - writes and (node := value_of.get(name)):
                 inputs[node] = argument

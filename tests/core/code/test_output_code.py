@@ -96,4 +96,4 @@ def test_the_wrapper_says_which_buffer_goes_by_which_name() -> None:
         {"buf5": ("buf4", 1)},
         {"buf0": Shape("float32", "(8, 64)", "(64, 1)"), "arg0_1": Shape("int64", "(4, )", "(1, )")},
     )
-    assert found.held("buf4") == ("buf4", "buf3", "buf1")
+    assert found.aliases("buf4") == ("buf4", "buf3", "buf1")
