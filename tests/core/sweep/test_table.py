@@ -12,7 +12,7 @@ from core.report import Timing
 from core.sweep import as_csv, as_json, table
 from core.sweep.row import SETTLED
 from core.sweep.standing import standing_of
-from core.sweep.text import as_text, row_words, progress_words
+from core.sweep.text import as_text, progress_words, row_words
 from tests.support.places import TRACES
 from tests.support.sweeps import called
 
