@@ -33,20 +33,20 @@ def measure() -> list[Result]:
     environment = {**compile_environment(), "COMPILEBOARD_CACHE": str(CACHE), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "benchmarks.accelerator"]
     done = subprocess.run(command, cwd=PROJECT, env=environment, stdout=subprocess.PIPE, check=True)
-    found = json.loads(done.stdout)
+    figures = json.loads(done.stdout)
     return [
-        *(_compared(name, item) for name, item in found["shapes"].items()),
-        Result("a block's program started by C++, over the same started by Python", spread(found["cpp"], 2)),
-        Result("loading the program of a transformer block, passes and all", spread(found["load_ms"], 2, " ms")),
-        Result("its arena over the sum of its temporaries", spread(found["arena"], 2)),
+        *(_compared(name, shape) for name, shape in figures["shapes"].items()),
+        Result("a block's program started by C++, over the same started by Python", spread(figures["cpp"], 2)),
+        Result("loading the program of a transformer block, passes and all", spread(figures["load_ms"], 2, " ms")),
+        Result("its arena over the sum of its temporaries", spread(figures["arena"], 2)),
     ]
 
 
-def _compared(name: str, found: dict[str, Any]) -> Result:
+def _compared(name: str, figures: dict[str, Any]) -> Result:
     aim = VECTOR_AIM if name == VECTOR else AIM
-    low, middle, high = found["torch"]
-    inside = f"{found['inside_us']:.1f} of {found['call_us']:.1f} µs in the runtime"
-    inductor = f"Inductor's over ours {found['inductor'][1]:.2f}"
+    low, middle, high = figures["torch"]
+    inside = f"{figures['inside_us']:.1f} of {figures['call_us']:.1f} µs in the runtime"
+    inductor = f"Inductor's over ours {figures['inductor'][1]:.2f}"
     figure = f"{middle:.2f} ({low:.2f}–{high:.2f}), {inductor}, {inside}"
     return Result(f"torch's time over ours: {name}", figure, f"≥ {aim}", bool(middle >= aim))
 
@@ -62,8 +62,8 @@ def main() -> None:
     with torch.no_grad():
         compared = {name: _sides(function, inputs) for name, function, inputs in shapes()}
         load_ms, arena, cpp = _block()
-    found = {"shapes": compared, "cpp": cpp, "load_ms": load_ms, "arena": arena}
-    os.write(answers, json.dumps(found).encode())
+    figures = {"shapes": compared, "cpp": cpp, "load_ms": load_ms, "arena": arena}
+    os.write(answers, json.dumps(figures).encode())
 
 
 def _sides(function: Callable[..., Any], inputs: Sequence[Any]) -> dict[str, Any]:
@@ -71,29 +71,29 @@ def _sides(function: Callable[..., Any], inputs: Sequence[Any]) -> dict[str, Any
     import torch
 
     segment = segment_of(function, *inputs)
-    given = [inputs[index] for index in segment.order]
+    arguments = [inputs[index] for index in segment.order]
     torch._dynamo.reset()
     compiled = torch.compile(function)
     expected = function(*inputs)
-    for result in (segment(*given), compiled(*inputs)):
+    for result in (segment(*arguments), compiled(*inputs)):
         torch.testing.assert_close(result, expected, rtol=2e-2 if expected.dtype == torch.bfloat16 else 1e-4, atol=1e-4)
     before = segment.crossings.calls, segment.crossings.runtime_s, segment.crossings.call_s
-    found = {
-        "torch": _ratio(lambda: function(*inputs), lambda: segment(*given)),
-        "inductor": _ratio(lambda: compiled(*inputs), lambda: segment(*given)),
+    ratios = {
+        "torch": _ratio(lambda: function(*inputs), lambda: segment(*arguments)),
+        "inductor": _ratio(lambda: compiled(*inputs), lambda: segment(*arguments)),
     }
     calls = segment.crossings.calls - before[0]
     inside_us = (segment.crossings.runtime_s - before[1]) / calls * 1e6
-    return {**found, "inside_us": inside_us, "call_us": (segment.crossings.call_s - before[2]) / calls * 1e6}
+    return {**ratios, "inside_us": inside_us, "call_us": (segment.crossings.call_s - before[2]) / calls * 1e6}
 
 
-def _ratio(theirs: Callable[[], Any], ours: Callable[[], Any]) -> tuple[float, float, float]:
-    """Return low, middle and high of their CPU time over ours."""
+def _ratio(left: Callable[[], Any], right: Callable[[], Any]) -> tuple[float, float, float]:
+    """Return low, middle and high of the left side's CPU time over the right side's."""
     from core.analysis.interval import median_ratio
     from core.worker.measuring.pairs import TimedSide, in_turn
 
-    found = in_turn(TimedSide(theirs), TimedSide(ours), "cpu", MOST_S, time.thread_time)
-    ratio = median_ratio(found.left_s[found.warm_up :], found.right_s[found.warm_up :])
+    samples = in_turn(TimedSide(left), TimedSide(right), "cpu", MOST_S, time.thread_time)
+    ratio = median_ratio(samples.left_s[samples.warm_up :], samples.right_s[samples.warm_up :])
     if ratio is None:
         raise RuntimeError(f"too few pairs in {MOST_S} s")
     return ratio.low, ratio.middle, ratio.high
@@ -113,14 +113,14 @@ def segment_of(function: Callable[..., Any], *inputs: Any, passes: int | None = 
     from core.accelerator.segment import SegmentModule
     from core.accelerator.support import Support
 
-    whole = {op: table for op, table in core_aten_decompositions().items() if op not in WHOLE}
-    graph = make_fx(function, tracing_mode="fake", decomposition_table=whole)(*inputs)
+    decompositions = {op: table for op, table in core_aten_decompositions().items() if op not in WHOLE}
+    graph = make_fx(function, tracing_mode="fake", decomposition_table=decompositions)(*inputs)
     (name,) = divide(graph, Support())
     (call,) = (node for node in graph.graph.nodes if node.op == "call_module")
-    given = [node for node in graph.graph.nodes if node.op == "placeholder"]
+    placeholders = [node for node in graph.graph.nodes if node.op == "placeholder"]
     bits = sum(PASSES.values()) if passes is None else passes
     segment = SegmentModule(getattr(graph, name), name, bits, {})
-    segment.order = [given.index(argument) for argument in call.args]
+    segment.order = [placeholders.index(argument) for argument in call.args]
     return segment
 
 
@@ -140,8 +140,8 @@ def _block() -> tuple[list[float], list[float], list[float]]:
         return torch.func.functional_call(transformer_block.model, dict(zip(parameters, values, strict=True)), (x,))
 
     segment = segment_of(block, *transformer_block.inputs, *parameters.values())
-    given = [node.meta["val"] for node in segment.nodes.graph.nodes if node.op == "placeholder"]
-    inputs = [torch.randn(value.shape) for value in given]
+    placeholders = [node.meta["val"] for node in segment.nodes.graph.nodes if node.op == "placeholder"]
+    inputs = [torch.randn(value.shape) for value in placeholders]
     info = segment.first.loaded.info
     load_s = [segment._compiled(None, {})[0].times_s["load and passes"] for _ in range(10)]
     with tempfile.TemporaryDirectory() as name:
@@ -165,8 +165,8 @@ def _cb_run(directory: Path, compiled: Any, inputs: Sequence[Any]) -> Callable[[
     from core.accelerator import build
 
     (directory / "block.cbp").write_bytes(compiled.file)
-    given = (inputs[plan.argument].detach().contiguous().numpy().tobytes() for plan in compiled.inputs)
-    (directory / "block.inputs").write_bytes(b"".join(given))
+    buffers = (inputs[plan.argument].detach().contiguous().numpy().tobytes() for plan in compiled.inputs)
+    (directory / "block.inputs").write_bytes(b"".join(buffers))
     command = [str(build.program("cb_run")), "block.cbp", "block.inputs", "--bench", str(RUNS), "--threads", "1"]
 
     def run() -> float:

@@ -83,8 +83,8 @@ def results(pairs: list[tuple[tuple[float, float], tuple[float, float]]]) -> lis
     ]
 
 
-def _over(some: list[float], others: list[float]) -> list[float]:
-    return [one / other for one, other in zip(some, others, strict=True)]
+def _over(numerators: list[float], denominators: list[float]) -> list[float]:
+    return [numerator / denominator for numerator, denominator in zip(numerators, denominators, strict=True)]
 
 
 def by_click(page: Page) -> tuple[float, float]:

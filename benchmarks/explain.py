@@ -51,7 +51,7 @@ json.dump({"graphs": found.graph_count, "ops": found.op_count, "breaks": sorted(
 
 def main() -> int:
     """Print the table; the exit code is 1 if anything differs."""
-    names = sys.argv[1:] or [item.name for item in samples()]
+    names = sys.argv[1:] or [entry.name for entry in samples()]
     different = 0
     print("| model | number | shown | torch._dynamo.explain | |\n|---|---|---|---|---|")
     with temporary_home() as home, tempfile.TemporaryDirectory() as folder:
@@ -72,22 +72,27 @@ def rows(runner: Runner, path: Path, folder: Path) -> Iterator[Row]:
     first.write_text(FIRST_CALL.format(folder=str(path.parent), path=str(path)), encoding="utf-8")
     job = CompileJob(Model("file", str(first)), compile=CompileOptions(backend="eager"), training=False, measure=False)
     report = open_report(runner.wait(runner.submit(job)))
-    found = explained(first)
-    yield Row("graphs", len(dynamo_graphs(report)), found["graphs"])
-    yield Row("ops of Dynamo's graphs", sum(map(ops, dynamo_graphs(report))), found["ops"])
-    named = sum(any(place in stack for stack in stacks(report)) for place in found["breaks"])
-    yield Row("breaks that explain names", named, len(found["breaks"]))
-    yield Row("breaks", len(report.graph_breaks), len(found["breaks"]), bound=True)
+    explanation = explained(first)
+    yield Row("graphs", len(dynamo_graphs(report)), explanation["graphs"])
+    yield Row("ops of Dynamo's graphs", sum(map(ops, dynamo_graphs(report))), explanation["ops"])
+    named = sum(any(place in stack for stack in stacks(report)) for place in explanation["breaks"])
+    yield Row("breaks that explain names", named, len(explanation["breaks"]))
+    yield Row("breaks", len(report.graph_breaks), len(explanation["breaks"]), bound=True)
 
 
 def stacks(report: Report) -> list[set[str]]:
     """Return the lines of each break: the place where Dynamo stopped, and its callers; `explain` names one of them."""
-    return [{f"{place.file}:{place.line}" for place in (item.place, *item.stack)} for item in report.graph_breaks]
+    return [
+        {f"{place.file}:{place.line}" for place in (graph_break.place, *graph_break.stack)}
+        for graph_break in report.graph_breaks
+    ]
 
 
 def dynamo_graphs(report: Report) -> list[Any]:
     """Return Dynamo's output graphs, one for each compilation that has a graph."""
-    return [graph for one in report.compilations if (graph := one.graph("dynamo_output_graph")) is not None]
+    return [
+        graph for compilation in report.compilations if (graph := compilation.graph("dynamo_output_graph")) is not None
+    ]
 
 
 def ops(graph: Any) -> int:

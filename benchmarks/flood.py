@@ -51,15 +51,15 @@ def measure() -> list[Result]:
 def flood(home: Path, most_bytes: int, headers: dict[str, str], code: str) -> list[Flooded]:
     """Start a server, and send so much text into each field of each page."""
     run = add_scenario(home, "transformer_block")
-    own = add_run(home, "own", None, job=own_code()).id
+    code_run = add_run(home, "own", None, job=pasted_job()).id
     with serving(home, COMPILEBOARD_ALLOW_CODE=code) as server, talking(server, **headers) as visitor:
         pages = list(pages_of(visitor, run))
         if code == "1":
-            pages.insert(1, ("code", f"again={own}", pages[0][2]))
+            pages.insert(1, ("code", f"again={code_run}", pages[0][2]))
         return [flood_page(server, visitor, *page, most_bytes - OVERHEAD_BYTES) for page in pages]
 
 
-def own_code() -> dict[str, object]:
+def pasted_job() -> dict[str, object]:
     """Return a job of pasted code with a pasted backend, so that New run shows both editors."""
     backend = {"backend": "mine", "backend_code": "def mine(graph, inputs):\n    return graph\n"}
     return {"model": {"kind": "code", "value": "model = abs\ninputs = (1,)\n"}, "compile": backend}
@@ -70,16 +70,18 @@ def flood_page(server: Server, visitor: Visitor, path: str, query: str, script: 
     visitor.page(query, page_script_hash=script)
     with Health(server) as quiet:
         drawn = visitor.page(query, page_script_hash=script)
-    found = Flooded(path or "new run", len(ids(drawn, FIELDS)) + len(editors(drawn)), quiet.slowest_s, 0.0)
+    flooded = Flooded(path or "new run", len(ids(drawn, FIELDS)) + len(editors(drawn)), quiet.slowest_s, 0.0)
     for state, name in floods(drawn, most_bytes):
         with Health(server) as health:
             visitor.page(query, state, page_script_hash=script)
         if health.slowest_s > AIM_S:
-            tell(f"{found.path}: {name}: {health.slowest_s:.1f} s")
-        if health.slowest_s > found.slowest_s:
-            found = Flooded(found.path, found.fields, found.quiet_s, health.slowest_s, name)
-    tell(f"{found.path}: {found.fields} fields, {found.quiet_s:.2f} s, {found.slowest_s:.2f} s ({found.worst})")
-    return found
+            tell(f"{flooded.path}: {name}: {health.slowest_s:.1f} s")
+        if health.slowest_s > flooded.slowest_s:
+            flooded = Flooded(flooded.path, flooded.fields, flooded.quiet_s, health.slowest_s, name)
+    tell(
+        f"{flooded.path}: {flooded.fields} fields, {flooded.quiet_s:.2f} s, {flooded.slowest_s:.2f} s ({flooded.worst})"
+    )
+    return flooded
 
 
 def floods(drawn: list[Element], most_bytes: int) -> Iterator[tuple[WidgetState, str]]:

@@ -61,8 +61,8 @@ def main() -> int:
             command = [str(fuzzer), str(seconds), str(seed), *map(str, sorted(corpus.iterdir()))]
         code = subprocess.run(command, cwd=work, check=False).returncode
         # Our own loop writes each program down before it runs it.
-        kept = (*CRASHES, "cb_fuzz.last") if code else CRASHES
-        for path in [path for pattern in kept for path in work.glob(pattern)]:
+        patterns = (*CRASHES, "cb_fuzz.last") if code else CRASHES
+        for path in [path for pattern in patterns for path in work.glob(pattern)]:
             print(f"kept {shutil.copy(path, tempfile.gettempdir())}")
     return code
 

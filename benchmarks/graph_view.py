@@ -49,7 +49,7 @@ layer = torch.nn.TransformerEncoderLayer(64, 4, 128, dropout=0.0, batch_first=Tr
 model = torch.nn.TransformerEncoder(layer, {LAYERS}, enable_nested_tensor=False)
 inputs = (torch.randn(2, 16, 64),)
 """
-# From the click to the first frame that shows another graph than before with boxes drawn.
+# Time from the click to the first frame that shows another graph than before with boxes drawn.
 WATCH_GRAPH = """
 window.clicked = 0
 window.left = null
@@ -103,25 +103,25 @@ ZOOM = "(k) => { const { camera } = window.graphView(); camera.zoom(k / camera.k
 
 def measure() -> list[Result]:
     """Measure each graph after the other in one browser."""
-    found: list[Result] = []
+    results: list[Result] = []
     with temporary_home() as home:
         run = stored_run(home, MODEL, training=True)
         tell(f"the transformer of {LAYERS} layers is compiled")
         synthetic = {count: synthetic_run(home, count) for count in SIZES}
         real = stored_run(home, REAL.read_text(encoding="utf-8")) if find_spec("transformers") else None
-        for one in (run, *synthetic.values(), *([real] if real else [])):
-            store_graphs(one, open_report(one))
+        for shown in (run, *synthetic.values(), *([real] if real else [])):
+            store_graphs(shown, open_report(shown))
         with dashboard(home) as server, browser_page() as page:
             page.add_init_script(WATCH_GRAPH)
-            found += _of_transformer(page, server.url, run)
-            found += _of_real(page, server.url, real) if real else []
-            for count, one in synthetic.items():
+            results += _of_transformer(page, server.url, run)
+            results += _of_real(page, server.url, real) if real else []
+            for count, shown in synthetic.items():
                 tell(f"{count:,} synthetic nodes")
-                found += _of_synthetic(page, server.url, one, count)
+                results += _of_synthetic(page, server.url, shown, count)
         models = {f"{LAYERS} layers": _backward(run)} | {
             f"{count:,} nodes": fx_model(synthetic_nodes(count)) for count in SIZES
         }
-    return [*found, *(_dot(name, model) for name, model in models.items())]
+    return [*results, *(_dot(name, model) for name, model in models.items())]
 
 
 def _of_transformer(page: Page, url: str, run: Run) -> list[Result]:
@@ -179,12 +179,12 @@ def _panned(page: Page, name: str) -> list[Result]:
     for words, scale in (("readable", 0.9), ("from afar", 0.05)):
         page.evaluate(ZOOM, scale)
         page.wait_for_timeout(500)
-        found = page.evaluate(f"(seconds) => {PAN}(window.graphView().root, seconds)", PAN_S)
-        what = f"{name}: frames a second panning, {words} ({found['drawn']:,} of {total:,} boxes drawn)"
+        speed = page.evaluate(f"(seconds) => {PAN}(window.graphView().root, seconds)", PAN_S)
+        what = f"{name}: frames a second panning, {words} ({speed['drawn']:,} of {total:,} boxes drawn)"
         figure = (
-            f"{found['frames_per_s']:.0f} (95 % within {found['p95_ms']:.0f} ms, slowest {found['slowest_ms']:.0f} ms)"
+            f"{speed['frames_per_s']:.0f} (95 % within {speed['p95_ms']:.0f} ms, slowest {speed['slowest_ms']:.0f} ms)"
         )
-        results.append(Result(what, figure, f"≥ {FRAMES_AIM}", found["frames_per_s"] >= FRAMES_AIM))
+        results.append(Result(what, figure, f"≥ {FRAMES_AIM}", speed["frames_per_s"] >= FRAMES_AIM))
     return results
 
 

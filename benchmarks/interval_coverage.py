@@ -91,7 +91,7 @@ def measure() -> list[Result]:
 def results(times: int) -> list[Result]:
     """Return one result for each noise and estimate."""
     return [
-        told(noise, estimate, [sampled(NOISES[noise], ESTIMATES[estimate], seed) for seed in range(times)])
+        coverage_result(noise, estimate, [sampled(NOISES[noise], ESTIMATES[estimate], seed) for seed in range(times)])
         for noise in NOISES
         for estimate in ESTIMATES
     ]
@@ -103,32 +103,32 @@ def sampled(noise: Noise, estimate: Estimate, seed: int) -> tuple[Interval, int]
     values = noise(rng)
     above: list[float] = []
     below: list[float] = []
-    asked = LEAST
+    wanted = LEAST
     while True:
-        while len(above) < asked:
+        while len(above) < wanted:
             pair = next(values), next(values)
-            one, other = pair if noise is apart or rng.random() < 0.5 else pair[::-1]
-            above.append(one)
-            below.append(other)
-        found = estimate(above, below)
-        assert found is not None
-        if found.half_width <= NARROW or asked >= MOST:
-            return found, asked
-        asked = min(MOST, math.ceil(asked * GROWTH))
+            left, right = pair if noise is apart or rng.random() < 0.5 else pair[::-1]
+            above.append(left)
+            below.append(right)
+        interval = estimate(above, below)
+        assert interval is not None
+        if interval.half_width <= NARROW or wanted >= MOST:
+            return interval, wanted
+        wanted = min(MOST, math.ceil(wanted * GROWTH))
 
 
-def told(noise: str, estimate: str, found: list[tuple[Interval, int]]) -> Result:
+def coverage_result(noise: str, estimate: str, samples: list[tuple[Interval, int]]) -> Result:
     """Return how often the interval missed the truth, how often a difference would be claimed, and at which cost."""
-    missed = sum(not interval.low <= 1 <= interval.high for interval, _ in found) / len(found)
-    claimed = sum(interval.apart for interval, _ in found) / len(found)
-    width = statistics.median(interval.half_width for interval, _ in found)
-    pairs = statistics.median(pairs for _, pairs in found)
+    missed = sum(not interval.low <= 1 <= interval.high for interval, _ in samples) / len(samples)
+    claimed = sum(interval.apart for interval, _ in samples) / len(samples)
+    width = statistics.median(interval.half_width for interval, _ in samples)
+    pairs = statistics.median(pairs for _, pairs in samples)
     figure = (
         f"{missed:.1%} leave out the truth, {claimed:.1%} claim a difference; half width {width:.2%}, {pairs:.0f} pairs"
     )
-    ours = estimate == OURS
-    kept = claimed <= MOST_CLAIMED if ours else None
-    return Result(f"{noise}, {estimate}", figure, f"≤ {MOST_CLAIMED:.0%} claim" if ours else "", kept)
+    is_ours = estimate == OURS
+    passed = claimed <= MOST_CLAIMED if is_ours else None
+    return Result(f"{noise}, {estimate}", figure, f"≤ {MOST_CLAIMED:.0%} claim" if is_ours else "", passed)
 
 
 def main() -> None:

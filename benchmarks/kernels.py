@@ -63,7 +63,9 @@ def measure() -> list[Result]:
         engine = LocalEngine(home / "cold")
         try:
             runner = Runner(store, engine)
-            runs = {language: made(runner, target, 64) for language, target in (("cpp", ""), ("triton", TARGET))}
+            runs = {
+                language: finished_run(runner, target, 64) for language, target in (("cpp", ""), ("triton", TARGET))
+            }
             tell("both fork servers are warm")
             costs = cost(runner)
         finally:
@@ -89,11 +91,11 @@ def cost(runner: Runner) -> list[Result]:
 def pair(runner: Runner, length: int, target_first: bool) -> tuple[float, float]:
     """Return the seconds for the CPU and for the target."""
     order = (TARGET, "") if target_first else ("", TARGET)
-    seconds = {target: run_s(made(runner, target, length)) for target in order}
+    seconds = {target: run_s(finished_run(runner, target, length)) for target in order}
     return seconds[""], seconds[TARGET]
 
 
-def made(runner: Runner, target: str, length: int) -> Run:
+def finished_run(runner: Runner, target: str, length: int) -> Run:
     """Return a finished run of the transformer block with inputs of a length."""
     model = Model("sample", "transformer_block")
     run = runner.wait(runner.submit(CompileJob(model, calls=(f"f32[8, {length}, 256]",), target=target, measure=False)))
@@ -121,9 +123,9 @@ def pages(home: Path, runs: dict[str, Run]) -> list[Result]:
                 for kernel in compilation.kernels
                 if not kernel.extern
             ]
-            found = [visits(page, server.url, run, kernel.id) for kernel in kernels]
-            tell(f"{len(found)} {language} kernels are opened")
-            results += page_results(language, found)
+            visited = [visits(page, server.url, run, kernel.id) for kernel in kernels]
+            tell(f"{len(visited)} {language} kernels are opened")
+            results += page_results(language, visited)
     return results
 
 
@@ -143,17 +145,25 @@ def opened(page: Page, url: str, run: Run, kernel: str) -> tuple[float, float]:
     return titled, settled
 
 
-def page_results(language: str, found: list[Visits]) -> list[Result]:
+def page_results(language: str, visited: list[Visits]) -> list[Result]:
     """Return the results; the first kernel has its own, since torch starts for it in the dashboard's own
     fork server.
     """
     last = LAST_RUNGS[language]
     return [
-        Result(f"{language}: {last} of the very first kernel, torch starting", f"{found[0].first[1]:.0f} ms"),
-        at_most(f"{language}: page open, first", [item.first[0] for item in found[1:]], PAGE_AIM_MS, 0, " ms"),
-        at_most(f"{language}: {last} settled, first", [item.first[1] for item in found[1:]], LADDER_AIM_MS, 0, " ms"),
-        at_most(f"{language}: page open, again", [t for item in found for t, _ in item.again], PAGE_AIM_MS, 0, " ms"),
+        Result(f"{language}: {last} of the very first kernel, torch starting", f"{visited[0].first[1]:.0f} ms"),
+        at_most(f"{language}: page open, first", [visit.first[0] for visit in visited[1:]], PAGE_AIM_MS, 0, " ms"),
         at_most(
-            f"{language}: {last} settled, again", [s for item in found for _, s in item.again], PAGE_AIM_MS, 0, " ms"
+            f"{language}: {last} settled, first", [visit.first[1] for visit in visited[1:]], LADDER_AIM_MS, 0, " ms"
+        ),
+        at_most(
+            f"{language}: page open, again", [t for visit in visited for t, _ in visit.again], PAGE_AIM_MS, 0, " ms"
+        ),
+        at_most(
+            f"{language}: {last} settled, again",
+            [s for visit in visited for _, s in visit.again],
+            PAGE_AIM_MS,
+            0,
+            " ms",
         ),
     ]

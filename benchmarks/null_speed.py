@@ -54,27 +54,27 @@ def main() -> None:
     parser.add_argument("--beside", nargs="+", type=int, default=LOOPS)
     parser.add_argument("--times", type=int, default=TIMES)
     parser.add_argument("--child", choices=SECONDS)
-    asked = parser.parse_args()
-    if asked.child:
-        print(json.dumps([*timed(asked.child, asked.times), harness_us()]))
+    arguments = parser.parse_args()
+    if arguments.child:
+        print(json.dumps([*timed(arguments.child, arguments.times), harness_us()]))
     else:
-        print_table((__doc__ or "").partition("\n")[0], results(asked.calls, asked.beside, asked.times))
+        print_table((__doc__ or "").partition("\n")[0], results(arguments.calls, arguments.beside, arguments.times))
 
 
 def results(parts: tuple[str, ...], beside: tuple[int, ...], times: int) -> list[Result]:
     """Return one result for each part and number of busy loops, and the cost of the harness."""
-    found, costs_us = [], []
+    rows, costs_us = [], []
     for part in parts:
         for loops in beside:
             with busy_loops(loops):
                 if part == "runs":
-                    timings = [whole_run() for _ in range(times)]
+                    timings = [run_timing() for _ in range(times)]
                 else:
                     *timings, cost_us = in_child(part, times)
                     costs_us.append(cost_us)
-            found.append(told(part, loops, [msg for msg in map(speed, timings) if msg is not None]))
-            tell(f"{found[-1].what}: {found[-1].figure}")
-    return [*found, *harness(costs_us)]
+            rows.append(claims_result(part, loops, [msg for msg in map(speed, timings) if msg is not None]))
+            tell(f"{rows[-1].what}: {rows[-1].figure}")
+    return [*rows, *harness(costs_us)]
 
 
 def harness(costs_us: list[tuple[float, float]]) -> list[Result]:
@@ -85,26 +85,26 @@ def harness(costs_us: list[tuple[float, float]]) -> list[Result]:
     return [Result("a call of nothing", f"{eager_us:.3f} µs eager, {compiled_us:.3f} µs compiled")]
 
 
-def told(part: str, loops: int, found: list[Speed]) -> Result:
+def claims_result(part: str, loops: int, speeds: list[Speed]) -> Result:
     """Return how often a difference was claimed, and how wide the intervals were."""
-    claims = sum(item.clear for item in found)
-    widths = sorted(item.interval.half_width for item in found if item.interval)
-    samples = sorted(item.samples for item in found)
+    claims = sum(measured.clear for measured in speeds)
+    widths = sorted(measured.interval.half_width for measured in speeds if measured.interval)
+    samples = sorted(measured.samples for measured in speeds)
     wide = f"half width {widths[len(widths) // 2]:.1%}, at most {widths[-1]:.1%}; " if widths else ""
-    right = sum(item.slower for item in found)
-    counted = f"found {right}" if part == "slower" else f"no difference {len(found) - claims}"
+    right = sum(measured.slower for measured in speeds)
+    counted = f"found {right}" if part == "slower" else f"no difference {len(speeds) - claims}"
     figure = (
-        f"{counted} of {len(found)} times, {len(found) - len(widths)} with too few samples, "
-        f"{sum(bool(item.disturbed) for item in found)} disturbed; {wide}{samples[0]} to {samples[-1]} pairs"
+        f"{counted} of {len(speeds)} times, {len(speeds) - len(widths)} with too few samples, "
+        f"{sum(bool(measured.disturbed) for measured in speeds)} disturbed; {wide}{samples[0]} to {samples[-1]} pairs"
     )
     what = f"{part}, {'quiet' if not loops else f'beside {loops} busy loops'}"
     if part == "slower":
-        kept = right >= LEAST_FOUND * len(found)
-        return Result(what, figure, "" if loops else "≥ 18 of 20", None if loops else kept)
-    return Result(what, figure, "≥ 19 of 20", claims <= max(1, MOST_CLAIMS * len(found)))
+        passed = right >= LEAST_FOUND * len(speeds)
+        return Result(what, figure, "" if loops else "≥ 18 of 20", None if loops else passed)
+    return Result(what, figure, "≥ 19 of 20", claims <= max(1, MOST_CLAIMS * len(speeds)))
 
 
-def whole_run() -> Timing | None:
+def run_timing() -> Timing | None:
     """Return the timing of a run whose compiled code is the model's own."""
     with temporary_home() as home:
         store = Store(home)
@@ -122,25 +122,25 @@ def in_child(part: str, times: int) -> list[Any]:
     command = [sys.executable, "-m", "benchmarks.null_speed", "--child", part, "--times", str(times)]
     done = subprocess.run(command, cwd=PROJECT, env=compile_environment(), stdout=subprocess.PIPE, check=True)
     *timings, cost_us = json.loads(done.stdout)
-    return [*(Timing(**{**item, "load": Load(**item["load"])}) for item in timings), cost_us]
+    return [*(Timing(**{**fields, "load": Load(**fields["load"])}) for fields in timings), cost_us]
 
 
 def timed(part: str, times: int) -> Iterator[dict[str, Any]]:
     """Time a call repeatedly, alternately with itself or with five percent more work."""
     from core.worker.measuring.pairs import TimedSide, in_turn
 
-    call, other = products(SIZES[part], SECONDS[part], 1.05 if part == "slower" else 1.0)
+    call, compared = products(SIZES[part], SECONDS[part], 1.05 if part == "slower" else 1.0)
     for index in range(times):
-        found = in_turn(TimedSide(call), TimedSide(other), "cpu")
-        tell(f"{part}, {index + 1} of {times}: {len(found.left_s)} pairs in {found.spent_s:.1f} s")
+        samples = in_turn(TimedSide(call), TimedSide(compared), "cpu")
+        tell(f"{part}, {index + 1} of {times}: {len(samples.left_s)} pairs in {samples.spent_s:.1f} s")
         yield {
-            "eager_s": found.left_s,
-            "compiled_s": found.right_s,
-            "warm_up": found.warm_up,
-            "calls_per_sample": found.calls,
-            "stopped": found.stopped,
-            "spent_s": found.spent_s,
-            "load": asdict(found.load),
+            "eager_s": samples.left_s,
+            "compiled_s": samples.right_s,
+            "warm_up": samples.warm_up,
+            "calls_per_sample": samples.calls,
+            "stopped": samples.stopped,
+            "spent_s": samples.spent_s,
+            "load": asdict(samples.load),
         }
 
 
@@ -191,8 +191,8 @@ def harness_us() -> tuple[float, float]:
     mode, start = Mode(grad=False, inference=False), Cotangents(0)
     stances: tuple[Stance, Stance] = (force_eager, nullcontext)
     eager, compiled = (PreparedCall(lambda: None, ((), {}), mode, None, start, stance) for stance in stances)
-    found = in_turn(TimedSide(eager, eager.ready), TimedSide(compiled, compiled.ready), "cpu")
-    return min(found.left_s) * 1e6, min(found.right_s) * 1e6
+    samples = in_turn(TimedSide(eager, eager.ready), TimedSide(compiled, compiled.ready), "cpu")
+    return min(samples.left_s) * 1e6, min(samples.right_s) * 1e6
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from benchmarks.table import Result, at_most, spread, tell
 from core import CompileJob, LocalEngine, Model, Run, Runner, Store
 from pages.parts.kernel.tool import WAITING
 
-# By page: milliseconds until the title shows, until the page has settled, and until the awaited result shows.
+# Page → milliseconds until the title shows, until the page has settled, and until the awaited result shows.
 Round = dict[str, tuple[float, float, float]]
 
 # Median of an empty page.
@@ -100,19 +100,19 @@ def measure() -> list[Result]:
             for _ in range(ROUNDS):
                 # A page in the background draws no frames.
                 beside.bring_to_front()
-                empty += [settled for _, settled, _ in (*one_round(beside).values(), *one_round(beside).values())]
+                empty += [settled for _, settled, _ in (*visit_pages(beside).values(), *visit_pages(beside).values())]
                 page.bring_to_front()
-                rounds.append(one_round(page))
+                rounds.append(visit_pages(page))
     return results(rounds[0], rounds[1:], empty)
 
 
 def results(first: Round, later: list[Round], empty: list[float]) -> list[Result]:
     """Return one result per page, then the medians, in milliseconds and in multiples of the empty page."""
     base = statistics.median(empty)
-    title, settled = ([statistics.median(item[name][part] for item in later) for name in first] for part in (0, 1))
+    title, settled = ([statistics.median(times[name][part] for times in later) for name in first] for part in (0, 1))
     return [
         Result("an empty page of Streamlit: settled", spread(empty, 0, " ms")),
-        *(_of_page(name, first[name][1], [item[name][1] for item in later], base) for name in first),
+        *(_of_page(name, first[name][1], [times[name][1] for times in later], base) for name in first),
         *(
             Result(f"{name}: the compiler's answer", f"first visit {answered:.0f} ms")
             for name, (_, before, answered) in first.items()
@@ -120,8 +120,8 @@ def results(first: Round, later: list[Round], empty: list[float]) -> list[Result
         ),
         Result("all pages: title shown", spread(title, 0, " ms")),
         Result("all pages: settled", spread(settled, 0, " ms")),
-        at_most("all pages: settled, of an empty page", [one / base for one in settled], AIM, 1, " ×"),
-        _first_visits({name: one / base for name, (_, one, _) in first.items()}),
+        at_most("all pages: settled, of an empty page", [settled_ms / base for settled_ms in settled], AIM, 1, " ×"),
+        _first_visits({name: settled_ms / base for name, (_, settled_ms, _) in first.items()}),
     ]
 
 
@@ -132,7 +132,7 @@ def _of_page(name: str, first_ms: float, later_ms: list[float], base_ms: float) 
 
 def _first_visits(multiples: dict[str, float]) -> Result:
     """Return the results of first visits: the median has an aim; the longest is named."""
-    name, longest = max(multiples.items(), key=lambda item: item[1])
+    name, longest = max(multiples.items(), key=lambda pair: pair[1])
     middle = statistics.median(multiples.values())
     figure = f"{middle:.1f} × (longest {longest:.1f} ×, {name})"
     return Result("all pages: first visit, of an empty page", figure, f"≤ {AIM:g} ×", middle <= AIM)
@@ -153,9 +153,9 @@ def stored_run(home: Path, code: str = MODEL, training: bool | None = None) -> R
     return run
 
 
-def one_round(page: Page) -> Round:
+def visit_pages(page: Page) -> Round:
     """Visit each page of the menu once."""
-    found = {}
+    times = {}
     for index in range(page.locator(LINKS).count()):
-        found[page.locator(LINKS).nth(index).inner_text().splitlines()[-1]] = tuple(page.evaluate(SWITCH, index))
-    return found
+        times[page.locator(LINKS).nth(index).inner_text().splitlines()[-1]] = tuple(page.evaluate(SWITCH, index))
+    return times

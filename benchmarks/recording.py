@@ -48,13 +48,13 @@ def main() -> None:
 
     forkserver._import_everything()
 
-    found = {}
+    pairs = {}
     for name in MODELS:
         for recorded in (False, True):
             in_child(partial(first_call_s, name, recorded))
-        found[name] = [pair(name, index) for index in range(PAIRS)]
+        pairs[name] = [pair(name, index) for index in range(PAIRS)]
         tell(f"{name}: {PAIRS} pairs measured")
-    os.write(answers, json.dumps(found).encode())
+    os.write(answers, json.dumps(pairs).encode())
 
 
 def pair(name: str, index: int) -> tuple[float, float]:
@@ -90,11 +90,11 @@ def first_call_s(name: str, recorded: bool) -> float:
     from core import CompileJob, Model, sample
     from core.worker.load import Twin
 
-    twin = Twin(sample(name).path, CompileJob(Model("sample", name)), "benchmark_model")
-    args, kwargs = next(twin.calls())
+    model_copy = Twin(sample(name).path, CompileJob(Model("sample", name)), "benchmark_model")
+    args, kwargs = next(model_copy.calls())
     with torch.no_grad(), tempfile.TemporaryDirectory() as traces, recording_or_not(recorded, Path(traces)):
-        twin.model(*args, **kwargs)
-        function = torch.compile(twin.model)
+        model_copy.model(*args, **kwargs)
+        function = torch.compile(model_copy.model)
         gc.collect()
         start = time.perf_counter()
         function(*args, **kwargs)

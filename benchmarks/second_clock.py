@@ -31,13 +31,13 @@ SECOND_S = 2.0
 class Compared:
     """A sample timed by both clocks.
 
-    `ours` is the ratio with its interval, `theirs` the second clock's ratio with the bounds that its quartiles allow;
+    `ratio` is ours with its interval, `second_ratio` the second clock's ratio with the bounds that its quartiles allow;
     then the sample's seconds.
     """
 
     name: str
-    ours: tuple[float, float, float]
-    theirs: tuple[float, float, float]
+    ratio: tuple[float, float, float]
+    second_ratio: tuple[float, float, float]
     eager_s: float
     compiled_s: float
     disturbed: str
@@ -45,35 +45,37 @@ class Compared:
     @property
     def agree(self) -> bool:
         """True if both intervals overlap."""
-        return self.ours[0] <= self.theirs[2] and self.theirs[0] <= self.ours[2]
+        return self.ratio[0] <= self.second_ratio[2] and self.second_ratio[0] <= self.ratio[2]
 
 
 def measure() -> list[Result]:
     """Measure all samples on the CPU."""
-    return [told(found) for found in compared(SAMPLES, "cpu", 0)]
+    return [clock_result(row) for row in compared(SAMPLES, "cpu", 0)]
 
 
-def told(found: Compared) -> Result:
+def clock_result(row: Compared) -> Result:
     """Return a row of the table."""
-    figure = f"{_ratio(found.ours)} here, {_ratio(found.theirs)} there{found.disturbed and f'; {found.disturbed}'}"
-    return Result(found.name, figure, "overlap", found.agree)
+    figure = f"{_ratio(row.ratio)} here, {_ratio(row.second_ratio)} there{row.disturbed and f'; {row.disturbed}'}"
+    return Result(row.name, figure, "overlap", row.agree)
 
 
-def _ratio(found: tuple[float, float, float]) -> str:
-    return fmt.ratio(found[1], (found[0], found[2]))
+def _ratio(bounds: tuple[float, float, float]) -> str:
+    return fmt.ratio(bounds[1], (bounds[0], bounds[2]))
 
 
 def compared(names: tuple[str, ...], device: str, batch: int) -> list[Compared]:
     """Compare each sample in its own process."""
-    found = []
+    comparisons = []
     for name in names:
         command = [sys.executable, "-m", "benchmarks.second_clock", "--child", name, "--device", device]
         command += ["--batch", str(batch)]
         done = subprocess.run(command, cwd=PROJECT, env=compile_environment(), stdout=subprocess.PIPE, check=True)
-        item = json.loads(done.stdout.splitlines()[-1])
-        found.append(Compared(**{**item, "ours": tuple(item["ours"]), "theirs": tuple(item["theirs"])}))
-        tell(f"{name}: {told(found[-1]).figure}")
-    return found
+        fields = json.loads(done.stdout.splitlines()[-1])
+        comparisons.append(
+            Compared(**{**fields, "ratio": tuple(fields["ratio"]), "second_ratio": tuple(fields["second_ratio"])})
+        )
+        tell(f"{name}: {clock_result(comparisons[-1]).figure}")
+    return comparisons
 
 
 def both(name: str, device: str, batch: int) -> dict[str, Any]:
@@ -85,10 +87,10 @@ def both(name: str, device: str, batch: int) -> dict[str, Any]:
     from core.worker.load import Twin
     from core.worker.measuring.pairs import TimedSide, in_turn
 
-    item = sample(name)
+    entry = sample(name)
     sizes = {"batch": batch} if batch else {}
-    job = CompileJob(Model("sample", name), device=device, training=item.training, sizes=sizes)
-    twins = [Twin(item.path, job, f"second_{side}") for side in ("eager", "compiled")]
+    job = CompileJob(Model("sample", name), device=device, training=entry.training, sizes=sizes)
+    twins = [Twin(entry.path, job, f"second_{side}") for side in ("eager", "compiled")]
     functions = [twins[0].model, compiled_by(job, twins[1])]
     sides = []
     for index, (twin, function) in enumerate(zip(twins, functions, strict=True)):
@@ -97,20 +99,20 @@ def both(name: str, device: str, batch: int) -> dict[str, Any]:
         with call.ready():
             call()
         sides.append(call)
-    theirs = [second(call, call.ready, device) for call in sides]
-    one, other = (TimedSide(call, call.ready) for call in sides)
-    samples = in_turn(one, other, device)
-    found = speed(Timing(tuple(samples.left_s), tuple(samples.right_s), samples.warm_up, 1, load=samples.load))
-    assert found is not None
-    assert found.interval is not None
-    (low, eager_s, high), (other_low, compiled_s, other_high) = theirs
+    second_s = [second(call, call.ready, device) for call in sides]
+    eager, compiled = (TimedSide(call, call.ready) for call in sides)
+    samples = in_turn(eager, compiled, device)
+    measured = speed(Timing(tuple(samples.left_s), tuple(samples.right_s), samples.warm_up, 1, load=samples.load))
+    assert measured is not None
+    assert measured.interval is not None
+    (low, eager_s, high), (second_low, compiled_s, second_high) = second_s
     return {
         "name": name,
-        "ours": (found.interval.low, found.interval.middle, found.interval.high),
-        "theirs": (low / other_high, eager_s / compiled_s, high / other_low),
+        "ratio": (measured.interval.low, measured.interval.middle, measured.interval.high),
+        "second_ratio": (low / second_high, eager_s / compiled_s, high / second_low),
         "eager_s": eager_s,
         "compiled_s": compiled_s,
-        "disturbed": found.disturbed,
+        "disturbed": measured.disturbed,
     }
 
 
@@ -132,13 +134,13 @@ def second(call: Callable[[], Any], ready: Callable[[], Any], device: str) -> tu
         return low, middle, high
 
 
-def rows(found: list[Compared], there: str) -> str:
+def rows(comparisons: list[Compared], there: str) -> str:
     """Return the table as Markdown."""
     head = f"| sample | eager | compiled | here | {there} | overlap |\n|---|---|---|---|---|---|\n"
     return head + "\n".join(
-        f"| {item.name} | {fmt.duration_s(item.eager_s)} | {fmt.duration_s(item.compiled_s)} | {_ratio(item.ours)} | "
-        f"{_ratio(item.theirs)} | {'yes' if item.agree else 'no'}{item.disturbed and f'; {item.disturbed}'} |"
-        for item in found
+        f"| {row.name} | {fmt.duration_s(row.eager_s)} | {fmt.duration_s(row.compiled_s)} | {_ratio(row.ratio)} | "
+        f"{_ratio(row.second_ratio)} | {'yes' if row.agree else 'no'}{row.disturbed and f'; {row.disturbed}'} |"
+        for row in comparisons
     )
 
 
@@ -150,15 +152,15 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=0)
     parser.add_argument("--markdown", action="store_true")
     parser.add_argument("--child")
-    asked = parser.parse_args()
-    if asked.child:
-        print(json.dumps(both(asked.child, asked.device, asked.batch)))
+    arguments = parser.parse_args()
+    if arguments.child:
+        print(json.dumps(both(arguments.child, arguments.device, arguments.batch)))
         return
-    found = compared(tuple(asked.samples) or SAMPLES, asked.device, asked.batch)
-    if asked.markdown:
-        print(rows(found, "torch.utils.benchmark" if asked.device == "cpu" else "triton.testing.do_bench"))
+    comparisons = compared(tuple(arguments.samples) or SAMPLES, arguments.device, arguments.batch)
+    if arguments.markdown:
+        print(rows(comparisons, "torch.utils.benchmark" if arguments.device == "cpu" else "triton.testing.do_bench"))
     else:
-        print_table((__doc__ or "").partition("\n")[0], [told(item) for item in found])
+        print_table((__doc__ or "").partition("\n")[0], [clock_result(row) for row in comparisons])
 
 
 if __name__ == "__main__":

@@ -87,8 +87,8 @@ def wait_until_idle(server: Server) -> None:
 def _cpu_s(server: Server) -> float:
     """Return CPU seconds of the server and its children, ended processes included."""
     total = 0.0
-    own = psutil.Process(server.pid)
-    for process in [own, *own.children(recursive=True)]:
+    root = psutil.Process(server.pid)
+    for process in [root, *root.children(recursive=True)]:
         with suppress(psutil.NoSuchProcess):
             total += sum(process.cpu_times()[:4])
     return total

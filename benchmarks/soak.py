@@ -95,8 +95,8 @@ class Visitor:
     async def _compile(self, tab: Session) -> None:
         self._note("opened", (await tab.visit("")).seconds)
         self._note("compiled", (await tab.press(f"compile-{self._chance.choice(SAMPLES)}")).seconds)
-        made = parse_qs(tab.query).get("run", [])
-        tab.page, self._runs = "overview" if made else "", [*self._runs, *made][-MOST_KNOWN:]
+        new_runs = parse_qs(tab.query).get("run", [])
+        tab.page, self._runs = "overview" if new_runs else "", [*self._runs, *new_runs][-MOST_KNOWN:]
         await tab.poll(self._chance.uniform(0.5, 6))
         if "cancel" in tab.widgets and self._chance.random() < 0.4:
             self._note("cancelled", (await tab.press("cancel")).seconds)
@@ -181,14 +181,16 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--visitors", type=int, default=20)
     parser.add_argument("--chart", type=Path, default=Path("soak.svg"))
-    asked = parser.parse_args()
-    warm_up_s = min(600.0, asked.minutes * 20)
+    arguments = parser.parse_args()
+    warm_up_s = min(600.0, arguments.minutes * 20)
     with public_server() as (server, home):
-        diary = asyncio.run(soak(server, home, asked.visitors, asked.minutes * 60))
-    found = results(diary, warm_up_s)
-    print_table(f"{asked.visitors} visitors for {asked.minutes:g} minutes; flat after {warm_up_s / 60:g}", found)
-    asked.chart.write_text(chart(diary.looks, warm_up_s), encoding="utf-8")
-    return int(any(item.kept is False for item in found))
+        diary = asyncio.run(soak(server, home, arguments.visitors, arguments.minutes * 60))
+    figures = results(diary, warm_up_s)
+    print_table(
+        f"{arguments.visitors} visitors for {arguments.minutes:g} minutes; flat after {warm_up_s / 60:g}", figures
+    )
+    arguments.chart.write_text(chart(diary.looks, warm_up_s), encoding="utf-8")
+    return int(any(figure.passed is False for figure in figures))
 
 
 if __name__ == "__main__":

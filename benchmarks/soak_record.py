@@ -67,13 +67,13 @@ class Curve:
 
 
 CURVES = (
-    Curve("server, MB", lambda item: item.server_mb, 0.05),
-    Curve("fork servers, MB", lambda item: item.fork_servers_mb, 0.05),
-    Curve("descriptors", lambda item: float(item.descriptors), 0.10),
-    Curve("threads", lambda item: float(item.threads), 0.10),
-    Curve("processes", lambda item: float(item.processes)),
-    Curve("page, median s", lambda item: item.page_s),
-    Curve("errors", lambda item: float(item.errors)),
+    Curve("server, MB", lambda look: look.server_mb, 0.05),
+    Curve("fork servers, MB", lambda look: look.fork_servers_mb, 0.05),
+    Curve("descriptors", lambda look: float(look.descriptors), 0.10),
+    Curve("threads", lambda look: float(look.threads), 0.10),
+    Curve("processes", lambda look: float(look.processes)),
+    Curve("page, median s", lambda look: look.page_s),
+    Curve("errors", lambda look: float(look.errors)),
 )
 
 
@@ -86,13 +86,13 @@ def growth(points: Sequence[tuple[float, float]]) -> float:
 
 def flatness(looks: Sequence[Look], warm_up_s: float) -> list[Result]:
     """Return one result per curve: its range after the warm-up, and whether it is flat."""
-    later = [item for item in looks if item.at_s >= warm_up_s]
+    later = [look for look in looks if look.at_s >= warm_up_s]
     return [_flat(curve, points(curve, later)) for curve in CURVES]
 
 
 def points(curve: Curve, looks: Sequence[Look]) -> list[tuple[float, float]]:
     """Return the points of a curve as (seconds, value), without missing values."""
-    return [(item.at_s, value) for item in looks if (value := curve.value(item)) is not None]
+    return [(look.at_s, value) for look in looks if (value := curve.value(look)) is not None]
 
 
 def _flat(curve: Curve, seen: Sequence[tuple[float, float]]) -> Result:
@@ -108,7 +108,7 @@ def _flat(curve: Curve, seen: Sequence[tuple[float, float]]) -> Result:
 
 def chart(looks: Sequence[Look], warm_up_s: float) -> str:
     """Return all curves below each other as SVG; the warm-up is left of the dashed line."""
-    end_s = max((item.at_s for item in looks), default=1.0)
+    end_s = max((look.at_s for look in looks), default=1.0)
     panels = [_panel(curve, points(curve, looks), end_s, index) for index, curve in enumerate(CURVES)]
     high = len(CURVES) * (HIGH + GAP) + 10
     warm = WIDE * min(1.0, warm_up_s / end_s)

@@ -103,26 +103,26 @@ def kill_a_worker(home: Path) -> str:
     """Kill the process that compiles; return the id of its run."""
     while True:
         for run, status in Store(home).list():
-            keeper = supervisor_of(status)
+            supervisor = supervisor_of(status)
             with suppress(psutil.Error, IndexError):
-                if keeper is not None:
-                    keeper.children()[0].send_signal(signal.SIGKILL)
+                if supervisor is not None:
+                    supervisor.children()[0].send_signal(signal.SIGKILL)
                     return run.id
         time.sleep(0.02)
 
 
 def visits(page: Page, url: str, sweep_id: str) -> list[float]:
     """Return milliseconds from a step back to the sweep's page until its title shows; without the first visit."""
-    found = []
+    shown_ms = []
     page.goto(f"{url}/sweep?sweep={sweep_id}")
     page.wait_for_selector(SETTLED)
     for _ in range(VISITS + 1):
         page.get_by_role("link", name="Runs", exact=True).click()
         page.get_by_role("heading", level=1).filter(has_text="runs").or_(page.get_by_text("Runs").last).first.wait_for()
         page.wait_for_selector(SETTLED)
-        found.append(float(page.evaluate(BACK)))
+        shown_ms.append(float(page.evaluate(BACK)))
         page.wait_for_selector(SETTLED)
-    return found[1:]
+    return shown_ms[1:]
 
 
 def wait_for(condition: Callable[[], bool]) -> None:

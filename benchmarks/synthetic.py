@@ -38,18 +38,18 @@ def measure() -> list[Result]:
 
 def _measured(count: int) -> list[Result]:
     nodes = synthetic_nodes(count)
-    taken: dict[str, list[float]] = {name: [] for name in ("model", *STEPS)}
+    seconds: dict[str, list[float]] = {name: [] for name in ("model", *STEPS)}
     for _ in range(ROUNDS):
         start = perf_counter()
         model = fx_model(nodes)
-        taken["model"].append(perf_counter() - start)
+        seconds["model"].append(perf_counter() - start)
         for name, step in STEPS.items():
             start = perf_counter()
             step(model)
-            taken[name].append(perf_counter() - start)
-    first = [sum(pair) for pair in zip(taken["model"], taken["the top level"], strict=True)]
+            seconds[name].append(perf_counter() - start)
+    first = [sum(pair) for pair in zip(seconds["model"], seconds["the top level"], strict=True)]
     lines = [at_most(f"{count:,} nodes: model and top level", first, AIM_S, 3, " s")]
-    return lines + [Result(f"{count:,} nodes: {name}", spread(values, 3, " s")) for name, values in taken.items()]
+    return lines + [Result(f"{count:,} nodes: {name}", spread(values, 3, " s")) for name, values in seconds.items()]
 
 
 def synthetic_nodes(count: int, modules: bool = True) -> tuple[FxNode, ...]:

@@ -17,7 +17,7 @@ class Result:
     what: str
     figure: str
     aim: str = ""
-    kept: bool | None = None
+    passed: bool | None = None
 
 
 def spread(values: Sequence[float], digits: int = 2, unit: str = "") -> str:
@@ -34,10 +34,10 @@ def at_most(what: str, values: Sequence[float], aim: float, digits: int = 2, uni
 def print_table(title: str, results: Sequence[Result]) -> None:
     """Print the results below their title, aligned."""
     print(f"\n{title}")
-    wide = max(len(item.what) for item in results), max(len(item.figure) for item in results)
-    for item in results:
-        verdict = "" if item.kept is None else "kept" if item.kept else "MISSED"
-        print(f"  {item.what:<{wide[0]}}  {item.figure:<{wide[1]}}  {item.aim:<10} {verdict}".rstrip())
+    wide = max(len(result.what) for result in results), max(len(result.figure) for result in results)
+    for result in results:
+        verdict = "" if result.passed is None else "kept" if result.passed else "MISSED"
+        print(f"  {result.what:<{wide[0]}}  {result.figure:<{wide[1]}}  {result.aim:<10} {verdict}".rstrip())
     sys.stdout.flush()
 
 

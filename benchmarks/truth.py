@@ -31,11 +31,11 @@ Found = dict[str, Any]
 class Row:
     """A number from both sources.
 
-    `bound` is True if ours may be larger than the counted one; `why` names other reasons for a difference.
+    `bound` is True if the shown number may be larger than the counted one; `why` names other reasons for a difference.
     """
 
     what: str
-    ours: float | None
+    shown: float | None
     counted: float | None
     bound: bool = False
     why: str = ""
@@ -43,17 +43,17 @@ class Row:
     @property
     def verdict(self) -> str:
         """The text `same`, a bound with its slack, or `different`."""
-        if self.ours is None or self.counted is None:
+        if self.shown is None or self.counted is None:
             return "not recorded"
-        if self.ours == self.counted:
+        if self.shown == self.counted:
             return "same"
-        if self.bound and self.ours > self.counted:
-            return f"bound, {(self.ours / self.counted - 1) if self.counted else float('inf'):.2%} above"
+        if self.bound and self.shown > self.counted:
+            return f"bound, {(self.shown / self.counted - 1) if self.counted else float('inf'):.2%} above"
         return f"DIFFERENT{f': {self.why}' if self.why else ''}"
 
     def line(self, model: str) -> str:
         """A line of the table."""
-        return f"| {model} | {self.what} | {_text(self.ours)} | {_text(self.counted)} | {self.verdict} |"
+        return f"| {model} | {self.what} | {_text(self.shown)} | {_text(self.counted)} | {self.verdict} |"
 
 
 def main() -> int:
@@ -62,15 +62,15 @@ def main() -> int:
     parser.add_argument("models", nargs="*")
     parser.add_argument("--measure", action="store_true")
     parser.add_argument("--training", action="store_true")
-    given = parser.parse_args()
-    names = given.models or [item.name for item in samples()]
+    arguments = parser.parse_args()
+    names = arguments.models or [entry.name for entry in samples()]
     different = 0
     print("| model | number | shown | counted by torch alone | |\n|---|---|---|---|---|")
     with temporary_home() as home:
         store = Store(home)
         engine = LocalEngine(store.cache_dir)
         for name in names:
-            for row in rows(Runner(store, engine), name, given.training, given.measure):
+            for row in rows(Runner(store, engine), name, arguments.training, arguments.measure):
                 different += row.verdict.startswith("DIFFERENT")
                 print(row.line(Path(name).stem), flush=True)
         engine.close()
@@ -83,16 +83,16 @@ def rows(runner: Runner, name: str, training: bool, measure: bool) -> Iterator[R
     model = Model("file", str(path)) if name.endswith(".py") else Model("sample", name)
     run = runner.wait(runner.submit(CompileJob(model, measure=measure, training=training or None)))
     report = open_report(run)
-    found = witness(path, training, measure)
-    yield from counts(report, found)
-    yield from work_rows(report, found)
-    yield from guard_rows(report, found)
-    yield from traffic_rows(report, found)
-    counted = sum(item["flops"] for item in found["schedules"])
+    figures = witness(path, training, measure)
+    yield from counts(report, figures)
+    yield from work_rows(report, figures)
+    yield from guard_rows(report, figures)
+    yield from traffic_rows(report, figures)
+    counted = sum(schedule["flops"] for schedule in figures["schedules"])
     yield Row("FLOPs of library calls", library_flops(report), counted)
     yield Row("compile time (ms)", round(1e3 * sum(compile_seconds(report.phases).values())), round(1e3 * union_s(run)))
-    if measure and found.get("speed"):
-        yield speed_row(report, found)
+    if measure and figures.get("speed"):
+        yield speed_row(report, figures)
 
 
 def witness(path: Path, training: bool, measure: bool) -> Found:
@@ -108,28 +108,30 @@ def witness(path: Path, training: bool, measure: bool) -> Found:
     )
     if done.returncode:
         sys.exit(f"the witness of {path} failed: {done.stderr[-2000:]}")
-    found: Found = json.loads(done.stdout)
-    return found
+    figures: Found = json.loads(done.stdout)
+    return figures
 
 
-def counts(report: Report, found: Found) -> Iterator[Row]:
+def counts(report: Report, figures: Found) -> Iterator[Row]:
     shown = verdict(report)
-    yield Row("graphs", shown.graphs, found["graphs"])
-    yield Row("graph breaks (places)", shown.breaks, len(found["breaks"]))
-    yield Row("recompiles", shown.recompiles, found["recompiles"])
+    yield Row("graphs", shown.graphs, figures["graphs"])
+    yield Row("graph breaks (places)", shown.breaks, len(figures["breaks"]))
+    yield Row("recompiles", shown.recompiles, figures["recompiles"])
 
 
-def work_rows(report: Report, found: Found) -> Iterator[Row]:
+def work_rows(report: Report, figures: Found) -> Iterator[Row]:
     """Return ops and kernels of the newest compilation of each frame."""
     shown = verdict(report).work
-    newest = set({frame(item["compile_id"]): item["compile_id"] for item in found["lowered"]}.values())
-    lowered = [item for item in found["lowered"] if item["compile_id"] in newest]
-    codes = [item["kernels"] for item in found.get("codes", ()) if item["compile_id"] in newest]
-    yield Row("ops", shown.ops, sum(item["ops"] for item in lowered) if lowered else None)
-    yield Row("views", shown.views, sum(item["views"] for item in lowered))
+    newest = set({frame(graph["compile_id"]): graph["compile_id"] for graph in figures["lowered"]}.values())
+    lowered = [graph for graph in figures["lowered"] if graph["compile_id"] in newest]
+    codes = [code["kernels"] for code in figures.get("codes", ()) if code["compile_id"] in newest]
+    yield Row("ops", shown.ops, sum(graph["ops"] for graph in lowered) if lowered else None)
+    yield Row("views", shown.views, sum(graph["views"] for graph in lowered))
     yield Row("kernel calls", shown.calls, sum(sum(kernels.values()) for kernels in codes))
     yield Row(
-        "generated kernels", generated(report, newest), sum(name.isidentifier() for item in codes for name in item)
+        "generated kernels",
+        generated(report, newest),
+        sum(name.isidentifier() for kernels in codes for name in kernels),
     )
 
 
@@ -146,20 +148,22 @@ def generated(report: Report, newest: set[str]) -> int:
     )
 
 
-def guard_rows(report: Report, found: Found) -> Iterator[Row]:
+def guard_rows(report: Report, figures: Found) -> Iterator[Row]:
     """Return the guards of all kept compilations; torch makes the check once more for a compilation that restarts."""
-    last = dict(found["guards"])
+    last = dict(figures["guards"])
     shown = {compilation.id: len(compilation.guards) for compilation in report.compilations if compilation.guards}
     yield Row("guards", sum(shown.values()), sum(last.values()))
     yield Row("compilations with other guards", sum(shown.get(key) != last.get(key) for key in {*shown, *last}), 0)
 
 
-def traffic_rows(report: Report, found: Found) -> Iterator[Row]:
+def traffic_rows(report: Report, figures: Found) -> Iterator[Row]:
     """Return the bytes of each graph before and after fusion, node by node."""
-    ours = [schedule for compilation in report.compilations for schedule in compilation.schedules]
-    by_id = sorted(found["schedules"], key=lambda item: [int(part) for part in re.findall(r"\d+", item["compile_id"])])
+    schedules = [schedule for compilation in report.compilations for schedule in compilation.schedules]
+    by_id = sorted(
+        figures["schedules"], key=lambda schedule: [int(part) for part in re.findall(r"\d+", schedule["compile_id"])]
+    )
     for side in ("before", "after"):
-        shown = sum(node.bytes_accessed for schedule in ours for node in getattr(schedule, side))
+        shown = sum(node.bytes_accessed for schedule in schedules for node in getattr(schedule, side))
         exact = sum(node["bytes"] for schedule in by_id for node in schedule[side].values())
         bounded = any(node["bounded"] for schedule in by_id for node in schedule[side].values())
         yield Row(
@@ -188,10 +192,10 @@ def union_s(run: Run) -> float:
     return total / 1e6
 
 
-def speed_row(report: Report, found: Found) -> Row:
+def speed_row(report: Report, figures: Found) -> Row:
     """Return the ratio of medians by `torch.utils.benchmark`: within our interval it counts as the same."""
     shown = verdict(report).speed
-    pairs = zip(found["speed"]["eager"], found["speed"]["compiled"], strict=True)
+    pairs = zip(figures["speed"]["eager"], figures["speed"]["compiled"], strict=True)
     ratio = statistics.median(eager / compiled for eager, compiled in pairs)
     if shown is None or shown.interval is None:
         return Row("eager / compiled", None, ratio)

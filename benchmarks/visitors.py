@@ -37,7 +37,7 @@ def measure() -> list[Result]:
     """Open every page once, then send the visitors in rounds, and wait until their memory is freed."""
     with temporary_home() as home, dashboard(home, COMPILEBOARD_ALLOW_CODE="0") as server:
         runs = scenarios(home)
-        asyncio.run(one_look(server, runs))
+        asyncio.run(visit_pages(server, runs))
         before_mb = resident_mb(server)
         rounds = [asyncio.run(crowd(server, runs, seed)) for seed in range(ROUNDS)]
         during_mb = resident_mb(server)
@@ -52,7 +52,7 @@ def scenarios(home: Path) -> list[str]:
     return [add_scenario(home, path.name) for path in sorted(TRACES.iterdir()) if (path / "report.json").exists()]
 
 
-async def one_look(server: Server, runs: Sequence[str]) -> None:
+async def visit_pages(server: Server, runs: Sequence[str]) -> None:
     """Open every page of every run, one after the other, to fill the caches."""
     async with session(server.url) as tab:
         for run in runs:
@@ -62,29 +62,29 @@ async def one_look(server: Server, runs: Sequence[str]) -> None:
 
 async def crowd(server: Server, runs: Sequence[str], seed: int) -> list[Visit | str]:
     """Run all visitors at once; return the time of each page, or its error."""
-    found = await asyncio.gather(*(visitor(server, runs, seed * VISITORS + index) for index in range(VISITORS)))
-    return [item for one in found for item in one]
+    rounds = await asyncio.gather(*(visitor(server, runs, seed * VISITORS + index) for index in range(VISITORS)))
+    return [visit for visits in rounds for visit in visits]
 
 
 async def visitor(server: Server, runs: Sequence[str], seed: int) -> list[Visit | str]:
     """Visit a few pages as one visitor, and leave; return the visits and the errors."""
-    chance = random.Random(seed)
-    found: list[Visit | str] = []
+    rng = random.Random(seed)
+    visits: list[Visit | str] = []
     try:
         async with session(server.url) as tab:
             for _ in range(PAGES_EACH):
-                found.append(await tab.visit(chance.choice(PAGES), run=chance.choice(runs)))
+                visits.append(await tab.visit(rng.choice(PAGES), run=rng.choice(runs)))
     except (PageFailed, OSError) as error:
-        found.append(str(error))
-    return found
+        visits.append(str(error))
+    return visits
 
 
 def pages(rounds: Sequence[Sequence[Visit | str]]) -> list[Result]:
     """Return the page times, and the number of failed pages."""
-    took = [sorted(item.seconds for item in one if isinstance(item, Visit)) for one in rounds]
-    errors = [item for one in rounds for item in one if isinstance(item, str)]
-    middle = [statistics.median(one) for one in took]
-    late = [one[int(len(one) * 0.95)] for one in took]
+    took = [sorted(visit.seconds for visit in visits if isinstance(visit, Visit)) for visits in rounds]
+    errors = [visit for visits in rounds for visit in visits if isinstance(visit, str)]
+    middle = [statistics.median(visits) for visits in took]
+    late = [visits[int(len(visits) * 0.95)] for visits in took]
     figure = ", ".join(f"{value:.1f}" for value in middle)
     return [
         Result(f"page, median of {VISITORS} visitors", f"{figure} s", f"≤ {AIM_S:g} s", max(middle) <= AIM_S),

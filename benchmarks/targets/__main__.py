@@ -32,22 +32,22 @@ class Row:
     @property
     def failed(self) -> list[str]:
         """Return the kernels without any compiled config."""
-        return [name for name, item in self.binaries if not any(not config.error for config in item.configs)]
+        return [name for name, binary in self.binaries if not any(not config.error for config in binary.configs)]
 
     @property
     def words(self) -> str:
         """The row as Markdown."""
-        configs = [config for _, item in self.binaries for config in item.configs]
+        configs = [config for _, binary in self.binaries for config in binary.configs]
         errors = sorted({config.error.splitlines()[0] for config in configs if config.error})
-        errors += [f"{name}: {item.error}" for name, item in self.binaries if item.error]
+        errors += [f"{name}: {binary.error}" for name, binary in self.binaries if binary.error]
         compiled = sum(not config.error for config in configs)
-        said = "; ".join([*([self.error] if self.error else []), *errors])[:200]
+        message = "; ".join([*([self.error] if self.error else []), *errors])[:200]
         cells = (
             self.sample,
             self.target,
             len(self.binaries),
             f"{compiled} of {len(configs)}",
-            said,
+            message,
             f"{self.seconds:.1f}",
         )
         return f"| {' | '.join(map(str, cells))} |"

@@ -85,14 +85,14 @@ class Call:
             f"scale {self.scale}": self.scale is not None,
             "transposed": self.transposed,
         }
-        return "; ".join([f"{self.mask} {lengths}", *(word for word, said in words.items() if said)])
+        return "; ".join([f"{self.mask} {lengths}", *(word for word, differs in words.items() if differs)])
 
     @property
     def file(self) -> str:
         """A file in Compileboard's convention that makes the call."""
-        given, mask = MADE.get(self.mask, (GIVEN.get(self.mask, ""), ""))
+        argument, mask = MADE.get(self.mask, (GIVEN.get(self.mask, ""), ""))
         return FILE.format(
-            arguments=f", {given}" if given else "",
+            arguments=f", {argument}" if argument else "",
             mask=f"{mask}\n    " if mask else "",
             dropout=self.dropout,
             causal=self.causal,

@@ -31,8 +31,8 @@ def calls() -> Any:
     ):
         sizes = [(2, heads[0], lengths[0], head_dim), *[(2, heads[1], lengths[1], head_dim)] * 2]
         query, key, value = (torch.empty(size, dtype=dtype, device="cuda", requires_grad=training) for size in sizes)
-        given = _mask(mask, lengths, dtype)
-        yield Attention(query, key, value, given, dropout, mask == "causal", None, heads[0] != heads[1])
+        mask_tensor = _mask(mask, lengths, dtype)
+        yield Attention(query, key, value, mask_tensor, dropout, mask == "causal", None, heads[0] != heads[1])
 
 
 def _mask(kind: str, lengths: tuple[int, int], dtype: torch.dtype) -> torch.Tensor | None:
@@ -43,7 +43,7 @@ def _mask(kind: str, lengths: tuple[int, int], dtype: torch.dtype) -> torch.Tens
     return torch.zeros(2, 8, *lengths, dtype=dtype, device="cuda") if kind == "head" else None
 
 
-def theirs(call: Attention) -> str:
+def torch_choice(call: Attention) -> str:
     """Return torch's choice of the attention kernel."""
     return NAMES[
         torch._fused_sdp_choice(
@@ -59,7 +59,7 @@ def theirs(call: Attention) -> str:
     ]
 
 
-def ours(call: Attention, target: Target) -> str:
+def our_choice(call: Attention, target: Target) -> str:
     """Return the choice of our rules."""
     try:
         return choose(call, target)[0]
@@ -75,7 +75,7 @@ def main() -> int:
     total = 0
     for call in calls():
         total += 1
-        pair = theirs(call), ours(call, target)
+        pair = torch_choice(call), our_choice(call, target)
         if pair[0] != pair[1]:
             mask = "" if call.mask is None else f" mask {call.mask.dtype} {list(call.mask.shape)}"
             differ.append(

@@ -70,9 +70,9 @@ class Bench:
         hidden, failed, timed = self._compiled(pair.job(target=self.target))
         used, failed_there, _ = self._compiled(pair.job(device="cuda"))
         notes = [f"{where}: {words}" for where, words in (("hidden", failed), ("in use", failed_there)) if words]
-        found = asdict(compare(hidden, used))
-        found["differences"] = found["differences"][:MAX_DIFFERENCES]
-        row = Row(pair.name, pair.variant, self.on, timed=timed, note="; ".join(notes), seconds=0.0, **found)
+        compared = asdict(compare(hidden, used))
+        compared["differences"] = compared["differences"][:MAX_DIFFERENCES]
+        row = Row(pair.name, pair.variant, self.on, timed=timed, note="; ".join(notes), seconds=0.0, **compared)
         padded = not row.same and any(about.startswith("padding of") for about in timed)
         cause = TIMED_PADDING if padded and self._same_unpadded(pair) else ""
         return replace(row, cause=cause, seconds=round(time.perf_counter() - start, 1)), used
@@ -119,11 +119,11 @@ def matching_target(name: str) -> str:
     return named[0]
 
 
-def driver_rows(found: dict[str, str]) -> list[dict[str, object]]:
+def driver_rows(kernels: dict[str, str]) -> list[dict[str, object]]:
     """Return the driver's figures of kernels that it loads, and the tools' figures without it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kernels.json"
-        path.write_text(json.dumps(found))
+        path.write_text(json.dumps(kernels))
         done = subprocess.run(
             [sys.executable, "-m", "benchmarks.targets.driver_figures", str(path)],
             stdout=subprocess.PIPE,
@@ -150,7 +150,7 @@ def compare_all(left: list[Pair], results: Path, at_once: int, limit_s: float) -
         bench = Bench(Runner(store, engine, at_once), matching_target(device), on)
         print(on, flush=True)
 
-        def one(pair: Pair) -> bool:
+        def append_row(pair: Pair) -> bool:
             if time.monotonic() > deadline:
                 return False
             row, used = bench.row(pair)
@@ -161,14 +161,14 @@ def compare_all(left: list[Pair], results: Path, at_once: int, limit_s: float) -
             return True
 
         with ThreadPoolExecutor(at_once) as pool:
-            done = sum(pool.map(one, left))
+            done = sum(pool.map(append_row, left))
         engine.close()
     return len(left) - done, kernels
 
 
 def _named_kernels(pair: Pair, used: list[Code]) -> dict[str, str]:
     return {
-        f"{pair.name}.{pair.variant}.{item.graph}.{name}": text for item in used for name, text in item.kernels.items()
+        f"{pair.name}.{pair.variant}.{code.graph}.{name}": text for code in used for name, text in code.kernels.items()
     }
 
 
@@ -190,25 +190,25 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     """Compare the pairs that are not yet done, and print; the exit code is 0 if all are the same."""
-    given = arguments()
-    if not given.table:
-        found = pairs(given.names, given.attention, given.variants.split(","), given.dynamo)
-        wanted = [pair for pair in found if given.only in pair.name]
-        there = {(row.name, row.variant) for row in read_rows(given.results)}
+    chosen = arguments()
+    if not chosen.table:
+        candidates = pairs(chosen.names, chosen.attention, chosen.variants.split(","), chosen.dynamo)
+        wanted = [pair for pair in candidates if chosen.only in pair.name]
+        there = {(row.name, row.variant) for row in read_rows(chosen.results)}
         left = [pair for pair in wanted if (pair.name, pair.variant) not in there]
-        remaining, kernels = compare_all(left, given.results, given.jobs, given.limit_s) if left else (0, {})
+        remaining, kernels = compare_all(left, chosen.results, chosen.jobs, chosen.limit_s) if left else (0, {})
         print(f"{remaining} of {len(wanted)} left")
-        if given.driver:
+        if chosen.driver:
             _print_driver(driver_rows(kernels))
-    rows = [row for path in given.table or [given.results] for row in read_rows(path)]
+    rows = [row for path in chosen.table or [chosen.results] for row in read_rows(path)]
     print(f"\n{table(rows)}\n\n{verdict(rows)}\n\n{differences(rows)}")
     return int(not all(row.same for row in rows))
 
 
 def _print_driver(figures: list[dict[str, object]]) -> None:
-    agree = sum(item["driver"] == item["tools"] for item in figures)
+    agree = sum(figure["driver"] == figure["tools"] for figure in figures)
     print(f"\nregisters, local memory, shared memory as the driver says: {agree} of {len(figures)} configs")
-    print("\n".join(str(item) for item in figures if item["driver"] != item["tools"]))
+    print("\n".join(str(figure) for figure in figures if figure["driver"] != figure["tools"]))
 
 
 if __name__ == "__main__":

@@ -15,13 +15,13 @@ from typing import Any
 
 def main() -> int:
     """Read, load, and print."""
-    kept = os.dup(1)
+    stdout = os.dup(1)
     os.dup2(2, 1)
     os.environ["TORCHINDUCTOR_USE_STATIC_CUDA_LAUNCHER"] = "0"
     os.environ["TORCHINDUCTOR_USE_STATIC_TRITON_LAUNCHER"] = "0"
     sources: dict[str, str] = json.loads(Path(sys.argv[1]).read_text())
     rows = [row for name, text in sources.items() for row in figures(name, text)]
-    with os.fdopen(kept, "w") as output:
+    with os.fdopen(stdout, "w") as output:
         json.dump(rows, output)
     return 0
 

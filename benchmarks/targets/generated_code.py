@@ -47,13 +47,13 @@ def codes(run: Run, report: Report) -> list[Code]:
     """Return the output codes of a run in the order of generation, normalised."""
     log = run.log_path()
     assert log is not None
-    found: dict[tuple[int, str], Code] = {}
+    by_place: dict[tuple[int, str], Code] = {}
     for compilation in report.compilations:
         for kernel in compilation.kernels:
             key = kernel.output_code.offset, f"{compilation.id} {kernel.direction}"
-            if key not in found:
-                found[key] = code(key[1], load_text(log, kernel.output_code))
-    return [found[key] for key in sorted(found)]
+            if key not in by_place:
+                by_place[key] = code(key[1], load_text(log, kernel.output_code))
+    return [by_place[key] for key in sorted(by_place)]
 
 
 def code(graph: str, text: str) -> Code:
@@ -64,7 +64,9 @@ def code(graph: str, text: str) -> Code:
     wrapper = text.split("\n")
     for kernel in reversed(generated):
         wrapper[kernel.first - 1 : kernel.last] = [kernel.name]
-    return Code(graph, {item.name: lines_of(text, item.first, item.last) for item in generated}, "\n".join(wrapper))
+    return Code(
+        graph, {kernel.name: lines_of(text, kernel.first, kernel.last) for kernel in generated}, "\n".join(wrapper)
+    )
 
 
 def compare(hidden: list[Code], used: list[Code]) -> Compared:
@@ -72,17 +74,17 @@ def compare(hidden: list[Code], used: list[Code]) -> Compared:
     kernels = same_kernels = same_wrappers = 0
     differences = []
     pairs = paired(hidden, used)
-    for graph, ours, theirs in pairs:
-        for name in dict.fromkeys([*theirs.kernels, *ours.kernels]):
-            same = ours.kernels.get(name) == theirs.kernels.get(name)
+    for graph, left, right in pairs:
+        for name in dict.fromkeys([*right.kernels, *left.kernels]):
+            same = left.kernels.get(name) == right.kernels.get(name)
             kernels, same_kernels = kernels + 1, same_kernels + same
             if not same:
                 differences.append(
-                    _difference(f"{graph} {name}", ours.kernels.get(name, ""), theirs.kernels.get(name, ""))
+                    _difference(f"{graph} {name}", left.kernels.get(name, ""), right.kernels.get(name, ""))
                 )
-        same_wrappers += ours.wrapper == theirs.wrapper
-        if ours.wrapper != theirs.wrapper:
-            differences.append(_difference(f"{graph} wrapper", ours.wrapper, theirs.wrapper))
+        same_wrappers += left.wrapper == right.wrapper
+        if left.wrapper != right.wrapper:
+            differences.append(_difference(f"{graph} wrapper", left.wrapper, right.wrapper))
     return Compared(len(pairs), kernels, same_kernels, same_wrappers, tuple(differences))
 
 
@@ -92,12 +94,12 @@ def paired(hidden: list[Code], used: list[Code]) -> list[tuple[str, Code, Code]]
     A backward is compiled with its forward for a target, but at its first call on the GPU.
     """
     sides: list[dict[tuple[str, int], Code]] = []
-    for found in (hidden, used):
+    for side in (hidden, used):
         seen: Counter[str] = Counter()
         sides.append({})
-        for item in found:
-            sides[-1][item.graph, seen[item.graph]] = item
-            seen[item.graph] += 1
+        for graph_code in side:
+            sides[-1][graph_code.graph, seen[graph_code.graph]] = graph_code
+            seen[graph_code.graph] += 1
     empty = Code("", {}, "")
     keys = dict.fromkeys([*sides[1], *sides[0]])
     return [(key[0], sides[0].get(key, empty), sides[1].get(key, empty)) for key in keys]

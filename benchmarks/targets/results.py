@@ -66,13 +66,13 @@ def read_rows(path: Path) -> list[Row]:
 
 def table(rows: Iterable[Row]) -> str:
     """Return rows as Markdown: a line for each model, a column for each variant, and the total."""
-    found = {(row.name, row.variant): row for row in rows}
-    variants = [variant for variant in JOBS if any(key[1] == variant for key in found)]
+    by_pair = {(row.name, row.variant): row for row in rows}
+    variants = [variant for variant in JOBS if any(key[1] == variant for key in by_pair)]
     lines = [["", *variants], ["---"] * (len(variants) + 1)]
-    for name in sorted({name for name, _ in found}):
-        cells = [found.get((name, variant)) for variant in variants]
+    for name in sorted({name for name, _ in by_pair}):
+        cells = [by_pair.get((name, variant)) for variant in variants]
         lines.append([f"`{name}`", *(cell.words if cell else "" for cell in cells)])
-    together = [[row for (_, other), row in found.items() if other == variant] for variant in variants]
+    together = [[row for (_, key), row in by_pair.items() if key == variant] for variant in variants]
     lines.append(["**together**", *(f"**{_together(column)}**" for column in together)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
@@ -85,9 +85,9 @@ def _together(rows: list[Row]) -> str:
 
 def verdict(rows: Iterable[Row]) -> str:
     """Summarize how many pairs are the same, and how many of the others differ by timed padding alone."""
-    found = [row for row in rows if row.graphs]
-    causes = Counter("same" if row.same else row.cause or "otherwise" for row in found)
-    parts = [f"{causes['same']} of {len(found)} pairs the same"]
+    compared = [row for row in rows if row.graphs]
+    causes = Counter("same" if row.same else row.cause or "otherwise" for row in compared)
+    parts = [f"{causes['same']} of {len(compared)} pairs the same"]
     parts += [f"{causes[TIMED_PADDING]} differ by {TIMED_PADDING}", f"{causes['otherwise']} otherwise"]
     return ", ".join(parts)
 
@@ -98,11 +98,11 @@ def differences(rows: Iterable[Row]) -> str:
     for row in rows:
         if row.same and not row.note:
             continue
-        told = [
+        paragraphs = [
             f"### {row.name}, {row.variant}: {row.words}",
             row.note,
             f"cause: {row.cause}" if row.cause else "",
             *(f"timed there: {about}" for about in row.timed),
         ]
-        parts.append("\n".join([*filter(None, told), *row.differences]))
+        parts.append("\n".join([*filter(None, paragraphs), *row.differences]))
     return "\n\n".join(parts)

@@ -40,15 +40,15 @@ def main() -> None:
     options.add_argument("file", type=Path)
     options.add_argument("--training", action="store_true")
     options.add_argument("--speed", action="store_true")
-    given = options.parse_args()
+    arguments = options.parse_args()
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    module = loaded(given.file, "witness_model")
-    training = given.training or bool(getattr(module, "training", False))
-    found = counted(module, training)
-    if given.speed:
-        found["speed"] = speed(loaded(given.file, "witness_timed"), module, training)
-    json.dump(found, out)
+    module = loaded(arguments.file, "witness_model")
+    training = arguments.training or bool(getattr(module, "training", False))
+    figures = counted(module, training)
+    if arguments.speed:
+        figures["speed"] = speed(loaded(arguments.file, "witness_timed"), module, training)
+    json.dump(figures, out)
 
 
 def loaded(path: Path, name: str) -> Any:
@@ -67,11 +67,11 @@ def loaded(path: Path, name: str) -> Any:
 
 def calls(module: Any) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
     several = getattr(module, "calls", None)
-    given = several() if callable(several) else several if several is not None else [module.inputs]
-    for index, item in enumerate(given):
+    listed = several() if callable(several) else several if several is not None else [module.inputs]
+    for index, call in enumerate(listed):
         torch.manual_seed(index)
         yield (
-            ((), item) if isinstance(item, dict) else (tuple(item) if isinstance(item, (tuple, list)) else (item,), {})
+            ((), call) if isinstance(call, dict) else (tuple(call) if isinstance(call, (tuple, list)) else (call,), {})
         )
 
 
@@ -98,7 +98,7 @@ def called(function: Callable[..., Any], module: Any, call: tuple[Any, Any], tra
 
 def counted(module: Any, training: bool) -> Found:
     """Return all counts while the calls run compiled."""
-    found: Found = {"graphs": 0, "guards": [], "breaks": set(), "recompiles": 0, "lowered": [], "schedules": []}
+    figures: Found = {"graphs": 0, "guards": [], "breaks": set(), "recompiles": 0, "lowered": [], "schedules": []}
     function = torch.compile(module.model, **getattr(module, "torch_compile", {}))
     saved: list[int] = []
 
@@ -106,38 +106,39 @@ def counted(module: Any, training: bool) -> Found:
         saved.append(tensor.numel() * tensor.element_size())
         return tensor
 
-    with watching(found), quiet_caches(found):
+    with watching(figures), quiet_caches(figures):
         for index, call in enumerate(calls(module)):
             torch.manual_seed(index)
             saved.clear()
             with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
                 called(function, module, call, training)
-    found["saved"] = {"values": len(saved), "bytes": sum(saved)}
-    found["graphs"] = torch._dynamo.utils.counters["stats"]["unique_graphs"]
-    found["breaks"] = sorted(found["breaks"])
-    return found
+    figures["saved"] = {"values": len(saved), "bytes": sum(saved)}
+    figures["graphs"] = torch._dynamo.utils.counters["stats"]["unique_graphs"]
+    figures["breaks"] = sorted(figures["breaks"])
+    return figures
 
 
 @contextmanager
-def quiet_caches(found: Found) -> Iterator[None]:
+def quiet_caches(figures: Found) -> Iterator[None]:
     """Switch off graph caches, so that everything is compiled, and make the scheduler report before and
     after fusion.
     """
     settings = {
         "fx_graph_cache": False,
-        "_pre_fusion_custom_pass": lambda nodes: note_schedule(found, "before", nodes),
-        "_post_fusion_custom_pass": lambda nodes: note_schedule(found, "after", nodes),
+        "_pre_fusion_custom_pass": lambda nodes: note_schedule(figures, "before", nodes),
+        "_post_fusion_custom_pass": lambda nodes: note_schedule(figures, "after", nodes),
     }
     with torch._inductor.config.patch(settings), torch._functorch.config.patch(enable_autograd_cache=False):
         yield
 
 
-def note_schedule(found: Found, when: str, nodes: list[Any]) -> list[Any]:
+def note_schedule(figures: Found, when: str, nodes: list[Any]) -> list[Any]:
     if when == "before":
-        found["schedules"].append({"compile_id": compile_id(), "flops": library_flops(nodes)})
+        figures["schedules"].append({"compile_id": compile_id(), "flops": library_flops(nodes)})
     counted = {node.get_name(): touched(node) for node in nodes}
-    found["schedules"][-1][when] = {
-        name: {"bytes": item.bytes, "bounded": sorted(item.bounded)} for name, item in counted.items()
+    figures["schedules"][-1][when] = {
+        name: {"bytes": touched_bytes.bytes, "bounded": sorted(touched_bytes.bounded)}
+        for name, touched_bytes in counted.items()
     }
     return nodes
 
@@ -153,31 +154,31 @@ def compile_id() -> str:
 
 
 @contextmanager
-def watching(found: Found) -> Iterator[None]:
+def watching(figures: Found) -> Iterator[None]:
     """Count guards, lowered graphs and output code in torch's own functions; breaks and recompiles from torch's log."""
-    with watching_log(found), watching_guards(found), watching_lowering(found):
+    with watching_log(figures), watching_guards(figures), watching_lowering(figures):
         yield
 
 
 class Listener(logging.Handler):
     """Log handler that collects places of graph breaks and counts recompiles."""
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, figures: Found) -> None:
         super().__init__(logging.DEBUG)
-        self.found = found
+        self.figures = figures
 
     def emit(self, record: logging.LogRecord) -> None:
         message = record.getMessage()
         if record.name.endswith("__recompiles"):
-            self.found["recompiles"] += message.startswith("Recompiling function")
+            self.figures["recompiles"] += message.startswith("Recompiling function")
         else:
-            self.found["breaks"].update(":".join(place) for place in BREAK.findall(message))
+            self.figures["breaks"].update(":".join(place) for place in BREAK.findall(message))
 
 
 @contextmanager
-def watching_log(found: Found) -> Iterator[None]:
+def watching_log(figures: Found) -> Iterator[None]:
     torch._logging.set_logs(graph_breaks=True, recompiles=True)
-    listener = Listener(found)
+    listener = Listener(figures)
     names = [name for name in logging.root.manager.loggerDict if name.endswith(("__graph_breaks", "__recompiles"))]
     for name in names:
         logging.getLogger(name).handlers[:] = [listener]
@@ -186,16 +187,16 @@ def watching_log(found: Found) -> Iterator[None]:
 
 
 @contextmanager
-def watching_guards(found: Found) -> Iterator[None]:
+def watching_guards(figures: Found) -> Iterator[None]:
     manager = torch._dynamo.guards.CheckFunctionManager
     original = manager.__init__
 
-    def made(self: Any, *args: Any, **kwargs: Any) -> None:
+    def initialized(self: Any, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
         wrapper = self.guard_manager
-        found["guards"].append([compile_id(), leaves(wrapper.root)])
+        figures["guards"].append([compile_id(), leaves(wrapper.root)])
 
-    manager.__init__ = made
+    manager.__init__ = initialized
     yield
     manager.__init__ = original
 
@@ -210,14 +211,14 @@ def leaves(manager: Any) -> int:
 
 
 @contextmanager
-def watching_lowering(found: Found) -> Iterator[None]:
+def watching_lowering(figures: Found) -> Iterator[None]:
     lowering = torch._inductor.graph.GraphLowering
     run, save = lowering.run, lowering.save_output_code
 
     def lowered(self: Any, *args: Any) -> Any:
         nodes = computing(self.module)
         views = sum(is_view(node) for node in nodes)
-        found["lowered"].append(
+        figures["lowered"].append(
             {
                 "compile_id": compile_id(),
                 "name": self.name or "",
@@ -228,14 +229,14 @@ def watching_lowering(found: Found) -> Iterator[None]:
         return run(self, *args)
 
     lowering.run = lowered
-    lowering.save_output_code = staticmethod(lambda code: note_code(found, code))
+    lowering.save_output_code = staticmethod(lambda code: note_code(figures, code))
     yield
     lowering.run, lowering.save_output_code = run, save
 
 
-def note_code(found: Found, code: str) -> None:
+def note_code(figures: Found, code: str) -> None:
     kernels = generated_calls(code)
-    found.setdefault("codes", []).append({"compile_id": compile_id(), "kernels": kernels})
+    figures.setdefault("codes", []).append({"compile_id": compile_id(), "kernels": kernels})
 
 
 def speed(eager: Any, compiled: Any, training: bool) -> Found:

@@ -22,8 +22,8 @@ def computing(module: Any) -> list[Any]:
     nodes = [node for node in module.graph.nodes if node.op.startswith("call_")]
     for node in module.graph.nodes:
         if node.op == "get_attr" and any("flex_attention" in str(user.target) for user in node.users):
-            given = getattr(module, node.target)
-            nodes += computing(given) if isinstance(given, torch.fx.GraphModule) else []
+            subgraph = getattr(module, node.target)
+            nodes += computing(subgraph) if isinstance(subgraph, torch.fx.GraphModule) else []
     return nodes
 
 
@@ -60,14 +60,12 @@ def moves_nothing(name: str) -> bool:
     """Return True if a call in an output code moves no data: a view by torch's schema, a
     reinterpretation, or a size.
     """
-    found: Any = torch
+    op: Any = torch
     for part in ["ops", *name.removeprefix("torch.ops.").split(".")]:
-        found = getattr(found, part, None)
-    if found is not None and hasattr(found, "overloads"):
-        found = getattr(found, found.overloads()[0])
-    return (
-        "reinterpret" in name or name.endswith((".item", ".size", ".stride")) or bool(getattr(found, "is_view", False))
-    )
+        op = getattr(op, part, None)
+    if op is not None and hasattr(op, "overloads"):
+        op = getattr(op, op.overloads()[0])
+    return "reinterpret" in name or name.endswith((".item", ".size", ".stride")) or bool(getattr(op, "is_view", False))
 
 
 def flops(node: Any) -> int:

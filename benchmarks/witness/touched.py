@@ -41,16 +41,19 @@ class Touched:
 
     @property
     def bytes(self) -> int:
-        """All bytes that it reads and writes."""
+        """Bytes that it reads and writes together."""
         return sum(self.reads.values()) + sum(self.writes.values())
 
 
 def touched(node: Any) -> Touched:
     """Return the bytes that a fused or unfused node touches outside of itself."""
     parts = [part for part in node.get_nodes() if not _moves_nothing(part)]
-    made = {name for part in node.get_nodes() for name in map(str, part.get_buffer_names())}
+    outputs = {name for part in node.get_nodes() for name in map(str, part.get_buffer_names())}
     reads = [
-        dep for part in parts for dep in part.read_writes.reads if str(dep.name) not in made | _overwritten(part, dep)
+        dep
+        for part in parts
+        for dep in part.read_writes.reads
+        if str(dep.name) not in outputs | _overwritten(part, dep)
     ]
     writes = [dep for part in parts for dep in part.read_writes.writes if _leaves(str(dep.name), node)]
     bounded: set[str] = set()
@@ -88,7 +91,7 @@ def _bytes(deps: list[Any], parts: list[Any], bounded: set[str]) -> dict[str, in
     for dep in deps:
         names = parts[0].scheduler.mutation_real_name
         by_buffer.setdefault(str(names.get(dep.name, dep.name)), []).append(dep)
-    return {name: found for name, of_it in by_buffer.items() if (found := _of_buffer(name, of_it, parts, bounded))}
+    return {name: total for name, of_it in by_buffer.items() if (total := _of_buffer(name, of_it, parts, bounded))}
 
 
 def _of_buffer(name: str, deps: list[Any], parts: list[Any], bounded: set[str]) -> int:
@@ -99,10 +102,10 @@ def _of_buffer(name: str, deps: list[Any], parts: list[Any], bounded: set[str]) 
     storage = _elements([layout.storage_size()])
     elements = _elements(layout.size)
     added = any(map(_adds, deps))
-    whole = [dep for dep in deps if isinstance(dep, StarDep) and dep.mode != "atomic_add"]
+    unindexed = [dep for dep in deps if isinstance(dep, StarDep) and dep.mode != "atomic_add"]
     indexed = {(dep.index, dep.var_names, dep.size): dep for dep in deps if isinstance(dep, MemoryDep)}
-    if whole:
-        count = _given(names, parts, elements)
+    if unindexed:
+        count = _view_elements(names, parts, elements)
     elif added:
         bounded.add(name)
         adding = [part for part in parts if any(_adds(dep) and str(dep.name) in names for dep in _all(part))]
@@ -146,7 +149,7 @@ def _results_bytes(name: str) -> int:
     )
 
 
-def _given(names: set[str], parts: list[Any], elements: int) -> int:
+def _view_elements(names: set[str], parts: list[Any], elements: int) -> int:
     """Return the elements of a buffer's views that extern kernels take, at most all of it."""
     views = [
         _elements(value.get_size())
@@ -160,7 +163,7 @@ def _given(names: set[str], parts: list[Any], elements: int) -> int:
 
 def _inputs(ir_node: Any) -> list[Any]:
     inputs = getattr(ir_node, "inputs", ())
-    flat = [value for item in inputs for value in (item if isinstance(item, (list, tuple)) else (item,))]
+    flat = [value for part in inputs for value in (part if isinstance(part, (list, tuple)) else (part,))]
     return [value for value in flat if hasattr(value, "get_size") and hasattr(value, "get_name")]
 
 
@@ -219,5 +222,5 @@ def _addresses(dep: MemoryDep) -> np.ndarray[Any, Any]:
     if int(np.prod(sizes, dtype=np.int64)) > MAX_ITERATIONS:
         raise MemoryError(f"{dep} has too many iterations to walk through")
     grid = np.ix_(*(np.arange(size, dtype=np.int64) for size in sizes))
-    found = sympy.lambdify(list(dep.var_names), index, modules=[FUNCTIONS, "numpy"])(*grid)
-    return np.asarray(np.broadcast_to(found, [max(size, 0) for size in sizes]), dtype=np.int64).ravel()
+    places = sympy.lambdify(list(dep.var_names), index, modules=[FUNCTIONS, "numpy"])(*grid)
+    return np.asarray(np.broadcast_to(places, [max(size, 0) for size in sizes]), dtype=np.int64).ravel()

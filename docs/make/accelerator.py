@@ -30,26 +30,26 @@ MOST_REASONS = 3
 
 def main() -> None:
     """Run all models, and write the page."""
-    models = [(item.name, Model("sample", item.name)) for item in samples()]
+    models = [(entry.name, Model("sample", entry.name)) for entry in samples()]
     models += [(f"{Path(path).stem} (transformers)", Model("file", str(Path(path).resolve()))) for path in sys.argv[1:]]
     with temporary_home() as home:
         store = Store(home)
         engine = LocalEngine(store.cache_dir)
         runner = Runner(store, engine)
-        rows = [_told(name, runner.wait(runner.submit(_job(name, model)))) for name, model in models]
+        rows = [_row(name, runner.wait(runner.submit(_job(name, model)))) for name, model in models]
         engine.close()
     head = PAGE.read_text(encoding="utf-8").partition(MARK)[0]
     PAGE.write_text(f"{head}{MARK}\n{HEAD}{''.join(rows)}", encoding="utf-8")
 
 
 def _job(name: str, model: Model) -> CompileJob:
-    said = {item.name: dict(item.torch_compile) for item in samples()}.get(name, {})
-    options = {key: value for key, value in said.items() if key in ("fullgraph", "dynamic")}
+    settings = {entry.name: dict(entry.torch_compile) for entry in samples()}.get(name, {})
+    options = {key: value for key, value in settings.items() if key in ("fullgraph", "dynamic")}
     compile_options = CompileOptions(**options, backend="accelerator")  # type: ignore[arg-type]
     return CompileJob(model, compile=compile_options, measure=False, time_limit_s=LIMIT_S)
 
 
-def _told(name: str, run: Run) -> str:
+def _row(name: str, run: Run) -> str:
     state = run.status().state
     cells = _cells(open_report(run)) if run.log_path() else ["", "", "", "", "", "", state, ""]
     row = f"| {' | '.join([f'`{name}`' if '(' not in name else name, *cells])} |\n"
@@ -58,15 +58,15 @@ def _told(name: str, run: Run) -> str:
 
 
 def _cells(report: Report) -> list[str]:
-    found = pipeline_figures(report)
+    figures = pipeline_figures(report)
     directions = Counter(pipeline.direction for _, pipeline in pipelines(report))
     return [
         ", ".join(f"{number(count)} {direction}" for direction, count in directions.items()) or "none",
-        number(found.segments),
-        f"{number(found.taken)} of {number(found.ops)}, {found.ops_share:.0%}",
-        f"{found.bytes_share:.0%}",
-        number(found.calls),
-        "; ".join(f"{number(count)}: {reason}" for reason, count in found.fallbacks.items()) or "0",
+        number(figures.segments),
+        f"{number(figures.taken)} of {number(figures.ops)}, {figures.ops_share:.0%}",
+        f"{figures.bytes_share:.0%}",
+        number(figures.calls),
+        "; ".join(f"{number(count)}: {reason}" for reason, count in figures.fallbacks.items()) or "0",
         _outcome(report),
         _reasons(report),
     ]
@@ -82,12 +82,12 @@ def _reasons(report: Report) -> str:
     size: Counter[str] = Counter()
     ops: Counter[str] = Counter()
     for _, pipeline in pipelines(report):
-        for item in pipeline.refusals:
-            size[item.reason] += item.written_bytes
-            ops[item.reason] += 1
+        for refusal in pipeline.refusals:
+            size[refusal.reason] += refusal.written_bytes
+            ops[refusal.reason] += 1
     order = sorted(ops, key=lambda reason: (-size[reason], -ops[reason]))
-    told = "; ".join(f"{number(ops[reason])}: {reason}" for reason in order[:MOST_REASONS])
-    return f"{told}{'; …' if len(order) > MOST_REASONS else ''}".replace("|", "\\|")
+    text = "; ".join(f"{number(ops[reason])}: {reason}" for reason in order[:MOST_REASONS])
+    return f"{text}{'; …' if len(order) > MOST_REASONS else ''}".replace("|", "\\|")
 
 
 if __name__ == "__main__":

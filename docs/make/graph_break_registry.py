@@ -20,33 +20,38 @@ LAST_WORDS = "POSSIBILITY OF SUCH DAMAGE."
 def text() -> str:
     """Return the file's text: a head with its source, then an entry per line, with one wording each."""
     torch = distribution("torch")
-    found: dict[str, Any] = decoded(Path(str(torch.locate_file(THEIRS))).read_text(encoding="utf-8"))
+    entries_by_name: dict[str, Any] = decoded(Path(str(torch.locate_file(THEIRS))).read_text(encoding="utf-8"))
     head = {"version": torch.version, "file": THEIRS, "licence": _licence(torch.read_text("licenses/LICENSE") or "")}
     entries = ",\n".join(
-        f"{json.dumps(name)}: {json.dumps(_entry(_told(said)))}" for name, said in sorted(found.items())
+        f"{json.dumps(name)}: {json.dumps(_entry(_newest_wording(wordings)))}"
+        for name, wordings in sorted(entries_by_name.items())
     )
     return f'{{\n"origin": {json.dumps(head)},\n"entries": {{\n{entries}\n}}\n}}\n'
 
 
-def _told(said: list[dict[str, Any]]) -> dict[str, Any]:
+def _newest_wording(wordings: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the newest wording that is plain text: some are pieces of the code that makes them."""
-    words = [one for one in said if not one.get("Explanation", "").startswith(("_", '"')) and one.get("Hints")]
-    return (words or said)[0]
+    words = [
+        wording
+        for wording in wordings
+        if not wording.get("Explanation", "").startswith(("_", '"')) and wording.get("Hints")
+    ]
+    return (words or wordings)[0]
 
 
-def _entry(said: dict[str, Any]) -> dict[str, Any]:
+def _entry(wording: dict[str, Any]) -> dict[str, Any]:
     return {
-        "type": said.get("Gb_type", ""),
-        "context": said.get("Context", ""),
-        "explanation": said.get("Explanation", ""),
-        "hints": said.get("Hints", []),
+        "type": wording.get("Gb_type", ""),
+        "context": wording.get("Context", ""),
+        "explanation": wording.get("Explanation", ""),
+        "hints": wording.get("Hints", []),
     }
 
 
-def _licence(whole: str) -> str:
+def _licence(licences: str) -> str:
     """Return PyTorch's own licence, without those of bundled code after it."""
-    own, found, _ = whole.partition(LAST_WORDS)
-    return own + found
+    licence, last_words, _ = licences.partition(LAST_WORDS)
+    return licence + last_words
 
 
 if __name__ == "__main__":

@@ -19,27 +19,29 @@ NOT_STORED = ("FxNode", "TensorMeta")
 def types() -> list[type[Any]]:
     """Return the dataclasses and named tuples of core.report: `Report` first, then by name."""
     named: list[type[Any]] = [getattr(report, name) for name in report.__all__]
-    found = [item for item in named if hasattr(item, "__dataclass_fields__") or hasattr(item, "_fields")]
-    return sorted(found, key=lambda item: (item.__name__ != FIRST, item.__name__ in NOT_STORED, item.__name__))
+    kinds = [kind for kind in named if hasattr(kind, "__dataclass_fields__") or hasattr(kind, "_fields")]
+    return sorted(kinds, key=lambda kind: (kind.__name__ != FIRST, kind.__name__ in NOT_STORED, kind.__name__))
 
 
 def tables() -> str:
     """Return all types as Markdown: their docstring, then a row per field."""
-    return "\n".join(_table(item) for item in types())
+    return "\n".join(_table(kind) for kind in types())
 
 
-def _table(item: type) -> str:
-    note = "\n\nNot stored in `report.json`: read from the log when it is shown." if item.__name__ in NOT_STORED else ""
-    texts = meanings(item)
+def _table(owner: type) -> str:
+    note = (
+        "\n\nNot stored in `report.json`: read from the log when it is shown." if owner.__name__ in NOT_STORED else ""
+    )
+    texts = meanings(owner)
     head = ["| field | type | meaning |", "|---|---|---|"] if texts else ["| field | type |", "|---|---|"]
-    rows = [f"| `{name}` | `{kind}` |" + (f" {texts[name]} |" if texts else "") for name, kind in _fields(item)]
-    return "\n".join([f"## {item.__name__}\n\n{inspect.getdoc(item)}{note}\n", *head, *rows, ""])
+    rows = [f"| `{name}` | `{kind}` |" + (f" {texts[name]} |" if texts else "") for name, kind in _fields(owner)]
+    return "\n".join([f"## {owner.__name__}\n\n{inspect.getdoc(owner)}{note}\n", *head, *rows, ""])
 
 
-def _fields(item: type) -> list[tuple[str, str]]:
-    if not dataclasses.is_dataclass(item):
-        return [(name, kind.__name__) for name, kind in get_type_hints(item).items()]
-    return [(field.name, str(field.type).replace("|", "\\|")) for field in dataclasses.fields(item)]
+def _fields(owner: type) -> list[tuple[str, str]]:
+    if not dataclasses.is_dataclass(owner):
+        return [(name, kind.__name__) for name, kind in get_type_hints(owner).items()]
+    return [(field.name, str(field.type).replace("|", "\\|")) for field in dataclasses.fields(owner)]
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from benchmarks.server import SETTLED, browser_page, dashboard
 from core import CompileJob, LocalEngine, Model, Runner, Store
 
 SHOTS = PROJECT / "docs" / "screenshots"
-# By name, which ends with its theme: the page and its query.
+# Name, which ends with its theme → the page and its query.
 PAGES = {
     "new-run-light": "?run={block}",
     "overview-light": "overview?run={block}",

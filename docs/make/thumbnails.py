@@ -64,15 +64,15 @@ def main() -> None:
     engine = LocalEngine(store.cache_dir)
     runner = Runner(store, engine)
     PICTURES.mkdir(parents=True, exist_ok=True)
-    for item in samples():
-        job = CompileJob(Model("sample", item.name), compile=CompileOptions(backend="eager"), measure=False)
+    for entry in samples():
+        job = CompileJob(Model("sample", entry.name), compile=CompileOptions(backend="eager"), measure=False)
         run = runner.wait(runner.submit(job))
         report, log = open_report(run), run.log_path()
-        graphs = [(found, graph) for found in report.compilations for graph in found.graphs]
+        graphs = [(compilation, graph) for compilation in report.compilations for graph in compilation.graphs]
         if log is None or not graphs:
             continue
-        found, graph = max(graphs, key=lambda pair: pair[1].calls)
-        (PICTURES / f"{item.name}.svg").write_text(thumbnail(load_graph(log, found, graph)), encoding="utf-8")
+        compilation, graph = max(graphs, key=lambda pair: pair[1].calls)
+        (PICTURES / f"{entry.name}.svg").write_text(thumbnail(load_graph(log, compilation, graph)), encoding="utf-8")
         store.delete(run)
     engine.close()
 

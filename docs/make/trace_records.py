@@ -20,11 +20,11 @@ def tables() -> str:
 
 
 def _record(name: str, kind: type) -> str:
-    held = dict.fromkeys(item for hint in get_type_hints(kind).values() for item in _values(hint))
-    return "\n".join([f"## `{name}`\n\n{_body(kind)}", *map(_held, held)])
+    kinds = dict.fromkeys(part for hint in get_type_hints(kind).values() for part in _values(hint))
+    return "\n".join([f"## `{name}`\n\n{_body(kind)}", *map(_kind_table, kinds)])
 
 
-def _held(kind: type) -> str:
+def _kind_table(kind: type) -> str:
     if not kind.__module__.startswith("core.report.records"):
         return f"`{kind.__name__}`: as in [report-schema.md](report-schema.md).\n"
     return f"`{kind.__name__}`: {_body(kind)}"
@@ -44,8 +44,8 @@ def _body(kind: type) -> str:
 
 def _default(field: dataclasses.Field[Any]) -> str:
     """Return the default of a field that a log lacks, as code; empty if the field is required."""
-    made = field.default_factory
-    value = field.default if made is dataclasses.MISSING else made()
+    factory = field.default_factory
+    value = field.default if factory is dataclasses.MISSING else factory()
     return "" if value is dataclasses.MISSING else f"`{value!r}`"
 
 
@@ -53,7 +53,7 @@ def _values(hint: Any) -> list[type]:
     """Return the dataclasses and named tuples in a type: `Load` of `Load | None`."""
     if isinstance(hint, type) and (dataclasses.is_dataclass(hint) or hasattr(hint, "_fields")):
         return [hint]
-    return [item for part in get_args(hint) for item in _values(part)]
+    return [kind for part in get_args(hint) for kind in _values(part)]
 
 
 if __name__ == "__main__":

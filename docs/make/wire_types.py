@@ -63,23 +63,23 @@ MESSAGES: tuple[type, ...] = (
 
 def types() -> str:
     """Return all messages as TypeScript, each after the types that it contains."""
-    found: dict[type, None] = {}
+    kinds: dict[type, None] = {}
     for message in MESSAGES:
-        found |= dict.fromkeys(_held(message))
-    return "\n".join([HEAD, *map(_declared, found)])
+        kinds |= dict.fromkeys(_with_parts(message))
+    return "\n".join([HEAD, *map(_declared, kinds)])
 
 
-def _held(kind: type) -> Iterator[type]:
+def _with_parts(kind: type) -> Iterator[type]:
     """Yield the types that a type consists of, then the type itself."""
     for hint, _ in _fields(kind).values():
         for part in _parts(hint):
-            yield from _held(part)
+            yield from _with_parts(part)
     yield kind
 
 
 def _parts(hint: Any) -> list[type]:
     """Yield the types with fields in a hint: `Row` of `tuple[Row, ...]`."""
-    return [hint] if _has_fields(hint) else [item for part in get_args(hint) for item in _parts(part)]
+    return [hint] if _has_fields(hint) else [inner for part in get_args(hint) for inner in _parts(part)]
 
 
 def _has_fields(hint: Any) -> bool:

@@ -22,7 +22,7 @@ class PerSample(torch.nn.Module):
             return torch.nn.functional.cross_entropy(scores, label[None])
 
         gradients = vmap(grad(loss), in_dims=(None, 0, 0))(parameters, x, labels)
-        squares = torch.stack([found.flatten(1).square().sum(1) for found in gradients.values()])
+        squares = torch.stack([gradient.flatten(1).square().sum(1) for gradient in gradients.values()])
         return squares.sum(0).sqrt() * vmap(loss, in_dims=(None, 0, 0))(parameters, x, labels)
 
 

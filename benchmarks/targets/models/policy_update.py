@@ -36,11 +36,11 @@ class Update(torch.nn.Module):
 
 def discounted(rewards: torch.Tensor, gamma: float) -> torch.Tensor:
     """Returns of every step, the last one first."""
-    total, found = torch.zeros_like(rewards[0]), []
+    total, returns = torch.zeros_like(rewards[0]), []
     for reward in rewards.flip(0).unbind(0):
         total = reward + gamma * total
-        found.append(total)
-    return torch.stack(found[::-1])
+        returns.append(total)
+    return torch.stack(returns[::-1])
 
 
 model = Update()
