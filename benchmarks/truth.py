@@ -52,7 +52,7 @@ class Row:
         return f"DIFFERENT{f': {self.why}' if self.why else ''}"
 
     def line(self, model: str) -> str:
-        """A line of the table."""
+        """Return a line of the table."""
         return f"| {model} | {self.what} | {_text(self.shown)} | {_text(self.counted)} | {self.verdict} |"
 
 

@@ -49,7 +49,7 @@ class Pair:
     dynamo: str = ""
 
     def job(self, **where: Any) -> CompileJob:
-        """The job, for a target or on a device."""
+        """Return the job, for a target or on a device."""
         fields = {**JOBS[self.variant], **where}
         conditions = Conditions(dynamo=options_from_text(self.dynamo))
         limit = MEMORY_LIMIT_BYTES

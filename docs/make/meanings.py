@@ -9,7 +9,7 @@ from itertools import pairwise
 
 
 def meanings(kind: type) -> dict[str, str]:
-    """Field → the text below it, inherited ones included; empty for a class whose docstring says it all."""
+    """Return field → the text below it, inherited ones included; empty for a class whose docstring says it all."""
     bases = (base for base in reversed(kind.__mro__) if "__dataclass_fields__" in vars(base))
     return {name: text for base in bases for name, text in _own_meanings(base).items()}
 

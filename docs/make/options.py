@@ -16,7 +16,7 @@ HEAD = "| option | field of the job | axis | what it does |\n|---|---|---|---|\n
 
 
 def tables(options: Sequence[Option] = OPTIONS) -> str:
-    """Every option, a row each."""
+    """Return all options as Markdown, a row each."""
     return HEAD + "".join(map(_row, options))
 
 

@@ -14,7 +14,7 @@ class PerSample(torch.nn.Module):
         )
 
     def forward(self, x: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Losses weighted by gradient norms, for `x` of [batch, size] and `labels` of [batch]: [batch]."""
+        """Return losses weighted by gradient norms, for `x` of [batch, size] and `labels` of [batch]: [batch]."""
         parameters = dict(self.net.named_parameters())
 
         def loss(weights: dict[str, torch.Tensor], sample: torch.Tensor, label: torch.Tensor) -> torch.Tensor:

@@ -18,7 +18,7 @@ class Update(torch.nn.Module):
     def forward(
         self, states: torch.Tensor, actions: torch.Tensor, rewards: torch.Tensor, old: torch.Tensor
     ) -> torch.Tensor:
-        """The loss for [steps, size], [steps], [steps], [steps]: a number."""
+        """Return the loss for [steps, size], [steps], [steps], [steps]: a number."""
         features = self.body(states).tanh()
         scores, values = self.policy(features), self.value(features).squeeze(-1)
         returns = discounted(rewards, 0.99)
@@ -35,7 +35,7 @@ class Update(torch.nn.Module):
 
 
 def discounted(rewards: torch.Tensor, gamma: float) -> torch.Tensor:
-    """Returns of every step, the last one first."""
+    """Return the discounted return of every step, in the shape of `rewards`."""
     total, returns = torch.zeros_like(rewards[0]), []
     for reward in rewards.flip(0).unbind(0):
         total = reward + gamma * total

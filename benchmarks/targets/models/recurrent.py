@@ -18,7 +18,7 @@ class Tagger(torch.nn.Module):
         self.tags = torch.nn.Linear(size, tags)
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Scores of every tag for `tokens` of [batch, length]: [batch, length, tags]."""
+        """Return scores of every tag for `tokens` of [batch, length]: [batch, length, tags]."""
         outputs, _ = self.lstm(self.embedding(tokens))
         state, (h, c) = outputs[:, -1], (outputs[:, -1], outputs[:, 0])
         steps = []
