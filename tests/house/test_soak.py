@@ -14,7 +14,7 @@ STEADY = [Look(10.0 * n, 200.0, 300.0, 50, 9, 4, 0.1 if n % 2 else None, 0) for 
 
 
 def kept(looks: list[Look]) -> dict[str, bool | None]:
-    return {item.what: item.kept for item in flatness(looks, warm_up_s=30.0)}
+    return {item.what: item.passed for item in flatness(looks, warm_up_s=30.0)}
 
 
 def test_what_rises_after_the_warm_up_is_not_flat() -> None:
