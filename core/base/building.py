@@ -19,12 +19,12 @@ def build_cache(part: str) -> Path:
 def build_once(path: Path, make: Callable[[Path], None]) -> bool:
     """Build a file unless it exists; returns True if it was built now.
 
-    `make` gets a path of that name in a directory of its own. One process builds at a time; the others use its result.
+    `make` gets a path of that name in a fresh directory. One process builds at a time; the others use its result.
     """
     if path.exists():
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
-    # A lock of the system ends with its process; a file instead of one would outlive it, and nobody would build again.
+    # The system's lock ends with its process; a lock file would outlive it, and nobody could build again.
     lock = FileLock(path.parent / "lock", fallback_to_soft=False)
     with lock, tempfile.TemporaryDirectory(dir=path.parent) as folder:
         if path.exists():

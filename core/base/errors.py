@@ -17,7 +17,7 @@ A message says what happened and what to do about it; it is shown to the user as
 
 
 class CompileboardError(Exception):
-    """The root: whatever Compileboard itself has to say about a failure."""
+    """The root of all errors that Compileboard raises on purpose."""
 
 
 class JobError(CompileboardError):

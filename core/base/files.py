@@ -101,7 +101,7 @@ def remove(path: Path) -> None:
 def make_private(directory: Path) -> None:
     """Make a directory that only its owner can enter; an existing one is tightened if possible.
 
-    What is compiled is kept in it and loaded again, so one that another user has made raises StoreError.
+    Compiled code is kept in it and loaded again, so a directory of another user raises StoreError.
     """
     directory.mkdir(exist_ok=True, mode=OWNER_ALONE)
     status = directory.stat()

@@ -1,6 +1,6 @@
 """The only place where numbers become text: three significant digits, a unit, and "not recorded" for what is missing.
 
-What an owner or a visitor has set, a limit, is written as short as it was given.
+A number that an owner or a visitor has set, such as a limit, is written as short as it was typed.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def per_second(x: float | None, unit: str = "B") -> str:
 
 
 def ratio(x: float | None, bounds: tuple[float, float] | None = None) -> str:
-    """Write a ratio, with the bounds of its interval where there is one: "1.82 × (1.78 to 1.86)"."""
+    """Write a ratio, with the bounds of its interval if it has one: "1.82 × (1.78 to 1.86)"."""
     if x is None:
         return NOT_RECORDED
     return f"{number(float(x))} ×" + (f" ({number(bounds[0])} to {number(bounds[1])})" if bounds else "")

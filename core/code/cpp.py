@@ -1,7 +1,7 @@
-"""A C++ kernel as its text tells it: the loops, which are vectorised, by whom and how wide, the threads, what is left.
+"""Facts from the text of a C++ kernel: its loops, their vectorisation and its width, the threads, and the tails.
 
 Inductor writes its vectors itself, as `at::vec::Vectorized`, and a loop over them steps by as many elements as fill
-one; what does not fill one is left to a tail, one by one or with a shorter load:
+one; the elements that do not fill one are left to a tail, one by one or with a shorter load:
 
     #pragma omp parallel num_threads(4)
     …
@@ -10,17 +10,17 @@ one; what does not fill one is left to a tail, one by one or with a shorter load
             if(C10_UNLIKELY(x0 >= static_cast<int64_t>(128L)))
                 for (int64_t x0_tail = 128L; x0_tail < 130L; x0_tail++)
 
-Every `for` is a loop, and one is written with vectors if its own lines use them, not those of the loops in it. What
-steps by one, in no loop that steps by more, is not: its own lines only sum up the vectors of the loops in it.
+Every `for` is a loop. It is written with vectors if its own lines use them, not those of its inner loops. A loop that
+steps by one, in no loop that steps by more, is not: its own lines only sum up the vectors of its inner loops.
 
-g++'s optimisation report (`-fopt-info-vec-all`) and clang's remarks name a line and say what became of its loop:
+g++'s optimisation report (`-fopt-info-vec-all`) and clang's remarks name a line and the outcome for its loop:
 
     kernel.cpp:20:46: optimized: loop vectorized using 64 byte vectors
     kernel.cpp:31:25: missed: couldn't vectorize loop
     kernel.cpp:20:13: remark: vectorized loop (vectorization width: 8, interleaved count: 4) [-Rpass=loop-vectorize]
 
 The width of at::vec is decided by the command's CPU_CAPABILITY. Inductor switches the compiler's own vectorisation of
-loops off; what the compiler would say to them is asked in a second run.
+loops off; a second run requests the compiler's messages about them.
 """
 
 from __future__ import annotations
@@ -171,8 +171,6 @@ def loops(
     """Return every loop of a source, outermost first, with the compiler's messages.
 
     `messages` are those of the normal run, `requested` those of a second run with vectorisation requested.
-
-    `said` are messages of the normal run, `asked` those of a second run with vectorisation requested.
     """
     return tuple(_loop(span, messages, requested, command) for span in _spans(source.split("\n")))
 

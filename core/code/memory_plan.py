@@ -1,6 +1,6 @@
-"""Inductor's plan of memory: what the wrapper of an output code allocates, hands on and lets go of, kernel by kernel.
+"""Inductor's memory plan: the allocations, reuses and releases by the wrapper of an output code, kernel by kernel.
 
-Memory is there from the line that makes it to the `del` of its last name:
+Memory exists from the line that makes it to the `del` of its last name:
 
     buf0 = empty_strided_cpu((8, 64), (64, 1), torch.float32)          made by the wrapper
     buf1 = extern_kernels.convolution(…)                               made by a library

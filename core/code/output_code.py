@@ -1,4 +1,4 @@
-"""Inductor's output code: which kernels it defines, where the wrapper calls what, and which buffer is what there.
+"""Inductor's output code: the kernels that it defines, the calls of the wrapper, and the wrapper's buffers.
 
 The code is a Python module. Kernels are strings given to `async_compile.<language>(…)`; the wrapper's `call` makes the
 buffers, hands them on, and calls the kernels, and extern kernels, each under a comment that names it with torch's debug
@@ -14,7 +14,7 @@ handle:
         buf3 = reinterpret_tensor(buf1, (8, 64), (64, 1), 0); del buf1  # reuse
         triton_poi_fused_add_0.run(buf3, arg0_1, 512, stream=stream0)
 
-`find_kernels` reads lines, since a log from elsewhere may hold what is damaged, or too deep for Python's parser;
+`find_kernels` reads lines, since code in a log from elsewhere may be damaged, or too deep for Python's parser;
 `definitions` reads the tree of code that torch has just written.
 """
 
@@ -41,7 +41,7 @@ LIBRARY_CALL = re.compile(r"^\s+(?:[\w\[\], ]+ = )?((?:extern_kernels|aten|induc
 LIBRARY = re.compile(r"^(extern_kernels|aten|inductor_ops|torch\.ops)\.")
 # Calls of the wrapper itself: names for existing memory, sizes, marks for the profiler.
 NOT_KERNELS = re.compile(r"^inductor(_ops)?\._(reinterpret|alloc)|^profiler|^aten\.(\w+_)?(size|stride|item)\b")
-# Calls that only look at memory otherwise: they return a view of what they are given, and run nothing.
+# Calls that return a view of their argument, and run nothing.
 VIEWS = re.compile(
     r"^aten\.(?:_conj|_neg_view|_reshape_alias|alias|as_strided|detach|diagonal|expand|imag|permute|real|select|slice|"
     r"split|split_with_sizes|squeeze|t|transpose|unbind|unfold|unsqueeze|view|view_as_complex|view_as_real)(?:\.|$)"

@@ -1,4 +1,4 @@
-"""`python -m core backends`: each backend that torch lists, tried on a function of two ops in a home of its own."""
+"""`python -m core backends`: each backend that torch lists, tried on a function of two ops in a temporary home."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m core run` and `measure`: run a job in a worker of its own, and report."""
+"""`python -m core run` and `measure`: run a job in a separate worker, and report."""
 
 from __future__ import annotations
 

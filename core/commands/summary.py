@@ -59,7 +59,7 @@ def report_data(report: Report, status: Status) -> dict[str, Any]:
 def summarise(report: Report, ended: str, output: str = "") -> None:
     """Print a report for people; `ended` describes a bad end of the run, and comes first.
 
-    `output` is what the run printed.
+    `output` is the run's printed output.
     """
     if ended:
         print(f"{ended}.")

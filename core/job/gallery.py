@@ -94,7 +94,7 @@ def literals(code: str) -> dict[str, Any]:
 
 
 def unread(code: str) -> tuple[str, ...]:
-    """Return those of `training` and `torch_compile` whose value only running the file would give."""
+    """Return the names out of `training` and `torch_compile` whose value is known only by running the file."""
     return tuple(name for name in OF_A_JOB if _settings(code).get(name) is NO_LITERAL)
 
 

@@ -51,8 +51,8 @@ class Model:
 class CompileOptions:
     """The parameters of `torch.compile`, with torch's own defaults.
 
-    `backend` is a name that torch knows, one that ships in `core.accelerator.backends`, or that of a callable: in the
-    model's file, or in `backend_code`, the source of a file of its own.
+    `backend` is a name that torch knows, a built-in one of `core.accelerator.backends`, or the name of a callable: in
+    the model's file, or in `backend_code`, the source of a separate file.
     """
 
     fullgraph: bool = False
@@ -83,8 +83,8 @@ class Conditions:
     `threads` is for `torch.set_num_threads`; None for torch's own number. `stance` and `force_backend` are those of
     `torch.compiler.set_stance` in which the compiled calls are made; the first of them is made in the default stance
     if it is `primed`. `dynamo` holds names of `torch._dynamo.config` and their values. `caches`: `objects` shares
-    compiled objects alone, so that torch has everything to do and to tell; `cold` begins with empty caches of its own;
-    `warm` measures the first call of a second process, which finds what a first one has cached.
+    compiled objects alone, so that torch does and logs everything; `cold` begins with empty caches; `warm` measures the
+    first call of a second process, which finds the caches of a first one.
     """
 
     threads: int | None = None
@@ -141,23 +141,23 @@ class CompileJob:
     """Everything that determines a run: model, calls, options, device and limits.
 
     `calls` holds the text of each call (see `core.job.arguments`); empty means the model's own inputs. `dtype` is
-    torch's name of a floating dtype that model and inputs are cast to, None for as they are. `target` is a key of
-    `core.job.targets`: code is generated for that accelerator, which need not be there, and the model runs eagerly on
+    torch's name of a floating dtype that model and inputs are cast to, None for no cast. `target` is a key of
+    `core.job.targets`: code is generated for that accelerator, which need not be present, and the model runs eagerly on
     the CPU. `time_limit_s` counts from the start of the worker; `memory_limit_bytes` is for all its processes together.
 
     `repairs` are ids of `core.analysis.repairs`, applied to the model's code step by step, those of a step at once:
-    the repaired code is compiled, and held against the code as it was, run eagerly. `repairs_of` is the id of the run
-    that it was tried from, `sweep` that of the sweep whose cell this is.
+    the repaired code is compiled, and compared with the original code, run eagerly. `repairs_of` is the id of the run
+    that it was tried from, `sweep` the id of the sweep whose cell this is.
 
     `sizes` gives dimensions of the inputs another size: `0.1` is dimension 1 of argument 0, `mask.0` dimension 0 of
     keyword argument `mask`, and `batch` dimension 0 of every tensor that has the size of the first one's there.
     `marks` are dimensions, written so, that are marked by `torch._dynamo.mark_dynamic`. With a `rival`, its compiled
-    call is timed against that of `compile` in turn. `memory` asks for the memory of an eager and a compiled call,
+    call and that of `compile` are timed alternately. `memory` asks for the memory of an eager and a compiled call,
     `numerics` for a comparison with float64: of all `results`, or of all `nodes` of the FX graphs, too. With `aoti` the
     model is exported, packaged by AOTInductor, and the package run from Python and from C++.
 
-    `from_file` names the settings that are as the model's file says, out of `FILE_SETTINGS`, and the others are the
-    job's, torch's defaults too; None for those that are at their default, `training` at None.
+    `from_file` names the settings out of `FILE_SETTINGS` that are the file's; the others are the job's, also where they
+    are torch's defaults. None means the settings that are at their default, `training` at None.
     """
 
     model: Model
@@ -197,7 +197,7 @@ class CompileJob:
         return self.training if name == "training" else getattr(self.compile, name)
 
     def with_settings(self, **settings: Any) -> CompileJob:
-        """Return the job with these parameters of `torch.compile`, or `training`, whatever its file says."""
+        """Return the job with these parameters of `torch.compile`, or `training`, in place of its file's."""
         options = {name: value for name, value in settings.items() if name != "training"}
         training = settings.get("training", self.training)
         changed = replace(self, training=training, compile=replace(self.compile, **options))

@@ -38,7 +38,7 @@ def flag_or_none(text: str) -> bool | None:
 
 
 def dynamic(text: str) -> bool | None:
-    """Return the value of `dynamic`, which has words of its own."""
+    """Return the value of `dynamic`: automatic, always or never."""
     return DYNAMIC[text] if text in DYNAMIC else flag_or_none(text)
 
 

@@ -119,7 +119,7 @@ class Target:
 
     `peak_flops` is by dtype: float32 on the ordinary units, tfloat32 and the half precisions on the matrix units,
     float64 on the faster of both. A dtype that the datasheet leaves out is missing. `device_name` is the driver's name
-    of it, which Inductor looks up in a table, where that is not the title.
+    of it, which Inductor looks up in a table, if that differs from the title.
     """
 
     key: str
@@ -151,7 +151,7 @@ def architecture_words(backend: str, arch: int | str) -> str:
 
 
 def peaks(*, float64: float | None, float32: float, tfloat32: float, half: float) -> dict[str, float]:
-    """Return the peak TFLOP/s of a datasheet, as FLOP/s by dtype; `half` is that of bfloat16 and float16."""
+    """Return the peak TFLOP/s of a datasheet, as FLOP/s by dtype; `half` is the peak of bfloat16 and float16."""
     tera = {"float64": float64, "float32": float32, "tfloat32": tfloat32, "bfloat16": half, "float16": half}
     return {dtype: value * 1e12 for dtype, value in tera.items() if value is not None}
 

@@ -25,7 +25,7 @@ CALLS = frozenset(("call_function", "call_method", "call_module"))
 
 
 class Cost(NamedTuple):
-    """Bytes read and written, and FLOPs; None where a shape is symbolic or was not recorded."""
+    """Bytes read and written, and FLOPs; None if a shape is symbolic or was not recorded."""
 
     bytes: int | None
     flops: int | None

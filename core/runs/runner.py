@@ -227,7 +227,7 @@ class Runner:
             time.sleep(TURN_S)
 
     def _started(self, lane: Lane, run: Run) -> None:
-        """Remember that a run was started, unless it has ended already; end it if it was cancelled meanwhile."""
+        """Mark a run as started, unless it has ended already; end it if it was cancelled meanwhile."""
         with self._lock:
             if run.id in lane.going:
                 lane.started.add(run.id)

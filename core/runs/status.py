@@ -17,7 +17,7 @@ Handle = Annotated[str, Meta(max_length=1_000)]
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """State and times of a run. Times are in seconds since the epoch; `reason` says in words why the run ended so.
+    """State and times of a run. Times are in seconds since the epoch; `reason` is why the run ended so, in words.
 
     `handle` is the owner while the run is live: the process that queued it, then its supervisor; only the engine reads
     it. `by` is the visitor whose run it is, empty for the server's owner. `recorded` says where and when a run of the
@@ -64,7 +64,7 @@ class Liveness(Protocol):
         """Return the handle of this server, which owns what it has queued and the sweeps that it executes."""
 
     def is_alive(self, handle: str) -> bool:
-        """Return whether the owner is alive, or something that will end what it has left.
+        """Return True if the owner is alive, or a process that will end its orphans.
 
-        True where that cannot be known: what is not alive can be deleted, and started again.
+        True, too, if that cannot be known: a run without a live owner can be deleted, and started again.
         """

@@ -5,7 +5,7 @@
                     /model.py       the code as it was when it ran
                     /original.py    the code before the job's repairs; backend.py, rival_backend.py: of its backends
                     /name.txt       its owner's name for it, if that is not its title; note.txt: notes
-                    /trace/*.log    PyTorch's structured trace; output.txt: what the worker printed, bounded
+                    /trace/*.log    PyTorch's structured trace; output.txt: the worker's printed output, bounded
                     /report.json    the report, made again whenever the log is newer; verdict-*.json: its verdict
                     /graphs/*.json  the nodes of large graphs, as the report
                     /programs/*     the accelerator's; aoti/*: the package of AOTInductor

@@ -31,7 +31,7 @@ EAGER_FAILED = re.compile(r" while (call \d+: eager|making the inputs)")
 CANNOT_BE_RESIZED = (
     "the model's inputs cannot be resized so: give `calls` of the sizes that it takes, or list them in the file ({})"
 )
-# A cell whose worker is killed so often is left as it is.
+# A cell whose worker is killed so often is not repeated again.
 TRIES = 3
 
 
@@ -168,7 +168,7 @@ class SweepExecutor:
         return f"{count(cut, 'cell')} {agree(cut, 'was', 'were')} cut short; resume to make them anew" if cut else ""
 
     def _end(self, reason: str) -> None:
-        """End the live runs, and leave the sweep as it is."""
+        """End the live runs, and release the sweep."""
         for run in self._live.values():
             with contextlib.suppress(CompileboardError):
                 self._runner.cancel(run)

@@ -1,6 +1,6 @@
 """Fields of a job that an axis may change: their syntax, their values, and how they are applied.
 
-They are the options whose rows in `core/job/options/` say `axis`, and:
+They are the options whose rows in `core/job/options/` have `axis`, and:
 
 | field | changed value |
 |---|---|

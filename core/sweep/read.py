@@ -90,7 +90,7 @@ def _claim(speed: Speed) -> Claim:
 
 def _calls(report: Report) -> tuple[SweepCall, ...]:
     recorded = any(compilation.call is not None for compilation in report.compilations)
-    # Torch's own count of frames also has those that it looked at and left alone.
+    # Torch's own count of frames includes those that it skipped.
     calls_of_compilations = [compilation.call for compilation in report.compilations if compilation.status != "empty"]
     return tuple(
         SweepCall(

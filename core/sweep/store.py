@@ -160,7 +160,7 @@ class SweepStore:
         """Claim a sweep's execution; raises WorkerError if another process has it."""
         path = self.path(sweep_id) / LOCK
         with in_words(path):
-            # Whatever else stands there was put there: no process of ours can hold it.
+            # Anything but a regular file was put there from outside: no process of ours can hold it.
             if os.path.lexists(path) and (path.is_symlink() or regular(path) is None):
                 remove(path)
             # Entered in one thread and left in another. A file instead of a lock would outlive a killed process.

@@ -49,7 +49,7 @@ def _row(at: tuple[str, ...], run: str, report: Report | None, status: Status | 
 def as_csv(axes: Sequence[Axis], rows: Sequence[SweepRow]) -> str:
     """Return the table as CSV; a text that a spreadsheet would take for a formula begins with an apostrophe.
 
-    Without a claimed difference there is no speedup; the bounds of the interval are given instead.
+    A row without a claimed difference has no speedup, only the bounds of the interval.
     """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")

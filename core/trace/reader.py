@@ -49,7 +49,7 @@ def has_record(path: Path) -> bool:
 class TraceReader:
     """The records of one log, in order. Payloads are read on request.
 
-    `problems` counts what could not be read; `first_problem` holds the byte offset where each was first met.
+    `problems` counts unreadable parts by kind; `first_problem` has the byte offset of the first of each.
     """
 
     def __init__(self, path: Path) -> None:

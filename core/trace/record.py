@@ -10,7 +10,7 @@ from typing import Any
 class TraceRecord:
     """The header of one record; its payload stays in the file.
 
-    `kind` is the record's key, or `artifact:NAME` and `graph_dump:NAME` for those two; `body` is what stands under the
+    `kind` is the record's key, or `artifact:NAME` and `graph_dump:NAME` for those two; `body` is the value of the
     key. `compile_id` is `0/1` as torch prints it without the attempt, empty outside a compilation. `offset` and
     `length` say in bytes where the payload lies; `md5` is torch's checksum of it, empty where the record has no
     payload.

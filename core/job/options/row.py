@@ -100,12 +100,12 @@ class WhatIf:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option of a job: everything about it but what the worker does with it.
+    """An option of a job: everything about it except its effect in the worker.
 
     `path` is its field in `CompileJob`, `help` the text of the command line and of the docs. `read` makes a value from
-    text; with `axis` a sweep may change it. `check` says what is wrong with a value. `visitors` is what those may set
-    who may not run code: nothing, what a rule holds, or True for any value, which `core/runs/permission.py` may
-    narrow. `compared`: two runs are compared by it; `eager`: it changes what the eager side of a run does, too.
+    text; with `axis` a sweep may change it. `check` returns the problem of a value. `visitors` are the values for
+    visitors who may not run code: none, those of a rule, or True for any value, which `core/runs/permission.py` may
+    narrow. `compared`: two runs are compared by it; `eager`: it changes the eager side of a run, too.
     """
 
     path: str
@@ -159,6 +159,6 @@ def one_of(*values: str | None) -> Check:
 
 
 def within(least: float, most: float, words: str = "") -> Check:
-    """Return a check that a number, where there is one, is within bounds."""
+    """Return a check that a number is within bounds; None passes."""
     message = words or f"from {number(least)} to {number(most)}"
     return lambda value: "" if value is None or least <= value <= most else message

@@ -1,4 +1,4 @@
-"""Options of a run: what holds while the calls are made, what is measured, and limits. A row each."""
+"""Options of a run: the conditions of the calls, the measurements, and the limits. A row each."""
 
 from __future__ import annotations
 

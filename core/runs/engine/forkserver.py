@@ -37,7 +37,7 @@ from core.runs.store import Run
 
 COMMAND = (sys.executable, "-m", "core.worker")
 POLL_S = 1.0
-# A fork server says every second that it lives. One that is silent for so many of our own seconds hangs.
+# A fork server reports every second. One that is silent for so many seconds of this process hangs.
 SILENT_POLLS = 20
 # Seconds to end its forked processes, and seconds of patience with these if it was killed.
 CLOSE_S, PATIENCE_S = 6.0, 2.0
@@ -83,7 +83,7 @@ class ForkServer:
             self._running()
 
     def start(self, run: Run, ended: Callable[[], None]) -> int:
-        """Fork a keeper for the run; raises WorkerError."""
+        """Fork a supervisor for the run; raises WorkerError."""
         pid = self.ask(Start(str(run.path)), Started).pid
         with self._answered:
             self._ended[pid] = ended
@@ -100,7 +100,7 @@ class ForkServer:
             self._ended[pid] = lambda: None
 
     def ask(self, request: Request, kind: type[A]) -> A:
-        """Send a request and wait for its answer, which is of the given kind; raises WorkerError."""
+        """Send a request and wait for its answer, of type `kind`; raises WorkerError."""
         with self._asking:
             process = self._running()
             assert process.stdin is not None

@@ -61,7 +61,7 @@ LOCAL = LocalLiveness()
 
 
 def process_handle(*owners: psutil.Process) -> str:
-    """Return the handle of a process, and of the one that ends what it leaves; raises psutil's errors."""
+    """Return the handle of a process, and of the process that ends its orphans; raises psutil's errors."""
     return SCHEME + "+".join(f"{owner.pid}@{start_time_s(owner):.2f}" for owner in owners)
 
 

@@ -22,7 +22,7 @@ from core.runs.engine.turns import Turns
 from core.runs.status import Status
 from core.runs.store import Run
 
-# Seconds in which a supervisor should end its run when it is told to.
+# Seconds that a supervisor has to end its run.
 CANCEL_S = 2.0
 # The torch that a fork server has imported, by the backend of its targets.
 TORCH = {"": "torch", "cuda": "torch for CUDA", "hip": "torch for ROCm"}

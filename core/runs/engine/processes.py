@@ -74,7 +74,7 @@ def end_tree(process: psutil.Process) -> None:
 
 
 def end(find: Callable[[], list[psutil.Process]]) -> None:
-    """Kill what is found, and again until nothing is: a fork bomb breeds while it is being killed."""
+    """Kill the processes that `find` returns, until it returns none: a fork bomb breeds while it is being killed."""
     deadline = time.monotonic() + MAX_END_S
     while (processes := find()) and time.monotonic() < deadline:
         for process in processes:

@@ -24,7 +24,7 @@ class Rung:
 
 @dataclass(frozen=True, slots=True)
 class CachedFile:
-    """A file that Triton left in its cache; `text` is empty for binaries and for what is a rung."""
+    """A file that Triton left in its cache; `text` is empty for binaries and for rungs."""
 
     name: str
     size_bytes: int
@@ -75,14 +75,14 @@ class Touched:
 
 
 class Trouble(msgspec.Struct, frozen=True, tag=True):
-    """The tool could not do it: what happened in its own words, and what it printed."""
+    """Failure of a tool: its own message, and its printed output."""
 
     message: str
     detail: str = ""
 
 
 class LadderAnswer(msgspec.Struct, frozen=True, tag=True):
-    """The rungs of one config, the source first; `problem` says why the last rung is missing or does not fit the
+    """The rungs of one config, the source first; `problem` is why the last rung is missing or does not fit the
     target.
     """
 

@@ -18,7 +18,7 @@ from core.sweep.presets.rows import (
     speed_words,
 )
 
-# An axis over such a field asks what a preset asks.
+# Field of an axis → the preset with the same question.
 SAME_QUESTION = {
     "backend": "backends",
     "mode": "modes",

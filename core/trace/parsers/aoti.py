@@ -1,4 +1,4 @@
-"""Texts of an exported program and its package, which stand in the log as they are."""
+"""Texts of an exported program and its package, which the log contains unchanged."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ from core.trace.parsers.worker_frames import without_worker
 
 Passes = TypeVar("Passes", GraphPass, UnchangedPasses)
 MAX_STACK = 200
-# The id of what torch logs without a compile id: exports, and packages ahead of time.
+# The id for records without a compile id: exports, and packages ahead of time.
 WITHOUT_ID = "-"
 
 

@@ -25,14 +25,14 @@ LOCATION = re.compile(r"^(\S+):(\d{1,9}) in (\S+)$")
 TRACEBACK_FRAME = re.compile(r'^ *File "(.*)", line (\d{1,9}), in (.*)$')
 LATENCY = re.compile(r"^Guard latency = ([0-9.]+) us", re.MULTILINE)
 HINT = " (HINT: "
-# Kinds of which a manager holds one at most, so that neighbouring lines are its parts.
+# A manager has at most one leaf of these kinds, so neighbouring lines are its parts.
 OF_PARTS = frozenset({"DIMENSION_DYNAMIC_MARKING_GUARD", "SYMBOLIC_SHAPE_GUARD"})
 MAX_LINES = 500_000
 
 
 @dataclass(frozen=True, slots=True)
 class Worded:
-    """A guard's text: what is checked, the user's code and line that asked for it, and torch's hint."""
+    """A guard's text: the condition, the user's code and line that needed it, and torch's hint."""
 
     text: str
     code: str = ""
