@@ -43,7 +43,7 @@ class ExportedValue:
 
 @dataclass(frozen=True, slots=True)
 class Export(Record):
-    """The result of `torch.export.export`: once a run that asks for AOTInductor, of a model that was loaded for it.
+    """The result of `torch.export.export`: logged once a run that asks for AOTInductor, on a freshly loaded model.
 
     Its graph is the text of part `graph`.
     """
@@ -53,7 +53,7 @@ class Export(Record):
     seconds: float
     """how long it took"""
     dims: tuple[ExportedDim, ...] = ()
-    """the dimensions that were asked to be dynamic"""
+    """the requested dynamic dimensions"""
     nodes: int = 0
     """nodes of the graph that compute"""
     targets: dict[str, int] = field(default_factory=dict)
@@ -65,16 +65,16 @@ class Export(Record):
     ranges: tuple[str, ...] = ()
     """`range_constraints`, a line each as torch prints them"""
     guards: tuple[str, ...] = ()
-    """what the program's module checks before it runs"""
+    """the checks of the program's module before it runs"""
     problem: str = ""
-    """torch's words where there is no program"""
+    """torch's message if there is no program"""
     frames: tuple[Frame, ...] = ()
-    """the user's own lines of it"""
+    """the user's own lines of the problem's traceback"""
 
 
 @dataclass(frozen=True, slots=True)
 class RangeTrial(Record):
-    """A call with another size of one dynamic dimension: once for each end of its range, and each size next to it."""
+    """A call with another size of one dynamic dimension: logged for each end of its range, and each size next to it."""
 
     dim: str
     """the dimension's name"""
@@ -85,22 +85,22 @@ class RangeTrial(Record):
     inputs: str = ""
     """the inputs in torch's notation"""
     program: str = ""
-    """what the exported program raised, empty if it ran"""
+    """the exception of the exported program, empty if it ran"""
     package: str = ""
-    """what the package said as it is loaded by default, empty if it ran"""
+    """the error of the package as loaded by default, empty if it ran"""
     checked: str | None = None
-    """what it said with `AOTI_RUNTIME_CHECK_INPUTS=1`, empty if it ran; null where that was not tried"""
+    """its error with `AOTI_RUNTIME_CHECK_INPUTS=1`, empty if it ran; null if that was not tried"""
     program_same: bool | None = None
-    """whether the program's results are the model's own; null where there are none to compare"""
+    """whether the program's results equal the model's; null if there are none to compare"""
     package_same: bool | None = None
-    """the same of the package"""
+    """the same for the package"""
     skipped: str = ""
     """why the call was not made, or not by the package"""
 
 
 @dataclass(frozen=True, slots=True)
 class PackagedFile:
-    """A file in a package by its name there; that of its text is the same, where it was recorded."""
+    """A file in a package by its name there; its text, if recorded, has the same name."""
 
     name: str
     kind: PackagedKind
@@ -110,12 +110,12 @@ class PackagedFile:
 
 @dataclass(frozen=True, slots=True)
 class Package(Record):
-    """The result of `aoti_compile_and_package`: once, after it."""
+    """The result of `aoti_compile_and_package`: logged once, after it."""
 
     seconds: float
     """how long it took"""
     file: str = ""
-    """the package's name in the run's directory; empty where it was not kept"""
+    """the package's name in the run's directory; empty if it was not kept"""
     bytes: int = 0
     """its size"""
     sha256: str = ""
@@ -125,25 +125,25 @@ class Package(Record):
     left_out: int = 0
     """number of files beyond those"""
     metadata: dict[str, str] = field(default_factory=dict)
-    """what AOTInductor wrote of it"""
+    """AOTInductor's description of it"""
     constants: int = 0
     """parameters and buffers in it"""
     problem: str = ""
-    """what torch or the compiler said, or why the package was not kept"""
+    """the message of torch or the compiler, or why the package was not kept"""
 
 
 @dataclass(frozen=True, slots=True)
 class PackageRun(Record):
-    """The package loaded and called: once by `python`, and once by the program in C++."""
+    """The package loaded and called: logged once for `python`, and once for the program in C++."""
 
     user: PackageUser
-    """who ran it"""
+    """the program that ran it"""
     load_s: float | None = None
     """seconds until it was loaded"""
     call_s: float | None = None
     """seconds of the first call"""
     differences: tuple[Difference, ...] = ()
-    """what it returned against what eager returned"""
+    """its results compared with eager's"""
     same_bits: bool | None = None
     """whether C++ returned what Python did, bit by bit"""
     compiler: str = ""
@@ -151,20 +151,20 @@ class PackageRun(Record):
     command: str = ""
     """how the program was built"""
     build_s: float | None = None
-    """how long that took, null where it was built before"""
+    """seconds of building it, null if it was built before"""
     threads: int | None = None
     """torch's intra-op threads"""
     stage: str = ""
-    """where the problem was: `build`, `load` or `call`"""
+    """the stage that failed: `build`, `load` or `call`"""
     problem: str = ""
-    """what was said"""
+    """the error message"""
     output: str = ""
-    """what the program printed"""
+    """the program's printed output"""
 
 
 @dataclass(frozen=True, slots=True)
 class PackageTimes(Record):
-    """Times of all that ran: once, if the job measures; all sides in each round, in random order.
+    """Times of every side that ran: logged once, if the job measures; all sides in each round, in random order.
 
     The C++ program reads its own `steady_clock`.
     """
@@ -172,19 +172,19 @@ class PackageTimes(Record):
     sides: dict[str, tuple[float, ...]] = field(default_factory=dict)
     """seconds per call of `eager`, `compiled`, `python` and `c++`, a number a round"""
     warm_up: int = 0
-    """so many rounds at the start are not counted"""
+    """number of rounds at the start that are not counted"""
     calls_per_sample: int = 1
     """calls that make one sample"""
     stopped: str = ""
-    """what ended it: `narrow enough` or `limit`"""
+    """why sampling ended: `narrow enough` or `limit`"""
     spent_s: float | None = None
     """after how many seconds"""
     load: Load | None = None
-    """what else the machine did meanwhile"""
+    """the machine's other load meanwhile"""
     threads: int | None = None
     """torch's intra-op threads"""
     clock: str = ""
-    """what timed the samples, in words"""
+    """the clock of the samples, in words"""
     reason: str = ""
     """why nothing was timed, empty if it was"""
 

@@ -14,7 +14,7 @@ from core.report.record import Record
 class BackendNode:
     """A node of a graph as a backend gets it: the columns of `print_tabular`, its users, and its value.
 
-    `value` is torch's word for what the node computes, such as `f32[4, 8]`; empty where it has none.
+    `value` is torch's notation for the node's value, such as `f32[4, 8]`; empty if it has none.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Invocation(Record):
     """
 
     backend: str
-    """its name, or that of the callable"""
+    """its name, or the callable's"""
     inputs: tuple[str, ...]
     """the example inputs, shortened: `f32[4, 8]`"""
     nodes: tuple[BackendNode, ...]
@@ -42,15 +42,15 @@ class Invocation(Record):
     left_out: int
     """number of nodes beyond those"""
     code: str
-    """`gm.code`; empty where it was too long"""
+    """`gm.code`; empty if it was too long"""
     returned: str
-    """what came back, by its type and name"""
+    """the returned object, by its type and name"""
     seconds: float
     """how long it took"""
     problem: str = ""
-    """what was wrong with it, or what was raised"""
+    """the problem with the returned object, or the exception"""
     place: tuple[str, int] | None = None
-    """file and line of what was raised"""
+    """file and line of the exception"""
 
 
 @dataclass(frozen=True, slots=True)

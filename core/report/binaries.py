@@ -13,9 +13,9 @@ ConfigValue = bool | int | float | str
 class Config:
     """A config of a Triton kernel, compiled to the last rung, or the compiler's message why not.
 
-    `chosen` is None where only timing on the device could tell. `registers` are those of a thread, `shared_bytes` those
-    of a block, `spill_bytes` what a thread spills to memory, `local_bytes` all of its local memory; `sizes` are bytes
-    by rung (ttir … cubin or hsaco); `hash` names Triton's cache entry, which holds them.
+    `chosen` is None if only timing on the device could decide. `registers` are per thread, `shared_bytes` per block,
+    `spill_bytes` a thread's spills to memory, `local_bytes` all of its local memory; `sizes` are bytes by rung (ttir …
+    cubin or hsaco); `hash` names Triton's cache entry, which holds them.
     """
 
     kwargs: dict[str, ConfigValue]
@@ -59,13 +59,13 @@ class Binary:
 
 @dataclass(frozen=True, slots=True)
 class TargetChoice(Record):
-    """A decision that torch would make by asking the device: in a run for a target, once a compilation."""
+    """A decision that torch would make by asking the device: logged once a compilation, in a run for a target."""
 
     about: str
     """`scaled_dot_product_attention`, `autotuning of mm`, `padding of mm float32 [128, 42] by [42, 64]`"""
     chosen: str
-    """what was taken"""
+    """the choice"""
     reason: str
     """by which rule: torch's own, or that it needs timing"""
     among: tuple[str, ...]
-    """what there was"""
+    """the alternatives"""

@@ -11,8 +11,8 @@ from core.report.places import Frame, Payload, Place
 class Guard:
     """A leaf of the guard tree: kind (TENSOR_MATCH …), the value that it guards, the expression, and the user's line.
 
-    A guard that checks several things has an expression of as many lines; `hint` is what torch adds to it. `check_us`
-    is microseconds of its check alone, without the way to its value, None where that was not recorded.
+    A guard with several conditions has an expression of as many lines; `hint` is torch's hint. `check_us` is the
+    microseconds of its check alone, without the way to its value, None if not recorded.
     """
 
     kind: str
@@ -65,10 +65,10 @@ class GraphBreak:
 
 @dataclass(frozen=True, slots=True)
 class Recompile:
-    """A compilation made because the guard of an earlier one failed; `expected` and `actual` where torch says them.
+    """A compilation made because the guard of an earlier one failed; `expected` and `actual` if torch logs them.
 
-    `code` and `location` are the user's line that made the guard, `hint` what torch adds to it; `call` is the index of
-    the call that met it, where the run recorded its calls.
+    `code` and `location` are the user's line that made the guard, `hint` is torch's hint; `call` is the index of the
+    call that recompiled, None if the run did not record its calls.
     """
 
     compilation: str
@@ -86,8 +86,8 @@ class Recompile:
 class Symbol:
     """A dynamic shape symbol: the size it stands for, its value in the first call, and its range.
 
-    An unbacked one stands for what only the data tell, so it has neither source nor value. `code` and `location` are
-    the innermost line of `stack`, where the user's code made it.
+    An unbacked symbol depends on data, so it has neither source nor value. `code` and `location` are the innermost line
+    of `stack`, where the user's code made it.
     """
 
     name: str
@@ -102,8 +102,8 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class SymbolGuard:
-    """A condition on symbols that tracing needed, at the user's line that asked; on an unbacked symbol it is asserted
-    in the code. `assumed` is what torch took an expression to be that it could not know.
+    """A condition on symbols that tracing needed, at the user's line that needed it; on an unbacked symbol it is
+    asserted in the code. `assumed` is the value that torch assumed for an expression on data.
     """
 
     expression: str
@@ -113,7 +113,7 @@ class SymbolGuard:
 
 @dataclass(frozen=True, slots=True)
 class Specialization:
-    """A symbol that tracing made a constant: of which sources, to which value, why in torch's words, and where."""
+    """A symbol that tracing made a constant: its sources, its value, torch's reason, and the user's stack."""
 
     symbol: str
     sources: tuple[str, ...]
@@ -124,11 +124,11 @@ class Specialization:
 
 @dataclass(frozen=True, slots=True)
 class Bytecode:
-    """A frame's bytecode before and after Dynamo: where both stand in the log.
+    """The places in the log of a frame's bytecode before and after Dynamo.
 
-    `record` is a record of the run, which has more; `original` and `modified` are torch's own, which it logs for the
-    functions that go on after a break alone. `qualname` is the function's name with its class, `resumes` the names that
-    the modified code calls to go on after a break, with those of the functions in their own code.
+    `record` is a record of the run, which has more; `original` and `modified` are torch's own listings, which it logs
+    only for resume functions. `qualname` is the function's name with its class, `resumes` maps the names of resume
+    functions that the modified code calls to the names in their own code.
     """
 
     record: Payload | None = None

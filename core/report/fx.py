@@ -30,7 +30,7 @@ class FxNode:
 
     `inputs` are the names of the nodes that it reads, in order and each once; `line` is its line in the graph's text,
     `source` the user's line as the graph's comment gives it, `code` the text of that line; `stack` the lines from the
-    compiled frame down to the call, the innermost last, empty where that was not recorded.
+    compiled frame down to the call, the innermost last, empty if not recorded.
     """
 
     name: str

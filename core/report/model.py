@@ -51,7 +51,7 @@ SCHEMA = 5
 class FxGraph:
     """A graph of a compilation at one stage. Its text and nodes stay in the log.
 
-    `ops` counts nodes by op; `targets` counts what is called, in branches and other graphs within it too.
+    `ops` counts nodes by op; `targets` counts the called targets, in its branches and other inner graphs, too.
     """
 
     id: str
@@ -92,8 +92,8 @@ class Kernel:
 
     `origins` are FX nodes of the post-grad graph, `nodes` scheduler nodes, `lines` the (first, last) line of its source
     in the output code; `stacks` are the user's lines that it came from. Its bytes are a bound if `at_most`, and None
-    where they were not counted by one rule before and after fusion. `binary` is what it was compiled to for a target,
-    `tried` what autotuning tried for it, and `compile_s` how long Triton took, as torch's metrics tell of the slowest.
+    if they were not counted by one rule before and after fusion. `binary` is its machine code for a target, `tried` the
+    configs that autotuning tried, and `compile_s` Triton's compile time, which torch's metrics have for the slowest.
     """
 
     id: str
@@ -127,16 +127,15 @@ class Kernel:
 class Compilation:
     """A compilation of a frame: everything that torch recorded under one compile id.
 
-    `status` is ok, empty (nothing to compile), failed, or not finished. What ended it is of the type `error_type`, as
-    torch names it, at `error_place` in the user's code, with the traceback `error_text`. `graph_op_count` is torch's
-    own count of the ops that Dynamo captured. `modules` says, for the graphs before the scheduler (`pre_grad`,
-    `joint`), which `nn.Module` (path, class) an FX node comes from, `stacks` where the log holds the lines that one
-    comes from. `guard_latency_us` is torch's one check of the guards with a cold cache, `guard_warm_us` the least of
-    several in a row, and `guard_costs` says where they go; `guard_leaves` counts the leaves of the tree itself, where
-    that was recorded: its text does not always tell them apart. `call` is the index of the call that met it, where the
-    run recorded its calls. `cudagraph_skip` is torch's reason why a graph of it did not become
-    a CUDA graph, empty where it gave none. `pipelines` is what the backend `accelerator` made of its graphs,
-    `invocations` what another backend than `inductor` was given for it.
+    `status` is ok, empty (nothing to compile), failed, or not finished. The error that ended it has torch's type
+    `error_type`, at `error_place` in the user's code, with the traceback `error_text`. `graph_op_count` is torch's own
+    count of the ops that Dynamo captured. `modules` has, for the graphs before the scheduler (`pre_grad`, `joint`), the
+    `nn.Module` (path, class) that an FX node comes from, `stacks` the place in the log of its lines.
+    `guard_latency_us` is torch's one check of the guards with a cold cache, `guard_warm_us` the least of several in a
+    row, and `guard_costs` their parts; `guard_leaves` counts the leaves of the tree itself, if recorded: its text does
+    not always separate them. `call` is the index of the call that compiled, None if the run did not record its calls.
+    `cudagraph_skip` is torch's reason why a graph of it did not become a CUDA graph, empty if it gave none. `pipelines`
+    are the graphs of the backend `accelerator`, `invocations` the calls of a backend other than `inductor`.
     """
 
     id: str
@@ -192,8 +191,8 @@ class Compilation:
 class Phase:
     """A span of compile time, from torch's chromium events. `end_us` is None if it never ended.
 
-    `depth` counts the spans around it. Those of `thread` 0 are nested; another thread works beside them, and has a row,
-    and so a depth, of its own below the span that started it.
+    `depth` counts the spans around it. The spans of `thread` 0 are nested; another thread works beside them, and has a
+    separate row, and so a separate depth, below the span that started it.
     """
 
     name: str
@@ -229,13 +228,13 @@ class CacheEvent:
 class Report:
     """Everything about one run or one log.
 
-    `notes` are sentences on how it was run; `memory` is that of one eager and one compiled call, where it was asked
-    for; `autotuned` is what was tried for ops, and for kernels that no output code has; `untimed` says why its kernels
-    could not be timed, where that was tried; `back_to_back_s` are seconds of compiled calls one after the other, when
-    they were, and `kernel_load` is what else the machine did meanwhile;
-    `crossings` are the calls of the accelerator's programs; `executions` are the first of what other backends
-    returned, `ran` all of them counted; `told_tables` and `told_texts` are what a backend told itself. `exports` to
-    `package_texts` tell of AOTInductor, where the job asked for it.
+    `notes` are sentences on how it was run; `memory` is the memory use of one eager and one compiled call, if the job
+    asks for it; `autotuned` are the trials for ops, and for kernels that no output code has; `untimed` is why its
+    kernels could not be timed; `back_to_back_s` are seconds of compiled calls one after the other while they were
+    timed, and `kernel_load` is the machine's other load meanwhile; `crossings` are the calls of the accelerator's
+    programs; `executions` are the first executions of other backends' callables, `ran` counts them all; `told_tables`
+    and `told_texts` are the tables and texts that a backend logged. `exports` to `package_texts` are AOTInductor's, if
+    the job asks for it.
     """
 
     setting: Setting

@@ -14,8 +14,8 @@ class Accuracy:
     An error is the norm of the difference over the norm in float64; of whole numbers and booleans, the part of the
     elements that differ. `max_abs` is the largest difference of one element. All leave out elements that are NaN or
     infinite on one side alone, which `eager_odd` and `compiled_odd` count. `apart` is compiled against eager, over
-    eager's norm. None is what could not be computed. `same` says whether compiled is as right as eager, `tolerance` is
-    what the dtype allows, and `reason` is why it is right beyond that, or why it cannot be told.
+    eager's norm. None is a value that could not be computed. `same` is True if compiled is as right as eager,
+    `tolerance` is the dtype's, and `reason` is why it is right beyond that, or why it cannot be decided.
     """
 
     dtype: str
@@ -43,7 +43,7 @@ class ResultAccuracy:
 @dataclass(frozen=True, slots=True)
 class CallNumerics(Record):
     """The outputs, gradients and changed state of one call, eager and compiled, each compared with a third copy of the
-    model whose numbers are float64 from the inputs on: once a call.
+    model that computes in float64 from its inputs: logged once a call.
 
     Casts of the model's own to narrower floats are left out there, as torch's accuracy tools leave them out.
     """
@@ -69,21 +69,21 @@ class NodeAccuracy:
 
 @dataclass(frozen=True, slots=True)
 class GraphNumerics(Record):
-    """Values of all nodes of a graph that Dynamo captured, as in its last call: once a graph, if the job asks for it.
+    """Values of all nodes of a graph that Dynamo captured, in its last call: logged once a graph, if the job asks.
 
     The model is captured once more for it, which the rest of the log does not show. Each graph is run eagerly, in
-    float64 and compiled, all three with eager's inputs; where a node draws random numbers, all go on with eager's. The
+    float64 and compiled, all three with eager's inputs; if a node draws random numbers, all continue with eager's. The
     compiled values are outputs that were added to the graph, each a copy from right after its node.
     """
 
     compilation: str
     """the compilation, as torch prints it: `0/0`"""
     nodes: tuple[NodeAccuracy, ...] = ()
-    """the nodes that call something, in the order in which they run"""
+    """the nodes that call something, in execution order"""
     parts: int = 0
-    """number of pieces, each compiled by itself, that returned the values, which may change what is fused"""
+    """number of separately compiled pieces that returned the values, which may change the fusion"""
     changed: float | None = None
-    """by how much that changed the graph's own outputs at most, over their norm; null where that was not looked at"""
+    """largest change of the graph's own outputs by that, over their norm; null if not compared"""
     narrowed: tuple[str, ...] = ()
     """ops that torch does not have in float64: they were computed in float32, and their errors are those of both"""
     reason: str = ""

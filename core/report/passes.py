@@ -14,8 +14,8 @@ Decision = Literal["forward", "backward", "saved", "recomputed"]
 
 @dataclass(frozen=True, slots=True)
 class PatternMatch:
-    """A pattern of torch's pattern matcher, where its replacement is written (None if torch does not tell), and its
-    matches.
+    """A pattern of torch's pattern matcher, the place of its replacement (None if torch does not log it), and its
+    number of matches.
     """
 
     name: str
@@ -27,10 +27,10 @@ class PatternMatch:
 class GraphPass:
     """A pass that changed a graph; one without a name holds the changes between two passes.
 
-    `graph` is the id of the graph that torch logged last before it; for `before_post_grad`, of the one that it logs
-    next, since it logs forward and backward together before that. `nodes` are the added and rewritten ones as they are
-    after it, `after` the node behind which each added one stands, `order` all names if others changed places.
-    `subgraph` is the name of a nested graph if it ran over one.
+    `graph` is the id of the graph that torch logged last before it; for `before_post_grad`, of the graph that it logs
+    next, since it logs forward and backward together before that. `nodes` are the added and rewritten nodes after it,
+    `after` the node before each added one, `order` all names if other nodes changed places. `subgraph` is the name of
+    the nested graph that it ran over, empty for the whole graph.
     """
 
     stage: PassStage
@@ -60,9 +60,9 @@ class UnchangedPasses:
 
 @dataclass(frozen=True, slots=True)
 class SavedValue:
-    """A value that the forward keeps for the backward; bytes are None for symbolic sizes and for what is no tensor.
+    """A value that the forward keeps for the backward; bytes are None for symbolic sizes and for values but tensors.
 
-    `reasons` are the partitioner's words, `policy` a checkpoint policy (MUST_SAVE …) that was put on the node.
+    `reasons` are the partitioner's, `policy` is the node's checkpoint policy (MUST_SAVE …).
     """
 
     name: str
@@ -76,7 +76,7 @@ class SavedValue:
 class KeptValue:
     """A value that the compiled forward returns for the backward: its FX node, Inductor's buffer, and its kind.
 
-    Inductor may keep a copy of an input, in another layout: it has a buffer of its own, and is an activation.
+    Inductor may keep a copy of an input in another layout: the copy has its own buffer, and is an activation.
     """
 
     name: str
@@ -87,12 +87,12 @@ class KeptValue:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """The partitioner's decision for each node of the joint graph, whose id `graph` is.
+    """The partitioner's decision for each node of the joint graph with the id `graph`.
 
-    `dropped` are nodes that it found dead or equal to others, `reasons` and `policies` by node and in torch's words.
-    One that was not recorded is derived from the three graphs: without reasons, and what joint passes removed is
-    dropped too. `saved` is the partitioner's view, before Inductor; `kept` what the compiled forward keeps, None if it
-    was not recorded.
+    `dropped` are nodes that were dead or equal to others, `reasons` and `policies` are torch's, by node. A partition
+    that was not recorded is derived from the three graphs: without reasons, and with nodes that joint passes removed
+    among the dropped. `saved` is the partitioner's view, before Inductor; `kept` are the values that the compiled
+    forward keeps, None if not recorded.
     """
 
     graph: str

@@ -66,11 +66,11 @@ class ProgramBuffer:
 
 @dataclass(frozen=True, slots=True)
 class PipelineSegment:
-    """Nodes that run as one program; without a program, and with the `problem`, where it could not be made.
+    """Nodes that run as one program; if it could not be made, there is a `problem` in its place.
 
-    Bytes are those of the sizes that the graph was traced with, constants not among them; `written_bytes` those that
-    its nodes would write one by one, views none. `file` is its name in the run's directory; `times_s` has the stages
-    of making it.
+    Bytes are for the sizes that the graph was traced with, without constants; `written_bytes` are the bytes that its
+    nodes would write one by one, views none. `file` is its name in the run's directory; `times_s` has the stages of
+    making it.
     """
 
     name: str
@@ -133,7 +133,7 @@ class Crossing(Record):
     allocated_bytes: int
     """temporaries of the last call"""
     threads: int
-    """threads that the runtime was given"""
+    """threads of the runtime"""
     copies: int = 0
     """inputs that had another layout than when they were traced, and were copied"""
     programs: int = 0
@@ -141,4 +141,4 @@ class Crossing(Record):
     fallbacks: dict[str, int] = field(default_factory=dict)
     """how often torch ran it instead, by reason"""
     load: Load | None = None
-    """what else the machine did from the first compilation to the end of the run"""
+    """the machine's other load from the first compilation to the end of the run"""

@@ -17,7 +17,7 @@ class Payload:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line of a file, and the function that it is in where that is known; as text `m.py:7 in forward`."""
+    """A line of a file, and the function that it is in, if known; as text `m.py:7 in forward`."""
 
     file: str
     line: int
@@ -28,7 +28,7 @@ class Place:
 
     @property
     def short(self) -> str:
-        """`m.py:7` without folders, empty where the file is not known."""
+        """`m.py:7` without folders, empty if the file is not known."""
         return f"{PurePosixPath(self.file).name}:{self.line}" if self.file else ""
 
 

@@ -11,7 +11,7 @@ class Record:
     """An artifact that the worker adds to the log.
 
     A field without a default is in every log; one with a default may be missing in the log of an older version. The
-    text below a field says what it means, and is its row in `docs/trace-records.md`.
+    text below a field is its meaning, and its row in `docs/trace-records.md`.
     """
 
 

@@ -38,7 +38,7 @@ class Setting(Record):
 
 @dataclass(frozen=True, slots=True)
 class SourceRemark:
-    """A line of the user's own file that matters to what torch.compile makes of it."""
+    """A line of the user's own file that affects torch.compile."""
 
     kind: RemarkKind
     line: Frame
@@ -55,12 +55,12 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Compiled against eager for one thing that a call left: an output, a gradient, an input, a part of the state.
+    """Compiled against eager for one result of a call: an output, a gradient, an input, a part of the state.
 
     `kind` is the aspect: value, type, layout, device, dtype, shape, strides, requires_grad, tree, Python value,
-    aliasing, mutation. `same` is None where it could not be told, and `reason` says why, or why what is not equal
-    counts as the same. `error` is the norm of the difference over eager's norm, None for what is no number or was not
-    recorded; `tolerance` is what the dtype allows of it.
+    aliasing, mutation. `same` is None if it could not be decided, and `reason` is why, or why unequal results count as
+    the same. `error` is the norm of the difference over eager's norm, None if it is no number or was not recorded;
+    `tolerance` is the dtype's tolerance for it.
     """
 
     what: str
@@ -79,17 +79,17 @@ class Difference:
 class Call(Record):
     """A call of the model, made eagerly and compiled on two copies that were loaded and seeded in the same way.
 
-    Outputs and gradients always have a row of `differences`; inputs and state have one where a call changed them. A
+    Outputs and gradients always have a row of `differences`; inputs and state have one if a call changed them. A
     row's tolerance is 2e-5 for float32 and 1e-2 for bfloat16. Each error counts as a part of its element's magnitude or
     of the typical one around it, whichever is larger: the root mean square over the tensor is compared with the
     tolerance, that of a row, of a column and of one element with twenty times as much. Fills (-1e9, finfo.min) are no
     typical magnitude.
 
-    What is not within the tolerance is judged by a third copy of the model in float64, loaded only then: it is the same
-    if compiled is no further from that than eager is, but for a factor of 3 (10 for fewer than ten elements). Where the
-    call draws random numbers and compiled draws others, or where eager gives another result each time, `same` is null.
-    A backward begins with random numbers, the same for every copy and 1 for a scalar, so that gradients are of order
-    one however large the output is.
+    A result beyond the tolerance is judged by a third copy of the model in float64, loaded only then: it is the same if
+    compiled is no further from that than eager is, but for a factor of 3 (10 for fewer than ten elements). If the call
+    draws random numbers and compiled draws others, or if eager gives another result each time, `same` is null. A
+    backward begins with random numbers, the same for every copy and 1 for a scalar, so that gradients are of order one
+    however large the output is.
     """
 
     index: int
@@ -99,42 +99,41 @@ class Call(Record):
     eager_s: float | None
     """seconds of this one call, made eagerly"""
     compiled_s: float | None
-    """seconds of this one call, compiling included; null in a run for a target, and where torch refused it"""
+    """seconds of this one call, compiling included; null in a run for a target, and if torch refused it"""
     differences: tuple[Difference, ...]
-    """what was compared, a row each, empty in a run for a target; `what` is its name: `output`, `output['logits'][0]`,
-    ``gradient of `0.weight` ``, `input 0`, ``buffer `seen` ``, ``attribute `calls` ``, ``global `cache` ``"""
+    """the compared results, a row each, empty in a run for a target; `what` is the name: `output`,
+    `output['logits'][0]`, ``gradient of `0.weight` ``, `input 0`, ``buffer `seen` ``, ``attribute `calls` ``, ``global
+    `cache` ``"""
     compared: dict[str, int] = field(default_factory=dict)
-    """how many things of each kind were compared: `output`, `gradient`, `input`, `parameter`, `buffer`, `attribute`,
-    `global`; empty if not recorded
+    """number of compared results by kind: `output`, `gradient`, `input`, `parameter`, `buffer`, `attribute`, `global`;
+    empty if not recorded
     """
     ended: str = ""
-    """in a run for a target: what torch said where it has no code for the CPU, which ends the call; `eager_s` is then
-    null
+    """in a run for a target: torch's message if it has no code for the CPU, which ends the call; `eager_s` is then null
     """
     entered: int | None = None
-    """how many places of the program called a frame whose compiled code was found good and used, by Dynamo's own hook;
-    null where nobody listened
+    """number of places in the program that called a frame whose compiled code was reused, by Dynamo's own hook; null if
+    not recorded
     """
     newest: tuple[str, ...] = ()
-    """for each frame that has code the compilation that was used last, which Dynamo tries first at the next call"""
+    """for each frame with compiled code the last used compilation, which Dynamo tries first at the next call"""
     how: How = ""
-    """what became of the compiled call: `compiled` something, `reused` code alone, ran as `eager` does, `mixed` of
-    both, or `raised`; empty where nobody listened"""
+    """kind of the compiled call: `compiled` something, `reused` code alone, ran as `eager` does, `mixed` both, or
+    `raised`; empty if not recorded"""
     compilations: int | None = None
-    """frames that were compiled for it; null where nobody listened"""
+    """frames that were compiled for it; null if not recorded"""
     raised: str = ""
-    """torch's words where the stance `fail_on_recompile` refused it; the run goes on"""
+    """torch's message if the stance `fail_on_recompile` refused it; the run continues"""
     printed: str = ""
-    """in a run that tries a repair: how the text that the compiled call printed differs from what the code as it was
-    prints; empty if it does not"""
+    """in a run that tries a repair: difference between the printed texts of the compiled call and of the original code;
+    empty if there is none"""
 
 
 @dataclass(frozen=True, slots=True)
 class Counters(Record):
-    """Torch's own counters, and the settings that the user's code left: once, near the end.
+    """Torch's own counters, and the settings that the user's code left: logged once, near the end.
 
-    What a report counts must equal them. Of a log from elsewhere the recompile limit alone is known, from torch's
-    metrics.
+    A report's counts must equal them. Of a log from elsewhere only the recompile limit is known, from torch's metrics.
     """
 
     dynamo: dict[str, dict[str, int]]
@@ -146,21 +145,21 @@ class Counters(Record):
     """`torch.get_float32_matmul_precision()` as the user's code left it: `highest` (no TF32), `high` or `medium`; empty
     if not recorded"""
     has_tf32: bool = False
-    """whether the run's device multiplies float32 as TF32 where it may"""
+    """whether the run's device multiplies float32 as TF32 if allowed"""
     recompile_limit: int | None = None
     """`torch._dynamo.config.recompile_limit` as the user's code left it, null if not recorded"""
 
 
 @dataclass(frozen=True, slots=True)
 class RunError(Record):
-    """The exception that ended the run: once, if one did."""
+    """The exception that ended the run: logged once, if there was one."""
 
     stage: str
     """the step under way: the newest `compileboard_step`"""
     type: str
     """the exception's class"""
     field: str
-    """the field of the job that is wrong, where it is the job's fault, otherwise empty"""
+    """the wrong field of the job, empty if the job is not the cause"""
     message: str
     """the exception's text"""
     frames: tuple[Frame, ...]

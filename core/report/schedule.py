@@ -26,9 +26,9 @@ class Buffer:
 class SchedulerNode:
     """A `BaseSchedulerNode`; `nodes` are the names of the nodes that were fused into it, itself if none were.
 
-    `reads` and `writes` are (buffer, bytes), at most so many for the buffers in `at_most`; `origins` are FX nodes;
-    `kernel` is the kernel it became, empty where none was generated; `flops` is None where torch gives no estimate;
-    `iterations` is how often its loops run, reductions included, None for what has none or was not recorded.
+    `reads` and `writes` are (buffer, bytes), upper bounds for the buffers in `at_most`; `origins` are FX nodes;
+    `kernel` is the kernel it became, empty if none was generated; `flops` is None if torch gives no estimate;
+    `iterations` is the number of its loop iterations, reductions included, None if it has none or was not recorded.
     """
 
     name: str
@@ -64,9 +64,8 @@ class FusionRound:
 class Schedule:
     """The scheduler's facts about one graph.
 
-    `subgraph` names a branch, a loop's body or another graph that is called within one; `one_count` says whether bytes
-    were counted by one rule before and after fusion. Torch counts fused nodes otherwise, so that older records cannot
-    be compared.
+    `subgraph` names a branch, a loop's body or another inner graph; `one_count` is True if bytes were counted by one
+    rule before and after fusion. Torch counts fused nodes by another rule, so older records cannot be compared.
     """
 
     graph_id: int

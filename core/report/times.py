@@ -13,12 +13,11 @@ from core.report.schedule import Direction
 
 @dataclass(frozen=True, slots=True)
 class Timing(Record):
-    """Samples of the last call in its steady state, eager and compiled alternately: once, if the job measures.
+    """Samples of the last call in its steady state, eager and compiled alternately: logged once, if the job measures.
 
-    Which goes first in a pair is tossed; calls of up to 0.1 s are made once more before they are timed, so that the
-    caches hold what they need. It goes on until the ratio is known to one percent (or a twentieth of its distance from
-    1), for 10 seconds at most, 30 where there are fewer than eight pairs by then, and never for more than half of the
-    time that the job has left.
+    The first side of each pair is random; calls of up to 0.1 s are made once more before they are timed, to fill the
+    caches. Sampling continues until the ratio is known to one percent (or a twentieth of its distance from 1), for 10
+    seconds at most, 30 with fewer than eight pairs by then, and never for more than half of the job's remaining time.
     """
 
     eager_s: tuple[float, ...]
@@ -26,31 +25,31 @@ class Timing(Record):
     compiled_s: tuple[float, ...]
     """the same of the compiled call"""
     warm_up: int
-    """so many pairs at the start, a quarter at most, have samples slower than anything later, and are not counted"""
+    """number of pairs at the start, a quarter at most, that are slower than all later ones, and are not counted"""
     calls_per_sample: int
     """calls that make one sample, so that short ones can be timed"""
     stopped: str = ""
-    """what ended it: `narrow enough` or `limit`"""
+    """why sampling ended: `narrow enough` or `limit`"""
     spent_s: float | None = None
     """after how many seconds"""
     load: Load | None = None
-    """what else the machine did meanwhile"""
+    """the machine's other load meanwhile"""
     threads: int | None = None
     """torch's intra-op threads while it was measured"""
     clock: str = ""
-    """what timed the samples, in words: the wall clock; on a GPU the device's own events, around each call, with the L2
-    cache flushed before it"""
+    """the clock of the samples, in words: the wall clock; on a GPU the device's own events, around each call, with the
+    L2 cache flushed before it"""
     eager_wall_s: tuple[float, ...] = ()
-    """where the device's events are the clock: seconds per call by the wall clock, back to back and launches included,
-    a number a sample"""
+    """if the device's events are the clock: seconds per call by the wall clock, back to back and launches included, a
+    number a sample"""
     compiled_wall_s: tuple[float, ...] = ()
     """the same of the compiled call"""
 
 
 @dataclass(frozen=True, slots=True)
 class Rival(Record):
-    """Another configuration of `torch.compile`, timed alternately with the run's own in one process: once, if the job
-    names one and measures.
+    """Another configuration of `torch.compile`, timed alternately with the run's own in one process: logged once, if
+    the job names one and measures.
 
     Its model is loaded, compiled and called as the run's own, without a trace of it in the log, and timed by the rules
     of `Timing`.
@@ -65,19 +64,19 @@ class Rival(Record):
     rival_s: tuple[float, ...] = ()
     """the same of the rival's"""
     warm_up: int = 0
-    """so many pairs at the start are not counted"""
+    """number of pairs at the start that are not counted"""
     calls_per_sample: int = 1
     """calls that make one sample"""
     stopped: str = ""
-    """what ended it: `narrow enough` or `limit`"""
+    """why sampling ended: `narrow enough` or `limit`"""
     spent_s: float | None = None
     """after how many seconds"""
     load: Load | None = None
-    """what else the machine did meanwhile"""
+    """the machine's other load meanwhile"""
     threads: int | None = None
     """torch's intra-op threads"""
     clock: str = ""
-    """what timed the samples, in words"""
+    """the clock of the samples, in words"""
     reason: str = ""
     """why nothing was timed, in torch's words, empty if it was"""
 
@@ -87,13 +86,13 @@ class KernelTime:
     """Times of one line of a wrapper that calls a kernel."""
 
     calls: int
-    """how often one call of the model calls it"""
+    """number of its calls in one call of the model"""
     samples_s: tuple[float, ...] = ()
     """seconds of one call, warm and by itself on copies of its arguments"""
     calls_per_sample: int = 0
     """calls that make one sample"""
     in_place_s: tuple[float, ...] = ()
-    """seconds of all these calls where they stand, a number a call of the model"""
+    """seconds of all these calls in place, a number a call of the model"""
     method: str = ""
     """how it was timed by itself"""
     reason: str = ""
@@ -120,10 +119,10 @@ class Bandwidth:
 
 @dataclass(frozen=True, slots=True)
 class Roofline(Record):
-    """The ceilings of a device: once, after the kernels were timed.
+    """The ceilings of a device: logged once, after the kernels were timed.
 
-    Measured ones are the best of all runs on a machine with one torch and number of threads, kept in the cache of
-    compiled objects. Each run measures them again until the machine was once quiet meanwhile.
+    Measured ceilings are the best of all runs on a machine with one torch and number of threads, kept in the cache of
+    compiled objects. Each run measures them again until the machine was quiet during one measurement.
     """
 
     device: str
@@ -135,7 +134,7 @@ class Roofline(Record):
     flops_s: dict[str, float]
     """FLOP/s of a square matrix product by dtype"""
     how: str
-    """with what, or the name of the datasheet"""
+    """the method of the measurement, or the name of the datasheet"""
     measured_s: float | None = None
     """seconds since the epoch, null for a datasheet"""
     threads: int | None = None
@@ -172,6 +171,6 @@ class Autotuning(Record):
     name: str
     """the kernel, or the op"""
     kind: Literal["configs", "choices"]
-    """what was tried"""
+    """kind of the alternatives"""
     choices: tuple[Choice, ...] = ()
-    """what was timed, fastest first"""
+    """the timed alternatives, fastest first"""

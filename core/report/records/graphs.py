@@ -13,9 +13,9 @@ from core.report.record import Record
 class ModulesRecord(Record):
     """The `nn.Module` of each FX node, which torch's printed graphs do not show: logged once a graph and stage.
 
-    A node that torch gives no module is placed by what is known of it: a backward node with the forward node of the
-    same autograd sequence number, a node called in no submodule with the module whose `forward` is traced
-    (`L['self']`), a node that a pass made with what it replaced, its readers, or its inputs.
+    A node without a module of torch's is placed by its other facts: a backward node with the forward node of the same
+    autograd sequence number, a node called in no submodule with the module whose `forward` is traced (`L['self']`), a
+    node that a pass made with the nodes that it replaced, its readers, or its inputs.
     """
 
     stage: str
@@ -38,7 +38,7 @@ class StacksRecord(Record):
     frames: tuple[tuple[str, int, str], ...]
     """the frames that occur, each [file, line, function]"""
     stacks: tuple[tuple[int, int], ...]
-    """the stacks, each [stack around it, last frame]; one comes after the one around it"""
+    """the stacks, each [stack around it, last frame]; a stack comes after the stack around it"""
     nodes: dict[str, int]
     """FX node to its stack, of the graph after the stage's passes"""
 
@@ -48,15 +48,15 @@ class PassRecord(Record):
     """A change by one of Inductor's graph passes, as torch's `GraphTransformObserver` runs them: logged for each.
 
     Passes within a pass are part of it. It belongs to the graph that torch logged last before it. Two functions without
-    an observer are recorded alike: `run_joint_graph_passes_on_hops`, which divides each `invoke_subgraph` ahead of the
-    joint graph, and `view_to_reshape`, which Inductor runs before it logs `before_post_grad_graph`, and which belongs
-    to that graph.
+    an observer are recorded in the same way: `run_joint_graph_passes_on_hops`, which divides each `invoke_subgraph`
+    ahead of the joint graph, and `view_to_reshape`, which Inductor runs before it logs `before_post_grad_graph`, and
+    which belongs to that graph.
     """
 
     stage: PassStage
     """the round of passes: `pre_grad`, `joint`, `before_post_grad` or `post_grad`"""
     subgraph: str = ""
-    """the name of the nested graph that it ran over, `invoke_subgraph` where AOTAutograd runs it ahead; empty for the
+    """the name of the nested graph that it ran over, `invoke_subgraph` if AOTAutograd runs it ahead; empty for the
     whole graph
     """
     name: str
@@ -64,21 +64,21 @@ class PassRecord(Record):
     duration_us: float | None
     """microseconds in the pass, without recording it; null between passes"""
     source: str
-    """`file:line` of the pass's function, or of where it is started; torch's own files from `torch/` on"""
+    """`file:line` of the pass's function, or of its call; torch's own files from `torch/` on"""
     patterns: tuple[tuple[str, str, int], ...]
     """patterns that matched: [name, `file:line` of the replacement or empty, how often]"""
     added: tuple[str, ...]
-    """names of nodes that are new"""
+    """names of new nodes"""
     after: tuple[str, ...]
     """for each added node the node before it, empty for the first"""
     removed: tuple[str, ...]
-    """names of nodes that are gone"""
+    """names of removed nodes"""
     rewritten: tuple[str, ...]
-    """names of nodes that have another op, target, or arguments"""
+    """names of nodes with another op, target, or arguments than before"""
     order: tuple[str, ...]
-    """the names of all nodes, if some that stayed changed places, otherwise empty"""
+    """the names of all nodes, if remaining nodes changed places, otherwise empty"""
     reads: tuple[str, ...] = ()
-    """names of the nodes that the added and rewritten ones read"""
+    """names of the inputs of the added and rewritten nodes"""
     modules: dict[str, Module] = field(default_factory=dict)
     """as in `compileboard_modules`, for the added and rewritten nodes"""
     text: str
@@ -106,22 +106,22 @@ class GuardsRecord(Record):
     """
 
     parts: tuple[int, ...]
-    """for each leaf guard of the tree, in the order in which torch prints them, so many lines are its parts"""
+    """for each leaf guard of the tree, in torch's printed order, the number of lines that are its parts"""
     warm_us: float | None = None
-    """microseconds of one check of all, the least of 20 in a row; null where they could not be checked"""
+    """microseconds of one check of all, the least of 20 in a row; null if they could not be checked"""
     copy_us: float | None = None
-    """the same of a copy of the tree, the least of 8, which is measured without some of its guards; a copy lacks what
-    torch remembers of dictionaries that did not change, by which it skips guards
+    """the same for a copy of the tree, the least of 8, which is measured without some of its guards; a copy lacks
+    torch's memory of unchanged dictionaries, by which it skips guards
     """
     families_us: dict[str, float] = field(default_factory=dict)
     """`module`, `global`, `tensor`: microseconds that a copy without that family takes less; `shape`: the sum of its
     guards, each by itself
     """
     filters: tuple[GuardFilter, ...] = ()
-    """what filters of `torch.compiler` leave, measured on copies without what each leaves out"""
+    """the guards that filters of `torch.compiler` keep, measured on copies without the others"""
     checks_us: tuple[float | None, ...] = ()
-    """for each leaf as in `parts` microseconds of its check by itself, less what the cheapest takes, which is the way
-    from Python; null where it cannot be called, and once all that is measured of a compilation took its time
+    """for each leaf as in `parts` the microseconds of its check by itself, less those of the cheapest, which is the way
+    from Python; null if it cannot be called, and once a compilation's time for measuring is used up
     """
 
 
@@ -137,13 +137,13 @@ class PartitionRecord(Record):
     """node to `forward`, `backward`, `saved` (of the forward, and an input of the backward) or `recomputed` (in both)
     """
     saved: tuple[SavedValue, ...]
-    """the saved values; `reasons` and `policy` are empty, and stand below by node"""
+    """the saved values; their `reasons` and `policy` are empty, and are in the fields below by node"""
     reasons: dict[str, tuple[str, ...]]
-    """node to what torch wrote on the edges that bind it in the network it cuts: `cannot recompute: compute intensive
+    """node to torch's labels on the edges that bind it in the network that is cut: `cannot recompute: compute intensive
     op` …
     """
     policies: dict[str, str]
-    """node to its checkpoint policy, where it has one: `MUST_SAVE`, `PREFER_RECOMPUTE` …"""
+    """node to its checkpoint policy, if it has one: `MUST_SAVE`, `PREFER_RECOMPUTE` …"""
     dropped: tuple[str, ...]
     """nodes of the joint graph that the partitioner removed first, since nothing reads them or another is equal"""
 
@@ -157,6 +157,5 @@ class KeptRecord(Record):
     graph_id: int | None = None
     """Inductor's number of the graph"""
     values: tuple[KeptValue, ...]
-    """the values; `kind` is `input` where one is returned as it came, else `activation`; `bytes` is null for symbolic
-    sizes
+    """the values; `kind` is `input` for an unchanged input, otherwise `activation`; `bytes` is null for symbolic sizes
     """

@@ -34,7 +34,7 @@ class ScheduledNode:
     iterations: int | None = None
     """how often its loops run, reductions included, or null"""
     device: str
-    """where it runs"""
+    """its device"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,11 +58,11 @@ class ScheduleRecord(Record):
     """The scheduler's nodes before and after fusion: logged once a graph that Inductor schedules.
 
     The rule for bytes: a node touches a buffer through index expressions, each for as many elements as it has places
-    over the loops (an index that depends on data: as many as there are iterations). What is the same in several nodes
-    of one kernel is counted once, and a buffer at most as large as it is. Buffers that the kernel wrote itself are not
-    read; those that nothing else needs are not written. A library call reads the views that it is given and writes what
-    it returns or changes; one that only returns a view moves nothing, and nor does a call of a branch or loop, which
-    has a schedule of its own. A size that only the run will know counts as 0.
+    over the loops (an index that depends on data: as many as there are iterations). An expression that several nodes of
+    a kernel share is counted once, and a buffer at most at its size. Buffers that the kernel wrote itself are not read;
+    buffers that nothing else needs are not written. A library call reads its argument views and writes the buffers that
+    it returns or changes; a call that only returns a view moves nothing, nor does a call of a branch or loop, which has
+    a separate schedule. A size that is known only at run time counts as 0.
     """
 
     graph_id: int | None = None
@@ -70,9 +70,9 @@ class ScheduleRecord(Record):
     direction: Direction
     """`forward`, `backward` or `inference`"""
     subgraph: str = ""
-    """the name of the branch, loop body or other graph within a graph that this is; empty for the graph itself"""
+    """the name of the branch, loop body or other inner graph; empty for the graph itself"""
     one_count: bool = False
-    """true: bytes are counted by the rule above, before and after fusion alike. Records without it hold torch's
+    """true if bytes are counted by the rule above, both before and after fusion. Records without it hold torch's
     `get_read_write_buffer_accesses`, which takes the whole buffer for each fused node and cannot be compared"""
     nodes_before: tuple[ScheduledNode, ...]
     """the nodes before fusion"""
@@ -98,7 +98,7 @@ class KernelRecord(Record):
     name: str
     """the kernel's name in the output code"""
     handle: int | None = None
-    """the debug handle of Inductor's provenance, which its node mappings use, null where there is none"""
+    """the debug handle of Inductor's provenance, which its node mappings use, null if there is none"""
     nodes: tuple[str, ...] = ()
     """the scheduler nodes that it was made from"""
     extern: bool = False

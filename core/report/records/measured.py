@@ -35,10 +35,10 @@ class KernelTimesRecord(Record):
     wrapper_s: tuple[float, ...] = ()
     """seconds in the generated `call` for one call of the model, as Inductor wrote it"""
     calls: int = 0
-    """how often one call of the model calls it"""
+    """number of its calls in one call of the model"""
     kernels: tuple[TimedKernel, ...] = ()
     """the lines that call a kernel"""
     load: Load | None = None
-    """what else the machine did while all of them were timed"""
+    """the machine's other load while all of them were timed"""
     reason: str
     """why nothing was timed, empty if it was"""

@@ -11,10 +11,10 @@ from core.report.memory import MemoryFigures
 class MemoryRecord(MemoryFigures):
     """The memory use of the last call, repeated eagerly and compiled: logged for both, if the job asks for it.
 
-    On a CPU each side has a process of its own, forked before the model was loaded, which makes all calls and then the
+    On a CPU each side has a separate process, forked before the model was loaded, which makes all calls and then the
     last one three times more: for the resident memory, and twice under `torch.profiler`, whose memory events of the
-    last are recorded. On an accelerator both are made in the run's own process. Before what is measured, gradients
-    and results are let go of, and free memory is given back to the system.
+    last are recorded. On an accelerator both are made in the run's own process. Before each measurement, gradients and
+    results are released, and free memory is returned to the system.
     """
 
     codes: tuple[str, ...] = ()

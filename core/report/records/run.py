@@ -26,7 +26,7 @@ class StepRecord(Record):
     """A step that the worker begins; the live view shows the newest."""
 
     name: str
-    """what it does, in words: `loading the model`, `call 0: compiled`, `measuring`"""
+    """the step in words: `loading the model`, `call 0: compiled`, `measuring`"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,9 +43,9 @@ class NoteRecord(Record):
 class EndRecord(Record):
     """The end of a complete log: logged once, last.
 
-    A run that says that it is done, and whose log has no such record, has crashed: it left early, or closed its log.
-    Before each record the worker looks whether the log is still the file that torch opened, no shorter and not deleted;
-    if not, this record does not count either. Logs of older versions have none; how their runs ended stands in
+    A run with the status done, but without this record in its log, has crashed: it left early, or closed its log.
+    Before each record the worker checks that the log is still the file that torch opened, no shorter and not deleted;
+    if not, this record does not count either. Logs of older versions have none; the end of their runs is in
     `status.json`.
     """
 
