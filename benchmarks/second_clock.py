@@ -90,11 +90,11 @@ def both(name: str, device: str, batch: int) -> dict[str, Any]:
     entry = sample(name)
     sizes = {"batch": batch} if batch else {}
     job = CompileJob(Model("sample", name), device=device, training=entry.training, sizes=sizes)
-    twins = [Twin(entry.path, job, f"second_{side}") for side in ("eager", "compiled")]
-    functions = [twins[0].model, compiled_by(job, twins[1])]
+    copies = [Twin(entry.path, job, f"second_{side}") for side in ("eager", "compiled")]
+    functions = [copies[0].model, compiled_by(job, copies[1])]
     sides = []
-    for index, (twin, function) in enumerate(zip(twins, functions, strict=True)):
-        call = TwinCalls(job, twin, function, index == 0).next(0)
+    for index, (model_copy, function) in enumerate(zip(copies, functions, strict=True)):
+        call = TwinCalls(job, model_copy, function, index == 0).next(0)
         assert call is not None
         with call.ready():
             call()

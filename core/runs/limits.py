@@ -43,7 +43,7 @@ class Limits:
         return replace(job, time_limit_s=time_s, memory_limit_bytes=memory_bytes)
 
 
-# For servers that do not run user code, which anybody may visit.
+# Limits of servers that do not run user code, which anybody may visit.
 PUBLIC = Limits(
     time_s=600.0,
     memory_bytes=8 * GIB,

@@ -194,7 +194,7 @@ def _damaged(run: Run, reason: str, status: Status | None = None) -> Status:
 
 
 class Store:
-    """All runs below one directory: `home`, otherwise `COMPILEBOARD_HOME`, otherwise `~/.compileboard`."""
+    """The runs below one directory: `home`, otherwise `COMPILEBOARD_HOME`, otherwise `~/.compileboard`."""
 
     def __init__(self, home: Path | None = None, max_log_bytes: int = MAX_LOG_BYTES) -> None:
         self._max_log_bytes = max_log_bytes

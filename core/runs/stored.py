@@ -105,7 +105,7 @@ def open_graph(run: Run, compilation: Compilation, graph: FxGraph) -> tuple[FxNo
     log = run.log_path()
     if log is None:
         return ()
-    return _stored_or_made(run, log, graph, "nodes", tuple[FxNode, ...], lambda: load_graph(log, compilation, graph))
+    return _cached(run, log, graph, "nodes", tuple[FxNode, ...], lambda: load_graph(log, compilation, graph))
 
 
 def open_model(
@@ -122,10 +122,10 @@ def open_model(
         )
 
     log = run.log_path()
-    return _stored_or_made(run, log, graph, "model", GraphModel, make) if log else make()
+    return _cached(run, log, graph, "model", GraphModel, make) if log else make()
 
 
-def _stored_or_made(run: Run, log: Path, graph: FxGraph, name: str, kind: type[Made], make: Callable[[], Made]) -> Made:
+def _cached(run: Run, log: Path, graph: FxGraph, name: str, kind: type[Made], make: Callable[[], Made]) -> Made:
     """Return the stored result for a large graph if it is as new as the log and valid; otherwise make and store it."""
     if not _is_large(graph):
         return make()

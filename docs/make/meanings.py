@@ -11,10 +11,10 @@ from itertools import pairwise
 def meanings(kind: type) -> dict[str, str]:
     """Return field → the text below it, inherited ones included; empty for a class whose docstring says it all."""
     bases = (base for base in reversed(kind.__mro__) if "__dataclass_fields__" in vars(base))
-    return {name: text for base in bases for name, text in _own_meanings(base).items()}
+    return {name: text for base in bases for name, text in _field_texts(base).items()}
 
 
-def _own_meanings(kind: type) -> dict[str, str]:
+def _field_texts(kind: type) -> dict[str, str]:
     (body,) = [node.body for node in ast.parse(inspect.getsource(kind)).body if isinstance(node, ast.ClassDef)]
     return {
         field.target.id: re.sub(r"\s+", " ", text.value.value)

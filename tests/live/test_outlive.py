@@ -226,8 +226,8 @@ def test_fork_server_that_hangs_is_ended_and_a_new_one_started(tmp_path: Path) -
     script.write_text(HANGS_ONCE)
     server = ForkServer(tmp_path, command=(sys.executable, str(script)), silent_polls=1)
     with pytest.raises(WorkerError, match="the fork server hung and was ended"):
-        server.ask(Probe(), Probed)
-    assert server.ask(Probe(), Probed) == Probed(Environment())
+        server.request(Probe(), Probed)
+    assert server.request(Probe(), Probed) == Probed(Environment())
     server.close()
 
 

@@ -58,7 +58,7 @@ class ForkServer:
         self._cache_dir = cache_dir
         self._silent_polls = silent_polls
         self._command = [*command, *filter(None, [backend])]
-        self._asking = threading.Lock()
+        self._requesting = threading.Lock()
         self._ready = False
         self._hung = False
         self._heard = threading.Event()
@@ -79,12 +79,12 @@ class ForkServer:
 
     def prepare(self) -> None:
         """Start it if it is not there; raises WorkerError with the process's last words."""
-        with self._asking:
+        with self._requesting:
             self._running()
 
     def start(self, run: Run, ended: Callable[[], None]) -> int:
         """Fork a supervisor for the run; raises WorkerError."""
-        pid = self.ask(Start(str(run.path)), Started).pid
+        pid = self.request(Start(str(run.path)), Started).pid
         with self._answered:
             self._ended[pid] = ended
             early = pid in self._ended_early
@@ -95,13 +95,13 @@ class ForkServer:
 
     def warm_up(self) -> None:
         """Have the precompiled header built, in the background."""
-        pid = self.ask(WarmUp(), Started).pid
+        pid = self.request(WarmUp(), Started).pid
         with self._answered:
             self._ended[pid] = lambda: None
 
-    def ask(self, request: Request, kind: type[A]) -> A:
+    def request(self, request: Request, kind: type[A]) -> A:
         """Send a request and wait for its answer, of type `kind`; raises WorkerError."""
-        with self._asking:
+        with self._requesting:
             process = self._running()
             assert process.stdin is not None
             with contextlib.suppress(OSError, ValueError):

@@ -38,10 +38,10 @@ class LocalEngine(LocalLiveness):
         self._cache_dir = cache_dir
         self._command = command
         self._lock = threading.Lock()
-        self._asking = threading.Lock()
+        self._requesting = threading.Lock()
         self._servers: dict[str, ForkServer] = {}
         self._turns = Turns()
-        # By the path of their run; ended ones may be among them, and are not confused with a later process of their id.
+        # Path of a run → its supervisor; ended ones may be among them, never confused with a later process of their id.
         self._supervisors: dict[Path, psutil.Process] = {}
         self._environment: Environment | None = None
         self._closed = False
@@ -90,9 +90,9 @@ class LocalEngine(LocalLiveness):
 
     def environment(self) -> Environment:
         """Return versions, devices and backends, requested once."""
-        with self._asking:
+        with self._requesting:
             if self._environment is None:
-                self._environment = self._server("").ask(Probe(), Probed).environment
+                self._environment = self._server("").request(Probe(), Probed).environment
             return self._environment
 
     def warm_up(self) -> None:
