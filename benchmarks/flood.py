@@ -29,7 +29,7 @@ CODES = ("x = 1\n", "f(1, 2)\n", "# a comment\n", *BAITS)
 
 
 @dataclass(frozen=True, slots=True)
-class Flooded:
+class FloodResult:
     """A page: its text fields, and the slowest health answer in seconds without a flood and with one."""
 
     path: str
@@ -48,7 +48,7 @@ def measure() -> list[Result]:
     return [*results("owner", owned), *results("guest", guest)]
 
 
-def flood(home: Path, most_bytes: int, headers: dict[str, str], code: str) -> list[Flooded]:
+def flood(home: Path, most_bytes: int, headers: dict[str, str], code: str) -> list[FloodResult]:
     """Start a server, and send so much text into each field of each page."""
     run = add_scenario(home, "transformer_block")
     code_run = add_run(home, "own", None, job=pasted_job()).id
@@ -65,19 +65,19 @@ def pasted_job() -> dict[str, object]:
     return {"model": {"kind": "code", "value": "model = abs\ninputs = (1,)\n"}, "compile": backend}
 
 
-def flood_page(server: Server, visitor: Visitor, path: str, query: str, script: str, most_bytes: int) -> Flooded:
+def flood_page(server: Server, visitor: Visitor, path: str, query: str, script: str, most_bytes: int) -> FloodResult:
     """Return the slowest health answer of one page; each text is cleared before the next."""
     visitor.page(query, page_script_hash=script)
     with Health(server) as quiet:
         drawn = visitor.page(query, page_script_hash=script)
-    flooded = Flooded(path or "new run", len(ids(drawn, FIELDS)) + len(editors(drawn)), quiet.slowest_s, 0.0)
+    flooded = FloodResult(path or "new run", len(ids(drawn, FIELDS)) + len(editors(drawn)), quiet.slowest_s, 0.0)
     for state, name in floods(drawn, most_bytes):
         with Health(server) as health:
             visitor.page(query, state, page_script_hash=script)
         if health.slowest_s > AIM_S:
             tell(f"{flooded.path}: {name}: {health.slowest_s:.1f} s")
         if health.slowest_s > flooded.slowest_s:
-            flooded = Flooded(flooded.path, flooded.fields, flooded.quiet_s, health.slowest_s, name)
+            flooded = FloodResult(flooded.path, flooded.fields, flooded.quiet_s, health.slowest_s, name)
     tell(
         f"{flooded.path}: {flooded.fields} fields, {flooded.quiet_s:.2f} s, {flooded.slowest_s:.2f} s ({flooded.worst})"
     )
@@ -96,7 +96,7 @@ def floods(drawn: list[Element], most_bytes: int) -> Iterator[tuple[WidgetState,
             yield edited(editor, bait * (most_bytes // size)), f"{editor[40:70]} {bait!r}"
 
 
-def results(who: str, pages: list[Flooded]) -> list[Result]:
+def results(who: str, pages: list[FloodResult]) -> list[Result]:
     """Return one result for each page that has a field."""
     return [
         Result(

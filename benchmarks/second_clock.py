@@ -28,7 +28,7 @@ SECOND_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ClockComparison:
     """A sample timed by both clocks.
 
     `ratio` is ours with its interval, `second_ratio` the second clock's ratio with the bounds that its quartiles allow;
@@ -53,7 +53,7 @@ def measure() -> list[Result]:
     return [clock_result(row) for row in compared(SAMPLES, "cpu", 0)]
 
 
-def clock_result(row: Compared) -> Result:
+def clock_result(row: ClockComparison) -> Result:
     """Return a row of the table."""
     figure = f"{_ratio(row.ratio)} here, {_ratio(row.second_ratio)} there{row.disturbed and f'; {row.disturbed}'}"
     return Result(row.name, figure, "overlap", row.agree)
@@ -63,7 +63,7 @@ def _ratio(bounds: tuple[float, float, float]) -> str:
     return fmt.ratio(bounds[1], (bounds[0], bounds[2]))
 
 
-def compared(names: tuple[str, ...], device: str, batch: int) -> list[Compared]:
+def compared(names: tuple[str, ...], device: str, batch: int) -> list[ClockComparison]:
     """Compare each sample in its own process."""
     comparisons = []
     for name in names:
@@ -72,7 +72,9 @@ def compared(names: tuple[str, ...], device: str, batch: int) -> list[Compared]:
         done = subprocess.run(command, cwd=PROJECT, env=compile_environment(), stdout=subprocess.PIPE, check=True)
         fields = json.loads(done.stdout.splitlines()[-1])
         comparisons.append(
-            Compared(**{**fields, "ratio": tuple(fields["ratio"]), "second_ratio": tuple(fields["second_ratio"])})
+            ClockComparison(
+                **{**fields, "ratio": tuple(fields["ratio"]), "second_ratio": tuple(fields["second_ratio"])}
+            )
         )
         tell(f"{name}: {clock_result(comparisons[-1]).figure}")
     return comparisons
@@ -134,7 +136,7 @@ def second(call: Callable[[], Any], ready: Callable[[], Any], device: str) -> tu
         return low, middle, high
 
 
-def rows(comparisons: list[Compared], there: str) -> str:
+def rows(comparisons: list[ClockComparison], there: str) -> str:
     """Return the table as Markdown."""
     head = f"| sample | eager | compiled | here | {there} | overlap |\n|---|---|---|---|---|---|\n"
     return head + "\n".join(

@@ -27,7 +27,7 @@ from core.trace import TraceReader, TraceRecord, text_at
 from core.trace.parsers.draft import WITHOUT_ID, CompilationDraft, ReportDraft
 from core.trace.parsers.dynamo import SKIP_REASON
 from core.trace.parsers.fx_text import parse_graph
-from core.trace.parsers.kernels import joined
+from core.trace.parsers.kernels import join_kernels
 from core.trace.parsers.stacks import with_stacks
 from core.trace.parsers.table import parser_of
 
@@ -43,11 +43,11 @@ def build_report(path: Path, strict: bool = False) -> Report:
     with TraceReader(path) as reader:
         draft = ReportDraft(reader)
         for record in reader.records():
-            take(draft, record, strict)
-        return finished(draft)
+            read_record(draft, record, strict)
+        return draft_report(draft)
 
 
-def take(draft: ReportDraft, record: TraceRecord, strict: bool = False) -> None:
+def read_record(draft: ReportDraft, record: TraceRecord, strict: bool = False) -> None:
     """Read one record into a draft."""
     kind = record.kind if len(draft.kinds) < MAX_KINDS else "other kinds"
     draft.kinds[kind] += 1
@@ -63,7 +63,7 @@ def take(draft: ReportDraft, record: TraceRecord, strict: bool = False) -> None:
         draft.problem(f"unreadable {record.kind}", record.header_offset)
 
 
-def finished(draft: ReportDraft) -> Report:
+def draft_report(draft: ReportDraft) -> Report:
     """Return the report of all records that were read so far; the draft may go on."""
     reader = draft.reader
     values = {"setting": Setting(), **draft.values.fields()}
@@ -114,7 +114,7 @@ def _framed(drafts_by_id: dict[str, CompilationDraft]) -> list[CompilationDraft]
 
 
 def _compilation(draft: CompilationDraft, tried: Mapping[str, Autotuning]) -> Compilation:
-    schedules, kernels = joined(draft, tried)
+    schedules, kernels = join_kernels(draft, tried)
     return Compilation(
         **draft.values.fields(),
         id=draft.id,

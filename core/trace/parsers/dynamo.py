@@ -13,7 +13,7 @@ from core.report.records.frames import BytecodeRecord
 from core.report.records.graphs import GuardsRecord
 from core.trace import TraceRecord
 from core.trace.parsers.draft import ReportDraft
-from core.trace.parsers.guards import grouped_guards, latency_us, parse_guards, traceback_frames, worded
+from core.trace.parsers.guards import grouped_guards, latency_us, parse_guard, parse_guards, traceback_frames
 from core.trace.parsers.values import MAX_ITEMS
 from core.trace.parsers.worker_frames import without_worker
 
@@ -131,7 +131,7 @@ def recompile_reasons(draft: ReportDraft, record: TraceRecord) -> None:
     draft.compilation(record).call = call
     compilation = draft.compilation(record).id
     for failed, text in parse_recompile_reasons(draft.text(record)):
-        guard = worded(text)
+        guard = parse_guard(text)
         expected, actual = _values(guard.text)
         draft.keep(
             record,

@@ -9,7 +9,7 @@ from threading import Lock
 from core.base.errors import TraceError
 from core.report import Report, Setting
 from core.trace import GrowingReader
-from core.trace.parsers.build import finished, take
+from core.trace.parsers.build import draft_report, read_record
 from core.trace.parsers.draft import ReportDraft
 
 LOOK_S = 0.2
@@ -56,6 +56,6 @@ class GrowingReport:
         assert isinstance(reader, GrowingReader)
         before = reader.size
         for record in reader.new_records():
-            take(self._draft, record)
+            read_record(self._draft, record)
         if reader.size != before:
-            self._report = finished(self._draft)
+            self._report = draft_report(self._draft)

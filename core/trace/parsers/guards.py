@@ -31,7 +31,7 @@ MAX_LINES = 500_000
 
 
 @dataclass(frozen=True, slots=True)
-class Worded:
+class GuardText:
     """A guard's text: the condition, the user's code and line that needed it, and torch's hint."""
 
     text: str
@@ -40,7 +40,7 @@ class Worded:
     hint: str = ""
 
 
-def worded(text: str) -> Worded:
+def parse_guard(text: str) -> GuardText:
     """Split `expression  # the user's code  # file.py:7 in forward (HINT: …)` into its parts; a stack below it has the
     full path.
     """
@@ -50,12 +50,12 @@ def worded(text: str) -> Worded:
     location, _, remark = parts[-1].partition(" (") if len(parts) > 1 else ("", "", "")
     match = LOCATION.match(location)
     if match is None:
-        return Worded(text, hint=hint)
+        return GuardText(text, hint=hint)
     place = Place(match[1], int(match[2]), match[3])
     for frame in traceback_frames(trace)[-1:]:
         place = Place(frame.file, frame.line, frame.name)
     hint = "; ".join(filter(None, (remark.removesuffix(")"), hint)))
-    return Worded(parts[0].strip(), " # ".join(parts[1:-1]), place, hint)
+    return GuardText(parts[0].strip(), " # ".join(parts[1:-1]), place, hint)
 
 
 def _without_hints(text: str) -> tuple[str, str]:
@@ -116,7 +116,7 @@ def _parts(text: str) -> Iterator[tuple[int, Guard]]:
             source = SOURCE.search(rest)
             sources[depth] = source.group(1) if source else ""
             continue
-        guard = worded(rest)
+        guard = parse_guard(rest)
         yield (
             managers,
             Guard(kind, sources.get(depth - 1, ""), guard.text, depth, guard.code, guard.location, guard.hint),

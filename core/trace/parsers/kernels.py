@@ -12,7 +12,7 @@ from core.report.schedule import Direction
 from core.trace.parsers.draft import CompilationDraft
 
 
-def joined(
+def join_kernels(
     compilation: CompilationDraft, tried: Mapping[str, Autotuning]
 ) -> tuple[tuple[Schedule, ...], tuple[Kernel, ...]]:
     """Return the schedules whose nodes know their kernel, and the kernels with all their facts; `tried` is by kernel

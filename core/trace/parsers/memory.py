@@ -6,7 +6,7 @@ from core.report import MemoryUse
 from core.report.records.memory import MemoryRecord
 from core.trace import TraceRecord
 from core.trace.parsers.draft import ReportDraft
-from core.trace.parsers.typed import reported
+from core.trace.parsers.typed import report_value
 
 
 def memory(draft: ReportDraft, record: TraceRecord, content: MemoryRecord) -> None:
@@ -15,7 +15,7 @@ def memory(draft: ReportDraft, record: TraceRecord, content: MemoryRecord) -> No
     """
     _check(content)
     codes = tuple(code.offset if (code := draft.output_codes.get(path)) else None for path in content.codes)
-    draft.keep(record, reported(MemoryUse, content, codes=codes))
+    draft.keep(record, report_value(MemoryUse, content, codes=codes))
 
 
 def _check(content: MemoryRecord) -> None:

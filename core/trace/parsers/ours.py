@@ -9,7 +9,7 @@ from core.report.records.kernels import BinaryRecord, KernelRecord, ScheduledNod
 from core.report.records.run import NoteRecord, SourceRecord, StepRecord
 from core.trace import TraceRecord
 from core.trace.parsers.draft import ReportDraft
-from core.trace.parsers.typed import reported
+from core.trace.parsers.typed import report_value
 
 
 def torch_version(draft: ReportDraft, record: TraceRecord) -> None:
@@ -44,7 +44,7 @@ def kernel(draft: ReportDraft, record: TraceRecord, content: KernelRecord) -> No
 
 def binary(draft: ReportDraft, record: TraceRecord, content: BinaryRecord) -> None:
     """Keep the result of compiling a Triton kernel for a target."""
-    draft.compilation(record).binaries[content.name, content.direction] = reported(Binary, content)
+    draft.compilation(record).binaries[content.name, content.direction] = report_value(Binary, content)
 
 
 def modules(draft: ReportDraft, record: TraceRecord, content: ModulesRecord) -> None:
@@ -59,16 +59,18 @@ def stacks(draft: ReportDraft, record: TraceRecord, content: StacksRecord) -> No
 
 def schedule(draft: ReportDraft, record: TraceRecord, content: ScheduleRecord) -> None:
     """Keep the scheduler's nodes before and after fusion, with its rounds."""
-    value = reported(
+    value = report_value(
         Schedule,
         content,
         graph_id=-1 if content.graph_id is None else content.graph_id,
         before=tuple(map(_node, content.nodes_before)),
         after=tuple(map(_node, content.nodes_after)),
-        buffers=tuple(reported(Buffer, layout, name=name) for name, layout in content.buffers.items()),
+        buffers=tuple(report_value(Buffer, layout, name=name) for name, layout in content.buffers.items()),
     )
     draft.compilation(record).schedules.append(value)
 
 
 def _node(content: ScheduledNode) -> SchedulerNode:
-    return reported(SchedulerNode, content, reads=tuple(content.reads.items()), writes=tuple(content.writes.items()))
+    return report_value(
+        SchedulerNode, content, reads=tuple(content.reads.items()), writes=tuple(content.writes.items())
+    )

@@ -12,14 +12,14 @@ from core.report.records.graphs import KeptRecord, PartitionRecord, PassesRecord
 from core.trace import TraceRecord
 from core.trace.parsers.draft import CompilationDraft, ReportDraft
 from core.trace.parsers.fx_text import parse_graph
-from core.trace.parsers.typed import reported
+from core.trace.parsers.typed import report_value
 
 
 def graph_pass(draft: ReportDraft, record: TraceRecord, content: PassRecord) -> None:
     """Keep a pass that changed its graph."""
     patterns = tuple(PatternMatch(name, _place(source), count) for name, source, count in content.patterns)
     nodes = _nodes(draft, record, content)
-    value = reported(GraphPass, content, graph="", source=_place(content.source), patterns=patterns, nodes=nodes)
+    value = report_value(GraphPass, content, graph="", source=_place(content.source), patterns=patterns, nodes=nodes)
     draft.compilation(record).add_passes(value)
 
 
@@ -44,7 +44,7 @@ def _nodes(draft: ReportDraft, record: TraceRecord, content: PassRecord) -> tupl
 
 def unchanged_passes(draft: ReportDraft, record: TraceRecord, content: PassesRecord) -> None:
     """Keep the passes of a stage that changed nothing."""
-    draft.compilation(record).add_passes(reported(UnchangedPasses, content, graph="", passes=content.unchanged))
+    draft.compilation(record).add_passes(report_value(UnchangedPasses, content, graph="", passes=content.unchanged))
 
 
 def partition(draft: ReportDraft, record: TraceRecord, content: PartitionRecord) -> None:
@@ -56,7 +56,7 @@ def partition(draft: ReportDraft, record: TraceRecord, content: PartitionRecord)
     )
     compilation = draft.compilation(record)
     graph = newest_joint_graph(compilation)
-    compilation.partitions.append(reported(Partition, content, graph=graph, recorded=True, saved=saved))
+    compilation.partitions.append(report_value(Partition, content, graph=graph, recorded=True, saved=saved))
 
 
 def saved_for_backward(draft: ReportDraft, record: TraceRecord, content: KeptRecord) -> None:

@@ -27,14 +27,14 @@ from core.trace import TraceRecord
 from core.trace.parsers import aoti, backend, dynamo, events, inductor, memory, ours, passes, symbols, times
 from core.trace.parsers.draft import ReportDraft
 from core.trace.parsers.graphs import fx_graph
-from core.trace.parsers.typed import keep, typed
+from core.trace.parsers.typed import keep, typed_parser
 from core.trace.parsers.values import fields_of
 
 Parser = Callable[[ReportDraft, TraceRecord], None]
 
 # The records that a report or a compilation holds as they are emitted.
 WHOLE: dict[str, Parser] = {
-    f"artifact:compileboard_{name}": typed(kind, keep)
+    f"artifact:compileboard_{name}": typed_parser(kind, keep)
     for name, kind in RECORDS.items()
     if kind in fields_of(Report) or kind in fields_of(Compilation)
 }
@@ -76,27 +76,27 @@ PARSERS: dict[str, Parser] = {
     "artifact:aotautograd_cache_miss": events.cache_artifact,
     "artifact:aotautograd_cache_bypass": events.cache_artifact,
     "artifact:torch_version": ours.torch_version,
-    "artifact:compileboard_source": typed(SourceRecord, ours.source),
-    "artifact:compileboard_step": typed(StepRecord, ours.step),
-    "artifact:compileboard_note": typed(NoteRecord, ours.note),
-    "artifact:compileboard_guards": typed(GuardsRecord, dynamo.recorded_guards),
-    "artifact:compileboard_bytecode": typed(BytecodeRecord, dynamo.recorded_bytecode),
-    "artifact:compileboard_modules": typed(ModulesRecord, ours.modules),
-    "artifact:compileboard_stacks": typed(StacksRecord, ours.stacks),
-    "artifact:compileboard_pass": typed(PassRecord, passes.graph_pass),
-    "artifact:compileboard_passes": typed(PassesRecord, passes.unchanged_passes),
-    "artifact:compileboard_partition": typed(PartitionRecord, passes.partition),
-    "artifact:compileboard_kept": typed(KeptRecord, passes.saved_for_backward),
-    "artifact:compileboard_executions": typed(ExecutionsRecord, backend.executions),
+    "artifact:compileboard_source": typed_parser(SourceRecord, ours.source),
+    "artifact:compileboard_step": typed_parser(StepRecord, ours.step),
+    "artifact:compileboard_note": typed_parser(NoteRecord, ours.note),
+    "artifact:compileboard_guards": typed_parser(GuardsRecord, dynamo.recorded_guards),
+    "artifact:compileboard_bytecode": typed_parser(BytecodeRecord, dynamo.recorded_bytecode),
+    "artifact:compileboard_modules": typed_parser(ModulesRecord, ours.modules),
+    "artifact:compileboard_stacks": typed_parser(StacksRecord, ours.stacks),
+    "artifact:compileboard_pass": typed_parser(PassRecord, passes.graph_pass),
+    "artifact:compileboard_passes": typed_parser(PassesRecord, passes.unchanged_passes),
+    "artifact:compileboard_partition": typed_parser(PartitionRecord, passes.partition),
+    "artifact:compileboard_kept": typed_parser(KeptRecord, passes.saved_for_backward),
+    "artifact:compileboard_executions": typed_parser(ExecutionsRecord, backend.executions),
     "artifact:backend_table": backend.backend_table,
     "artifact:backend_text": backend.backend_text,
     "artifact:aoti_text": aoti.package_text,
-    "artifact:compileboard_kernel": typed(KernelRecord, ours.kernel),
-    "artifact:compileboard_schedule": typed(ScheduleRecord, ours.schedule),
-    "artifact:compileboard_kernel_times": typed(KernelTimesRecord, times.kernel_times),
-    "artifact:compileboard_roofline": typed(Roofline, times.roofline),
-    "artifact:compileboard_memory": typed(MemoryRecord, memory.memory),
-    "artifact:compileboard_binary": typed(BinaryRecord, ours.binary),
+    "artifact:compileboard_kernel": typed_parser(KernelRecord, ours.kernel),
+    "artifact:compileboard_schedule": typed_parser(ScheduleRecord, ours.schedule),
+    "artifact:compileboard_kernel_times": typed_parser(KernelTimesRecord, times.kernel_times),
+    "artifact:compileboard_roofline": typed_parser(Roofline, times.roofline),
+    "artifact:compileboard_memory": typed_parser(MemoryRecord, memory.memory),
+    "artifact:compileboard_binary": typed_parser(BinaryRecord, ours.binary),
 }
 
 # Kinds that begin with the name of the user's function.

@@ -8,7 +8,7 @@ from core.report import KernelTime, Roofline, WrapperTime
 from core.report.records.measured import KernelTimesRecord
 from core.trace import TraceRecord
 from core.trace.parsers.draft import ReportDraft
-from core.trace.parsers.typed import reported
+from core.trace.parsers.typed import report_value
 
 
 def kernel_times(draft: ReportDraft, record: TraceRecord, content: KernelTimesRecord) -> None:
@@ -21,7 +21,7 @@ def kernel_times(draft: ReportDraft, record: TraceRecord, content: KernelTimesRe
     code = draft.output_codes[content.path]
     compilation = draft.compilations[code.compilation]
     for timed in content.kernels:
-        compilation.times[code.offset, timed.line] = reported(KernelTime, timed)
+        compilation.times[code.offset, timed.line] = report_value(KernelTime, timed)
     compilation.values.add(WrapperTime(code.direction, content.wrapper_s, content.calls))
 
 

@@ -18,7 +18,7 @@ Emitted = TypeVar("Emitted", bound=Record)
 Value = TypeVar("Value", bound="DataclassInstance")
 
 
-def typed(
+def typed_parser(
     kind: type[Emitted], parse: Callable[[ReportDraft, TraceRecord, Emitted], None]
 ) -> Callable[[ReportDraft, TraceRecord], None]:
     """Return a parser that gets its record typed; another schema, or fields of another type, are counted
@@ -40,7 +40,7 @@ def keep(draft: ReportDraft, record: TraceRecord, value: Record) -> None:
     draft.keep(record, value)
 
 
-def reported(kind: type[Value], record: Any, /, **extra: Any) -> Value:
+def report_value(kind: type[Value], record: Any, /, **extra: Any) -> Value:
     """Return a value of the report from the fields that it shares with a record by name, and the extra ones."""
     shared = {field.name: getattr(record, field.name) for field in fields(kind) if hasattr(record, field.name)}
     return kind(**{**shared, **extra})

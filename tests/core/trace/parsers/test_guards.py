@@ -9,7 +9,7 @@ import pytest
 
 from core import build_report
 from core.report import Frame, Guard, GuardCosts, GuardFilter, Place, Recompile
-from core.trace.parsers.guards import Worded, grouped_guards, parse_guards, traceback_frames, worded
+from core.trace.parsers.guards import GuardText, grouped_guards, parse_guard, parse_guards, traceback_frames
 from pages import menu
 from tests.support.apps import assert_sound, opened, words
 from tests.support.homes import add_run, line, record
@@ -141,31 +141,31 @@ def test_a_log_whose_records_of_guards_disagree_says_so(tmp_path: Path) -> None:
     [
         (
             "L['self'].scale == 2                          # return x*self.scale  # mp/r_modattr.py:6 in forward (HINT: torch.compile considers integer attributes of the nn.Module to be static.)",
-            Worded("L['self'].scale == 2", "return x*self.scale", Place("mp/r_modattr.py", 6, "forward"), "torch.compile considers integer attributes of the nn.Module to be static."),
+            GuardText("L['self'].scale == 2", "return x*self.scale", Place("mp/r_modattr.py", 6, "forward"), "torch.compile considers integer attributes of the nn.Module to be static."),
         ),
         (
             'L[\'f\'].__closure__[0].cell_contents == 2  # return x * n  # mp/r_cell.py:6 in g (HINT: guard on "n") (HINT: second)',
-            Worded("L['f'].__closure__[0].cell_contents == 2", "return x * n", Place("mp/r_cell.py", 6, "g"), 'guard on "n"; second'),
+            GuardText("L['f'].__closure__[0].cell_contents == 2", "return x * n", Place("mp/r_cell.py", 6, "g"), 'guard on "n"; second'),
         ),
         (
             "___check_type_id(L['n'], 1234), type=<class 'int'>  # return x + n  # mp/r_type.py:6 in f (HINT: type int)",
-            Worded("___check_type_id(L['n'], 1234), type=<class 'int'>", "return x + n", Place("mp/r_type.py", 6, "f"), "type int"),
+            GuardText("___check_type_id(L['n'], 1234), type=<class 'int'>", "return x + n", Place("mp/r_type.py", 6, "f"), "type int"),
         ),
         (
             "2 <= L['x'].size()[0]  # return x  # mp/r_size.py:6 in <lambda> (user code shown is first use of this value--the guard itself is not due user code)",
-            Worded("2 <= L['x'].size()[0]", "return x", Place("mp/r_size.py", 6, "<lambda>"), "user code shown is first use of this value--the guard itself is not due user code"),
+            GuardText("2 <= L['x'].size()[0]", "return x", Place("mp/r_size.py", 6, "<lambda>"), "user code shown is first use of this value--the guard itself is not due user code"),
         ),
         (
             "L['n'] == f(1)  # y = n # (HINT: mine)  # m.py:6 in f\nUser stack trace:\n  File \"/whole/m.py\", line 6, in f\n    y = n",
-            Worded("L['n'] == f(1)", "y = n # (HINT: mine)", Place("/whole/m.py", 6, "f")),
+            GuardText("L['n'] == f(1)", "y = n # (HINT: mine)", Place("/whole/m.py", 6, "f")),
         ),
-        ("len(L['d']) != 1 (HINT: no line)", Worded("len(L['d']) != 1", hint="no line")),
-        ("tensor 'x' size mismatch at index 0. expected 8, actual 16", Worded("tensor 'x' size mismatch at index 0. expected 8, actual 16")),
-        ("", Worded("")),
+        ("len(L['d']) != 1 (HINT: no line)", GuardText("len(L['d']) != 1", hint="no line")),
+        ("tensor 'x' size mismatch at index 0. expected 8, actual 16", GuardText("tensor 'x' size mismatch at index 0. expected 8, actual 16")),
+        ("", GuardText("")),
     ],
 )  # fmt: skip
-def test_a_guards_text_is_read_in_its_parts(text: str, expected: Worded) -> None:
-    assert worded(text) == expected
+def test_a_guards_text_is_read_in_its_parts(text: str, expected: GuardText) -> None:
+    assert parse_guard(text) == expected
 
 
 def test_a_recompiles_hint_is_apart_from_its_line_and_its_value(empty_home: Path) -> None:
