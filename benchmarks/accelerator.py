@@ -35,14 +35,14 @@ def measure() -> list[Result]:
     done = subprocess.run(command, cwd=PROJECT, env=environment, stdout=subprocess.PIPE, check=True)
     figures = json.loads(done.stdout)
     return [
-        *(_compared(name, shape) for name, shape in figures["shapes"].items()),
+        *(_shape_result(name, shape) for name, shape in figures["shapes"].items()),
         Result("a block's program started by C++, over the same started by Python", spread(figures["cpp"], 2)),
         Result("loading the program of a transformer block, passes and all", spread(figures["load_ms"], 2, " ms")),
         Result("its arena over the sum of its temporaries", spread(figures["arena"], 2)),
     ]
 
 
-def _compared(name: str, figures: dict[str, Any]) -> Result:
+def _shape_result(name: str, figures: dict[str, Any]) -> Result:
     aim = VECTOR_AIM if name == VECTOR else AIM
     low, middle, high = figures["torch"]
     inside = f"{figures['inside_us']:.1f} of {figures['call_us']:.1f} µs in the runtime"

@@ -50,7 +50,7 @@ def main() -> int:
         work = Path(name)
         # cmake refuses a build of another checkout.
         checkout = sha256(bytes(PROJECT)).hexdigest()[:8]
-        fuzzer, is_libfuzzer = _built(CACHE / f"fuzz-{checkout}")
+        fuzzer, is_libfuzzer = _build_fuzzer(CACHE / f"fuzz-{checkout}")
         corpus = work / "corpus"
         tell(f"{_corpus(corpus)} programs to begin with, {'libFuzzer' if is_libfuzzer else 'our own loop'}")
         if is_libfuzzer:
@@ -67,7 +67,7 @@ def main() -> int:
     return code
 
 
-def _built(build: Path) -> tuple[Path, bool]:
+def _build_fuzzer(build: Path) -> tuple[Path, bool]:
     """Build `cb_fuzz`; return its path, and True if it has libFuzzer."""
     compiler = shutil.which("clang++") or shutil.which("clang++-14")
     chosen = [f"-DCMAKE_CXX_COMPILER={compiler}"] if compiler else []

@@ -161,7 +161,7 @@ def _of_synthetic(page: Page, url: str, run: Run, count: int) -> list[Result]:
     page.get_by_role("link", name="FX graph", exact=True).click()
     first = page.evaluate("() => window.drawnAfterClick(null)")
     results = [at_most(f"{name}: first picture", [first], FIRST_AIM_MS, 0, " ms"), *_unfold(page, name)]
-    return [*results, *_panned(page, name)] if count == PANNED else results
+    return [*results, *_pan(page, name)] if count == PANNED else results
 
 
 def _unfold(page: Page, name: str) -> list[Result]:
@@ -172,7 +172,7 @@ def _unfold(page: Page, name: str) -> list[Result]:
     return [at_most(f"{name}: unfold a layer", times, UNFOLD_AIM_MS, 0, " ms")]
 
 
-def _panned(page: Page, name: str) -> list[Result]:
+def _pan(page: Page, name: str) -> list[Result]:
     """Pan with everything unfolded: near enough to read, and from afar."""
     total = page.evaluate(UNFOLD_ALL)
     results = []

@@ -33,10 +33,10 @@ def measure() -> list[Result]:
     The very first layout starts dot, and is not counted.
     """
     level(fx_model(synthetic_nodes(100)))
-    return [result for count in SIZES for result in _measured(count)]
+    return [result for count in SIZES for result in _measure(count)]
 
 
-def _measured(count: int) -> list[Result]:
+def _measure(count: int) -> list[Result]:
     nodes = synthetic_nodes(count)
     seconds: dict[str, list[float]] = {name: [] for name in ("model", *STEPS)}
     for _ in range(ROUNDS):

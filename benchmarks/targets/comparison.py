@@ -67,8 +67,8 @@ class Bench:
     def row(self, pair: Pair) -> tuple[Row, list[Code]]:
         """Compile a pair both ways; return the row, and the GPU's code."""
         start = time.perf_counter()
-        hidden, failed, timed = self._compiled(pair.job(target=self.target))
-        used, failed_there, _ = self._compiled(pair.job(device="cuda"))
+        hidden, failed, timed = self._compile(pair.job(target=self.target))
+        used, failed_there, _ = self._compile(pair.job(device="cuda"))
         notes = [f"{where}: {words}" for where, words in (("hidden", failed), ("in use", failed_there)) if words]
         compared = asdict(compare(hidden, used))
         compared["differences"] = compared["differences"][:MAX_DIFFERENCES]
@@ -78,11 +78,11 @@ class Bench:
         return replace(row, cause=cause, seconds=round(time.perf_counter() - start, 1)), used
 
     def _same_unpadded(self, pair: Pair) -> bool:
-        hidden, *_ = self._compiled(pair.job(target=self.target, compile=NO_PADDING))
-        used, *_ = self._compiled(pair.job(device="cuda", compile=NO_PADDING))
+        hidden, *_ = self._compile(pair.job(target=self.target, compile=NO_PADDING))
+        used, *_ = self._compile(pair.job(device="cuda", compile=NO_PADDING))
         return bool(used) and not compare(hidden, used).differences
 
-    def _compiled(self, job: CompileJob) -> tuple[list[Code], str, tuple[str, ...]]:
+    def _compile(self, job: CompileJob) -> tuple[list[Code], str, tuple[str, ...]]:
         """Return the code of a run, its failure if any, and the choices that the device would have timed."""
         run = self.runner.wait(self.runner.submit(job))
         if run.log_path() is None:
@@ -92,10 +92,10 @@ class Bench:
         words = (
             f"{error.type}: {error.message.splitlines()[0][:160]}" if error and error.message else run.status().reason
         )
-        return codes(run, report), words, _timed(report)
+        return codes(run, report), words, _timed_choices(report)
 
 
-def _timed(report: Report) -> tuple[str, ...]:
+def _timed_choices(report: Report) -> tuple[str, ...]:
     choices = [choice for compilation in report.compilations for choice in compilation.target_choices]
     return tuple(dict.fromkeys(choice.about for choice in choices if "timing" in choice.reason))
 

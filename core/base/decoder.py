@@ -45,7 +45,7 @@ STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 
 def decoded(data: str | bytes) -> Any:
     """Return the value of a JSON text; raises DecodeError."""
-    data = _checked(data)
+    data = _check_bounds(data)
     odd = _is_odd(data)
     try:
         value = json.loads(data.decode("utf-8", "surrogatepass"), parse_int=_integer if odd else None)
@@ -62,7 +62,7 @@ def decoded_as(data: str | bytes, kind: Any) -> Any:
     """Return the value of a JSON text as a type; raises DecodeError with the place of a mismatch."""
     decoder = _decoder(kind)
     try:
-        if _is_odd(_checked(data)):
+        if _is_odd(_check_bounds(data)):
             return msgspec.convert(decoded(data), kind, str_keys=True)
         return decoder.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -101,7 +101,7 @@ def counted(value: Any) -> int | None:
     return value if type(value) is int and 0 <= value < 2**31 else None
 
 
-def _checked(data: str | bytes) -> bytes:
+def _check_bounds(data: str | bytes) -> bytes:
     """Return the text as bytes, if its size, values and depth are within bounds; raises DecodeError."""
     data = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     opened = data.count(b"[") + data.count(b"{")

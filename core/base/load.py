@@ -59,16 +59,16 @@ def shares(then: Reading, now: Reading, cpus: int) -> Load:
     """Return the CPU share of other processes between two readings, and this process's share of waiting."""
     others_s = (now.busy_s - then.busy_s) - (now.own_s - then.own_s)
     total_s = (now.clock_s - then.clock_s) * cpus
-    return Load(min(1.0, max(0.0, others_s / total_s)), _waited(then, now), _stolen(then, now, total_s))
+    return Load(min(1.0, max(0.0, others_s / total_s)), _waited_share(then, now), _stolen_share(then, now, total_s))
 
 
-def _stolen(then: Reading, now: Reading, total_s: float) -> float | None:
+def _stolen_share(then: Reading, now: Reading, total_s: float) -> float | None:
     if then.stolen_s is None or now.stolen_s is None:
         return None
     return min(1.0, max(0.0, now.stolen_s - then.stolen_s) / total_s)
 
 
-def _waited(then: Reading, now: Reading) -> float | None:
+def _waited_share(then: Reading, now: Reading) -> float | None:
     if then.ran_s is None or now.ran_s is None or then.waited_s is None or now.waited_s is None:
         return None
     ran_s, waited_s = max(0.0, now.ran_s - then.ran_s), max(0.0, now.waited_s - then.waited_s)
@@ -79,7 +79,7 @@ def _reading(cpus: list[int]) -> Reading:
     times = psutil.cpu_times(percpu=True)
     busy_s = sum(getattr(times[cpu], name, 0.0) for cpu in cpus for name in WORKING)
     stolen_s = sum(times[cpu].steal for cpu in cpus) if hasattr(times[0], "steal") else None
-    ran_s, waited_s = _scheduled()
+    ran_s, waited_s = _thread_seconds()
     return Reading(time.perf_counter(), busy_s, time.process_time(), ran_s, waited_s, stolen_s)
 
 
@@ -90,7 +90,7 @@ def _cpus() -> list[int]:
     return list(range(psutil.cpu_count() or 1))
 
 
-def _scheduled() -> tuple[float, float] | tuple[None, None]:
+def _thread_seconds() -> tuple[float, float] | tuple[None, None]:
     """Return the seconds that the threads ran, and that they waited for a CPU, as Linux counts them
     (`schedstat`); None on other systems.
     """

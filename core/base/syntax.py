@@ -38,7 +38,7 @@ def module(text: str, name: str = "<unknown>") -> ast.Module:
     _check(text, MAX_MARKS)
     if len(text) <= PIECE_CHARS:
         _check(text, MAX_STATEMENT_MARKS)
-        return _parsed(text, name)
+        return _parse(text, name)
     return ast.Module(_Pieces(text, name).statements(), [])
 
 
@@ -56,7 +56,7 @@ def _check(text: str, most_marks: int) -> None:
         raise TooDenseError(f"it has more than {most_marks} brackets, operators and other marks")
 
 
-def _parsed(text: str, name: str) -> ast.Module:
+def _parse(text: str, name: str) -> ast.Module:
     with _lock:
         return ast.parse(text, name)
 
@@ -119,24 +119,24 @@ class _Pieces:
         """
         if self._size(piece) > PIECE_CHARS and depth < MOST_DEPTH:
             with suppress(SyntaxError):
-                return self._divided(self._first(piece), piece.stop, depth)
-        return self._placed("\n".join(self._lines[piece.start : piece.stop]), piece.start, depth)
+                return self._divide(self._first(piece), piece.stop, depth)
+        return self._parse_at("\n".join(self._lines[piece.start : piece.stop]), piece.start, depth)
 
-    def _divided(self, first: int, stop: int, depth: int) -> list[ast.stmt]:
+    def _divide(self, first: int, stop: int, depth: int) -> list[ast.stmt]:
         if not HEADER.fullmatch(self._lines[first]):
             raise SyntaxError("it is no header of a class or a function")
-        (header,) = self._placed(self._lines[first] + "pass", first, depth)
+        (header,) = self._parse_at(self._lines[first] + "pass", first, depth)
         assert isinstance(header, (ast.ClassDef, ast.FunctionDef))
         header.body = self._block(range(first + 1, stop), depth + 1)
         header.end_lineno, header.end_col_offset = header.body[-1].end_lineno, header.body[-1].end_col_offset
         return [header]
 
-    def _placed(self, text: str, line: int, depth: int) -> list[ast.stmt]:
+    def _parse_at(self, text: str, line: int, depth: int) -> list[ast.stmt]:
         """Return the statements of a text that begins after so many lines, within a block unless `depth` is 0."""
         _check(text, MAX_STATEMENT_MARKS)
         if not depth:
-            return _parsed("\n" * line + text, self._name).body
-        block = _parsed("\n" * (line - 1) + "if 1:\n" + text, self._name).body
+            return _parse("\n" * line + text, self._name).body
+        block = _parse("\n" * (line - 1) + "if 1:\n" + text, self._name).body
         if len(block) != 1 or not isinstance(block[0], ast.If):
             raise SyntaxError("it goes beyond its block")
         return block[0].body

@@ -18,13 +18,13 @@ UNFINISHED = re.compile(rf"\.(?:{RUN_ID.pattern}|[0-9a-f]{{16}}|[\w.-]{{1,200}}\
 
 def tidy(runs_dir: Path) -> None:
     """Remove files that no process has written to for an hour and no reader will ever find."""
-    _remove_old(_nobodys(runs_dir))
+    _remove_old(_abandoned(runs_dir))
 
 
 def tidy_sweeps(sweeps_dir: Path) -> None:
     """Remove such files of sweeps, and of the rows of their tables."""
-    sweeps = _listed(sweeps_dir)
-    within = (path for sweep in sweeps for directory in (sweep, sweep / "rows") for path in _listed(directory))
+    sweeps = _entries_of(sweeps_dir)
+    within = (path for sweep in sweeps for directory in (sweep, sweep / "rows") for path in _entries_of(directory))
     _remove_old(path for path in (*sweeps, *within) if UNFINISHED.fullmatch(path.name))
 
 
@@ -36,24 +36,24 @@ def _remove_old(paths: Iterable[Path]) -> None:
                 remove(path)
 
 
-def _nobodys(runs_dir: Path) -> Iterator[Path]:
-    for path in _listed(runs_dir):
-        if UNFINISHED.fullmatch(path.name) or (RUN_ID.fullmatch(path.name) and _holds_nothing(path)):
+def _abandoned(runs_dir: Path) -> Iterator[Path]:
+    for path in _entries_of(runs_dir):
+        if UNFINISHED.fullmatch(path.name) or (RUN_ID.fullmatch(path.name) and _is_empty(path)):
             yield path
             continue
         tools = path / "tools"
-        for directory in (path, path / "graphs", tools, *_listed(tools)):
-            yield from (entry for entry in _listed(directory) if UNFINISHED.fullmatch(entry.name))
+        for directory in (path, path / "graphs", tools, *_entries_of(tools)):
+            yield from (entry for entry in _entries_of(directory) if UNFINISHED.fullmatch(entry.name))
 
 
-def _listed(directory: Path) -> list[Path]:
+def _entries_of(directory: Path) -> list[Path]:
     try:
         return list(directory.iterdir())
     except OSError:
         return []
 
 
-def _holds_nothing(run: Path) -> bool:
+def _is_empty(run: Path) -> bool:
     """Return True if a directory never became a run: it has no status, and no log with content."""
     logs = (regular(path) for path in (run / "trace").glob("*.log"))
     return not (run / "status.json").exists() and not any(log and log.st_size for log in logs)

@@ -44,7 +44,7 @@ def limit_s(x: float) -> str:
 def gib(n: float) -> str:
     """Write bytes in the unit in which limits are set: "8 GiB" as it was set, "0.312 GiB" with three digits."""
     size = n / _GIB
-    return f"{exact(size if size == int(size) else round(_rounded(size), 3))} GiB"
+    return f"{exact(size if size == int(size) else round(_round_to_three(size), 3))} GiB"
 
 
 def duration_s(x: float | None) -> str:
@@ -59,23 +59,23 @@ def duration_s(x: float | None) -> str:
         return _long_duration(math.floor(x + 0.5))
     if x == 0:
         return "0 s"
-    scale, unit = next((pair for pair in _DURATIONS if _rounded(x) >= pair[0]), _DURATIONS[-1])
+    scale, unit = next((pair for pair in _DURATIONS if _round_to_three(x) >= pair[0]), _DURATIONS[-1])
     return f"{number(x / scale)} {unit}"
 
 
 def amount(n: float | None, unit: str = "") -> str:
     """Write how many there are in three digits with a decimal prefix: "1.20 M"; with unit "FLOP", "1.20 MFLOP"."""
-    return _scaled(n, unit).rstrip()
+    return _with_prefix(n, unit).rstrip()
 
 
 def bytes_(n: float | None) -> str:
     """Write an amount of bytes in decimal units, as PyTorch counts GB/s: "512 B", "1.50 MB"."""
-    return _scaled(n, "B")
+    return _with_prefix(n, "B")
 
 
 def per_second(x: float | None, unit: str = "B") -> str:
     """Write a rate in decimal units: "812 GB/s"; with unit "FLOP", "1.20 TFLOP/s"."""
-    return _scaled(x, f"{unit}/s")
+    return _with_prefix(x, f"{unit}/s")
 
 
 def ratio(x: float | None, bounds: tuple[float, float] | None = None) -> str:
@@ -134,10 +134,10 @@ def ago(ts: float | None, now: float) -> str:
     return "just now"
 
 
-def _scaled(x: float | None, unit: str) -> str:
+def _with_prefix(x: float | None, unit: str) -> str:
     if x is None:
         return NOT_RECORDED
-    size = _rounded(abs(x)) if math.isfinite(x) else 0
+    size = _round_to_three(abs(x)) if math.isfinite(x) else 0
     for scale, prefix in _DECIMALS:
         if size >= scale:
             return f"{number(x / scale)} {prefix}{unit}"
@@ -156,7 +156,7 @@ def _three_digits(x: float) -> str:
     if x == 0:
         return "0"
     if 1e-4 <= abs(x) < 1e15:
-        return f"{_rounded(x):,.{_decimals(x)}f}"
+        return f"{_round_to_three(x):,.{_decimals(x)}f}"
     mantissa, exponent = f"{x:.2e}".split("e")
     return f"{mantissa}e{int(exponent)}"
 
@@ -165,10 +165,10 @@ def _decimals(x: float) -> int:
     """Count the decimals that leave three significant digits."""
     if x == 0:
         return 2
-    return max(0, 2 - math.floor(math.log10(abs(_rounded(x)))))
+    return max(0, 2 - math.floor(math.log10(abs(_round_to_three(x)))))
 
 
-def _rounded(x: float) -> float:
+def _round_to_three(x: float) -> float:
     return float(f"{x:.2e}")
 
 

@@ -29,7 +29,7 @@ def diff_texts(left: str, right: str, left_name: str, right_name: str, limit: in
 
     If more than `MAX_DIFFED_LINES` lie between the first and the last change, all of them count as changed.
     """
-    lines = list(_unified(left.splitlines(), right.splitlines(), left_name, right_name))
+    lines = list(_unified_diff(left.splitlines(), right.splitlines(), left_name, right_name))
     added = sum(line.startswith("+") for line in lines[2:])
     removed = sum(line.startswith("-") for line in lines[2:])
     return TextDiff("\n".join(lines[:limit]), added, removed, max(0, len(lines) - limit))
@@ -40,7 +40,7 @@ def without_locations(module: str) -> str:
     return LOCATION.sub("", LOCATION_ENTRY.sub("", module)).strip()
 
 
-def _unified(left: Sequence[str], right: Sequence[str], left_name: str, right_name: str) -> Iterator[str]:
+def _unified_diff(left: Sequence[str], right: Sequence[str], left_name: str, right_name: str) -> Iterator[str]:
     """Return `difflib.unified_diff` of the lines from the first to the last difference; its time is quadratic."""
     start = _common(left, right)
     end = _common(left[start:][::-1], right[start:][::-1])
@@ -59,7 +59,7 @@ def _unified(left: Sequence[str], right: Sequence[str], left_name: str, right_na
         yield from (f"+{line}" for line in after)
         return
     for line in difflib.unified_diff(before, after, left_name, right_name, n=CONTEXT, lineterm=""):
-        yield _moved(line, first) if line.startswith("@@") else line
+        yield _move_hunk(line, first) if line.startswith("@@") else line
 
 
 def _common(left: Sequence[str], right: Sequence[str]) -> int:
@@ -67,6 +67,6 @@ def _common(left: Sequence[str], right: Sequence[str]) -> int:
     return next((index for index, (a, b) in enumerate(pairs) if a != b), min(len(left), len(right)))
 
 
-def _moved(header: str, lines: int) -> str:
+def _move_hunk(header: str, lines: int) -> str:
     """Return a hunk's header, with line numbers counted from the first compared line."""
     return re.sub(r"([-+])(\d{1,9})", lambda match: f"{match.group(1)}{int(match.group(2)) + lines}", header)

@@ -164,7 +164,7 @@ class _Reader:
             line = self._lines[index]
             if RETURNED.match(line) or FUNCTION.match(line):
                 if function == "call":
-                    self._returned(line)
+                    self._mark_returned(line)
                 return
             self._line(index + 1, line)
 
@@ -250,6 +250,6 @@ class _Reader:
         if not piece.alive:
             piece.last = len(self._steps) - 1
 
-    def _returned(self, line: str) -> None:
+    def _mark_returned(self, line: str) -> None:
         for name in set(re.findall(r"\w+", line)) & set(self._named):
             self._named[name].returned = True

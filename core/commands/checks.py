@@ -38,7 +38,7 @@ def check_report(report: Report, arguments: argparse.Namespace) -> int:
     elif accuracy.outcome != "same":
         unsure = f"results are {accuracy.outcome}: {results_words(accuracy)}"
     took = speed(report.timing)
-    return _checked(arguments, wrong, unsure, took.interval if took else None, "eager")
+    return _check(arguments, wrong, unsure, took.interval if took else None, "eager")
 
 
 def check_comparison(comparison: RunComparison, arguments: argparse.Namespace) -> int:
@@ -53,28 +53,28 @@ def check_comparison(comparison: RunComparison, arguments: argparse.Namespace) -
             problems.append(f"{figure.name}: {figure.words(figure.left)} → {figure.words(figure.right)}")
     times = comparison.times
     interval = times.interval if times is not None and times.comparable else None
-    return _checked(arguments, "; ".join(problems), "", interval, "the left one")
+    return _check(arguments, "; ".join(problems), "", interval, "the left one")
 
 
-def _checked(arguments: argparse.Namespace, wrong: str, unsure: str, faster: Interval | None, than: str) -> int:
+def _check(arguments: argparse.Namespace, wrong: str, unsure: str, faster: Interval | None, than: str) -> int:
     """Return the exit code, results before speed: wrong code is never fast enough."""
     if arguments.check and wrong:
-        return _failed(wrong, WRONG)
+        return _fail(wrong, WRONG)
     if arguments.check and unsure:
         print(f"check: {unsure}", file=sys.stderr)
     least = arguments.least_speedup
     if least is None:
         return 0
     if faster is None:
-        return _failed("the speed was not measured, or is not comparable", SLOW)
+        return _fail("the speed was not measured, or is not comparable", SLOW)
     if faster.high < least:
         bounds = f"{number(faster.low)} to {number(faster.high)}"
-        return _failed(
+        return _fail(
             f"{number(faster.middle)} times as fast as {than} ({bounds}), at least {number(least)} asked", SLOW
         )
     return 0
 
 
-def _failed(message: str, code: int) -> int:
+def _fail(message: str, code: int) -> int:
     print(f"check failed: {message}", file=sys.stderr)
     return code

@@ -157,8 +157,8 @@ def resized_call(text: str, size: int) -> str:
     first = next((spec.shape[0] for spec in _tensors((call.args, call.kwargs)) if spec.shape), None)
     if first is None:
         raise JobError("calls", f"`{text[:120]}` has no tensor with a batch")
-    args, kwargs = _resized((call.args, call.kwargs), first, size)
-    return ", ".join([*map(_typed, args), *(f"{name}={_typed(value)}" for name, value in kwargs.items())])
+    args, kwargs = _resize((call.args, call.kwargs), first, size)
+    return ", ".join([*map(_as_typed, args), *(f"{name}={_as_typed(value)}" for name, value in kwargs.items())])
 
 
 def _tensors(value: Any) -> Iterator[TensorSpec]:
@@ -169,34 +169,34 @@ def _tensors(value: Any) -> Iterator[TensorSpec]:
             yield from _tensors(element)
 
 
-def _resized(value: Any, before: int, after: int) -> Any:
+def _resize(value: Any, before: int, after: int) -> Any:
     if isinstance(value, TensorSpec):
         same = bool(value.shape) and value.shape[0] == before
         return replace(value, shape=(after, *value.shape[1:])) if same else value
     if isinstance(value, (list, tuple)):
-        return type(value)(_resized(element, before, after) for element in value)
+        return type(value)(_resize(element, before, after) for element in value)
     if isinstance(value, dict):
-        return {key: _resized(element, before, after) for key, element in value.items()}
+        return {key: _resize(element, before, after) for key, element in value.items()}
     return value
 
 
-def _typed(value: Any) -> str:
+def _as_typed(value: Any) -> str:
     """Return a value as it is written in a call."""
     if isinstance(value, TensorSpec):
         bound = f" < {value.high}" if value.high is not None else ""
         return f"{DTYPE_NAMES[value.dtype]}{list(value.shape)}{bound}"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key!r}: {_typed(element)}" for key, element in value.items()) + "}"
+        return "{" + ", ".join(f"{key!r}: {_as_typed(element)}" for key, element in value.items()) + "}"
     if isinstance(value, list):
-        return f"[{', '.join(map(_typed, value))}]"
+        return f"[{', '.join(map(_as_typed, value))}]"
     if isinstance(value, tuple):
-        return f"({''.join(f'{_typed(element)}, ' for element in value)})"
+        return f"({''.join(f'{_as_typed(element)}, ' for element in value)})"
     return repr(value)
 
 
 def _value(node: ast.expr, field: str) -> Any:
     if isinstance(node, ast.Compare):
-        return _bounded(node, field)
+        return _bounded_tensor(node, field)
     if isinstance(node, ast.Subscript):
         return _tensor(node, field)
     if isinstance(node, (ast.List, ast.Tuple)):
@@ -227,7 +227,7 @@ def _literal(node: ast.expr, field: str) -> Any:
         ) from None
 
 
-def _bounded(node: ast.Compare, field: str) -> TensorSpec:
+def _bounded_tensor(node: ast.Compare, field: str) -> TensorSpec:
     bound = node.comparators[0]
     if len(node.ops) != 1 or not isinstance(node.ops[0], ast.Lt) or not isinstance(node.left, ast.Subscript):
         raise JobError(field, f"`{ast.unparse(node)[:120]}`: write a bound as i64[8, 64] < 1000")

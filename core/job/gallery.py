@@ -67,7 +67,7 @@ class Sample:
 @cache
 def samples() -> tuple[Sample, ...]:
     """Return the samples in the order of the gallery: by group, and within a group from easy to hard."""
-    unordered = [_read(path) for path in SAMPLES.glob("*.py") if not path.stem.startswith("_")]
+    unordered = [_read_sample(path) for path in SAMPLES.glob("*.py") if not path.stem.startswith("_")]
     return tuple(sorted(unordered, key=_place))
 
 
@@ -106,7 +106,7 @@ def _settings(code: str) -> dict[str, Any]:
         return {}
     settings = {}
     for statement in tree.body:
-        for name, value in _assigned(statement):
+        for name, value in _assignments(statement):
             if name in LITERALS:
                 settings[name] = NO_LITERAL
                 with contextlib.suppress(ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
@@ -114,7 +114,7 @@ def _settings(code: str) -> dict[str, Any]:
     return settings
 
 
-def _assigned(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
+def _assignments(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
     """Yield the names that a statement assigns to, each with the value, with an annotation or without."""
     if isinstance(statement, ast.Assign):
         targets: list[ast.expr] = statement.targets
@@ -127,7 +127,7 @@ def _assigned(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
             yield target.id, statement.value
 
 
-def _read(path: Path) -> Sample:
+def _read_sample(path: Path) -> Sample:
     code = path.read_text(encoding="utf-8")
     title, _, teaches = (ast.get_docstring(module(code, str(path))) or "").partition("\n")
     settings = literals(code)

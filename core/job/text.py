@@ -44,10 +44,10 @@ def options_from_text(text: str, field: str = "compile.options") -> dict[str, An
 
 def options_as_text(options: Mapping[str, OptionValue]) -> str:
     """Return the options as they would be typed."""
-    return ", ".join(f"{name}={_typed(value)}" for name, value in options.items())
+    return ", ".join(f"{name}={_as_typed(value)}" for name, value in options.items())
 
 
-def _typed(value: OptionValue) -> str:
+def _as_typed(value: OptionValue) -> str:
     return str(value) if value is None or isinstance(value, bool) else msgspec.json.encode(value).decode()
 
 

@@ -165,7 +165,7 @@ DYNAMO: dict[str, Whole | OneOf] = {
 
 def allowed(job: CompileJob) -> CompileJob:
     """Return the job itself, if visitors may submit it who may not run code of their own; raises JobError."""
-    typed = _typed(job)
+    typed = _through_json(job)
     for check in (_check_each, _check_model, _check_compile, _check_device, _check_calls):
         check(typed)
     return typed
@@ -183,7 +183,7 @@ def allowed_request(run: Run, request: Request) -> Request:
     return request
 
 
-def _typed(job: CompileJob) -> CompileJob:
+def _through_json(job: CompileJob) -> CompileJob:
     """Return the job as JSON would bring it, so that every field holds its declared type."""
     try:
         return job_from_json(job_to_json(job))

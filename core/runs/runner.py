@@ -199,8 +199,8 @@ class Runner:
             if lane is self._jobs:
                 self._wait_for_turn(assignment)
             if not self._is_unwanted(run):
-                self.engine.start(assignment, lambda: self._ended(run))
-                self._started(lane, run)
+                self.engine.start(assignment, lambda: self._finish(run))
+                self._mark_started(lane, run)
         except CompileboardError as error:
             if not self._is_unwanted(run):
                 ended_by = error.signal if isinstance(error, WorkerError) else None
@@ -226,7 +226,7 @@ class Runner:
                 self._blocked.add(assignment.run.id)
             time.sleep(TURN_S)
 
-    def _started(self, lane: Lane, run: Run) -> None:
+    def _mark_started(self, lane: Lane, run: Run) -> None:
         """Mark a run as started, unless it has ended already; end it if it was cancelled meanwhile."""
         with self._lock:
             if run.id in lane.going:
@@ -261,7 +261,7 @@ class Runner:
         self.engine.end_turn(run)
         self._blocked.discard(run.id)
 
-    def _ended(self, run: Run) -> None:
+    def _finish(self, run: Run) -> None:
         with self._lock:
             self._forget(run)
             self._unwanted.discard(run.id)

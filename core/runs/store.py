@@ -164,13 +164,13 @@ class Run:
         try:
             status = self.status()
         except StoreError as error:
-            return _damaged(self, str(error))
+            return _damaged_status(self, str(error))
         try:
             self.job()
         except CompileboardError as error:
-            return _damaged(self, f"its job.json cannot be read: {error}", status)
+            return _damaged_status(self, f"its job.json cannot be read: {error}", status)
         reason = self._why_no_log(status)
-        return _damaged(self, reason, status) if reason else status
+        return _damaged_status(self, reason, status) if reason else status
 
     def _why_no_log(self, status: Status) -> str:
         """Return why its log cannot be read; empty if it can, or if torch has written none."""
@@ -187,7 +187,7 @@ class Run:
             write_even_if_full(path, data)
 
 
-def _damaged(run: Run, reason: str, status: Status | None = None) -> Status:
+def _damaged_status(run: Run, reason: str, status: Status | None = None) -> Status:
     """Return a damaged status; its time and title are those of the run's id if there is no status."""
     status = status or Status("damaged", creation_time_s(run.id), title=slug_of(run.id))
     return replace(status, state="damaged", reason=reason, handle="")

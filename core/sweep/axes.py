@@ -40,7 +40,7 @@ def parse_axis(text: str) -> Axis:
         )
     words = _split(field, listed)
     try:
-        values = tuple(map(_reader(field), _bounded(_continued(words))))
+        values = tuple(map(_reader(field), _at_most_values(_expand_ellipses(words))))
     except ValueError as error:
         raise JobError(f"axis {field[:60]}", str(error)) from None
     return Axis(field, values)
@@ -93,7 +93,7 @@ def _option(word: str) -> OptionValue:
     return values[0]
 
 
-def _bounded(words: Iterator[str]) -> list[str]:
+def _at_most_values(words: Iterator[str]) -> list[str]:
     """Return all values, one at a time: a short text with ellipses could expand to millions."""
     values = list(itertools.islice(words, MAX_VALUES + 1))
     if len(values) > MAX_VALUES:
@@ -101,7 +101,7 @@ def _bounded(words: Iterator[str]) -> list[str]:
     return values
 
 
-def _continued(words: list[str]) -> Iterator[str]:
+def _expand_ellipses(words: list[str]) -> Iterator[str]:
     """Yield the values with ellipses expanded."""
     for place, word in enumerate(words):
         if word in ELLIPSIS:
@@ -127,13 +127,13 @@ def _steps(numbers: list[int], last: int) -> list[int] | None:
     gaps = {later - earlier for earlier, later in itertools.pairwise(numbers)}
     ratios = {Fraction(later, earlier) for earlier, later in itertools.pairwise(numbers) if earlier}
     if len(gaps) == 1:
-        return _reached(numbers[-1], last, lambda value: value + next(iter(gaps)))
+        return _steps_between(numbers[-1], last, lambda value: value + next(iter(gaps)))
     if len(ratios) == 1 and 0 not in numbers:
-        return _reached(numbers[-1], last, lambda value: value * next(iter(ratios)))
+        return _steps_between(numbers[-1], last, lambda value: value * next(iter(ratios)))
     return None
 
 
-def _reached(value: int, last: int, step: Callable[[Fraction], Fraction]) -> list[int] | None:
+def _steps_between(value: int, last: int, step: Callable[[Fraction], Fraction]) -> list[int] | None:
     """Return all values between one and the last, which the steps must reach exactly."""
     values: list[int] = []
     current = step(Fraction(value))

@@ -69,7 +69,7 @@ class SweepExecutor:
 
     def _is_to_do(self, index: int, again: bool) -> bool:
         """Return True if a cell needs a run; a cell with a live run is watched instead."""
-        run = self._run(index)
+        run = self._open_run(index)
         if run is None:
             return True
         status = run.standing()
@@ -78,7 +78,7 @@ class SweepExecutor:
             return False
         return not _is_settled(status) or (again and status.state != "done")
 
-    def _run(self, index: int) -> Run | None:
+    def _open_run(self, index: int) -> Run | None:
         with contextlib.suppress(StoreError):
             return self._runner.store.open(self._sweep.runs[index])
         return None
@@ -96,7 +96,7 @@ class SweepExecutor:
             if (device := self._device(index)) in busy:
                 continue
             busy.add(device)
-            if not self._submitted(self._cells[index]):
+            if not self._try_submit(self._cells[index]):
                 self._not_before = time.monotonic() + NO_ROOM_S
                 return
 
@@ -132,7 +132,7 @@ class SweepExecutor:
         if not self._fits and len(self._unfit) == (2 if job.sizes else 1):
             raise JobError("calls", CANNOT_BE_RESIZED.format(self._unfit[-1].splitlines()[0][:200]))
 
-    def _submitted(self, cell: SweepCell) -> bool:
+    def _try_submit(self, cell: SweepCell) -> bool:
         """Return True if a cell's run was submitted, False without room now.
 
         Raises AccessError if there will be none.
@@ -163,7 +163,7 @@ class SweepExecutor:
         """Return how many runs were interrupted by others, after the last cell."""
         if self._waiting or self._live:
             return ""
-        runs = [self._run(index) for index in range(len(self._cells))]
+        runs = [self._open_run(index) for index in range(len(self._cells))]
         cut = sum(run is None or not _is_settled(run.standing()) for run in runs)
         return f"{count(cut, 'cell')} {agree(cut, 'was', 'were')} cut short; resume to make them anew" if cut else ""
 

@@ -135,10 +135,10 @@ def _cells(sweep: Sweep) -> Iterator[SweepCell]:
         for axis, (_, value) in zip(sweep.axes, point, strict=True):
             job = applied(job, axis.field, value)
         at = tuple(name for name, _ in point)
-        yield SweepCell(index, at, tuple(value for _, value in point), _checked(sweep, at, job))
+        yield SweepCell(index, at, tuple(value for _, value in point), _validate(sweep, at, job))
 
 
-def _checked(sweep: Sweep, at: tuple[str, ...], job: CompileJob) -> CompileJob:
+def _validate(sweep: Sweep, at: tuple[str, ...], job: CompileJob) -> CompileJob:
     try:
         return validated(job)
     except JobError as error:

@@ -121,7 +121,7 @@ def _with_compilations(row: SweepRow, report: Report) -> SweepRow:
         kernel_names=_kernel_names(compilations),
         stages=tuple(dict.fromkeys(graph.stage for compilation in compilations for graph in compilation.graphs)),
         passes=_passes(compilations),
-        chosen=_chosen(report),
+        chosen=_autotuning_choices(report),
         guards_us=_guards_us(report),
         phases_s=_phases_s(report),
         compile_s=compile_time_s(report.phases) if report.phases else None,
@@ -145,7 +145,7 @@ def _passes(compilations: Sequence[Compilation]) -> tuple[str, ...]:
     return tuple(names)[:MOST_NAMES]
 
 
-def _chosen(report: Report) -> dict[str, str]:
+def _autotuning_choices(report: Report) -> dict[str, str]:
     tried = [kernel.tried for compilation in report.compilations for kernel in compilation.kernels if kernel.tried]
     choices = {
         autotuned.name: next((choice.name for choice in autotuned.choices if choice.chosen), "")

@@ -45,17 +45,17 @@ def row(store: SweepStore, folder: Path, at: tuple[str, ...], run_id: str) -> Sw
         return SweepRow(at)
     stored = folder / f"{run_id}-{SCHEMA}.{VERSION}.json"
     with contextlib.suppress(OSError, DecodeError):
-        return replace(_cached(stored, stored.stat().st_mtime_ns), at=at)
-    return _read(run, at, stored)
+        return replace(_read_row(stored, stored.stat().st_mtime_ns), at=at)
+    return _make_row(run, at, stored)
 
 
 @lru_cache(maxsize=MOST_ROWS)
-def _cached(stored: Path, mtime_ns: int) -> SweepRow:
+def _read_row(stored: Path, mtime_ns: int) -> SweepRow:
     """Return a cached row; the cache key has the file's modification time."""
     return decoded_as(read(stored, MAX_ROW_BYTES), SweepRow)
 
 
-def _read(run: Run, at: tuple[str, ...], stored: Path) -> SweepRow:
+def _make_row(run: Run, at: tuple[str, ...], stored: Path) -> SweepRow:
     """Return the row from the run's status and report; stores it once the run has ended."""
     status = run.standing()
     if status.live:

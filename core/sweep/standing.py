@@ -47,7 +47,7 @@ def standing_of(rows: Sequence[SweepRow], alive: bool, to_stop: bool, reason: st
         state = "done"
     if alive:
         state = "stopping" if to_stop else "going"
-    left_s, untried = _left(rows, settled, going) if alive else (None, "")
+    left_s, untried = _remaining_time(rows, settled, going) if alive else (None, "")
     return SweepStanding(
         state,
         done,
@@ -60,7 +60,9 @@ def standing_of(rows: Sequence[SweepRow], alive: bool, to_stop: bool, reason: st
     )
 
 
-def _left(rows: Sequence[SweepRow], settled: Sequence[SweepRow], going: Sequence[SweepRow]) -> tuple[float | None, str]:
+def _remaining_time(
+    rows: Sequence[SweepRow], settled: Sequence[SweepRow], going: Sequence[SweepRow]
+) -> tuple[float | None, str]:
     """Return the seconds of the remaining cells, less the elapsed time of running cells; and a value without times.
 
     A cell of such a value counts as the slowest value that has times.

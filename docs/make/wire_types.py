@@ -66,7 +66,7 @@ def types() -> str:
     kinds: dict[type, None] = {}
     for message in MESSAGES:
         kinds |= dict.fromkeys(_with_parts(message))
-    return "\n".join([HEAD, *map(_declared, kinds)])
+    return "\n".join([HEAD, *map(_declare, kinds)])
 
 
 def _with_parts(kind: type) -> Iterator[type]:
@@ -105,7 +105,7 @@ def _fields(kind: type) -> dict[str, tuple[Any, bool]]:
     }
 
 
-def _declared(kind: type) -> str:
+def _declare(kind: type) -> str:
     words = re.sub(r"\s+", " ", inspect.getdoc(kind) or "")
     comment = textwrap.fill(f"/** {words} */", 120, subsequent_indent=" * ").replace("\n * */", "\n */")
     fields = _fields(kind)
@@ -113,12 +113,12 @@ def _declared(kind: type) -> str:
         rows = "".join(f"  {name}: {_word(hint)},\n" for name, (hint, _) in fields.items())
         return f"{comment}\nexport type {kind.__name__} = [\n{rows}];\n"
     rows = "".join(
-        f"  {name}{'?' * omitted}: {_word(_sent(hint, omitted))};\n" for name, (hint, omitted) in fields.items()
+        f"  {name}{'?' * omitted}: {_word(_sent_type(hint, omitted))};\n" for name, (hint, omitted) in fields.items()
     )
     return f"{comment}\nexport interface {kind.__name__} {{\n{rows}}}\n"
 
 
-def _sent(hint: Any, omitted: bool) -> Any:
+def _sent_type(hint: Any, omitted: bool) -> Any:
     """Remove None from the type of a field that may be omitted, since None is never sent."""
     parts = tuple(part for part in get_args(hint) if part is not NoneType)
     return reduce(or_, parts) if omitted and get_origin(hint) in (Union, UnionType) else hint

@@ -34,7 +34,7 @@ class Turns:
             for device, mode in _needs(assignment).items():
                 name = device.replace(":", "-")
                 locks.append(os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-                if not _locked(locks[-1], mode):
+                if not _try_lock(locks[-1], mode):
                     _close(locks)
                     return False
         self._files[assignment.run.path] = locks
@@ -52,7 +52,7 @@ def _needs(assignment: Assignment) -> dict[str, int]:
     return {CPU: fcntl.LOCK_SH, assignment.device: mode}
 
 
-def _locked(file: int, mode: int) -> bool:
+def _try_lock(file: int, mode: int) -> bool:
     try:
         fcntl.flock(file, mode | fcntl.LOCK_NB)
     except OSError as error:

@@ -75,7 +75,7 @@ class Recording:
 @cache
 def recordings() -> tuple[Recording, ...]:
     """Return all recordings, by name."""
-    return tuple(_header(path) for path in sorted(RECORDINGS.glob("*/*.xz")))
+    return tuple(_read_header(path) for path in sorted(RECORDINGS.glob("*/*.xz")))
 
 
 def recording(name: str) -> Recording:
@@ -103,7 +103,7 @@ def add_recording(store: Store, name: str, by: str = "") -> Run:
     with store.making(job.title()) as fresh:
         (fresh.path / "job.json").write_bytes(job_to_json(job))
         fresh.model_path.write_text(recorded.code, encoding="utf-8")
-        with _opened(recorded) as source, (fresh.trace_dir / "recorded.log").open("wb") as target:
+        with _open(recorded) as source, (fresh.trace_dir / "recorded.log").open("wb") as target:
             source.readline(MAX_HEADER_BYTES)
             shutil.copyfileobj(source, target, 1 << 20)
         now = time.time()
@@ -122,11 +122,11 @@ def add_recording(store: Store, name: str, by: str = "") -> Run:
     return store.open(fresh.id)
 
 
-def _opened(recording: Recording) -> BinaryIO:
+def _open(recording: Recording) -> BinaryIO:
     path = next(RECORDINGS.glob(f"*/{recording.name}.xz"))
     return lzma.open(path, "rb")  # type: ignore[return-value]
 
 
-def _header(path: Path) -> Recording:
+def _read_header(path: Path) -> Recording:
     with lzma.open(path, "rb") as file:
         return decoded_as(file.readline(MAX_HEADER_BYTES), Recording)

@@ -137,7 +137,7 @@ def _with_statements(
     outputs: dict[str, str] = {}
     unrelated = list(eager.unrelated)
     for argument, node in eager.outputs.items():
-        path = _needed(node, nodes, available, lines)
+        path = _nodes_between(node, nodes, available, lines)
         if path is None:
             unrelated.append(argument)
             continue
@@ -153,7 +153,7 @@ def _with_statements(
     return Eager(eager.inputs, outputs, statements, eager.symbols, tuple(unrelated), unsure, shapes)
 
 
-def _needed(node: str, nodes: Mapping[str, FxNode], available: set[str], lines: list[str]) -> set[str] | None:
+def _nodes_between(node: str, nodes: Mapping[str, FxNode], available: set[str], lines: list[str]) -> set[str] | None:
     """Return all nodes between a node and the available ones; None if it also depends on something else."""
     needed: set[str] = set()
     waiting = [node]

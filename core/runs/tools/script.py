@@ -194,12 +194,12 @@ def _triton(definition: str, call: Sequence[str]) -> str:
     stand_in = LIBDEVICE if "libdevice." in source else ""
     return (
         f"{source.strip()}\n\n{stand_in}\n\ndef launch({parameters}):\n"
-        f"    if INTERPRETED:\n{_interpreted(source, name, call)}"
+        f"    if INTERPRETED:\n{_interpreter_launch(source, name, call)}"
         f"    else:\n        {name}.run({', '.join(call)}, stream=torch.cuda.current_stream().cuda_stream)\n\n"
     )
 
 
-def _interpreted(source: str, name: str, call: Sequence[str]) -> str:
+def _interpreter_launch(source: str, name: str, call: Sequence[str]) -> str:
     """Return the launch that Inductor's autotuner would make, with blocks of a usual size."""
     kind = re.search(r"'grid_type': '(\w+)'", source)
     axes = GRIDS.get(kind.group(1) if kind else "")
@@ -247,7 +247,7 @@ def _eager(eager: Eager, call: Sequence[str]) -> str:
     reads = sorted(set(eager.inputs.values()))
     lines = ["import torch._inductor.inductor_prims"] * any("ops.prims." in text for text in eager.statements)
     lines += [f"{name} = {expression}" for name, expression in eager.symbols.items() if expression != name]
-    lines += [line for node, argument in eager.inputs.items() if (line := _bound(node, argument, eager))]
+    lines += [line for node, argument in eager.inputs.items() if (line := _bind_argument(node, argument, eager))]
     lines += [DEVICE.sub("device(DEVICE)", statement) for statement in eager.statements]
     results = ", ".join(f'"{argument}": {node}' for argument, node in eager.outputs.items())
     body = "".join(f"    {line}\n" for line in [*lines, f"return {{{results}}}"])
@@ -258,7 +258,7 @@ def _eager(eager: Eager, call: Sequence[str]) -> str:
     )
 
 
-def _bound(node: str, argument: str, eager: Eager) -> str:
+def _bind_argument(node: str, argument: str, eager: Eager) -> str:
     """Name an argument as the FX node that it holds, in that node's shape."""
     shape = eager.shapes.get(node)
     if shape is None:
@@ -267,10 +267,10 @@ def _bound(node: str, argument: str, eager: Eager) -> str:
 
 
 def _tail(eager: Eager) -> str:
-    return TAIL.format(tolerances=BY_ELEMENT, otherwise=BY_ELEMENT_OTHERWISE, unrelated=_unrelated(eager))
+    return TAIL.format(tolerances=BY_ELEMENT, otherwise=BY_ELEMENT_OTHERWISE, unrelated=_print_unrelated(eager))
 
 
-def _unrelated(eager: Eager) -> str:
+def _print_unrelated(eager: Eager) -> str:
     return "".join(
         f"print(\"{name}: is no FX node's value "
         '(a step on the way to one, or a copy in another layout): not compared")\n'

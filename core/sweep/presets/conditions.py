@@ -27,22 +27,22 @@ MOST_THREADS = 64
 
 def dtypes(base: CompileJob, environment: Environment) -> Plan:
     """Return a cell per floating dtype, to which model and inputs are cast."""
-    return Plan(_measured(base), (Axis("dtype", DTYPES),))
+    return Plan(_with_measuring(base), (Axis("dtype", DTYPES),))
 
 
 def trainings(base: CompileJob, environment: Environment) -> Plan:
     """Return two cells: the forward alone, and the forward with its backward."""
-    return Plan(_measured(base), (Axis("training", (False, True), ("inference", "training")),))
+    return Plan(_with_measuring(base), (Axis("training", (False, True), ("inference", "training")),))
 
 
 def threads(base: CompileJob, environment: Environment) -> Plan:
     """Return a cell for each power of two up to the CPUs of this machine, and one for all of them."""
     most = min(max(1, environment.cpus), MOST_THREADS)
     counts = sorted({*(2**power for power in range(7) if 2**power < most), most})
-    return Plan(_measured(base), (Axis("threads", tuple(counts)),))
+    return Plan(_with_measuring(base), (Axis("threads", tuple(counts)),))
 
 
-def _measured(base: CompileJob) -> CompileJob:
+def _with_measuring(base: CompileJob) -> CompileJob:
     return replace(base, measure=True, target="", rival=None)
 
 

@@ -69,7 +69,7 @@ def draft_report(draft: ReportDraft) -> Report:
     values = {"setting": Setting(), **draft.values.fields()}
     autotuned: tuple[Autotuning, ...] = values.pop("autotuned", ())
     tried = {tuning.name: tuning for tuning in reversed(autotuned) if tuning.kind == "configs"}
-    compilations = tuple(_compilation(compilation, tried) for compilation in _framed(draft.compilations))
+    compilations = tuple(_compilation(compilation, tried) for compilation in _with_frames(draft.compilations))
     placed = any(compilation.id == WITHOUT_ID for compilation in compilations)
     of_kernels = {kernel.tried for compilation in compilations for kernel in compilation.kernels}
     return Report(
@@ -85,19 +85,19 @@ def draft_report(draft: ReportDraft) -> Report:
         back_to_back_s=draft.back_to_back_s,
         kernel_load=draft.kernel_load,
         kinds=dict(draft.kinds),
-        unparsed=_unparsed(draft, placed),
+        unparsed=_count_unparsed(draft, placed),
         problems=tuple(Problem(what, count, reader.first_problem[what]) for what, count in reader.problems.items()),
         log_bytes=reader.size,
     )
 
 
-def _unparsed(draft: ReportDraft, placed: bool) -> dict[str, int]:
+def _count_unparsed(draft: ReportDraft, placed: bool) -> dict[str, int]:
     """Count the records that have no place, with those without a compile id if no compilation holds them."""
     counts = draft.unparsed if placed else draft.unparsed + draft.without_id
     return {kind: min(count, draft.kinds[kind]) for kind, count in counts.items() if draft.kinds[kind]}
 
 
-def _framed(drafts_by_id: dict[str, CompilationDraft]) -> list[CompilationDraft]:
+def _with_frames(drafts_by_id: dict[str, CompilationDraft]) -> list[CompilationDraft]:
     """Return the compilations, each with its frame; one that torch logged without a frame takes that of its siblings.
 
     Records without a compile id make a compilation, too, if they hold graphs or kernels.

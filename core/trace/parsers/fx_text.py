@@ -120,7 +120,7 @@ class _Graph:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and not statement.value:
             self._declared[statement.target.id] = statement.annotation
         elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple):
-            self._flattened(statement.targets[0], statement.value)
+            self._flatten(statement.targets[0], statement.value)
         elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value:
             meta = statement.annotation.value if isinstance(statement.annotation, ast.Constant) else ""
             self._assign(statement.target.id, statement.value, str(meta), statement.lineno)
@@ -137,7 +137,7 @@ class _Graph:
             text = self._text(statement.value)
             self._add("output", "output", "output", text, self._names(statement.value), None, statement.lineno)
 
-    def _flattened(self, targets: ast.Tuple, value: ast.expr) -> None:
+    def _flatten(self, targets: ast.Tuple, value: ast.expr) -> None:
         """Replace the two trees of a joint graph, `primals, tangents`, by their leaves, which are declared above it."""
         for tree in self._names(value):
             self.nodes.pop(tree)
@@ -154,7 +154,7 @@ class _Graph:
         if isinstance(value, ast.Name):
             self._alias(name, value.id, parse_meta(meta), line)
             return
-        op, target, arguments = self._described(value)
+        op, target, arguments = self._describe(value)
         self._add(name, op, target, arguments, self._names(value), parse_meta(meta), line)
 
     def _alias(self, name: str, original: str, meta: TensorMeta | None, line: int) -> None:
@@ -167,7 +167,7 @@ class _Graph:
             node = self.nodes.pop(original)
             self.nodes[name] = replace(node, name=name)
 
-    def _described(self, value: ast.expr) -> tuple[Op, str, str]:
+    def _describe(self, value: ast.expr) -> tuple[Op, str, str]:
         if isinstance(value, ast.Call):
             return self._call(value)
         if isinstance(value, (ast.BinOp, ast.UnaryOp)):

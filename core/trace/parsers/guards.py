@@ -90,7 +90,7 @@ def parse_guards(text: str) -> tuple[Guard, ...]:
         else:
             groups.append([part])
         manager = opened
-    return tuple(_merged(group) for group in groups)
+    return tuple(_merge(group) for group in groups)
 
 
 def grouped_guards(text: str, parts: Sequence[int]) -> tuple[Guard, ...] | None:
@@ -99,7 +99,7 @@ def grouped_guards(text: str, parts: Sequence[int]) -> tuple[Guard, ...] | None:
     if sum(parts) != len(lines) or min(parts, default=1) < 1:
         return None
     remaining = iter(lines)
-    return tuple(_merged([next(remaining) for _ in range(count)]) for count in parts)
+    return tuple(_merge([next(remaining) for _ in range(count)]) for count in parts)
 
 
 def _parts(text: str) -> Iterator[tuple[int, Guard]]:
@@ -123,7 +123,7 @@ def _parts(text: str) -> Iterator[tuple[int, Guard]]:
         )
 
 
-def _merged(parts: Sequence[Guard]) -> Guard:
+def _merge(parts: Sequence[Guard]) -> Guard:
     if len(parts) == 1:
         return parts[0]
     return replace(parts[0], expression="\n".join(part.expression for part in parts))

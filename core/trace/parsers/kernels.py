@@ -19,7 +19,7 @@ def join_kernels(
     name.
     """
     owner = {(kernel.direction, node): kernel.id for kernel in compilation.kernels for node in kernel.nodes}
-    schedules = tuple(_owned(schedule, owner) for schedule in compilation.schedules)
+    schedules = tuple(_with_kernels(schedule, owner) for schedule in compilation.schedules)
     parts: dict[str, list[SchedulerNode]] = {}
     for schedule in schedules:
         for node in schedule.after:
@@ -28,8 +28,8 @@ def join_kernels(
     compile_s = _compile_times(compilation.metrics)
     kernels = (
         replace(
-            _summed(kernel, parts.get(kernel.id, []), counted),
-            calls=_timed(kernel, compilation.times),
+            _with_sums(kernel, parts.get(kernel.id, []), counted),
+            calls=_with_times(kernel, compilation.times),
             binary=compilation.binaries.get((kernel.name, kernel.direction)),
             tried=tried.get(kernel.name),
             compile_s=compile_s.get(kernel.name),
@@ -39,7 +39,7 @@ def join_kernels(
     return schedules, tuple(kernels)
 
 
-def _timed(kernel: Kernel, times: Mapping[tuple[int, int], KernelTime]) -> tuple[KernelCall, ...]:
+def _with_times(kernel: Kernel, times: Mapping[tuple[int, int], KernelTime]) -> tuple[KernelCall, ...]:
     return tuple(replace(call, time=times.get((kernel.output_code.offset, call.line))) for call in kernel.calls)
 
 
@@ -52,7 +52,7 @@ def _compile_times(metrics: Mapping[str, Any]) -> dict[str, float]:
         return {}
 
 
-def _owned(schedule: Schedule, owner: Mapping[tuple[Direction, str], str]) -> Schedule:
+def _with_kernels(schedule: Schedule, owner: Mapping[tuple[Direction, str], str]) -> Schedule:
     def owned(node: SchedulerNode) -> SchedulerNode:
         kernels = [owner[key] for name in (node.name, *node.nodes) if (key := (schedule.direction, name)) in owner]
         return replace(node, kernel=kernels[0]) if kernels else node
@@ -64,7 +64,7 @@ def _owned(schedule: Schedule, owner: Mapping[tuple[Direction, str], str]) -> Sc
     )
 
 
-def _summed(kernel: Kernel, nodes: list[SchedulerNode], counted: bool) -> Kernel:
+def _with_sums(kernel: Kernel, nodes: list[SchedulerNode], counted: bool) -> Kernel:
     if not nodes:
         return kernel
     flops = [node.flops for node in nodes if node.flops is not None]
