@@ -1,7 +1,7 @@
 """Bounds of pages, a part of the table in `docs.make.bounds`."""
 
 PAGES: dict[str, dict[str, str]] = {
-    "pages/look/text.py": {
+    "core/views/markdown.py": {
         "LONGEST_NAME": "characters of a name, then cut",
         "LONGEST_LINE": "characters of a line in a table",
         "LONGEST_TEXT": "characters of a passage",

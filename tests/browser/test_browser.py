@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from core import Store
 from core.runs.engine.handles import supervisor_of
-from pages.look.text import WORD_JOINER
+from core.views.markdown import WORD_JOINER
 from tests.support.browser import (
     POSITIONS,
     NewContext,

@@ -1,0 +1,60 @@
+"""Text of users and of logs, escaped as Markdown for pages, exports and notebooks."""
+
+from __future__ import annotations
+
+import re
+
+SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&])")
+# Text that Streamlit's Markdown turns into a link, an icon or an emoji although all markup is escaped.
+LIVELY = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?<=[\w.+-]@)(?=[\w-])|(?<=:)(?=[\w+\-/]+:)", re.IGNORECASE)
+# Maximum characters of text from elsewhere: a name, a line of a table, a paragraph, a message.
+LONGEST_NAME = 80
+LONGEST_LINE = 200
+LONGEST_TEXT = 800
+LONGEST_MESSAGE = 2_000
+WORD_JOINER = "\u2060"
+CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+
+def plain(text: str, limit: int = LONGEST_MESSAGE) -> str:
+    """Return any text as one line of Markdown that shows exactly that text."""
+    shown = CONTROL.sub("�", " ".join(text.split()))
+    return _still(shown[:limit] + ("…" if len(shown) > limit else ""))
+
+
+def _still(text: str) -> str:
+    """Escape the text's markup, and insert an invisible word joiner where text would become a link or an icon."""
+    return SPECIAL.sub(r"\\\1", LIVELY.sub(WORD_JOINER, text))
+
+
+def code(text: str, limit: int = LONGEST_TEXT) -> str:
+    """Return any text as inline code; backticks inside it need a longer fence."""
+    shown = CONTROL.sub("�", " ".join(text.split()))[:limit]
+    if not shown:
+        return ""
+    longest = max((len(run) for run in re.findall(r"`+", shown)), default=0)
+    fence = "`" * (longest + 1)
+    pad = " " if longest else ""
+    return f"{fence}{pad}{shown}{pad}{fence}"
+
+
+def prose(text: str, limit: int = LONGEST_MESSAGE) -> str:
+    """Return a sentence of torch's as Markdown: text in backticks is code, the rest is shown literally."""
+    parts = " ".join(text.split())[:limit].split("`")
+    if len(parts) % 2 == 0:
+        return plain(text, limit)
+    # Empty code still separates the words on both sides of it.
+    return "".join((code(part) or WORD_JOINER) if index % 2 else _plain_part(part) for index, part in enumerate(parts))
+
+
+def _plain_part(part: str) -> str:
+    lead, trail = " " * part.startswith(" "), " " * (part.endswith(" ") and part != " ")
+    return f"{lead}{plain(part)}{trail}"
+
+
+def one_line(text: str, limit: int = LONGEST_TEXT) -> str:
+    """Return any text as one line without control characters, for widgets that show it literally."""
+    shown = CONTROL.sub("�", " ".join(text.split()))
+    return shown[:limit] + ("…" if len(shown) > limit else "")
