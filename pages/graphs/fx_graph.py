@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from core.base import words as fmt
-from pages.look.glossary import GLOSSARY
+from core.views.fx_graph import GraphStages
 from pages.parts.drawer import drawer, open_button, stage, title_row
-from pages.parts.graphs.fx_graph import NODE, draw, fill_drawer, tabs, unparsed
-from pages.parts.graphs.stages import first_graph, stage_row, stage_words
+from pages.parts.graphs.drawn import fx_drawn, fx_view, show
+from pages.parts.graphs.fx_graph import NODE, fill_drawer, tabs, unparsed
+from pages.parts.graphs.stages import stage_row
 from pages.session import url
 from pages.session.downloads import downloads, json_twin, text_twin
 from pages.session.memory import held
@@ -19,9 +19,8 @@ if view is None or not view.compilation.graphs:
     st.stop()
 
 compilation = view.compilation
-ids = [graph.id for graph in compilation.graphs]
-default = first_graph(compilation.graphs).id
-url.read(url.GRAPH, ids, default)
+default = GraphStages(compilation.graphs).first.id
+url.read(url.GRAPH, [graph.id for graph in compilation.graphs], default)
 with title_row() as title:
     graph = compilation.graph(held(url.GRAPH, default)) or compilation.graphs[0]
     stage_row(compilation.graphs, graph)
@@ -32,18 +31,14 @@ with title_row() as title:
         text_twin(graph.id, view.text(graph.payload), key="fx")
         json_twin(graph.id, lambda: view.nodes(graph), key="fx")
 
-ops = fmt.count(graph.calls, "op") if graph.ops else "Not parsed"
-title.title(
-    f"{ops}: {stage_words(graph)}.",
-    anchor=False,
-    help=f"{GLOSSARY['graph']} With inputs and outputs this one has {fmt.count(sum(graph.ops.values()), 'node')}.",
-)
+fx = fx_view(view, graph)
+title.title(fx.title, anchor=False, help=fx.help)
 if not graph.ops:
     unparsed(view, graph)
     st.stop()
 place = stage()
 with place.container(key="drawing"):
-    selected = draw(view, graph)
-with drawer(place, tabs(view, graph), selected) as tab:
+    selected = show(fx_drawn(view, graph), f"fx-{compilation.id}-{graph.id}").id
+with drawer(place, tabs(fx), selected) as tab:
     if tab:
-        fill_drawer(view, graph, tab, selected)
+        fill_drawer(view, fx, tab, selected)

@@ -1,48 +1,43 @@
 """Forward and backward page: the partition of the joint graph, and the activations that the forward keeps."""
 
+import pandas as pd
 import streamlit as st
 
-from pages.look.glossary import GLOSSARY
+from core.base import words as fmt
+from core.views.partition import PartitionView
+from pages.look.sizes import SHORT
 from pages.parts.drawer import drawer, open_button, stage, title_row
 from pages.parts.graphs.drawn import fx_drawn, partitions_of, show
-from pages.parts.graphs.node import node_lines
-from pages.parts.graphs.partition import (
-    SAVED,
-    VALUE,
-    decision_counts,
-    kept_words,
-    planned_words,
-    saved_table,
-    value_details,
-)
+from pages.parts.graphs.node import node_lines, node_of
 from pages.session import url
 from pages.session.downloads import downloads, json_twin
 from pages.session.require import require_view
+from pages.session.tables import in_words, newly_picked
+
+VALUE, SAVED = "value", "saved values"
 
 view = require_view("How training is divided into forward and backward will stand here.")
-found = {partition.graph: partition for partition in partitions_of(view)} if view is not None else {}
-if view is None or not found:
+partitions = {partition.graph: partition for partition in partitions_of(view)} if view is not None else {}
+if view is None or not partitions:
     st.title("This compilation has no joint graph.", anchor=False)
     st.write("Only training has one: AOTAutograd traces forward and backward together where a gradient is asked for.")
     st.stop()
 
-compilation = view.compilation
 with title_row() as title:
-    partition = next(iter(found.values()))
-    if len(found) > 1:
-        url.read(url.JOINT, found, partition.graph)
-        partition = found[
-            st.selectbox("Joint graph", list(found), key=url.JOINT, label_visibility="collapsed", width=260)
-        ]
+    joint = next(iter(partitions))
+    if len(partitions) > 1:
+        url.read(url.JOINT, partitions, joint)
+        joint = st.selectbox("Joint graph", list(partitions), key=url.JOINT, label_visibility="collapsed", width=260)
         url.write(url.JOINT)
     open_button(SAVED, "Saved values", ":material/save:")
     with downloads():
-        json_twin(partition.graph, partition, key="partition")
-title.title(kept_words(partition), anchor=False, help=GLOSSARY["partition"])
-st.caption(f"{decision_counts(partition)}. {planned_words(partition)}")
-graph = compilation.graph(partition.graph)
-nodes = {node.name: node for node in view.nodes(graph)} if graph else {}
-name = f"{compilation.id}-{partition.graph}"
+        json_twin(joint, partitions[joint], key="partition")
+graph = view.compilation.graph(joint)
+nodes = view.nodes(graph) if graph else ()
+partition = PartitionView(partitions[joint], {node.name: node for node in nodes})
+title.title(partition.title, anchor=False, help=partition.help)
+st.caption(partition.caption)
+name = f"{view.compilation.id}-{joint}"
 place = stage()
 selected = url.selected()
 if graph is not None and nodes:
@@ -52,7 +47,21 @@ else:
     place.caption("The log does not hold the joint graph.")
 with drawer(place, [VALUE, SAVED], selected) as tab:
     if tab == VALUE:
-        value_details(partition, nodes, selected)
-        node_lines(view, list(nodes.values()), nodes.get((selected or "").removeprefix("n:")), name)
+        node = node_of(nodes, selected)
+        if node is None:
+            st.caption("Click a node, or a row, to see what was decided on it and why.")
+        else:
+            st.table(partition.node_rows(node), border="horizontal")
+        node_lines(view, nodes, node, name)
     elif tab == SAVED:
-        saved_table(partition, nodes, key=f"saved-{name}")
+        rows = partition.rows
+        value = newly_picked(
+            in_words(pd.DataFrame(rows), {"bytes": fmt.bytes_}),
+            partition.values,
+            f"saved-{name}",
+            height="auto" if len(rows) <= 10 else SHORT,
+            column_config={"bytes": st.column_config.NumberColumn(help="None where a size is symbolic")},
+        )
+        if value is not None:
+            url.select(f"n:{value.name}")
+            st.rerun()

@@ -2,72 +2,54 @@
 
 import streamlit as st
 
-from core.base import words as fmt
-from pages.look.glossary import GLOSSARY
 from pages.parts.drawer import drawer, open_button, stage, title_row
-from pages.parts.graphs.drawn import film_drawn, segments_of, show
+from pages.parts.graphs.drawn import film_drawn, passes_of, show
 from pages.parts.graphs.passes import (
     NODE,
     STEPS,
-    asked_frame,
-    frame_details,
-    node_in_frame,
-    ops,
-    shown_frame,
+    node_after,
+    shown_step,
+    step_details,
     steps_table,
     unchanged_passes,
+    url_step,
 )
 from pages.session import url
 from pages.session.downloads import downloads, json_twin
 from pages.session.require import require_view
 
-CHAPTERS = {
-    "dynamo": "Dynamo's graph",
-    "joint": "the joint graph",
-    "forward": "the forward",
-    "backward": "the backward",
-    "inference": "the graph for inference",
-    "not finished": "a graph that was never finished",
-}
-
 view = require_view("What each pass did to the graphs will stand here.")
-segments = {segment.id: segment for segment in segments_of(view)} if view is not None else {}
-if view is None or not segments:
+chapters = {passes.id: passes for passes in passes_of(view)} if view is not None else {}
+if view is None or not chapters:
     st.title("This compilation has no graph that passes could change.", anchor=False)
     st.write("Choose another compilation above; the overview says how each of them ended.")
     st.stop()
 
-compilation = view.compilation
-url.read(url.CHAPTER, segments, max(segments, key=lambda name: len(segments[name].frames)))
+url.read(url.CHAPTER, chapters, max(chapters, key=lambda chapter: chapters[chapter].last))
 with title_row() as title:
     chapter = st.segmented_control(
         "Chapter",
-        list(segments),
+        list(chapters),
         key=url.CHAPTER,
-        format_func=lambda name: f"{name} · {fmt.number(len(segments[name].frames) - 1)}",
+        format_func=lambda chapter: chapters[chapter].label,
         label_visibility="collapsed",
         help="The graph at each station of the compiler, with the number of steps that changed it.",
     )
-    segment = segments[chapter or next(iter(segments))]
+    passes = chapters[chapter or next(iter(chapters))]
+    name = f"{view.compilation.id}-{passes.id}"
     open_button(STEPS, "Steps", ":material/format_list_numbered:")
     with downloads():
-        json_twin(f"{compilation.id}-{segment.id}", segment.frames, key="film")
+        json_twin(name, passes.segment.frames, key="film")
 url.write(url.CHAPTER)
-title.title(
-    f"{fmt.count(len(segment.frames) - 1, 'step')} changed {CHAPTERS.get(segment.chapter, segment.chapter)}: "
-    f"{fmt.count(ops(segment, 0), 'op')} became {fmt.number(ops(segment, len(segment.frames) - 1))}.",
-    anchor=False,
-    help=GLOSSARY["pass"],
-)
-name = f"{compilation.id}-{segment.id}"
+title.title(passes.title, anchor=False, help=passes.help)
 place = stage()
 with place.container(key="drawing"):
-    chosen = show(film_drawn(view, segment), f"film-{name}", frame=asked_frame(segment))
-frame = shown_frame(segment, chosen.frame)
+    chosen = show(film_drawn(view, passes), f"film-{name}", frame=url_step(passes))
+step = shown_step(passes, chosen.frame)
 with drawer(place, [NODE, STEPS], chosen.id) as tab:
     if tab == NODE:
-        node_in_frame(view, segment, frame, chosen.id)
+        node_after(view, passes, step, chosen.id)
     elif tab == STEPS:
-        steps_table(segment, key=f"steps-{name}")
-        frame_details(segment, frame)
-        unchanged_passes(compilation)
+        steps_table(passes, key=f"steps-{name}")
+        step_details(passes, step)
+        unchanged_passes(passes)

@@ -62,7 +62,7 @@ SCREEN_LAYERS = {
         *("parts/code", "parts/drawer", "parts/graphs", "parts/run"),
     },
     "parts/palette": {
-        *("menu", "look", "session", "components/keys", "components/palette", "parts/graphs", "parts/run"),
+        *("menu", "look", "session", "components/keys", "components/palette", "parts/run"),
     },
     "parts/sweep": {"menu", "gate", "look", "session"},
     "parts/aotinductor": {

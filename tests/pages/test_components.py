@@ -153,11 +153,12 @@ def echo() -> None:
     import streamlit as st
 
     from core.graph import GraphModel, Node
+    from core.views.graph import GraphView
     from pages.components.graph.store import stored
     from pages.components.graph.view import drawn, graph_view
 
     nodes = (Node("n:a", "a", "", "view", -1), Node("n:b", "b", "", "view", -1))
-    graph = drawn(stored(GraphModel(nodes, ())))
+    graph = drawn(stored(GraphView(GraphModel(nodes, ()))))
     chosen = graph_view(graph, key="graph", height=600, selected=st.query_params.get("select"), frame=2)
     st.query_params["select"] = chosen.id or ""
     st.text(chosen.id)

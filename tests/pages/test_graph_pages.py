@@ -1,6 +1,5 @@
 """The pages of graphs without a browser: what they send to the graph view, and what they say beside it."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import build_report
-from core.report import FxNode, Guard, Symbol, TensorMeta
 from pages import menu
-from pages.parts.graphs import node as node_part
 from tests.support.apps import assert_sound, component, opened, titles, words
 from tests.support.homes import add_run, job_of, record
 from tests.support.places import TRACES
@@ -226,21 +223,3 @@ def test_what_inductor_keeps_is_told_beside_the_partitioners_plan(empty_home: Pa
 
 def test_inference_has_no_partition(runs: dict[str, str]) -> None:
     assert titles(opened(menu.PARTITION.script, runs["transformer_block"])) == ["This compilation has no joint graph."]
-
-
-def test_a_symbol_is_told_from_one_whose_name_begins_alike() -> None:
-    compilation = build_report(TRACES / "recompile_zoo" / "trace.log").compilations[0]
-    symbols = (Symbol("s1", "L['x'].size()[0]", "8", ""), Symbol("s12", "L['x'].size()[1]", "9", ""))
-    node = FxNode("x", "placeholder", "x", "", (), TensorMeta("f32", ("2*s12", "4"), None), 1)
-    assert node_part._symbols(replace(compilation, symbols=symbols), node) == "`s12` = `L['x'].size()[1]`, first `9`"
-
-
-def test_an_input_with_many_guards_names_the_first_and_counts_the_others() -> None:
-    compilation = build_report(TRACES / "recompile_zoo" / "trace.log").compilations[0]
-    node = FxNode("l_x_", "placeholder", "L_x_", "", (), None, 1)
-    for count, more in ((8, ""), (9, " and 1 more"), (20, " and 12 more")):
-        guards = tuple(Guard("K", "L['x']", str(number), 1) for number in range(count))
-        told = node_part._guards(replace(compilation, guards=guards), node)
-        assert told == ", ".join(f"`K {number}`" for number in range(8)) + more
-    assert node_part._guards(replace(compilation, guards=()), node) == "none that names it"
-    assert node_part._guards(compilation, replace(node, op="output")) == ""

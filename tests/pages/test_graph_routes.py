@@ -3,6 +3,7 @@
 import gzip
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -10,10 +11,12 @@ import pytest
 
 from benchmarks.synthetic import synthetic_nodes
 from core.graph import Edge, GraphModel, Group, Node, fx_model, level
+from core.report import Kernel, Payload
+from core.views.graph import GraphFrame, GraphView
 from pages.components.graph.messages import CategoryData, FrameData
 from pages.components.graph.routes import graph_routes
-from pages.components.graph.store import GRAPHS, GraphStore, Look, Stored, stored
-from pages.components.graph.wire import WireStep, graph_data
+from pages.components.graph.store import GRAPHS, GraphStore, Stored, stored
+from pages.components.graph.wire import graph_data
 from tests.support.asgi import get
 
 
@@ -22,7 +25,7 @@ def ask(path: str, base: str = "", accept: str = "", **query: object) -> tuple[i
     return get(graph_routes(base), path, accept, **query)
 
 
-def told(path: str, **query: object) -> Any:
+def body_of(path: str, **query: object) -> Any:
     status, _, body = ask(path, **query)
     assert status == 200
     return json.loads(body)
@@ -31,37 +34,37 @@ def told(path: str, **query: object) -> Any:
 @pytest.fixture
 def graph() -> Iterator[Stored]:
     """A small transformer, registered."""
-    found = stored(fx_model(synthetic_nodes(400)))
-    GRAPHS.keep(found)
-    yield found
-    GRAPHS.forget(found.digest)
+    small = stored(GraphView(fx_model(synthetic_nodes(400))))
+    GRAPHS.keep(small)
+    yield small
+    GRAPHS.forget(small.digest)
 
 
 def test_levels_are_told_by_their_groups(graph: Stored) -> None:
-    found = told(f"/graph/{graph.digest}/levels", ids="0,3")["levels"]
+    found = body_of(f"/graph/{graph.digest}/levels", ids="0,3")["levels"]
     assert list(found) == ["0", "3"]
     assert [item["g"] for item in found["0"]["items"]] == [
-        number for number, group in enumerate(graph.model.groups) if group.parent == 0
+        number for number, group in enumerate(graph.view.model.groups) if group.parent == 0
     ]
     item = found["0"]["items"][0]
     assert (item["kind"], item["count"], item["label"]) == ("module", 49, "layers.0")
     assert dict(item["facts"])["parameters"] == "12.6 M"
-    assert len(item["v"]) == len(graph.model.overlays)
+    assert len(item["v"]) == len(graph.view.model.overlays)
 
 
 def test_all_levels_below_a_group_come_at_once(graph: Stored) -> None:
-    everything = told(f"/graph/{graph.digest}/all", under=-1)["levels"]
-    assert set(everything) == {str(number) for number in range(-1, len(graph.model.groups))}
-    below = told(f"/graph/{graph.digest}/all", under=1)["levels"]
-    first, last = graph.model.groups[1].first, graph.model.groups[1].last
+    everything = body_of(f"/graph/{graph.digest}/all", under=-1)["levels"]
+    assert set(everything) == {str(number) for number in range(-1, len(graph.view.model.groups))}
+    below = body_of(f"/graph/{graph.digest}/all", under=1)["levels"]
+    first, last = graph.view.model.groups[1].first, graph.view.model.groups[1].last
     nodes = sorted(item["i"] for shown in below.values() for item in shown["items"] if "i" in item)
     assert nodes == list(range(first, last))
 
 
 def test_more_than_60_000_nodes_are_too_many_at_once() -> None:
     nodes = tuple(Node(f"n:{index}", "x", "", "other", 0) for index in range(60_001))
-    large = Stored("large", GraphModel(nodes, (), (Group("m:a", "a", "", "module", -1, 0, 60_001, 60_001),)), Look())
-    GRAPHS.keep(large)
+    model = GraphModel(nodes, (), (Group("m:a", "a", "", "module", -1, 0, 60_001, 60_001),))
+    GRAPHS.keep(Stored("large", GraphView(model), {}))
     try:
         assert [ask("/graph/large/all", under=under)[0] for under in (-1, 0)] == [413, 413]
     finally:
@@ -69,30 +72,30 @@ def test_more_than_60_000_nodes_are_too_many_at_once() -> None:
 
 
 def test_search_tells_where_the_hits_are(graph: Stored) -> None:
-    found = told(f"/graph/{graph.digest}/search", q="gelu")
+    found = body_of(f"/graph/{graph.digest}/search", q="gelu")
     assert found["total"] == len(found["hits"]) > 3
     hit = found["hits"][0]
     assert set(hit) == {"id", "label", "detail", "path", "where", "i"}
-    assert graph.model.nodes[hit["i"]].id == hit["id"]
-    assert graph.model.groups[hit["path"][0]].kind == "stack"
+    assert graph.view.model.nodes[hit["i"]].id == hit["id"]
+    assert graph.view.model.groups[hit["path"][0]].kind == "stack"
 
 
 def test_an_id_is_found_with_its_path(graph: Stored) -> None:
-    node = graph.model.nodes[50]
-    assert told(f"/graph/{graph.digest}/find", id=node.id)["i"] == 50
-    assert told(f"/graph/{graph.digest}/find", id=node.id)["path"][-1] == node.group
+    node = graph.view.model.nodes[50]
+    assert body_of(f"/graph/{graph.digest}/find", id=node.id)["i"] == 50
+    assert body_of(f"/graph/{graph.digest}/find", id=node.id)["path"][-1] == node.group
     assert ask(f"/graph/{graph.digest}/find", id="n:nowhere")[0] == 404
 
 
 def test_a_part_is_one_level_with_the_nodes_numbered_as_in_the_whole(graph: Stored) -> None:
-    edge = graph.model.edges[100]
-    one, other = graph.model.nodes[edge.source], graph.model.nodes[edge.target]
+    edge = graph.view.model.edges[100]
+    one, other = graph.view.model.nodes[edge.source], graph.view.model.nodes[edge.target]
     for query in ({"around": one.id, "hops": 1}, {"from": other.id, "to": one.id}):
-        part = told(f"/graph/{graph.digest}/part", **query)
+        part = body_of(f"/graph/{graph.digest}/part", **query)
         numbers = {item["id"]: item["i"] for item in part["level"]["items"]}
         assert (numbers[one.id], numbers[other.id]) == (edge.source, edge.target)
         assert [edge.source, edge.target] in [end for found in part["level"]["edges"] for end in found["ends"]]
-    assert told(f"/graph/{graph.digest}/part", around=one.id, hops=1)["title"] == f"1 hop around {one.label}"
+    assert body_of(f"/graph/{graph.digest}/part", around=one.id, hops=1)["title"] == f"1 hop around {one.label}"
     assert ask(f"/graph/{graph.digest}/part", around="n:nowhere")[0] == 404
     assert ask(f"/graph/{graph.digest}/part", **{"from": one.id, "to": "n:nowhere"})[0] == 404
 
@@ -139,12 +142,14 @@ def test_the_routes_stand_below_the_servers_own_path(graph: Stored) -> None:
     assert ask(f"/a/b/graph/{graph.digest}/levels", base="/a/b/", ids="0")[0] == 200
 
 
+def pair() -> GraphView:
+    """A graph of two nodes."""
+    return GraphView(GraphModel((Node("n:a", "", "", "other", -1), Node("n:b", "", "", "other", -1)), (Edge(0, 1),)))
+
+
 def test_the_store_forgets_the_graph_that_was_used_longest_ago() -> None:
     store = GraphStore(most_nodes=5)
-    graphs = {
-        name: Stored(name, GraphModel(tuple(Node(f"n:{i}", "", "", "other", -1) for i in range(2)), ()), Look())
-        for name in "abc"
-    }
+    graphs = {name: Stored(name, pair(), {}) for name in "abc"}
     store.keep(graphs["a"])
     store.keep(graphs["b"])
     assert store.get("a") is graphs["a"]
@@ -154,24 +159,23 @@ def test_the_store_forgets_the_graph_that_was_used_longest_ago() -> None:
 
 def test_a_graph_larger_than_the_store_is_kept_alone() -> None:
     store = GraphStore(most_nodes=1)
-    one = Stored("one", GraphModel((Node("a", "", "", "other", -1), Node("b", "", "", "other", -1)), ()), Look())
-    store.keep(one)
-    assert store.get("one") is one
+    large = Stored("large", pair(), {})
+    store.keep(large)
+    assert store.get("large") is large
 
 
 def test_a_small_graph_is_unfolded_at_first_and_a_large_one_down_to_where_it_parts(graph: Stored) -> None:
-    small = graph_data(stored(fx_model(synthetic_nodes(50))))
+    small = graph_data(stored(GraphView(fx_model(synthetic_nodes(50)))))
     assert set(small.opened) == {str(number) for number in range(small.size.groups)}
     large = graph_data(graph)
     assert list(large.opened) == ["0"]
 
 
 def test_the_first_message_is_json_and_says_the_same_twice(graph: Stored) -> None:
-    frames = [WireStep("pass", "words", added=("n:add_2", "n:nowhere"))]
-    one = graph_data(graph, frames=frames, morph=graph)
-    again = graph_data(stored(graph.model), frames=frames, morph=graph)
-    assert msgspec.json.encode(one) == msgspec.json.encode(again)
-    sent = msgspec.to_builtins(one)
+    film = replace(graph.view, frames=(GraphFrame("pass", "words", added=("n:add_2", "n:nowhere")),))
+    first, second = (graph_data(stored(film), morph=graph) for _ in range(2))
+    assert msgspec.json.encode(first) == msgspec.json.encode(second)
+    sent = msgspec.to_builtins(first)
     assert set(sent) == {
         "digest", "classes", "metrics", "root", "opened", "size", "overlays", "frames", "morph",
     }  # fmt: skip
@@ -179,21 +183,19 @@ def test_the_first_message_is_json_and_says_the_same_twice(graph: Stored) -> Non
 
 
 def test_frames_name_nodes_by_their_index() -> None:
-    model = GraphModel((Node("n:a", "", "", "other", -1), Node("n:b", "", "", "other", -1)), (Edge(0, 1),))
-    data = graph_data(stored(model), frames=[WireStep("t", added=("n:b", "n:gone"), rewritten=("n:a",))])
+    film = replace(pair(), frames=(GraphFrame("t", added=("n:b", "n:gone"), rewritten=("n:a",)),))
+    data = graph_data(stored(film))
     assert data.frames == (FrameData("t", "", added=(1,), removed=(), rewritten=(0,)),)
 
 
 def test_kernels_have_their_own_colours_and_names_in_nodes_and_overlay() -> None:
     nodes = synthetic_nodes(50)
-    from core.report import Kernel, Payload
-
     kernel = Kernel("k1", "triton_add", "inference", "triton", False, "", "g", (), (), (0, 0), (), (), Payload(0, 0))
     name = next(node.name for node in nodes if node.op == "call_function")
-    graph = stored(fx_model(nodes, {name: [kernel]}), Look({"k1": "#123456"}, {"k1": "triton_add"}))
-    data = graph_data(graph)
+    view = GraphView(fx_model(nodes, {name: [kernel]}), {"k1": "triton_add"})
+    data = graph_data(stored(view, {"k1": "#123456"}))
     overlay = next(found for found in data.overlays if found.name == "kernel")
     assert overlay.categories == (CategoryData("triton_add", light="#123456", dark="#123456"),)
     items = [item for shown in (data.root, *data.opened.values()) for item in shown.items]
     assert [item.colour for item in items if item.id == f"n:{name}"] == ["#123456"]
-    assert level(graph.model).group == -1
+    assert level(view.model).group == -1

@@ -18,11 +18,12 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from core.graph import Edge, Fact, GraphModel, Group, Node, Overlay, Row
+from core.views.graph import GraphFrame, GraphView
 from pages.components.graph.messages import PlaceData
 from pages.components.graph.routes import graph_routes
 from pages.components.graph.store import GRAPHS, Stored, stored
 from pages.components.graph.view import SCRIPT, STYLE
-from pages.components.graph.wire import WireStep, graph_data
+from pages.components.graph.wire import graph_data
 from pages.components.modules import module_routes
 
 BLOCK = (
@@ -134,7 +135,7 @@ def flat(count: int = 10_000) -> GraphModel:
     return GraphModel(tuple(nodes), tuple(edges), (), overlays(nodes))
 
 
-def film() -> tuple[GraphModel, tuple[WireStep, ...]]:
+def film() -> GraphView:
     """Four frames: a node comes, one is rewritten, one goes."""
     nodes = (
         Node("n:a", "relu", "f32[8]", "pointwise", -1),
@@ -149,15 +150,15 @@ def film() -> tuple[GraphModel, tuple[WireStep, ...]]:
         Edge(2, 3, frames=((1, 4),)),
     )
     frames = (
-        WireStep("before", "as it was captured"),
-        WireStep("fuse_addmm", "adds addmm", added=("n:c",)),
-        WireStep("remove_noop", "removes dropout", removed=("n:b",)),
-        WireStep("reshape", "rewrites sum", rewritten=("n:d",)),
+        GraphFrame("before", "as it was captured"),
+        GraphFrame("fuse_addmm", "adds addmm", added=("n:c",)),
+        GraphFrame("remove_noop", "removes dropout", removed=("n:b",)),
+        GraphFrame("reshape", "rewrites sum", rewritten=("n:d",)),
     )
-    return GraphModel(nodes, edges), frames
+    return GraphView(GraphModel(nodes, edges), frames=frames)
 
 
-def fused() -> tuple[GraphModel, GraphModel, tuple[WireStep, ...]]:
+def fused() -> tuple[GraphView, GraphView]:
     """Scheduler nodes, the kernels that they became, and the steps between: rows join one after the other."""
     names = ("mul", "add", "exp", "sum", "div", "mm")
     classes = ("pointwise", "pointwise", "pointwise", "reduction", "pointwise", "matmul")
@@ -190,9 +191,11 @@ def fused() -> tuple[GraphModel, GraphModel, tuple[WireStep, ...]]:
         ),
     )
     frames = tuple(
-        WireStep(title, "fusing by shared reads") for title in ("before the first fusion", "step 1", "step 2", "step 3")
+        GraphFrame(title, "fusing by shared reads")
+        for title in ("before the first fusion", "step 1", "step 2", "step 3")
     )
-    return GraphModel(before, chain), GraphModel(after, (Edge(0, 1, "f32[8, 64]", 2048),)), frames
+    fused_model = GraphModel(after, (Edge(0, 1, "f32[8, 64]", 2048),))
+    return GraphView(GraphModel(before, chain)), GraphView(fused_model, frames=frames)
 
 
 def _message(graph: Stored, source: str, height: int, **more: Any) -> dict[str, Any]:
@@ -202,28 +205,27 @@ def _message(graph: Stored, source: str, height: int, **more: Any) -> dict[str, 
 
 def datasets() -> Mapping[str, dict[str, Any]]:
     """The component's first message by name; the graphs are registered for the routes."""
-    moving, frames = film()
-    before, after, steps = fused()
-    kept = {
-        name: stored(model)
-        for name, model in {
-            "transformer": transformer(),
-            "twin": transformer(),
-            "flat": flat(),
-            "film": moving,
+    before, after = fused()
+    graphs = {
+        name: stored(view)
+        for name, view in {
+            "transformer": GraphView(transformer()),
+            "twin": GraphView(transformer()),
+            "flat": GraphView(flat()),
+            "film": film(),
             "before": before,
             "after": after,
         }.items()
     }
-    for graph in kept.values():
+    for graph in graphs.values():
         GRAPHS.keep(graph)
     return {
-        "transformer": _message(kept["transformer"], "transformer", 700),
-        "twin": _message(kept["twin"], "twin", 700),
-        "flat": _message(kept["flat"], "flat", 700),
-        "film": _message(kept["film"], "film", 560, frames=frames),
-        "fused": _message(kept["after"], "fused", 560, frames=steps),
-        "morph": _message(kept["before"], "morph", 560, morph=kept["after"]),
+        "transformer": _message(graphs["transformer"], "transformer", 700),
+        "twin": _message(graphs["twin"], "twin", 700),
+        "flat": _message(graphs["flat"], "flat", 700),
+        "film": _message(graphs["film"], "film", 560),
+        "fused": _message(graphs["after"], "fused", 560),
+        "morph": _message(graphs["before"], "morph", 560, morph=graphs["after"]),
     }
 
 

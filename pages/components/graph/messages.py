@@ -10,9 +10,16 @@ from typing import Literal
 
 import msgspec
 
-from core.graph import Version
-
 Frames = tuple[tuple[int, int], ...]
+
+
+class Version(msgspec.Struct, frozen=True, array_like=True):
+    """A version of a node that changes during the film, valid from `frame` on."""
+
+    frame: int
+    label: str
+    detail: str
+    tooltip: str
 
 
 class RowData(msgspec.Struct, frozen=True, omit_defaults=True, rename={"op_class": "cls"}):

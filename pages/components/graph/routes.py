@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import msgspec
 from starlette.requests import Request
@@ -11,20 +12,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from core.base import words as fmt
-from core.graph import (
-    MOST_NEAR,
-    GraphModel,
-    Hit,
-    Level,
-    as_dot,
-    as_json,
-    between,
-    find,
-    level,
-    levels_below,
-    neighbourhood,
-    search,
-)
 from pages.components.graph.messages import FoundData, HitData, HitsData, LevelsData, PartData, ProblemData
 from pages.components.graph.store import GRAPHS, Stored
 from pages.components.graph.wire import level_data
@@ -36,7 +23,7 @@ LEAST_ZIPPED_BYTES = 32_000
 ZIP_LEVEL = 5
 CACHED = "private, max-age=3600"
 
-Answer = Callable[[Stored, Request], Response]
+Respond = Callable[[Stored, Request], Response]
 
 
 def graph_routes(base: str = "") -> list[Route]:
@@ -45,17 +32,17 @@ def graph_routes(base: str = "") -> list[Route]:
     They address a graph by its digest, which nobody can guess.
     """
     start = f"/{base.strip('/')}/graph/{{digest}}" if base.strip("/") else "/graph/{digest}"
-    return [Route(f"{start}/{name}", _endpoint(answer)) for name, answer in ANSWERS.items()]
+    return [Route(f"{start}/{name}", _endpoint(respond)) for name, respond in RESPONSES.items()]
 
 
-def _endpoint(answer: Answer) -> Callable[[Request], Response]:
+def _endpoint(respond: Respond) -> Callable[[Request], Response]:
     def endpoint(request: Request) -> Response:
         """Answer a request; Starlette runs this in a thread, since layouts take a while."""
         graph = GRAPHS.get(request.path_params["digest"])
         if graph is None:
             return _json(request, ProblemData(lost=True), 404)
         try:
-            return answer(graph, request)
+            return respond(graph, request)
         except (ValueError, IndexError):
             return _json(request, ProblemData(error="there is no such thing in this graph"), 404)
 
@@ -64,72 +51,57 @@ def _endpoint(answer: Answer) -> Callable[[Request], Response]:
 
 def _levels(graph: Stored, request: Request) -> Response:
     ids = [int(text) for text in request.query_params.get("ids", "").split(",")[:MOST_LEVELS_AT_ONCE]]
-    return _json(request, _told(graph, (level(graph.model, group) for group in ids)))
+    return _json(request, _levels_data(graph, ids))
 
 
 def _all(graph: Stored, request: Request) -> Response:
     under = int(request.query_params.get("under", "-1"))
-    model = graph.model
-    count = len(model.nodes) if under < 0 else model.groups[under].last - model.groups[under].first
+    count = graph.view.size(under)
     if count > MOST_NODES_AT_ONCE:
         return _json(request, ProblemData(error=f"{fmt.count(count, 'node')} are too many at once"), 413)
-    return _json(request, _told(graph, levels_below(model, under)))
+    return _json(request, _levels_data(graph, (level.group for level in graph.view.levels_below(under))))
 
 
-def _told(graph: Stored, levels: Iterable[Level]) -> LevelsData:
-    return LevelsData({str(shown.group): level_data(graph, shown) for shown in levels})
+def _levels_data(graph: Stored, groups: Iterable[int]) -> LevelsData:
+    return LevelsData({str(group): level_data(graph, group) for group in groups})
 
 
 def _search(graph: Stored, request: Request) -> Response:
-    total, hits = search(graph.model, request.query_params.get("q", ""))
-    return _json(request, HitsData(total, tuple(_hit(graph.model, hit) for hit in hits)))
-
-
-def _hit(model: GraphModel, hit: Hit) -> HitData:
-    node = model.nodes[hit.node]
-    where = " › ".join(model.groups[group].label for group in hit.path)
-    return HitData(node.id, node.label, node.detail, tuple(hit.path), where, hit.node)
+    view = graph.view
+    total, hits = view.search(request.query_params.get("q", ""))
+    nodes = [(hit, view.model.nodes[hit.node]) for hit in hits]
+    data = (HitData(node.id, node.label, node.detail, hit.path, view.path_words(hit), hit.node) for hit, node in nodes)
+    return _json(request, HitsData(total, tuple(data)))
 
 
 def _find(graph: Stored, request: Request) -> Response:
-    found = find(graph.model, request.query_params.get("id", ""))
-    if found is None:
+    hit = graph.view.find(request.query_params.get("id", ""))
+    if hit is None:
         raise ValueError("no such id")
-    return _json(request, FoundData(tuple(found.path), found.node))
+    return _json(request, FoundData(hit.path, hit.node))
 
 
 def _part(graph: Stored, request: Request) -> Response:
-    asked = request.query_params
-    if "around" in asked:
-        hops = min(max(int(asked.get("hops", "2")), 1), MOST_HOPS)
-        part = neighbourhood(graph.model, asked["around"], hops)
-        title = f"{fmt.count(hops, 'hop')} around {_label(graph.model, asked['around'])}"
+    query = request.query_params
+    if "around" in query:
+        titled = graph.view.around(query["around"], min(max(int(query.get("hops", "2")), 1), MOST_HOPS))
     else:
-        ends = asked.get("from", ""), asked.get("to", "")
-        part = between(graph.model, *ends)
-        title = " to ".join(_label(graph.model, end) for end in ends)
-    if part is None:
+        titled = graph.view.between(query.get("from", ""), query.get("to", ""))
+    if titled is None:
         return _json(request, ProblemData(error="there is no path, or no such node"), 404)
-    if len(part.nodes) == MOST_NEAR:
-        title += f", the nearest {MOST_NEAR} nodes"
-    found = Stored(graph.digest, part, graph.look)
-    return _json(request, PartData(level_data(found, level(part), graph.model), title))
-
-
-def _label(model: GraphModel, item: str) -> str:
-    found = find(model, item)
-    return model.nodes[found.node].label if found and found.node >= 0 else ""
+    view, title = titled
+    return _json(request, PartData(level_data(replace(graph, view=view), whole=graph.view), title))
 
 
 def _dot(graph: Stored, request: Request) -> Response:
-    return _file(request, as_dot(graph.model).encode("utf-8", "replace"), "text/vnd.graphviz", "graph.dot")
+    return _file(request, graph.view.as_dot().encode("utf-8", "replace"), "text/vnd.graphviz", "graph.dot")
 
 
 def _download(graph: Stored, request: Request) -> Response:
-    return _file(request, as_json(graph.model), "application/json", "graph.json")
+    return _file(request, graph.view.as_json(), "application/json", "graph.json")
 
 
-ANSWERS: dict[str, Answer] = {
+RESPONSES: dict[str, Respond] = {
     "levels": _levels,
     "all": _all,
     "search": _search,

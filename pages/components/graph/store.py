@@ -4,29 +4,21 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Lock
 
-from core.graph import GraphModel, digest
+from core.views.graph import GraphView
 
 MOST_NODES = 400_000
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
-    """Names and colours (hex) of a graph's kernels, by kernel id."""
-
-    colours: Mapping[str, str] = field(default_factory=dict)
-    names: Mapping[str, str] = field(default_factory=dict)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Stored:
-    """A graph with its look, and the digest of both."""
+    """A graph with the colours (hex) of its kernels by id, and the digest of both."""
 
     digest: str
-    model: GraphModel
-    look: Look
+    view: GraphView
+    colours: Mapping[str, str]
 
 
 class GraphStore:
@@ -42,10 +34,10 @@ class GraphStore:
         with self._lock:
             self._graphs[graph.digest] = graph
             self._graphs.move_to_end(graph.digest)
-            nodes = sum(len(known.model.nodes) for known in self._graphs.values())
+            nodes = sum(stored_graph.view.size() for stored_graph in self._graphs.values())
             while nodes > self._most_nodes and len(self._graphs) > 1:
                 _, oldest = self._graphs.popitem(last=False)
-                nodes -= len(oldest.model.nodes)
+                nodes -= oldest.view.size()
 
     def forget(self, name: str) -> None:
         """Drop a graph."""
@@ -55,16 +47,18 @@ class GraphStore:
     def get(self, name: str) -> Stored | None:
         """Return the graph of a digest; None if it was dropped."""
         with self._lock:
-            found = self._graphs.get(name)
-            if found is not None:
+            graph = self._graphs.get(name)
+            if graph is not None:
                 self._graphs.move_to_end(name)
-            return found
+            return graph
 
 
 GRAPHS = GraphStore()
 
 
-def stored(model: GraphModel, look: Look | None = None) -> Stored:
-    """Return a graph with its digest, which takes 0.1 s for 50,000 nodes: keep it as long as the graph."""
-    look = look or Look()
-    return Stored(digest(model, look), model, look)
+def stored(view: GraphView, colours: Mapping[str, str] | None = None) -> Stored:
+    """Return a graph with its digest, which takes 0.1 s for 50,000 nodes: keep it as long as the graph.
+
+    `colours` are those of its kernels (hex), by kernel id.
+    """
+    return Stored(view.digest(colours), view, colours or {})

@@ -7,7 +7,7 @@ bytes, the command. `serial` counts the user's own choices: the browser ignores 
 last click, and Python sees a click even on an item that it believed selected.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,11 +17,11 @@ import streamlit as st
 
 from pages.components.graph.messages import CommandData, PlaceData
 from pages.components.graph.store import GRAPHS, Stored
-from pages.components.graph.wire import WireStep, graph_data
+from pages.components.graph.wire import graph_data
 from pages.components.modules import component_script
 from pages.look.text import component_key
 
-__all__ = ["Chosen", "Drawn", "WireStep", "drawn", "graph_view"]
+__all__ = ["Chosen", "Drawn", "drawn", "graph_view"]
 
 HERE = Path(__file__).parent
 SCRIPT = component_script(HERE / "js" / "view.js")
@@ -30,7 +30,7 @@ STYLE = (HERE / "view.css").read_text(encoding="utf-8")
 _view = st.components.v2.component("compileboard_graph_view", js=SCRIPT, css=STYLE)
 _command = st.components.v2.component("compileboard_graph_command", js=component_script(HERE / "js" / "command.js"))
 
-Wish = TypeVar("Wish")
+Choice = TypeVar("Choice")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,17 +50,9 @@ class Chosen:
     overlay: str | None
 
 
-def drawn(
-    graph: Stored,
-    frames: Sequence[WireStep] = (),
-    morph: Stored | None = None,
-    labels: tuple[str, str] = ("Before", "After"),
-) -> Drawn:
-    """Lay out the levels that are shown first.
-
-    `frames` make it a film; `morph` is a second graph to switch to, for a film its first frame.
-    """
-    data = graph_data(graph, frames=frames, morph=morph, labels=labels)
+def drawn(graph: Stored, morph: Stored | None = None, labels: tuple[str, str] = ("Before", "After")) -> Drawn:
+    """Lay out the levels that are shown first; `morph` is a second graph to switch to, for a film its first frame."""
+    data = graph_data(graph, morph=morph, labels=labels)
     return Drawn(msgspec.to_builtins(data), (graph, morph) if morph else (graph,))
 
 
@@ -86,8 +78,8 @@ def graph_view(
     stored again by this call.
     """
     key = component_key(key)
-    for known in graph.graphs:
-        GRAPHS.keep(known)
+    for stored_graph in graph.graphs:
+        GRAPHS.keep(stored_graph)
 
     def activated() -> None:
         target = st.session_state[key].get("activated")
@@ -108,25 +100,25 @@ def graph_view(
             on_lost_change=_nothing,
         )
         chosen = _newest(f"{key}-last", selected, (state.serial, state.selected), state.selected)
-        told = frame if state.frame is None else state.frame
-        shown = _newest(f"{key}-last-frame", frame, told, told)
+        reported = frame if state.frame is None else state.frame
+        shown = _newest(f"{key}-last-frame", frame, reported, reported)
         command = CommandData(key, chosen, state.serial, shown)
         _command(key=f"{key}-command", data=msgspec.to_builtins(command))
     return Chosen(chosen, shown, state.overlay)
 
 
-def _newest(memory: str, wish: Wish, reported: object, value: Wish) -> Wish:
+def _newest(memory: str, requested: Choice, reported: object, value: Choice) -> Choice:
     """Return the newer of the caller's value and the browser's report; a caller who echoes the last result sets
     nothing.
     """
-    asked, answered, heard = st.session_state.get(memory, (wish, wish, reported))
-    if wish not in (asked, answered):
-        chosen = wish
-    elif reported != heard:
+    last_request, last_result, last_report = st.session_state.get(memory, (requested, requested, reported))
+    if requested not in (last_request, last_result):
+        chosen = requested
+    elif reported != last_report:
         chosen = value
     else:
-        chosen = answered
-    st.session_state[memory] = (wish, chosen, reported)
+        chosen = last_result
+    st.session_state[memory] = (requested, chosen, reported)
     return chosen
 
 

@@ -19,8 +19,9 @@ from core.analysis.comparison import (
 from core.base import words as fmt
 from core.graph import DIFFERENCE, source_path, union_model
 from core.report import FxNode, TensorMeta, tensor_text
+from core.views.graph import GraphFrame, GraphView
 from pages.components.graph.store import stored
-from pages.components.graph.view import Drawn, WireStep, drawn
+from pages.components.graph.view import Drawn, drawn
 from pages.look.sizes import TALL
 from pages.look.text import LONGEST_LINE, LONGEST_TEXT, code, one_line
 from pages.parts.drawer import drawer, open_button, stage
@@ -94,7 +95,7 @@ def _union(ids: tuple[str, ...], _left: View, _right: View) -> tuple[GraphUnion,
     assert here is not None
     assert there is not None
     union = graph_union(_left.nodes(here), _right.nodes(there))
-    return union, drawn(stored(union_model(union, source_path(_left.report))), _frames(union))
+    return union, drawn(stored(GraphView(union_model(union, source_path(_left.report)), frames=_frames(union))))
 
 
 def union_drawn(left: View, right: View, graph: str, other: str) -> tuple[GraphUnion, Drawn]:
@@ -103,16 +104,16 @@ def union_drawn(left: View, right: View, graph: str, other: str) -> tuple[GraphU
     return _union(ids, left, right)
 
 
-def _frames(union: GraphUnion) -> list[WireStep]:
+def _frames(union: GraphUnion) -> tuple[GraphFrame, ...]:
     """Return the frames: the left graph, both at once, and the right graph."""
     ids = {
         change: tuple(f"n:{node.name}" for node in union.nodes if node.change == change)
         for change in ("only right", "only left", "changed", "moved")
     }
     rewritten = (*ids["changed"], *ids["moved"])
-    both = WireStep("both", "every node of either graph", ids["only right"], ids["only left"], rewritten)
-    right = WireStep("right", "the other run", (), ids["only left"])
-    return [WireStep("left", "the shown run"), both, right]
+    both = GraphFrame("both", "every node of either graph", ids["only right"], ids["only left"], rewritten)
+    right = GraphFrame("right", "the other run", (), ids["only left"])
+    return GraphFrame("left", "the shown run"), both, right
 
 
 def _node(union: GraphUnion, selected: str | None) -> None:

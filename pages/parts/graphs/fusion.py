@@ -1,34 +1,24 @@
-"""The parts of the fusion page: both sides of the scheduler, and why two nodes were not fused."""
+"""The parts of the fusion page: both sides of the scheduler, a kernel, and why two nodes were not fused."""
 
 from __future__ import annotations
 
-import re
-
 import streamlit as st
 
-from core.analysis import WhyApart, refused_pair, rejections, why_apart, working_ops
 from core.base import words as fmt
-from core.report import Compilation, Kernel, Schedule, SchedulerNode
+from core.report import Kernel
+from core.views.fusion import FusionView
 from pages import menu
 from pages.look.sizes import SHORT
-from pages.look.text import LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
-from pages.parts.graphs.drawn import fusion_drawn, lowered_nodes, show
+from pages.look.text import LONGEST_NAME, LONGEST_TEXT, code, plain
+from pages.parts.graphs.drawn import fusion_drawn, show
 from pages.parts.kernels.source import kernel_source, user_lines
 from pages.session import url
 from pages.session.memory import held, hold
 from pages.session.navigate import go_to
 from pages.session.view import View
 
-SCHEDULER_NAME = re.compile(r"\bop\d+\b")
-MOST_WORDS = 4
 KERNEL, WHY = "kernel", "why not fused"
 OPENED = "fusion-opened"
-
-
-def schedule_words(schedule: Schedule) -> str:
-    """Return a schedule's name in a list."""
-    words = f"{schedule.direction or 'graph'} {schedule.graph_id}" if schedule.graph_id >= 0 else schedule.direction
-    return f"{words}, {one_line(schedule.subgraph, LONGEST_NAME)}" if schedule.subgraph else words
 
 
 def draw_both(view: View, index: int) -> str | None:
@@ -40,14 +30,14 @@ def draw_both(view: View, index: int) -> str | None:
     left, right = st.columns(2, gap="small")
     name = f"{view.compilation.id}-{index}"
     with left:
-        one = show(before, f"before-{name}", step=name)
+        left_choice = show(before, f"before-{name}", step=name)
     with right:
         last = len(after.data["frames"]) - 1
-        asked = url.number(url.FRAME)
-        frame = last if asked is None else min(asked, last)
-        other = show(after, f"after-{name}", step=name, frame=frame, on_activate=_activated)
-    url.put(url.FRAME, None if other.frame == last else str(other.frame))
-    url.select(_newest(one.id, other.id))
+        requested = url.number(url.FRAME)
+        frame = last if requested is None else min(requested, last)
+        right_choice = show(after, f"after-{name}", step=name, frame=frame, on_activate=_activated)
+    url.put(url.FRAME, None if right_choice.frame == last else str(right_choice.frame))
+    url.select(_newest(left_choice.id, right_choice.id))
     return url.selected()
 
 
@@ -63,21 +53,21 @@ def _activated(item: str) -> None:
     hold(OPENED, item)
 
 
-def open_kernel(view: View, schedule: Schedule) -> None:
+def _newest(left: str | None, right: str | None) -> str | None:
+    """Return the selection that changed since the page's last run, of two views that report separately."""
+    last_left, last_right = held("fusion-selections", (None, None))
+    hold("fusion-selections", (left, right))
+    if right != last_right:
+        return right
+    return left if left != last_left else url.selected()
+
+
+def open_kernel(fusion: FusionView) -> None:
     """Open the page of the kernel that was double-clicked just now."""
-    kernel = kernel_at(view, schedule, held(OPENED))
+    kernel = fusion.kernel(held(OPENED))
     hold(OPENED, None)
     if kernel is not None:
-        page = menu.KERNELS if kernel.extern else menu.KERNEL
-        go_to(page, url.link(**{url.SELECT: f"k:{kernel.id}"}))
-
-
-def kernel_at(view: View, schedule: Schedule, selected: str | None) -> Kernel | None:
-    """Return the kernel of a selected box, op or kernel."""
-    kind, _, name = (selected or "").partition(":")
-    nodes = {node.name: node.kernel for node in schedule.before}
-    kernel_id = name if kind == "k" else nodes.get(name, "")
-    return next((kernel for kernel in view.compilation.kernels if kernel.id == kernel_id), None)
+        go_to(_page(kernel), url.link(**{url.SELECT: f"k:{kernel.id}"}))
 
 
 def kernel_drawer(view: View, kernel: Kernel | None) -> None:
@@ -87,75 +77,43 @@ def kernel_drawer(view: View, kernel: Kernel | None) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(code(kernel.name, LONGEST_NAME))
-        page = menu.KERNELS if kernel.extern else menu.KERNEL
+        page = _page(kernel)
         link = url.link(**{url.SELECT: f"k:{kernel.id}"})
         st.page_link(page.script, label="Open the kernel", icon=page.icon, query_params=link)
     kernel_source(view, kernel, whole=False, height=SHORT)
     user_lines(view, kernel)
 
 
-def _newest(one: str | None, other: str | None) -> str | None:
-    """Return the selection that changed since the page's last run, of two views that report separately."""
-    before = held("fusion-selections", (None, None))
-    hold("fusion-selections", (one, other))
-    if other != before[1]:
-        return other
-    return one if one != before[0] else url.selected()
+def _page(kernel: Kernel) -> menu.Page:
+    return menu.KERNELS if kernel.extern else menu.KERNEL
 
 
-def why_not(view: View, schedule: Schedule) -> None:
+def why_not(fusion: FusionView) -> None:
     """Let the visitor pick two nodes, and show why they are not fused; by default a pair that torch refused."""
-    if len(schedule.after) < 2:
+    titles = fusion.node_titles
+    if len(titles) < 2:
         st.caption("There is one node, and nothing that it could be fused with.")
         return
     st.markdown("**Why were these two not fused?**")
-    ops = working_ops(schedule, lowered_nodes(view, schedule))
-    words = {name: ", ".join(found[:MOST_WORDS]) for name, found in ops.items()}
-    names = {node.name: _title(node, view.compilation, words) for node in schedule.after}
-    order = list(names)
-    places = [order.index(name) for name in refused_pair(schedule) or order[:2]]
-    one = st.selectbox("First", order, index=places[0], format_func=names.__getitem__, key="why-one")
-    other = st.selectbox("Second", order, index=places[1], format_func=names.__getitem__, key="why-other")
-    by_name = {node.name: node for node in schedule.after}
-    if one == other:
-        st.caption("Choose two different nodes.")
-    else:
-        _reasons(why_apart(schedule, by_name[one], by_name[other]), words)
+    names = list(titles)
+    first, second = map(names.index, fusion.pair)
+    left = st.selectbox("First", names, index=first, format_func=titles.__getitem__, key="why-one")
+    right = st.selectbox("Second", names, index=second, format_func=titles.__getitem__, key="why-other")
+    _refusal(fusion, left, right)
     with st.expander("All refusals of the scheduler"):
-        for reason, count in rejections(schedule).items():
+        for reason, count in fusion.refusals.items():
             st.markdown(f"{fmt.number(count)} × {plain(reason)}")
 
 
-def _title(node: SchedulerNode, compilation: Compilation, words: dict[str, str]) -> str:
-    kernel = next((kernel.name for kernel in compilation.kernels if kernel.id == node.kernel), "")
-    ops = ", ".join(dict.fromkeys(text for name in node.nodes if (text := words.get(name))))
-    return " · ".join(filter(None, [ops[:60], kernel or node.kind, node.name]))[:140]
-
-
-def _reasons(found: WhyApart, words: dict[str, str]) -> None:
-    if found.because:
-        st.markdown(plain(_with_words(found.because, words), LONGEST_TEXT))
-    for number, reason in found.recorded:
-        st.markdown(f"round {number}: {code(_with_words(reason, words), LONGEST_TEXT)}")
-    if not found.because and not found.recorded:
+def _refusal(fusion: FusionView, left: str, right: str) -> None:
+    refusal = fusion.refusal(left, right)
+    if refusal is None:
+        st.caption("Choose two different nodes.")
+        return
+    if refusal.because:
+        st.markdown(plain(refusal.because, LONGEST_TEXT))
+    for number, reason in refusal.recorded:
+        st.markdown(f"round {number}: {code(reason, LONGEST_TEXT)}")
+    if not refusal.because and not refusal.recorded:
         st.markdown("The scheduler recorded no reason for this pair.")
-    st.caption(_shared_words(found))
-
-
-def _shared_words(found: WhyApart) -> str:
-    if not found.shared:
-        return "They share no buffer."
-    if not sum(found.shared.values()):
-        return "They share memory, but neither moves any of it."
-    bound = "" if found.because else ": at most that much traffic could have been saved (a bound, not a measurement)"
-    return f"They share {fmt.bytes_(sum(found.shared.values()))} of buffers{bound}."
-
-
-def _with_words(reason: str, words: dict[str, str]) -> str:
-    """Return torch's reason, with the user's ops after the scheduler's names."""
-
-    def told(match: re.Match[str]) -> str:
-        ops = words.get(match.group())
-        return f"{match.group()} ({ops})" if ops else match.group()
-
-    return SCHEDULER_NAME.sub(told, reason)
+    st.caption(refusal.shared)

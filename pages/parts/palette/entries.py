@@ -13,10 +13,10 @@ from core.analysis import captured_ops, frame_names
 from core.analysis.kernels import kernel_names, measured_seconds, times_unreliable
 from core.base import words as fmt
 from core.report import Compilation, FxGraph, Kernel, Report
+from core.views.fx_graph import GraphStages
 from pages import menu
 from pages.components.palette.view import PaletteAim, PaletteEntry, PaletteGroup, RunEntriesData
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line
-from pages.parts.graphs.stages import first_graph, stage_words
 from pages.session import url
 from pages.session.cache import cached
 from pages.session.runs import called, run_detail
@@ -110,7 +110,7 @@ def _node_groups(view: RunView) -> list[PaletteGroup]:
 def _ends(compilation: Compilation) -> list[FxGraph]:
     """Return the first graph of a compilation and those that Inductor lowered."""
     graphs = [graph for graph in compilation.graphs if graph.calls]
-    return [first_graph(graphs), *(graph for graph in graphs[1:] if graph.lowered)] if graphs else []
+    return [GraphStages(graphs).first, *(graph for graph in graphs[1:] if graph.lowered)] if graphs else []
 
 
 def _node_group(view: RunView, compilation: Compilation, graph: FxGraph) -> PaletteGroup:
@@ -124,7 +124,7 @@ def _node_group(view: RunView, compilation: Compilation, graph: FxGraph) -> Pale
         if node.op.startswith("call_")
     )
     aim = PaletteAim(menu.FX_GRAPH.name, url.SELECT, {url.COMPILATION: compilation.id, url.GRAPH: graph.id})
-    return PaletteGroup("Node", "Nodes", entries, aim, f"{stage_words(graph)} [{compilation.id}]")
+    return PaletteGroup("Node", "Nodes", entries, aim, f"{GraphStages.describe(graph)} [{compilation.id}]")
 
 
 def _bounded(groups: Iterable[PaletteGroup], most: int, total: int) -> list[PaletteGroup]:

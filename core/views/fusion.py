@@ -1,0 +1,181 @@
+"""Fusion of one scheduled graph: its title, its drawings and steps, and why two nodes were not fused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from core.analysis import (
+    UNEVEN,
+    computing_ops,
+    counted_words,
+    refused_pair,
+    rejections,
+    scope_words,
+    steps,
+    traffic_within,
+    traffic_words,
+    why_apart,
+    working_ops,
+)
+from core.analysis.kernels import kernel_names, kernel_seconds
+from core.base import words as fmt
+from core.graph import after_model, before_model, fusion_frames, source_path
+from core.report import Compilation, FxGraph, FxNode, Kernel, Report, Schedule, SchedulerNode
+from core.views.glossary import GLOSSARY
+from core.views.graph import GraphFrame, GraphView
+from core.views.markdown import LONGEST_NAME, one_line
+
+__all__ = ["FusionView"]
+
+SCHEDULER_NAME = re.compile(r"\bop\d+\b")
+MOST_WORDS = 4
+MOST_OP_CHARS, MOST_TITLE_CHARS = 60, 140
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why two nodes were not fused, with the user's ops after the scheduler's names.
+
+    `because` follows from the nodes' kinds, empty if it does not; `recorded` are torch's reasons, each with its first
+    round; `shared` is a sentence about the buffers that both nodes touch.
+    """
+
+    because: str
+    recorded: tuple[tuple[int, str], ...]
+    shared: str
+
+
+@dataclass(frozen=True)
+class FusionView:
+    """The scheduler's nodes of one graph before and after fusion; `nodes_of` reads the FX nodes of a graph."""
+
+    report: Report
+    compilation: Compilation
+    schedule: Schedule
+    nodes_of: Callable[[FxGraph], tuple[FxNode, ...]]
+
+    @property
+    def name(self) -> str:
+        """Name of the graph among the compilation's scheduled graphs."""
+        schedule = self.schedule
+        name = f"{schedule.direction or 'graph'} {schedule.graph_id}" if schedule.graph_id >= 0 else schedule.direction
+        return f"{name}, {one_line(schedule.subgraph, LONGEST_NAME)}" if schedule.subgraph else name
+
+    @property
+    def title(self) -> str:
+        """Op and node counts before and after fusion, with the memory traffic if it is comparable."""
+        schedule, traffic = self.schedule, traffic_within(self.schedule)
+        lowered = None if schedule.subgraph else self.compilation.lowered(schedule.direction)
+        ops = f"{fmt.count(computing_ops(lowered), 'op')} in " if lowered else ""
+        before, after = fmt.count(len(schedule.before), "scheduler node"), fmt.number(len(schedule.after))
+        return (
+            f"{scope_words(self.report, self.compilation)}{ops}{before} became {after}"
+            f"{f': {traffic_words(traffic)}' if traffic else ''}."
+        )
+
+    @property
+    def help(self) -> str:
+        """Meaning of fusion, the scheduler's effort, and the rule by which traffic is counted."""
+        fusions = fmt.count(len(steps(self.schedule)), "fusion")
+        rounds = fmt.count(len(self.schedule.rounds), "round")
+        traffic = traffic_within(self.schedule)
+        counted = counted_words(traffic) if traffic else UNEVEN
+        return f"{GLOSSARY['fusion']} {fusions}; the scheduler tried {rounds}. {counted}"
+
+    @cached_property
+    def before(self) -> GraphView:
+        """Graph of the nodes before fusion."""
+        model = before_model(self.schedule, self._nodes, source=source_path(self.report), seconds=self._seconds)
+        return GraphView(model, kernel_names(self.compilation))
+
+    @cached_property
+    def after(self) -> GraphView:
+        """Graph of the kernel launches with the fused nodes as rows, as a film with a frame for each fusion."""
+        source, kernels = source_path(self.report), self._kernels
+        model = after_model(self.schedule, self._nodes, kernels, source=source, seconds=self._seconds)
+        frames = (GraphFrame(step.title, step.detail) for step in fusion_frames(self.schedule, kernels))
+        return GraphView(model, kernel_names(self.compilation), tuple(frames))
+
+    @cached_property
+    def node_titles(self) -> dict[str, str]:
+        """Titles of the nodes after fusion, by name: ops, kernel, and the scheduler's name."""
+        return {node.name: self._node_title(node) for node in self.schedule.after}
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """Two nodes after fusion to ask about first: a pair that torch refused, otherwise the first two nodes."""
+        first, second, *_ = self.node_titles
+        return refused_pair(self.schedule) or (first, second)
+
+    @property
+    def refusals(self) -> dict[str, int]:
+        """Number of refusals by torch's reason, most frequent first."""
+        return rejections(self.schedule)
+
+    def refusal(self, left: str, right: str) -> Refusal | None:
+        """Return why two nodes after fusion, by name, were not fused; None for a node with itself."""
+        if left == right:
+            return None
+        nodes = {node.name: node for node in self.schedule.after}
+        reasons = why_apart(self.schedule, nodes[left], nodes[right])
+        recorded = tuple((number, self._with_ops(reason)) for number, reason in reasons.recorded)
+        return Refusal(self._with_ops(reasons.because), recorded, _shared_words(reasons.shared, bool(reasons.because)))
+
+    def kernel(self, item: str | None) -> Kernel | None:
+        """Return the kernel of a drawn item by its id: a box, an op or a kernel."""
+        kind, _, name = (item or "").partition(":")
+        kernel_of = {node.name: node.kernel for node in self.schedule.before}
+        return self._kernels.get(name if kind == "k" else kernel_of.get(name, ""))
+
+    @cached_property
+    def _kernels(self) -> dict[str, Kernel]:
+        return {kernel.id: kernel for kernel in self.compilation.kernels}
+
+    @cached_property
+    def _seconds(self) -> Mapping[str, float]:
+        return kernel_seconds(self.report, self.compilation)
+
+    @cached_property
+    def _nodes(self) -> dict[str, FxNode]:
+        """FX nodes that the schedule's origins name."""
+        graphs = self.compilation.lowered_graphs
+        lowered = self.compilation.lowered(self.schedule.direction) or next(iter(graphs), None)
+        return {node.name: node for node in self.nodes_of(lowered)} if lowered else {}
+
+    @cached_property
+    def _ops(self) -> dict[str, str]:
+        """First few user ops of each node before fusion."""
+        ops = working_ops(self.schedule, self._nodes)
+        return {name: ", ".join(names[:MOST_WORDS]) for name, names in ops.items()}
+
+    def _node_title(self, node: SchedulerNode) -> str:
+        kernel = self._kernels.get(node.kernel)
+        ops = ", ".join(dict.fromkeys(text for name in node.nodes if (text := self._ops.get(name))))
+        parts = ops[:MOST_OP_CHARS], (kernel and kernel.name) or node.kind, node.name
+        return " · ".join(filter(None, parts))[:MOST_TITLE_CHARS]
+
+    def _with_ops(self, reason: str) -> str:
+        """Return a reason with the user's ops after the scheduler's names."""
+
+        def annotated(match: re.Match[str]) -> str:
+            ops = self._ops.get(match.group())
+            return f"{match.group()} ({ops})" if ops else match.group()
+
+        return SCHEDULER_NAME.sub(annotated, reason)
+
+
+def _shared_words(shared: Mapping[str, int], is_explained: bool) -> str:
+    """Return a sentence about the shared buffers (bytes by name).
+
+    Their bytes bound the saving, unless the nodes' kinds explain already why there is none.
+    """
+    size = sum(shared.values())
+    if not shared:
+        return "They share no buffer."
+    if not size:
+        return "They share memory, but neither moves any of it."
+    bound = "" if is_explained else ": at most that much traffic could have been saved (a bound, not a measurement)"
+    return f"They share {fmt.bytes_(size)} of buffers{bound}."

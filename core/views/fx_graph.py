@@ -1,0 +1,212 @@
+"""FX graphs of a compilation: the stages that were recorded, and one graph with its nodes' facts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+
+from core.analysis import guards_on
+from core.analysis.kernels import kernel_names
+from core.analysis.numerics import node_words, numerics_of
+from core.base import words as fmt
+from core.graph import kernels_of, source_path
+from core.report import Compilation, FxGraph, FxNode, GraphNumerics, Guard, Kernel, Report, Stage
+from core.runs.store import Run
+from core.runs.stored import open_model
+from core.views.glossary import GLOSSARY
+from core.views.graph import GraphView
+from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code
+
+__all__ = ["FxGraphView", "GraphStages"]
+
+# Stage → its label in a row of stages, and its description.
+STAGES: dict[Stage, tuple[str, str]] = {
+    "dynamo_output_graph": ("Dynamo", "what Dynamo captured"),
+    "before_pre_grad_graph": ("pre-grad", "before the pre-grad passes"),
+    "after_pre_grad_graph": ("pre-grad", "after the pre-grad passes"),
+    "aot_joint_graph": ("joint", "forward and backward together, traced by AOTAutograd"),
+    "aot_inference_graph": ("AOTAutograd", "what AOTAutograd made for inference"),
+    "before_joint_graph": ("joint", "before the joint-graph passes"),
+    "after_joint_graph": ("joint", "after the joint-graph passes"),
+    "aot_forward_graph": ("forward", "the forward that AOTAutograd partitioned off"),
+    "aot_backward_graph": ("backward", "the backward that AOTAutograd partitioned off"),
+    "before_post_grad_graph": ("post-grad", "before the post-grad passes"),
+    "inductor_post_grad_graph": ("post-grad", "after the post-grad passes"),
+}
+LANES = ("forward", "backward")
+MOST_GUARDS = 8
+MOST_USERS = 12
+DYNAMO = "dynamo_output_graph"
+
+
+@dataclass(frozen=True, slots=True)
+class StageGroup:
+    """Successive graphs under one label, such as those before and after some passes; some start a new lane."""
+
+    label: str
+    graphs: tuple[FxGraph, ...]
+    starts_lane: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GraphStages:
+    """The recorded graphs of a compilation, at least one."""
+
+    graphs: Sequence[FxGraph]
+
+    @property
+    def first(self) -> FxGraph:
+        """The graph to show first: Dynamo's if it was recorded."""
+        return next((graph for graph in self.graphs if graph.stage == DYNAMO), self.graphs[0])
+
+    @property
+    def groups(self) -> tuple[StageGroup, ...]:
+        """The graphs in the compiler's order: first those of the forward, then those of the backward."""
+        groups: list[StageGroup] = []
+        last_lane = 0
+        for (lane, label), graphs in groupby(
+            sorted(self.graphs, key=_lane), lambda graph: (_lane(graph), _label(graph))
+        ):
+            groups.append(StageGroup(label, tuple(graphs), lane > last_lane > 0))
+            last_lane = lane
+        return tuple(groups)
+
+    @staticmethod
+    def describe(graph: FxGraph) -> str:
+        """Describe the stage of a graph: "what Dynamo captured"."""
+        return STAGES[graph.stage][1] if graph.stage in STAGES else graph.stage
+
+
+def _lane(graph: FxGraph) -> int:
+    return LANES.index(graph.direction) + 1 if graph.direction in LANES else 0
+
+
+def _label(graph: FxGraph) -> str:
+    return STAGES[graph.stage][0] if graph.stage in STAGES else graph.stage
+
+
+@dataclass(frozen=True)
+class FxGraphView:
+    """One FX graph of a compilation; `nodes_of` reads the nodes of a graph."""
+
+    run: Run
+    report: Report
+    compilation: Compilation
+    graph: FxGraph
+    nodes_of: Callable[[FxGraph], tuple[FxNode, ...]]
+
+    @property
+    def title(self) -> str:
+        """Number of ops, and the stage."""
+        ops = fmt.count(self.graph.calls, "op") if self.graph.ops else "Not parsed"
+        return f"{ops}: {GraphStages.describe(self.graph)}."
+
+    @property
+    def help(self) -> str:
+        """Meaning of a graph, and the number of its nodes."""
+        nodes = fmt.count(sum(self.graph.ops.values()), "node")
+        return f"{GLOSSARY['graph']} With inputs and outputs this one has {nodes}."
+
+    @property
+    def picture(self) -> GraphView:
+        """Graph with all recorded data of its nodes; that of a large graph is stored with the run once made."""
+        model = open_model(self.run, self.report, self.compilation, self.graph, self.nodes_of)
+        return GraphView(model, kernel_names(self.compilation))
+
+    @cached_property
+    def nodes(self) -> tuple[FxNode, ...]:
+        """Nodes of the graph."""
+        return self.nodes_of(self.graph)
+
+    @property
+    def first_kernel(self) -> Kernel | None:
+        """First kernel that was generated from the graph; None if there is none."""
+        return next((kernel for kernel in self.compilation.kernels if kernel.graph == self.graph.id), None)
+
+    @property
+    def own_lines(self) -> dict[str, int]:
+        """Line of each node that comes from the compiled file, by the node's name."""
+        path = source_path(self.report)
+        return {node.name: node.source.line for node in self.nodes if node.source and node.source.file == path}
+
+    def node_rows(self, node: FxNode) -> dict[str, str]:
+        """Return the recorded facts of a node as Markdown, by name."""
+        compared = numerics_of(self.report, self.compilation.id) if self.graph.stage == DYNAMO else None
+        return node_rows(
+            self.compilation, self.nodes, node, self._kernels.get(node.name, ()), self.graph.lowered, compared
+        )
+
+    def text_links(self, text: str) -> dict[int, tuple[str, ...]]:
+        """Return the ids of the nodes and kernels of each line of the graph's text, counted without its first line
+        if that is empty.
+        """
+        shift = text.startswith("\n")
+        return {
+            node.line - shift: (f"n:{node.name}", *(f"k:{kernel.id}" for kernel in self._kernels.get(node.name, ())))
+            for node in self.nodes
+        }
+
+    @cached_property
+    def _kernels(self) -> dict[str, list[Kernel]]:
+        return kernels_of(self.compilation, self.graph)
+
+
+def node_rows(
+    compilation: Compilation,
+    nodes: Sequence[FxNode],
+    node: FxNode,
+    kernels: Sequence[Kernel] = (),
+    lowered: bool = False,
+    numerics: GraphNumerics | None = None,
+) -> dict[str, str]:
+    """Return the facts of a node of a graph as Markdown, by name.
+
+    Missing facts are left out, with a note if another stage has them.
+    """
+    users = [user.name for user in nodes if node.name in user.inputs]
+    more = f" and {fmt.number(len(users) - MOST_USERS)} more" if len(users) > MOST_USERS else ""
+    rows = {
+        "name": f"{code(node.name)} {node.op}",
+        "target": code(node.target),
+        "value": code(_value(node)) or "not a tensor",
+        "arguments": code(node.args, LONGEST_TEXT),
+        "users": ", ".join(code(user) for user in users[:MOST_USERS]) + more,
+        "line": f"{code(node.code)} at {code(node.source.short)}" if node.source else "not recorded",
+        "module": f"{code(node.module)} {code(node.module_class)}".strip() or "not recorded for this stage",
+        "kernel": ", ".join(code(kernel.name) for kernel in kernels)
+        or ("none" if lowered else "known on the post-grad graph"),
+        "symbols": _symbols(compilation, node),
+        "guards": _guards(compilation, node),
+        "against float64": node_words(numerics, node.name) if numerics else "",
+    }
+    return {name: text for name, text in rows.items() if text}
+
+
+def _value(node: FxNode) -> str:
+    if node.meta is None:
+        return ""
+    shape, stride = ", ".join(node.meta.shape), ", ".join(node.meta.stride)
+    return f"{node.meta.dtype}[{shape}][{stride}]{node.meta.device}"
+
+
+def _symbols(compilation: Compilation, node: FxNode) -> str:
+    """Return the dynamic sizes in a node's shape, with their sources and first values."""
+    sizes = re.findall(r"\w+", " ".join(node.meta.shape)) if node.meta else []
+    symbols = [symbol for symbol in compilation.symbols if symbol.name in sizes]
+    return "; ".join(f"{code(symbol.name)} = {code(symbol.source)}, first {code(symbol.value)}" for symbol in symbols)
+
+
+def _guards(compilation: Compilation, node: FxNode) -> str:
+    """Return the guards on the value of an input of Dynamo's graph."""
+    if node.op not in ("placeholder", "get_attr"):
+        return ""
+    guards = guards_on(compilation, node)
+    more = f" and {fmt.number(len(guards) - MOST_GUARDS)} more" if len(guards) > MOST_GUARDS else ""
+    return ", ".join(map(_guard, guards[:MOST_GUARDS])) + more or "none that names it"
+
+
+def _guard(guard: Guard) -> str:
+    return code(f"{guard.kind} {guard.expression}", LONGEST_LINE)

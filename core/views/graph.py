@@ -1,0 +1,196 @@
+"""A compiler graph as it is looked at: its levels, the frames of its film, search, parts, and exports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from core.base import words as fmt
+from core.graph import (
+    METRICS,
+    MOST_NEAR,
+    SMALL,
+    TOP,
+    Fact,
+    Frames,
+    GraphModel,
+    Hit,
+    Level,
+    as_dot,
+    as_json,
+    between,
+    digest,
+    find,
+    index_of,
+    level,
+    levels_below,
+    neighbourhood,
+    search,
+)
+
+__all__ = ["GraphFrame", "GraphView"]
+
+# A group with at least this fraction of the ops is the part of a graph to look into.
+HEAVY = 0.75
+# At most so many groups with a tenth or more each share a graph, as an encoder and a decoder do.
+PART = 0.1
+MOST_PARTS = 3
+MOST_OPENED_ITEMS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class GraphFrame:
+    """A frame of a film: its text, and the ids of the nodes that it changed from the frame before."""
+
+    title: str
+    detail: str = ""
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    rewritten: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GraphView:
+    """A graph of nested groups, with the display names of its kernels by id, and the frames if it is a film.
+
+    Groups are addressed by index (-1: the top level), nodes and other items by id or by index.
+    """
+
+    metrics: ClassVar[Mapping[str, float]] = METRICS
+
+    model: GraphModel
+    kernel_names: Mapping[str, str] = field(default_factory=dict)
+    frames: tuple[GraphFrame, ...] = ()
+
+    def level(self, group: int = TOP) -> Level:
+        """Return the layout of a group's direct members, cached; raises IndexError if there is no such group."""
+        return level(self.model, group)
+
+    def levels_below(self, group: int = TOP) -> Iterator[Level]:
+        """Yield the level of a group and of each group in it, laid out within a few seconds."""
+        return levels_below(self.model, group)
+
+    def opened(self) -> list[Level]:
+        """Return the groups that are unfolded at first.
+
+        All groups of a graph with few ops, else forward and backward, or the groups around the model's layers: so a
+        graph opens the same way before and after fusion.
+        """
+        sides = [number for number, group in enumerate(self.model.groups) if group.kind == "direction"]
+        ops = sum(max(1, len(node.rows)) for node in self.model.nodes)
+        groups = range(len(self.model.groups)) if ops <= SMALL else sides or _heaviest(self.model)
+        children = index_of(self.model).children
+        levels: list[Level] = []
+        items = len(children[TOP])
+        for group in groups:
+            items += len(children[group])
+            if items > MOST_OPENED_ITEMS:
+                break
+            levels.append(self.level(group))
+        return levels
+
+    def size(self, group: int = TOP) -> int:
+        """Return the number of nodes in a group; raises IndexError if there is no such group."""
+        if group < 0:
+            return len(self.model.nodes)
+        return self.model.groups[group].last - self.model.groups[group].first
+
+    def overlay_values(self, group: int) -> list[int | float | None]:
+        """Return the value of each overlay for a folded group; None if it is unknown."""
+        return index_of(self.model).painted(group)
+
+    def group_frames(self, group: int) -> Frames:
+        """Return the frames in which any node of a group exists; empty for always."""
+        return index_of(self.model).frames(group)
+
+    def group_facts(self, group: int) -> tuple[tuple[str, str], ...]:
+        """Return the facts of a group as (name, text) pairs."""
+        return tuple((fact.name, _fact_words(fact)) for fact in self.model.groups[group].facts)
+
+    def find(self, item: str) -> Hit | None:
+        """Return the node and the surrounding groups of an id; None if nothing has this id."""
+        return find(self.model, item)
+
+    def node_of(self, item: str) -> int | None:
+        """Return the index of the node that has an id; None for a group, and if nothing has it."""
+        hit = self.find(item)
+        return None if hit is None or hit.node == TOP else hit.node
+
+    def search(self, text: str) -> tuple[int, list[Hit]]:
+        """Return the number of nodes that contain all words of a text, and the best of them."""
+        return search(self.model, text)
+
+    def path_words(self, hit: Hit) -> str:
+        """Return the names of the groups around a search hit, the outermost first."""
+        return " › ".join(self.model.groups[group].label for group in hit.path)
+
+    def around(self, item: str, hops: int) -> tuple[GraphView, str] | None:
+        """Return the part of the graph at most `hops` edges from a node, and its title; None without such a node."""
+        return self._part(neighbourhood(self.model, item, hops), f"{fmt.count(hops, 'hop')} around {self._label(item)}")
+
+    def between(self, start: str, end: str) -> tuple[GraphView, str] | None:
+        """Return the shortest paths between two nodes, and their title; None without a path or such nodes."""
+        return self._part(between(self.model, start, end), f"{self._label(start)} to {self._label(end)}")
+
+    def numbers_in(self, whole: GraphView) -> list[int]:
+        """Return the indexes that the nodes of this part have in the whole graph."""
+        places = index_of(whole.model).places
+        return [places[node.id] for node in self.model.nodes]
+
+    def digest(self, *more: object) -> str:
+        """Return a short text that changes exactly when the graph, its kernels' names or further values change."""
+        return digest(self.model, self.kernel_names, *more)
+
+    def as_dot(self) -> str:
+        """Return the graph in Graphviz' language."""
+        return as_dot(self.model)
+
+    def as_json(self) -> bytes:
+        """Return the graph as JSON."""
+        return as_json(self.model)
+
+    def _label(self, item: str) -> str:
+        node = self.node_of(item)
+        return "" if node is None else self.model.nodes[node].label
+
+    def _part(self, part: GraphModel | None, title: str) -> tuple[GraphView, str] | None:
+        if part is None:
+            return None
+        is_cut = len(part.nodes) == MOST_NEAR
+        return replace(self, model=part), f"{title}, the nearest {fmt.number(MOST_NEAR)} nodes" if is_cut else title
+
+
+def _heaviest(model: GraphModel) -> Iterator[int]:
+    """Yield the groups to open first, from the top down to the model's layers.
+
+    Descend while one module holds most of the ops. If a few modules share them, descend into each of them.
+    """
+    tops = [number for number, group in enumerate(model.groups) if group.parent == TOP]
+    ops = sum(model.groups[group].count for group in tops)
+    parts = [group for group in tops if PART * ops <= model.groups[group].count < HEAVY * ops]
+    if not 1 < len(parts) <= MOST_PARTS:
+        yield from _descend(model, TOP, ops)
+        return
+    for part in parts:
+        if model.groups[part].kind != "stack":
+            yield part
+            yield from _descend(model, part, model.groups[part].count)
+
+
+def _descend(model: GraphModel, group: int, ops: int) -> Iterator[int]:
+    while True:
+        below = [~item for item in index_of(model).children[group] if item < 0]
+        heavy = [child for child in below if model.groups[child].count >= HEAVY * ops]
+        if not heavy or (model.groups[heavy[0]].kind == "stack" and len(below) > 1):
+            return
+        group = heavy[0]
+        yield group
+
+
+def _fact_words(fact: Fact) -> str:
+    if isinstance(fact.value, str):
+        return fact.value
+    if fact.unit == "share":
+        return fmt.percent(fact.value)
+    return fmt.duration_s(fact.value) if fact.unit == "s" else fmt.amount(fact.value)

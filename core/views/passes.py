@@ -1,0 +1,200 @@
+"""Passes over one graph of a compilation: each step with its changes, and the drawing of all steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from core.analysis import FilmStep, Segment, film, graph_at
+from core.analysis.kernels import kernel_names
+from core.base import words as fmt
+from core.graph import film_model, kernels_of, source_path
+from core.report import Compilation, FxGraph, FxNode, Report
+from core.views.fx_graph import node_rows
+from core.views.glossary import GLOSSARY
+from core.views.graph import GraphFrame, GraphView
+from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line
+
+__all__ = ["PassesView"]
+
+# Chapter of the compiler → the graph that its passes change.
+CHAPTERS = {
+    "dynamo": "Dynamo's graph",
+    "joint": "the joint graph",
+    "forward": "the forward",
+    "backward": "the backward",
+    "inference": "the graph for inference",
+    "not finished": "a graph that was never finished",
+}
+MOST_NODES = 40
+NOT_RECORDED = "No record tells this step: it is what differs between two graphs that torch logged."
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Nodes that a step changed in one way: a title with their number, and their code."""
+
+    title: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class PassesView:
+    """Passes over one graph, as a film of which each frame is a step.
+
+    `segment` has the frames in which a node name means the same node; `source` is the compiled file.
+    """
+
+    compilation: Compilation
+    segment: Segment
+    source: str
+
+    @classmethod
+    def of(
+        cls, report: Report, compilation: Compilation, nodes_of: Callable[[FxGraph], tuple[FxNode, ...]]
+    ) -> tuple[PassesView, ...]:
+        """Return the passes over each graph of a compilation; `nodes_of` reads the nodes of a graph."""
+        source = source_path(report)
+        return tuple(cls(compilation, segment, source) for segment in film(compilation, nodes_of))
+
+    @property
+    def id(self) -> str:
+        """Name of the graph among those of the compilation, such as `joint` or `dynamo.2`."""
+        return self.segment.id
+
+    @property
+    def last(self) -> int:
+        """Number of the last step; step 0 is the graph before the first."""
+        return len(self.segment.frames) - 1
+
+    @property
+    def label(self) -> str:
+        """Name of the graph, and the number of steps that changed it."""
+        return f"{self.id} · {fmt.number(self.last)}"
+
+    @property
+    def title(self) -> str:
+        """Number of steps, the changed graph, and its op counts before and after."""
+        graph = CHAPTERS.get(self.segment.chapter, self.segment.chapter)
+        before, after = fmt.count(self._ops(0), "op"), fmt.number(self._ops(self.last))
+        return f"{fmt.count(self.last, 'step')} changed {graph}: {before} became {after}."
+
+    @property
+    def help(self) -> str:
+        """Meaning of a pass."""
+        return GLOSSARY["pass"]
+
+    @property
+    def picture(self) -> GraphView:
+        """Film of the steps: every node of any step, at one place in all frames."""
+        segment = self.segment
+        last = next((graph for graph in self.compilation.graphs if graph.id == segment.frames[-1].graph), None)
+        model = film_model(
+            [(node.node, node.frames) for node in segment.nodes],
+            [(edge.source, edge.target, edge.frames) for edge in segment.edges],
+            kernels_of(self.compilation, last) if last else None,
+            source=self.source,
+            states={node.name: node.states for node in segment.nodes if len(node.states) > 1},
+        )
+        return GraphView(model, kernel_names(self.compilation), tuple(map(_frame, segment.frames)))
+
+    @property
+    def rows(self) -> list[dict[str, object]]:
+        """Table of the steps, with the time of each pass in µs and the numbers of changed nodes."""
+        return [
+            {
+                "step": number,
+                "pass or graph": one_line(step.title, LONGEST_LINE),
+                "stage": step.stage or "logged graph",
+                "µs": step.duration_us,
+                "added": len(step.added),
+                "removed": len(step.removed),
+                "rewritten": len(step.rewritten),
+            }
+            for number, step in enumerate(self.segment.frames)
+        ]
+
+    def nodes(self, number: int) -> tuple[FxNode, ...]:
+        """Return the nodes of the graph after a step."""
+        return graph_at(self.segment, number)
+
+    def node_rows(self, number: int, node: FxNode) -> dict[str, str]:
+        """Return the facts of a node after a step as Markdown, by name."""
+        return node_rows(self.compilation, self.nodes(number), node)
+
+    def step_title(self, number: int) -> str:
+        """Return a step's number and pass as Markdown."""
+        return f"**Step {number}**: {code(self.segment.frames[number].title, LONGEST_LINE)}"
+
+    def origin(self, number: int) -> list[str]:
+        """Return the places of a step's pass and of its patterns in torch's code, as Markdown lines."""
+        step = self.segment.frames[number]
+        lines = [] if step.recorded else [NOT_RECORDED]
+        if step.source:
+            lines.append(f"The pass is at {code(str(step.source), LONGEST_LINE)}")
+        for match in step.patterns:
+            place = f" at {code(str(match.source), LONGEST_LINE)}" if match.source else ""
+            lines.append(f"{fmt.number(match.count)} × pattern {code(match.name, LONGEST_LINE)}{place}")
+        return lines
+
+    def changes(self, number: int) -> Iterator[Change]:
+        """Yield the nodes that a step added, removed and rewrote."""
+        step = self.segment.frames[number]
+        for verb, names, frame in (
+            ("added", step.added, number),
+            ("removed", step.removed, number - 1),
+            ("rewritten", step.rewritten, number),
+        ):
+            if names:
+                yield Change(f"{fmt.count(len(names), 'node')} {verb}", self._code(names, frame))
+
+    def is_reordered(self, number: int) -> bool:
+        """Return True if a step moved nodes that stayed."""
+        return self.segment.frames[number].reordered
+
+    @property
+    def unchanged(self) -> str:
+        """Number and time of all passes over the compilation's graphs that changed nothing; empty without any."""
+        times = [row["µs"] for row in self.unchanged_rows]
+        took = fmt.duration_s(sum(times) / 1e6)
+        return f"{fmt.count(len(times), 'pass', 'passes')} changed nothing, in {took}" if times else ""
+
+    @property
+    def unchanged_rows(self) -> list[dict[str, str | float]]:
+        """Table of the passes that changed nothing, the slowest first."""
+        rows = [
+            {"stage": record.stage, "pass": one_line(name, LONGEST_LINE), "µs": duration_us}
+            for record in self.compilation.unchanged_passes
+            for name, duration_us in record.passes
+        ]
+        return sorted(rows, key=lambda row: -row["µs"])
+
+    def _ops(self, number: int) -> int:
+        """Return the number of nodes after a step that compute."""
+        return sum(node.op.startswith("call_") for node in self.nodes(number))
+
+    def _code(self, names: tuple[str, ...], frame: int) -> str:
+        nodes = {node.name: node for node in self.nodes(frame)}
+        lines = [_line(nodes[name]) for name in names[:MOST_NODES] if name in nodes]
+        more = [f"# and {fmt.number(len(names) - MOST_NODES)} more"] if len(names) > MOST_NODES else []
+        return "\n".join([*lines, *more])
+
+
+def _line(node: FxNode) -> str:
+    call = f"return {node.args}" if node.op == "output" else f"{node.name} = {node.target}({node.args})"
+    return call[:LONGEST_TEXT]
+
+
+def _frame(step: FilmStep) -> GraphFrame:
+    changes = (tuple(f"n:{name}" for name in names) for names in (step.added, step.removed, step.rewritten))
+    return GraphFrame(one_line(step.title, LONGEST_LINE), _step_words(step), *changes)
+
+
+def _step_words(step: FilmStep) -> str:
+    """Return a step's changes: "+3 −2 ~1 in 412 µs", or "reordered" if only the order changed."""
+    counts = (("+", step.added), ("−", step.removed), ("~", step.rewritten))
+    changes = " ".join(f"{sign}{fmt.number(len(names))}" for sign, names in counts if names)
+    if not changes and step.reordered:
+        changes = "reordered"
+    took = f" in {fmt.duration_s(step.duration_us / 1e6)}" if step.duration_us is not None else ""
+    return f"{changes}{took}"

@@ -1,0 +1,73 @@
+"""The fusion of a recorded transformer block in words, with the reasons of its refusals."""
+
+import pytest
+
+from core import build_report
+from core.views.fusion import FusionView, Refusal
+from core.views.glossary import GLOSSARY
+from core.views.graph import GraphFrame
+from tests.support.places import TRACES
+from tests.support.reports.films import reader
+
+
+@pytest.fixture(scope="module")
+def fusion() -> FusionView:
+    log = TRACES / "transformer_block" / "trace.log"
+    report = build_report(log)
+    compilation = report.compilations[0]
+    return FusionView(report, compilation, compilation.schedules[0], reader(log, compilation))
+
+
+def test_the_title_counts_ops_nodes_and_traffic(fusion: FusionView) -> None:
+    traffic = "25.7 MB of traffic became 22.6 MB, 12.3 % less"
+    assert fusion.name == "inference 0"
+    assert fusion.title == f"26 ops in 16 scheduler nodes became 10: {traffic}."
+    assert fusion.help == (
+        f"{GLOSSARY['fusion']} 6 fusions; the scheduler tried 2 rounds. "
+        "Bytes that the scheduler's nodes read and write, counted alike before and after fusion."
+    )
+
+
+def test_the_film_goes_from_the_nodes_to_the_kernels(fusion: FusionView) -> None:
+    assert (fusion.before.size(), fusion.after.size(), fusion.before.frames) == (16, 10, ())
+    assert len(fusion.after.frames) == 7
+    assert fusion.after.frames[:2] == (
+        GraphFrame("Before the first fusion", "16 scheduler nodes"),
+        GraphFrame("Fusion 1 of 6, in round 1", "fusing op11 with op12"),
+    )
+
+
+def test_nodes_are_titled_by_their_ops_and_kernels(fusion: FusionView) -> None:
+    assert len(fusion.node_titles) == 10
+    assert {name: fusion.node_titles[name] for name in ("op6", "op14", "op16")} == {
+        "op6": "getitem · ExternKernelSchedulerNode · op6",
+        "op14": "mul, erf, add · cpp_fused_gelu_view_2 · op14",
+        "op16": "add · cpp_fused_add_view_3 · op16",
+    }
+
+
+def test_a_refusal_has_torchs_reason_and_the_shared_memory(fusion: FusionView) -> None:
+    bound = "at most that much traffic could have been saved (a bound, not a measurement)"
+    assert fusion.pair == ("op9_op10_op11_op12", "op16")
+    assert fusion.refusal(*fusion.pair) == Refusal(
+        "", ((1, "intermediate nodes between node1 & node2"),), f"They share 1.05 MB of buffers: {bound}."
+    )
+    assert fusion.refusal("op16", "op16") is None
+    assert fusion.refusals == {"intermediate nodes between node1 & node2": 24}
+
+
+def test_the_kinds_of_two_nodes_explain_a_refusal_with_their_ops(fusion: FusionView) -> None:
+    assert fusion.refusal("op4", "op16") == Refusal(
+        "op4 (addmm) is an extern kernel: a library is called, and nothing can be fused into its code.", (), ""
+    )
+
+
+def test_an_item_is_found_by_its_node_and_by_its_kernel(fusion: FusionView) -> None:
+    kernel = fusion.kernel("s:op0")
+    assert kernel is not None
+    assert [fusion.kernel(item) for item in ("g:op0", f"k:{kernel.id}", "s:nowhere", None)] == [
+        kernel,
+        kernel,
+        None,
+        None,
+    ]

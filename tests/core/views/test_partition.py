@@ -1,0 +1,72 @@
+"""The partition of a recorded training step in words: kept activations, decisions, and saved values."""
+
+from dataclasses import replace
+
+import pytest
+
+from core import build_report
+from core.report import KeptValue
+from core.views.partition import PartitionView
+from tests.support.places import TRACES
+from tests.support.reports.films import reader
+
+
+@pytest.fixture(scope="module")
+def joint() -> PartitionView:
+    log = TRACES / "training_step" / "trace.log"
+    compilation = build_report(log).compilations[0]
+    nodes_of = reader(log, compilation)
+    (partition,) = PartitionView.partitions(compilation, nodes_of)
+    graph = compilation.graph(partition.graph)
+    assert graph is not None
+    return PartitionView(partition, {node.name: node for node in nodes_of(graph)})
+
+
+def test_the_title_names_what_the_forward_keeps(joint: PartitionView) -> None:
+    assert joint.title == "The forward keeps 9 activations, 167 kB, for the backward."
+    assert joint.caption == (
+        "21 forward, 41 backward, 13 saved, 11 recomputed, 10 dropped (as the partitioner decided). "
+        "Before Inductor that was 9 activations, 167 kB."
+    )
+
+
+def test_without_the_compiled_code_the_plan_stands_alone(joint: PartitionView) -> None:
+    planned = replace(joint, partition=replace(joint.partition, kept=None, recorded=False))
+
+    assert planned.title == "Before Inductor, the forward keeps 9 activations, 167 kB, for the backward."
+    assert planned.caption.endswith(
+        "10 dropped (derived from the three graphs; reasons not recorded). What Inductor made of that was not recorded."
+    )
+
+
+def test_a_copy_of_an_input_is_counted_and_named(joint: PartitionView) -> None:
+    copy = KeptValue("primals_4", "activation", 64, "buf9")
+    copied = replace(joint, partition=replace(joint.partition, kept=(copy,)))
+
+    assert copied.caption.endswith("167 kB; Inductor keeps 1 copy of an input besides.")
+    assert [row["kept as"] for row in copied.rows if row["value"] == "primals_4"] == ["buf9, a copy"]
+
+
+def test_the_saved_values_are_rows_the_largest_first(joint: PartitionView) -> None:
+    assert [value.name for value in joint.values[:2]] == ["primals_4", "addmm"]
+    assert joint.rows[1] == {
+        "value": "addmm",
+        "bytes": 65536,
+        "shape": "f32[64, 256]",
+        "kind": "activation",
+        "kept as": "buf5",
+        "why": "cannot recompute: not in recomputable allowlist",
+        "your line": "logits = self.head(F.gelu(self.hidden(self.norm(x))))",
+    }
+
+
+def test_a_node_has_its_decision_and_torchs_reasons(joint: PartitionView) -> None:
+    assert joint.node_rows(joint.nodes["primals_3"]) == {
+        "node": "`primals_3 = primals_3()`",
+        "decision": "**saved**: Computed in the forward and kept in memory for the backward.",
+        "size": "32.8 kB",
+        "torch's reasons": r"cannot recompute\: primal input",
+    }
+    assert joint.node_rows(joint.nodes[joint.partition.dropped[0]])["decision"] == (
+        "dropped: dead, or equal to another node"
+    )

@@ -1,0 +1,74 @@
+"""The passes over the graphs of a recorded training step: steps, changes, and what changed nothing."""
+
+import pytest
+
+from core import build_report
+from core.views.graph import GraphFrame
+from core.views.passes import Change, PassesView
+from tests.support.places import TRACES
+from tests.support.reports.films import reader
+
+
+@pytest.fixture(scope="module")
+def chapters() -> dict[str, PassesView]:
+    log = TRACES / "training_step" / "trace.log"
+    report = build_report(log)
+    compilation = report.compilations[0]
+    return {passes.id: passes for passes in PassesView.of(report, compilation, reader(log, compilation))}
+
+
+def test_each_graph_has_its_steps(chapters: dict[str, PassesView]) -> None:
+    assert [passes.label for passes in chapters.values()] == ["dynamo · 0", "joint · 4", "forward · 0", "backward · 1"]
+    assert chapters["joint"].title == "4 steps changed the joint graph: 88 ops became 87."
+    assert chapters["dynamo"].title == "0 steps changed Dynamo's graph: 5 ops became 5."
+
+
+def test_a_step_has_a_row_and_a_frame(chapters: dict[str, PassesView]) -> None:
+    joint = chapters["joint"]
+    assert joint.rows[1] == {
+        "step": 1,
+        "pass or graph": "remove_noop_ops",
+        "stage": "joint",
+        "µs": 1106.4,
+        "added": 0,
+        "removed": 2,
+        "rewritten": 1,
+    }
+    picture = joint.picture
+    assert len(picture.frames) == joint.last + 1
+    assert picture.frames[1] == GraphFrame(
+        "remove_noop_ops", "−2 ~1 in 1.11 ms", removed=("n:alias", "n:alias_1"), rewritten=("n:exp_1",)
+    )
+    assert {picture.node_of("n:alias"), picture.node_of("n:exp_1")}.isdisjoint({None})
+
+
+def test_a_step_tells_its_pass_and_the_changed_nodes(chapters: dict[str, PassesView]) -> None:
+    joint = chapters["joint"]
+    removed = "alias = torch.ops.aten.alias.default(sub_2)\nalias_1 = torch.ops.aten.alias.default(alias)"
+
+    assert joint.step_title(1) == "**Step 1**: `remove_noop_ops`"
+    assert joint.origin(1) == ["The pass is at `torch/_inductor/fx_passes/post_grad.py:1225`"]
+    assert list(joint.changes(1)) == [
+        Change("2 nodes removed", removed),
+        Change("1 node rewritten", "exp_1 = torch.ops.aten.exp.default(sub_2)"),
+    ]
+    assert not joint.is_reordered(1)
+    assert joint.origin(3)[1:] == [
+        "2 × pattern `pointless_permute_pair` at `torch/_inductor/fx_passes/joint_graph.py:896`",
+        "2 × pattern `pointless_view` at `torch/_inductor/fx_passes/joint_graph.py:861`",
+    ]
+
+
+def test_passes_that_changed_nothing_are_counted_the_slowest_first(chapters: dict[str, PassesView]) -> None:
+    joint = chapters["joint"]
+    assert joint.unchanged == "36 passes changed nothing, in 29.8 ms"
+    assert joint.unchanged_rows[0] == {"stage": "post_grad", "pass": "pass_pattern_1", "µs": 11068.8}
+
+
+def test_a_node_is_described_as_it_is_after_a_step(chapters: dict[str, PassesView]) -> None:
+    joint = chapters["joint"]
+    arguments = []
+    for number in (0, 1):
+        node = next(node for node in joint.nodes(number) if node.name == "exp_1")
+        arguments.append(joint.node_rows(number, node)["arguments"])
+    assert arguments == ["`alias_1`", "`sub_2`"]
