@@ -155,19 +155,24 @@ class PassesView:
     @property
     def unchanged(self) -> str:
         """Number and time of all passes over the compilation's graphs that changed nothing; empty without any."""
-        times = [row["µs"] for row in self.unchanged_rows]
+        times = [duration_us for _, _, duration_us in self._unchanged]
         took = fmt.duration_s(sum(times) / 1e6)
         return f"{fmt.count(len(times), 'pass', 'passes')} changed nothing, in {took}" if times else ""
 
     @property
     def unchanged_rows(self) -> list[dict[str, str | float]]:
         """Table of the passes that changed nothing, the slowest first."""
-        rows = [
-            {"stage": record.stage, "pass": one_line(name, LONGEST_LINE), "µs": duration_us}
-            for record in self.compilation.unchanged_passes
-            for name, duration_us in record.passes
+        slowest_first = sorted(self._unchanged, key=lambda record: -record[2])
+        return [
+            {"stage": stage, "pass": one_line(name, LONGEST_LINE), "µs": duration_us}
+            for stage, name, duration_us in slowest_first
         ]
-        return sorted(rows, key=lambda row: -row["µs"])
+
+    @property
+    def _unchanged(self) -> list[tuple[str, str, float]]:
+        """Stage, name and µs of each pass that changed nothing."""
+        records = self.compilation.unchanged_passes
+        return [(record.stage, name, duration_us) for record in records for name, duration_us in record.passes]
 
     def _ops(self, number: int) -> int:
         """Return the number of nodes after a step that compute."""

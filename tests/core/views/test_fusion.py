@@ -58,7 +58,9 @@ def test_a_refusal_has_torchs_reason_and_the_shared_memory(fusion: FusionView) -
 
 def test_the_kinds_of_two_nodes_explain_a_refusal_with_their_ops(fusion: FusionView) -> None:
     assert fusion.refusal("op4", "op16") == Refusal(
-        "op4 (addmm) is an extern kernel: a library is called, and nothing can be fused into its code.", (), ""
+        "op4 (addmm) is an extern kernel: a library is called, and nothing can be fused into its code.",
+        (),
+        "They share no buffer.",
     )
 
 
