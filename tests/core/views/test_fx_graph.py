@@ -17,7 +17,7 @@ def fx_graph(graph_id: str) -> FxGraphView:
     compilation = report.compilations[0]
     graph = compilation.graph(graph_id)
     assert graph is not None
-    return FxGraphView(Run(directory), report, compilation, graph, reader(directory / "trace.log", compilation))
+    return FxGraphView(Run("training_step", directory), report, compilation, graph, reader(directory / "trace.log", compilation))
 
 
 def test_the_stages_go_forward_and_then_backward() -> None:
@@ -76,7 +76,7 @@ def test_a_node_has_all_that_was_recorded_of_it() -> None:
 def test_a_symbol_is_told_from_one_whose_name_begins_alike() -> None:
     compilation = build_report(TRACES / "recompile_zoo" / "trace.log").compilations[0]
     symbols = (Symbol("s1", "L['x'].size()[0]", "8", ""), Symbol("s12", "L['x'].size()[1]", "9", ""))
-    node = FxNode("x", "placeholder", "x", "", (), TensorMeta("f32", ("2*s12", "4"), None), 1)
+    node = FxNode("x", "placeholder", "x", "", (), TensorMeta("f32", ("2*s12", "4")), 1)
     rows = node_rows(replace(compilation, symbols=symbols), [node], node)
     assert rows["symbols"] == "`s12` = `L['x'].size()[1]`, first `9`"
 

@@ -40,7 +40,7 @@ def test_without_the_compiled_code_the_plan_stands_alone(joint: PartitionView) -
 
 
 def test_a_copy_of_an_input_is_counted_and_named(joint: PartitionView) -> None:
-    copy = KeptValue("primals_4", "activation", 64, "buf9")
+    copy = KeptValue("primals_4", "buf9", "activation", 64)
     copied = replace(joint, partition=replace(joint.partition, kept=(copy,)))
 
     assert copied.caption.endswith("167 kB; Inductor keeps 1 copy of an input besides.")
