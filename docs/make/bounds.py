@@ -225,7 +225,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_LEVELS_AT_ONCE": "groups in one answer",
             "MOST_HOPS": "hops of a neighbourhood",
         },
-        "pages/components/graph/wire.py": {
+        "core/views/graph.py": {
             "MOST_OPENED_ITEMS": "items in which a drawing opens",
             "MOST_PARTS": "modules that share a graph, and are unfolded at first",
         },

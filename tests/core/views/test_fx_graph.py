@@ -17,7 +17,8 @@ def fx_graph(graph_id: str) -> FxGraphView:
     compilation = report.compilations[0]
     graph = compilation.graph(graph_id)
     assert graph is not None
-    return FxGraphView(Run("training_step", directory), report, compilation, graph, reader(directory / "trace.log", compilation))
+    nodes_of = reader(directory / "trace.log", compilation)
+    return FxGraphView(Run("training_step", directory), report, compilation, graph, nodes_of)
 
 
 def test_the_stages_go_forward_and_then_backward() -> None:
