@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 import streamlit as st
 
 from core.base import words as fmt
-from core.graph import source_path
 from core.report import FxNode, GraphBreak, Kernel, Place, Report, RunError
+from core.views.source import SourceView
 from pages.components.code.view import CodePicture, Colours, code_lines, code_view
 from pages.look.palette import kernel_colour
 from pages.look.sizes import TALL
@@ -18,9 +18,7 @@ from pages.session.view import RunView, View
 
 def source_text(view: RunView, path: str = "") -> str:
     """Return the text of a file, the user's own by default; empty if the log does not hold it."""
-    held = view.report.sources
-    found = next((source for source in held if source.path == path), None) if path else next(iter(held), None)
-    return str(view.json(found.payload).get("text", "")) if found else ""
+    return SourceView(view.report, view.json).text(path)
 
 
 def recorded_files(view: RunView, nodes: Iterable[FxNode]) -> list[str]:
@@ -35,12 +33,12 @@ def places_of(node: FxNode) -> tuple[Place, ...]:
 
 
 def node_links(nodes: Iterable[FxNode], path: str) -> dict[int, tuple[str, ...]]:
-    """Return for each line of a file the nodes that it made, itself or through its calls."""
-    found: dict[int, list[str]] = {}
+    """Return line → the nodes that a line of a file made, itself or through its calls."""
+    links: dict[int, list[str]] = {}
     for node in nodes:
         for line in {place.line for place in places_of(node) if place.file == path}:
-            found.setdefault(line, []).append(f"n:{node.name}")
-    return {line: tuple(names) for line, names in found.items()}
+            links.setdefault(line, []).append(f"n:{node.name}")
+    return {line: tuple(names) for line, names in links.items()}
 
 
 def line_prefix(view: RunView, path: str) -> str:
@@ -63,13 +61,12 @@ def user_code(
 
     None if the log does not hold the file.
     """
-    path = path or source_path(view.report)
-    text = source_text(view, path)
+    source = SourceView(view.report, view.json)
+    path = path or source.path
+    text = source.text(path)
     if not text:
         return None
-    notes = _break_notes(breaks, path)
-    for frame in error.frames[-1:] if error else ():
-        notes[frame.line] = f"{error.type}: {error.message}"[:600] if error else ""
+    notes = source.notes(path, breaks, error)
     lines = code_lines(
         text,
         prefix=line_prefix(view, path),
@@ -79,25 +76,6 @@ def user_code(
         notes=notes,
     )
     return CodePicture(title=path.rsplit("/", 1)[-1], language="python", lines=lines)
-
-
-def _break_notes(breaks: Iterable[GraphBreak], path: str) -> dict[int, str]:
-    """Return the reasons of graph breaks by line of a file; equal texts once, with their count."""
-    said: dict[int, Counter[str]] = {}
-    for found in breaks:
-        line = line_in(found, path)
-        if line is not None:
-            note = f"{found.reason}: {found.explanation}" if found.explanation else found.reason
-            said.setdefault(line, Counter())[note] += 1
-    return {
-        line: "\n".join(f"{note} × {fmt.number(times)}" if times > 1 else note for note, times in notes.items())
-        for line, notes in said.items()
-    }
-
-
-def line_in(found: GraphBreak, path: str) -> int | None:
-    """Return the innermost line of a graph break's stack that is in a file; None if there is none."""
-    return next((frame.line for frame in reversed(found.stack) if frame.file == path), None)
 
 
 def kernel_colours(report: Report) -> dict[str, str]:
@@ -114,15 +92,13 @@ def output_code(view: View, kernel: Kernel, user_lines: Mapping[str, int]) -> Co
     colours = kernel_colours(view.report)
     links: dict[int, tuple[str, ...]] = {}
     margins: dict[int, Colours] = {}
-    for other in view.compilation.kernels:
-        if other.output_code != kernel.output_code:
-            continue
-        margins.update(dict.fromkeys(range(other.lines[0], other.lines[1] + 1), colours[other.id]))
-        origins = [f"n:{name}" for name in other.origins]
-        lines = dict.fromkeys(f"l:{user_lines[name]}" for name in other.origins if name in user_lines)
-        for number in {other.lines[0], *other.call_lines}:
-            links[number] = (f"k:{other.id}", *origins, *lines)
-            margins[number] = colours[other.id]
+    for near in [near for near in view.compilation.kernels if near.output_code == kernel.output_code]:
+        margins.update(dict.fromkeys(range(near.lines[0], near.lines[1] + 1), colours[near.id]))
+        origins = [f"n:{name}" for name in near.origins]
+        lines = dict.fromkeys(f"l:{user_lines[name]}" for name in near.origins if name in user_lines)
+        for number in {near.lines[0], *near.call_lines}:
+            links[number] = (f"k:{near.id}", *origins, *lines)
+            margins[number] = colours[near.id]
     text = view.text(kernel.output_code)
     return CodePicture("output code", "python", code_lines(text, prefix="c", links=links, colours=margins))
 

@@ -4,11 +4,11 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis import break_even_calls, compared_words, compile_cost_s, paying_speed, results, speed, target_words
+from core.views.speed_words import clock_words, cost_words, load_words, no_break_even, sampling_words, speed_title
 from pages import menu
 from pages.look.charts import PLOTLY_CONFIG
 from pages.look.glossary import GLOSSARY
 from pages.look.sizes import SHORT
-from pages.look.speed_words import clock_words, cost_words, load_words, no_break_even, sampling_words, speed_title
 from pages.look.text import plain
 from pages.parts.performance.calls import call_rows
 from pages.parts.performance.charts import break_even_chart, first_calls_chart, samples_chart, steady_chart

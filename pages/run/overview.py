@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages import menu
-from pages.parts.dynamo.repairs import back_link
+from pages.parts.dynamo.fixes import back_link
 from pages.parts.graphs.overview import graph_picture
 from pages.parts.run.again import edit_and_run_again
 from pages.parts.run.cards import finding_cards

@@ -25,9 +25,9 @@ from core.analysis import (
 from core.analysis.backend import backend_problems, backend_sentence, backends_called
 from core.base import words as fmt
 from core.report import Report
+from core.views.speed_words import seen_words
 from pages import menu
 from pages.components.chips.view import Chip, Tone
-from pages.look.speed_words import seen_words
 from pages.look.text import LONGEST_NAME, LONGEST_TEXT, one_line
 from pages.session.shown import Shown
 

@@ -69,7 +69,7 @@ SCREEN_LAYERS = {
         *("menu", "look", "session", "components/code", "components/way", "parts/code", "parts/run"),
     },
     "scripts": {
-        *("menu", "gate", "look", "session", "components/code", "components/contract", "components/lineage"),
+        *("menu", "gate", "look", "session", "components/code", "components/contract"),
         *("parts/backends", "parts/code", "parts/drawer"),
         *("parts/run", "parts/dynamo", "parts/graphs", "parts/kernels", "parts/kernel", "parts/compare"),
         *("parts/performance", "parts/accelerator", "parts/sweep", "parts/aotinductor"),

@@ -19,8 +19,8 @@ from core.analysis import (
 )
 from core.base import words as fmt
 from core.report import ExportedDim, PackageTimes, RangeTrial
+from core.views.speed_words import ratio_words
 from pages.look.charts import PLOTLY_CONFIG, median_bars
-from pages.look.speed_words import ratio_words
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, plain, prose
 from pages.session.figures import kept, theme
 from pages.session.view import RunView

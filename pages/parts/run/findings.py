@@ -20,8 +20,8 @@ from core.analysis.kernels import kernel_names
 from core.analysis.numerics import numerics, numerics_sentence
 from core.base import words as fmt
 from core.report import Report
+from core.views.speed_words import speed_title
 from pages import menu
-from pages.look.speed_words import speed_title
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, plain, prose
 from pages.session import url
 

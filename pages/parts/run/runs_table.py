@@ -11,8 +11,8 @@ import streamlit as st
 
 from core import Run, Status, Verdict
 from core.base import words as fmt
+from core.views.speed_words import seen_words
 from pages.look.sizes import TALL
-from pages.look.speed_words import seen_words
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line
 from pages.session.runs import called, made_for
 from pages.session.tables import in_words, opened_or_ticked

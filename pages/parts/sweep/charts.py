@@ -9,9 +9,9 @@ import plotly.graph_objects as go
 
 from core.base import words as fmt
 from core.sweep import SweepRow
+from core.views.speed_words import ratio_words
 from pages.look.charts import decades, in_unit, plotly_layout
 from pages.look.palette import PHASES, Theme, kernel_colour
-from pages.look.speed_words import ratio_words
 from pages.look.text import LONGEST_NAME, one_line
 
 EAGER, COMPILED = "eager", "compiled"

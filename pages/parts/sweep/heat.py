@@ -11,9 +11,9 @@ import plotly.graph_objects as go
 
 from core.base import words as fmt
 from core.sweep import SweepRow
+from core.views.speed_words import ratio_words
 from pages.look.charts import blended, plotly_layout
 from pages.look.palette import GRID, INK, MUTED, PAPER, PHASES, STATUS, Theme, kernel_colour
-from pages.look.speed_words import ratio_words
 from pages.parts.sweep.charts import label
 
 Measure = Literal["speedup", "compiled call", "compile time", "compilations", "kernels"]

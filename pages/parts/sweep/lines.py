@@ -11,9 +11,9 @@ import plotly.graph_objects as go
 from core.analysis import Interval, calls_to_pay
 from core.base import words as fmt
 from core.sweep import SweepRow
+from core.views.speed_words import ratio_words
 from pages.look.charts import decades, in_unit, log_ticks, plotly_layout
 from pages.look.palette import INK, MUTED, Theme, kernel_colour
-from pages.look.speed_words import ratio_words
 from pages.parts.sweep.charts import COLOURS, COMPILED, EAGER, label
 
 HEIGHT_PX = 330

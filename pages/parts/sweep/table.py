@@ -11,7 +11,7 @@ import streamlit as st
 from core.base import words as fmt
 from core.sweep import Axis, SweepRow
 from core.sweep.presets import Answer
-from pages.look.speed_words import ratio_words
+from core.views.speed_words import ratio_words
 from pages.look.text import LONGEST_LINE, LONGEST_TEXT, one_line
 
 # Columns in the order of the table; a column without a value in any cell is left out.

@@ -1,4 +1,4 @@
-"""Sentences about eager compared with compiled."""
+"""Sentences about the speed of compiled calls compared with eager ones."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ def ratio_words(interval: Interval | None) -> str:
     return FEW if interval is None else fmt.ratio(interval.middle, (interval.low, interval.high))
 
 
-def seen_words(found: Speed) -> str:
-    """Return the ratio if a difference is seen; else its bounds alone, or that it is unknown."""
-    if found.wide:
+def seen_words(speed: Speed) -> str:
+    """Return the ratio if a difference is seen; else its bounds alone, or why it is unknown."""
+    if speed.wide:
         return NOT_MEASURABLE
-    if found.clear or found.interval is None:
-        return ratio_words(found.interval)
-    return f"none seen ({fmt.number(found.interval.low)} to {fmt.number(found.interval.high)} ×)"
+    if speed.clear or speed.interval is None:
+        return ratio_words(speed.interval)
+    return f"none seen ({fmt.number(speed.interval.low)} to {fmt.number(speed.interval.high)} ×)"
 
 
-def speed_title(found: Speed, pays: tuple[int, int] | None) -> str:
+def speed_title(speed: Speed, pays: tuple[int, int] | None) -> str:
     """Return the claim that the interval allows, and a note if the machine was busy."""
-    disturbed = "" if found.wide else found.disturbed
-    return "; ".join(filter(None, [_claim(found, pays), found.beside, disturbed])) + "."
+    disturbed = "" if speed.wide else speed.disturbed
+    return "; ".join(filter(None, [_claim(speed, pays), speed.beside, disturbed])) + "."
 
 
-def _claim(found: Speed, pays: tuple[int, int] | None) -> str:
-    if found.interval is None:
-        took = f"eager took {fmt.duration_s(found.eager_s)}, compiled {fmt.duration_s(found.compiled_s)}"
-        return f"Speedup {found.unknown}" if found.wide else f"{FEW[:1].upper()}{FEW[1:]}: {took}"
-    if found.slower:
-        return f"Compiled is {ratio_words(found.interval.inverse())} slower than eager in the steady state"
-    if not found.faster:
-        low, high = fmt.number(found.interval.low), fmt.number(found.interval.high)
+def _claim(speed: Speed, pays: tuple[int, int] | None) -> str:
+    if speed.interval is None:
+        took = f"eager took {fmt.duration_s(speed.eager_s)}, compiled {fmt.duration_s(speed.compiled_s)}"
+        return f"Speedup {speed.unknown}" if speed.wide else f"{FEW[:1].upper()}{FEW[1:]}: {took}"
+    if speed.slower:
+        return f"Compiled is {ratio_words(speed.interval.inverse())} slower than eager in the steady state"
+    if not speed.faster:
+        low, high = fmt.number(speed.interval.low), fmt.number(speed.interval.high)
         return f"No difference seen: eager takes between {low} and {high} times as long as compiled"
     when = f", and pays {pays_words(pays)}" if pays else ""
-    return f"{ratio_words(found.interval)} faster in the steady state{when}"
+    return f"{ratio_words(speed.interval)} faster in the steady state{when}"
 
 
-def sampling_words(found: Speed, timing: Timing) -> str:
+def sampling_words(speed: Speed, timing: Timing) -> str:
     """Describe the sampling and the reason for its end."""
     threads = f" on {fmt.count(timing.threads, 'thread')}" if timing.threads else ""
     parts = [
-        f"{fmt.count(found.samples, 'pair')} of samples, {fmt.count(found.calls_per_sample, 'call')} each{threads}, "
-        f"after {fmt.count(found.warm_up, 'pair')} of warm-up"
+        f"{fmt.count(speed.samples, 'pair')} of samples, {fmt.count(speed.calls_per_sample, 'call')} each{threads}, "
+        f"after {fmt.count(speed.warm_up, 'pair')} of warm-up"
     ]
     if timing.spent_s is not None:
         ended = "at the limit" if timing.stopped == "limit" else "when the ratio was known well enough"
@@ -82,14 +82,14 @@ def load_words(timing: Timing) -> str:
     return f" Others used {fmt.percent(load.others)} of the CPUs{stolen}{waited}."
 
 
-def no_break_even(found: Speed) -> str:
+def no_break_even(speed: Speed) -> str:
     """Return the reason why the page has no break-even."""
-    if found.wide:
-        return f"Not told: the speedup is {found.unknown}."
-    if found.faster and not found.disturbed:
+    if speed.wide:
+        return f"Not told: the speedup is {speed.unknown}."
+    if speed.faster and not speed.disturbed:
         return "Compiled is faster, but by how much is not known well enough to say after how many calls it pays."
-    if found.faster:
-        return f"Not told: {found.disturbed}, so seconds are not those of a quiet one."
+    if speed.faster:
+        return f"Not told: {speed.disturbed}, so seconds are not those of a quiet one."
     return "Compiled is not clearly faster, so compiling is not seen to pay for this call."
 
 

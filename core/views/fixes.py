@@ -1,0 +1,252 @@
+"""Fixes of the user's code for graph breaks and recompiles, and the trial of a fix; texts are Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from core.analysis import Speed, compile_seconds, verdict
+from core.analysis.repairs import (
+    Remainder,
+    Repair,
+    Trial,
+    TrialOutcome,
+    TrialSide,
+    dynamic_spares,
+    dynamo_settings,
+    line_of,
+    newest_reasons,
+    repair_of,
+    repairs_of_break,
+    repairs_of_recompile,
+    together,
+    together_diff,
+    trial,
+)
+from core.base import words as fmt
+from core.graph import source_path
+from core.job import CompileJob
+from core.report import GraphBreak, Recompile, Report
+from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, prose
+from core.views.source import place_in_folder
+from core.views.speed_words import seen_words
+
+NO_CODE = "The log does not hold the code, so that nothing of it can be edited here."
+NO_RULE = "No repair of this line is mechanical; torch's hints say what can be done by hand."
+DYNAMIC = "torch.compile(model, dynamic=True)"
+NOT_COMPARED = "not compared"
+LISTED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A fix: its name, the reason, its side effects, the diff of the file, and the job that tries it.
+
+    A fix that changes only the job has an empty diff. `job` is None if the job may not run here.
+    """
+
+    name: str
+    reason: str
+    side_effects: str
+    diff: str
+    job: CompileJob | None
+
+    @property
+    def label(self) -> str:
+        """Name for a button."""
+        return prose(self.name.rstrip("."), LONGEST_NAME)
+
+    @property
+    def heading(self) -> str:
+        """Name as a heading."""
+        return f"**{prose(self.name, LONGEST_NAME)}**"
+
+    @property
+    def caption(self) -> str:
+        """Reason and side effects."""
+        return f"{prose(self.reason)} {prose(self.side_effects)}"
+
+    @property
+    def paragraph(self) -> str:
+        """Name and reason in one paragraph."""
+        return f"**{self.name}** {prose(self.reason, LONGEST_TEXT)}"
+
+
+@dataclass(frozen=True, slots=True)
+class FixesView:
+    """The fixes of a run: `source` is its user file, `job` its job, None for a log from elsewhere.
+
+    `again` is the job if it may run here again, else None.
+    """
+
+    run_id: str
+    report: Report
+    source: str
+    job: CompileJob | None
+    again: CompileJob | None
+
+    def of_break(self, graph_break: GraphBreak) -> tuple[Fix, ...]:
+        """Return the fixes of a graph break: edits of the user's file, and settings of Dynamo."""
+        return tuple(map(self._fix, self._break_repairs(graph_break)))
+
+    def without_fix(self, graph_break: GraphBreak) -> str:
+        """Return the reason why a graph break has no fix; empty if it has one."""
+        if not self.source:
+            return NO_CODE
+        if self._break_repairs(graph_break):
+            return ""
+        if line_of(graph_break, source_path(self.report)) is None:
+            place = code(place_in_folder(graph_break.place))
+            return f"The line is {place}, not in your file: nothing here edits it."
+        return NO_RULE
+
+    def of_recompile(self, recompile: Recompile) -> tuple[Fix, ...]:
+        """Return the fixes of a recompile: edits of the code, or a change of the job."""
+        return (*map(self._fix, self._recompile_repairs(recompile)), *self._dynamic(recompile))
+
+    def of_all_breaks(self, breaks: Iterable[GraphBreak]) -> Fix | None:
+        """Return the first fixes of graph breaks as one fix; None if fewer than two are compatible."""
+        return self._together([repair for item in breaks for repair in self._break_repairs(item)[:1]])
+
+    def of_all_recompiles(self) -> Fix | None:
+        """Return the first fixes of all recompiles as one fix; None if fewer than two are compatible."""
+        recompiles = newest_reasons(self.report.recompiles)
+        return self._together([repair for item in recompiles for repair in self._recompile_repairs(item)[:1]])
+
+    def _break_repairs(self, graph_break: GraphBreak) -> tuple[Repair, ...]:
+        return repairs_of_break(self.source, graph_break, source_path(self.report))
+
+    def _recompile_repairs(self, recompile: Recompile) -> tuple[Repair, ...]:
+        file_calls = self.job is None or not self.job.calls
+        return repairs_of_recompile(self.source, self.report, recompile, file_calls)
+
+    def _fix(self, repair: Repair) -> Fix:
+        mend = repair.mend
+        return Fix(mend.words, mend.why, mend.doubt, repair.diff, self._trial_job((repair.id,)))
+
+    def _together(self, repairs: Sequence[Repair]) -> Fix | None:
+        stacked = together(self.source, tuple(repair for repair in repairs if repair.stacks))
+        if len(stacked) < 2:
+            return None
+        left = len(set(repairs)) - len(stacked)
+        more = f" {fmt.count(left, 'other')} of this page would change results, or the same lines." if left else ""
+        names = "; ".join(repair.mend.words.rstrip(".") for repair in stacked)
+        doubts = " ".join(dict.fromkeys(repair.mend.doubt for repair in stacked if repair.mend.doubt))
+        name = f"All {fmt.count(len(stacked), 'repair')} together."
+        job = self._trial_job(tuple(repair.id for repair in stacked))
+        return Fix(name, f"{names}.{more}", doubts, together_diff(self.source, stacked), job)
+
+    def _trial_job(self, ids: tuple[str, ...]) -> CompileJob | None:
+        """Return the job with fixes: edits as a separate step, settings among its conditions."""
+        job = self.again
+        if job is None:
+            return None
+        mends = {fix_id: repair.mend for fix_id in ids if (repair := repair_of(self.source, fix_id))}
+        names = tuple(name for mend in mends.values() for name in mend.settings)
+        edits = tuple(fix_id for fix_id, mend in mends.items() if mend.edits)
+        dynamo = {**(job.conditions.dynamo or {}), **dynamo_settings(names)} or None
+        return replace(
+            job,
+            repairs=(*job.repairs, edits) if edits else job.repairs,
+            conditions=replace(job.conditions, dynamo=dynamo),
+            repairs_of=self.run_id,
+        )
+
+    def _dynamic(self, recompile: Recompile) -> tuple[Fix, ...]:
+        """Return the same job with dynamic shapes, if a size or a number varied."""
+        job = self.again
+        if not dynamic_spares(self.report, recompile) or (job is not None and job.compile.dynamic is True):
+            return ()
+        tried = replace(job.with_settings(dynamic=True), repairs_of=self.run_id) if job else None
+        reason = (
+            "Sizes and numbers are symbols from the first call on; a graph of symbols may be slower than one a size."
+        )
+        return (Fix(f"Compile with `{DYNAMIC}`.", reason, "", "", tried),)
+
+
+@dataclass(frozen=True)
+class TrialView:
+    """A run beside the run that tries a fix of it."""
+
+    before: FixesView
+    after: FixesView
+
+    method = (
+        "Compared with the code as it was, run eagerly: outputs, gradients, inputs, buffers, attributes, globals, and "
+        "text that Python prints, in its order. Not compared: other objects, files, and when in a call a side effect "
+        "happens."
+    )
+
+    @cached_property
+    def trial(self) -> Trial:
+        """Result of the fixes and settings that only the second run's job has."""
+        before, after = self.before.job, self.after.job
+        ids: tuple[str, ...] = ()
+        dynamic = False
+        if before is not None and after is not None:
+            steps = after.repairs[len(before.repairs) :]
+            settings = before.conditions.dynamo or {}
+            changed = (after.conditions.dynamo or {}).items()
+            names = [name for name, value in changed if settings.get(name) != value]
+            ids = (*(fix_id for step in steps for fix_id in step), *(f"setting:{name}" for name in names))
+            dynamic = after.compile.dynamic is True and before.compile.dynamic is not True
+        return trial(_side(self.before), _side(self.after), ids, dynamic)
+
+    @property
+    def outcome(self) -> TrialOutcome:
+        """Outcome of the trial."""
+        return self.trial.outcome
+
+    @property
+    def verdict(self) -> str:
+        """Outcome in a sentence, which is bold, and its details."""
+        head, dot, rest = self.trial.words.partition(". ")
+        return f"**{prose(head, LONGEST_TEXT)}.**{f' {prose(rest, LONGEST_TEXT)}.' if dot else ''}"
+
+    @property
+    def remainders(self) -> str:
+        """First breaks and recompiles that are left or new, with torch's reasons, as a list; empty without any."""
+        return "\n".join(map(_remainder, self.trial.left[:LISTED]))
+
+    @property
+    def more_remainders(self) -> str:
+        """Number of those that the list leaves out; empty if it has all."""
+        more = len(self.trial.left) - LISTED
+        return f"and {fmt.number(more)} more" if more > 0 else ""
+
+    @property
+    def rows(self) -> dict[str, tuple[str, str]]:
+        """Numbers of both runs, before and after, by their name."""
+        before, after = (_numbers(run.report) for run in (self.before, self.after))
+        return {name: (before[name], text) for name, text in after.items()}
+
+
+def _side(run: FixesView) -> TrialSide:
+    return TrialSide(run.report, run.source, source_path(run.report))
+
+
+def _remainder(left: Remainder) -> str:
+    return f"- {prose(left.place)}{' (new)' if left.new else ''}: {prose(left.reason, LONGEST_TEXT)}"
+
+
+def _numbers(report: Report) -> dict[str, str]:
+    result = verdict(report)
+    speed = result.speed
+    return {
+        "graphs": fmt.number(result.graphs),
+        "graph breaks": fmt.number(result.breaks),
+        "recompiles": fmt.number(result.recompiles),
+        "kernels": fmt.number(result.work.kernels),
+        "compile time": fmt.duration_s(sum(compile_seconds(report.phases).values())),
+        "compiled call": fmt.duration_s(speed.compiled_s if speed else None),
+        "faster than eager": _faster(speed) if speed else fmt.NOT_RECORDED,
+        "result": result.result.outcome if result.result else NOT_COMPARED,
+    }
+
+
+def _faster(speed: Speed) -> str:
+    return speed.unknown or ", ".join([seen_words(speed), *(["machine busy"] if speed.disturbed else [])])
+
+
+__all__ = ["Fix", "FixesView", "TrialView"]

@@ -1,0 +1,220 @@
+"""Graph breaks of a run, the most expensive first, and the frames that run eagerly; texts are Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from core.analysis import BreakCost, Failure, break_costs, failure_counts, failures
+from core.analysis.registry import graph_break_registry
+from core.base import words as fmt
+from core.graph import source_path
+from core.report import GraphBreak, Report
+from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
+from core.views.source import line_in, place_in_folder
+
+REGISTRY = "https://meta-pytorch.github.io/compile-graph-break-site/gb"
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryNote:
+    """The entry of a kind of graph break in PyTorch's registry; `origin` names the version of torch that has it."""
+
+    label: str
+    heading: str
+    context: str
+    explanation: str
+    hints: str
+    origin: str
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
+class EagerFrame:
+    """A frame that runs eagerly without a graph break, such as one over the recompile limit."""
+
+    heading: str
+    caption: str
+
+
+@dataclass(frozen=True, slots=True)
+class BreakBox:
+    """A graph break in words: torch's reason, explanation and hints, how often it was hit, where, and what it costs.
+
+    `given_up` has a sentence for each frame that runs eagerly because of it.
+    """
+
+    graph_break: GraphBreak
+    heading: str
+    caption: str
+    given_up: tuple[str, ...]
+    line: str
+    explanation: str
+    hints: str
+    stack: str
+
+    @property
+    def registry(self) -> RegistryNote | None:
+        """Entry in PyTorch's registry, with the version of torch that shipped it; None without an id of it."""
+        return _registry_note(self.graph_break.registry_id)
+
+
+@dataclass(frozen=True)
+class GraphBreaksView:
+    """The graph breaks of a run."""
+
+    report: Report
+
+    method = (
+        "Ranked by the compile time each break adds: its resume functions, plus callees that could no longer be "
+        "inlined. Each compilation counts for one break."
+    )
+
+    @cached_property
+    def costs(self) -> tuple[BreakCost, ...]:
+        """Costs of the breaks, the most expensive first."""
+        return break_costs(self.report)
+
+    @cached_property
+    def failures(self) -> tuple[Failure, ...]:
+        """Compilations without compiled code."""
+        return failures(self.report)
+
+    @property
+    def title(self) -> str:
+        """Number of breaks, how often they were hit, and the frames that were not compiled."""
+        rest = ", ".join(failure_counts(self.failures).values())
+        breaks = self.report.graph_breaks
+        if breaks:
+            times = sum(len(graph_break.compilations) for graph_break in breaks)
+            head = f"{fmt.count(len(breaks), 'place')} where Dynamo stopped, met {fmt.count(times, 'time')}"
+            return f"{head}; {rest}." if rest else f"{head}."
+        if rest:
+            return f"No graph break, but {rest}."
+        if not self.report.compilations:
+            return "No frame was compiled, so none could break."
+        return "No graph break: Dynamo captured every frame whole."
+
+    @property
+    def without_code(self) -> str:
+        """Sentence in place of the code, if the log has no file."""
+        return "The log does not hold the code" + (
+            "; the breaks beside name its lines." if self.report.graph_breaks else "."
+        )
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Label → path of the logged files with breaks; first the innermost file of the most expensive break."""
+        logged = {source.path for source in self.report.sources}
+        frames = [frame for cost in self.costs for frame in reversed(cost.found.stack) if frame.file in logged]
+        paths = list(dict.fromkeys(frame.file for frame in frames))
+        labels = {one_line(path.rsplit("/", 1)[-1], LONGEST_NAME): path for path in reversed(paths)}
+        return {label: labels[label] for label in reversed(labels)}
+
+    @property
+    def boxes(self) -> tuple[BreakBox, ...]:
+        """The breaks in words, the most expensive first."""
+        return tuple(self._box(number, cost) for number, cost in enumerate(self.costs, 1))
+
+    def _box(self, number: int, cost: BreakCost) -> BreakBox:
+        graph_break = cost.found
+        hits = len(graph_break.compilations)
+        times = f"\u00a0×\u00a0{fmt.number(hits)}" if hits > 1 else ""
+        return BreakBox(
+            graph_break,
+            heading=f"**{number}. {plain(graph_break.reason)}**{times}",
+            caption=" · ".join([_where(graph_break, source_path(self.report)), cost_words(cost)]),
+            given_up=self._given_up(graph_break),
+            line=code(graph_break.code) or "The line was not recorded.",
+            explanation=prose(graph_break.explanation),
+            hints=_bullets(graph_break.hints),
+            stack=_stack(graph_break),
+        )
+
+    def _given_up(self, graph_break: GraphBreak) -> tuple[str, ...]:
+        frames = {failure.compilation: failure.frame for failure in self.failures if failure.kind == "given up"}
+        return tuple(
+            f"\\[{plain(compile_id)}\\] {code(frames[compile_id])}: Dynamo gave up, this frame runs eagerly."
+            for compile_id in dict.fromkeys(graph_break.compilations)
+            if compile_id in frames
+        )
+
+    @property
+    def eager_frames(self) -> tuple[EagerFrame, ...]:
+        """Frames that run eagerly and that no graph break names."""
+        named = {compile_id for graph_break in self.report.graph_breaks for compile_id in graph_break.compilations}
+        return tuple(
+            EagerFrame(
+                f"**\\[{plain(failure.compilation)}\\] {code(failure.frame)}: {prose(failure.reason)}**",
+                f"{plain(failure.place.short)} · {failure.consequence}",
+            )
+            for failure in self.failures
+            if failure.kind != "failed" and failure.compilation not in named
+        )
+
+
+def cost_words(cost: BreakCost) -> str:
+    """Describe the compile cost of a break: `2 graphs, 1.34 s of compile time, 3 kernel launches`."""
+    if not cost.made:
+        return "nothing was compiled because of it"
+    parts = [f"{fmt.count(cost.graphs, 'more graph')} in {fmt.count(len(cost.made), 'compilation')}"]
+    if cost.compile_s:
+        parts.append(f"{fmt.duration_s(cost.compile_s)} of compile time")
+    if cost.launches:
+        parts.append(f"{fmt.count(cost.launches, 'kernel launch', 'kernel launches')} in them")
+    return ", ".join(parts)
+
+
+def _where(graph_break: GraphBreak, path: str) -> str:
+    """Describe the innermost line, the user's line that led there if it differs, and the compilations that hit it."""
+    user_line = line_in(graph_break, path)
+    place = ""
+    if graph_break.place.file:
+        place = f"{plain(place_in_folder(graph_break.place))}{_within(graph_break)}"
+    if user_line is not None and graph_break.place.file == path:
+        place = f"line {user_line}{_within(graph_break)}"
+    elif user_line is not None:
+        place += f", from line {user_line} of your file"
+    ids = ", ".join(f"[{compile_id}]" for compile_id in dict.fromkeys(graph_break.compilations))
+    hits = fmt.count(len(graph_break.compilations), "time")
+    return f"{place or 'a line that was not recorded'} · met {hits}, in {plain(ids)}"
+
+
+def _within(graph_break: GraphBreak) -> str:
+    return f" in {plain(graph_break.stack[-1].name, LONGEST_NAME)}" if graph_break.stack else ""
+
+
+def _stack(graph_break: GraphBreak) -> str:
+    """Return the stack as lines of text, the innermost frame first."""
+    frames = (f"{one_line(str(frame))}\n    {one_line(frame.text)}" for frame in reversed(graph_break.stack))
+    return "\n".join(frames)
+
+
+def _bullets(hints: Sequence[str]) -> str:
+    return "\n".join(f"- {prose(hint, LONGEST_TEXT)}" for hint in hints)
+
+
+def _registry_note(registry_id: str) -> RegistryNote | None:
+    if not registry_id[2:].isdigit():
+        return None
+    registry = graph_break_registry()
+    entry = registry.entries.get(registry_id)
+    version = plain(registry.origin.version)
+    label = f"{registry_id} in PyTorch's registry"
+    link = f"[Its page on the web]({REGISTRY}/{registry_id.lower()}.html)"
+    if entry is None:
+        absent = f"It is not in the registry of torch {version}, which is at hand here."
+        return RegistryNote(label, "", "", "", "", absent, link)
+    return RegistryNote(
+        label,
+        heading=f"**{prose(entry.type)}**",
+        context=f"Context: {code(entry.context)}" if entry.context else "",
+        explanation=prose(entry.explanation),
+        hints=_bullets(entry.hints),
+        origin=f"As torch {version} has it, braces stand for what varies.",
+        link=link,
+    )
+
+
+__all__ = ["BreakBox", "GraphBreaksView"]

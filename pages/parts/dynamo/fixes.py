@@ -1,0 +1,171 @@
+"""Fixes of the user's code, each as a diff that can be tried: a run of the fixed code, compared with
+the original run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+
+import pandas as pd
+import streamlit as st
+
+from core import Run, Status
+from core.views.fixes import Fix, FixesView, TrialView
+from pages import menu
+from pages.gate.visitor import ANOTHERS, who
+from pages.look.text import LONGEST_NAME, LONGEST_TEXT, plain
+from pages.parts.code import diff_view, source_text
+from pages.parts.run.submit import job_again, needs_device
+from pages.session import doors, server, url
+from pages.session.attempt import attempt, passed_over
+from pages.session.runs import newest_of
+from pages.session.shown import open_shown
+from pages.session.view import RunView, open_view
+
+POLL_S = 0.5
+LINE_PX, LEAST_LINES, SHOWN_LINES = 20, 4, 22
+NOT_AGAIN = "This can be tried where the code may be run: here the log, or the server, does not allow that."
+TRIED = "A run with the same options of the repaired code; its results are held against those of the code as it was."
+ICONS = {
+    "repaired": ":material/check:",
+    "partly": ":material/remove:",
+    "nothing": ":material/remove:",
+    "untold": ":material/help:",
+    "worse": ":material/trending_down:",
+    "differs": ":material/block:",
+}
+
+
+def fixes_of(view: RunView) -> FixesView:
+    """Return the fixes of a run, with the jobs that this visitor may run."""
+    return FixesView(view.run.id, view.report, source_text(view), view.job, job_again(view))
+
+
+def offer(view: RunView, fixes: Sequence[Fix], key: str) -> None:
+    """Draw the fixes of a graph break or a recompile, one at a time, with a button to try it; nothing without a fix."""
+    if not fixes:
+        return
+    with st.container(key=f"offer-{key}"):
+        index = _chosen(fixes, key)
+        st.caption(fixes[index].caption)
+        _diff(fixes[index], f"{key}-{index}")
+        _trial(view, fixes[index], f"{key}-{index}", "Try it")
+
+
+def offer_all(view: RunView, fix: Fix | None, key: str) -> None:
+    """Offer all compatible fixes of a page at once; nothing if there is only one."""
+    if fix is None:
+        return
+    with st.container(border=True, key=f"all-{key}"):
+        st.markdown(fix.paragraph)
+        with st.expander("The difference") if fix.diff else nullcontext():
+            _diff(fix, f"all-{key}")
+        _trial(view, fix, f"all-{key}", "Apply all")
+
+
+def way_back(view: RunView) -> None:
+    """Draw, on a run that tries a fix, the link to the original run, and both side by side."""
+    before = back_link(view)
+    if before is not None:
+        _before_and_after(before, view)
+
+
+def back_link(view: RunView) -> RunView | None:
+    """Draw the link to the original run of a run that tries a fix; return that run, None without one."""
+    before = open_view(view.job.repairs_of) if view.job is not None and view.job.repairs_of else None
+    if before is None:
+        return None
+    page = menu.GRAPH_BREAKS if before.report.graph_breaks else menu.RECOMPILES
+    label = "This run tries a repair of another: back to it"
+    st.page_link(page.script, label=label, icon=":material/undo:", query_params={url.RUN: before.run.id})
+    return before
+
+
+def _before_and_after(before: RunView, after: RunView) -> None:
+    """Draw the result of a fix: its verdict, the remaining breaks with torch's reasons, and numbers of both runs."""
+    trial = TrialView(fixes_of(before), fixes_of(after))
+    bar = {"repaired": st.success, "worse": st.error, "differs": st.error}.get(trial.outcome, st.warning)
+    bar(trial.verdict, icon=ICONS[trial.outcome])
+    if trial.remainders:
+        st.markdown(trial.remainders)
+    if trial.more_remainders:
+        st.caption(trial.more_remainders)
+    st.table(pd.DataFrame.from_dict(trial.rows, orient="index", columns=["before", "after"]))
+    st.caption(trial.method)
+
+
+def _chosen(fixes: Sequence[Fix], key: str) -> int:
+    """Return the index of the chosen fix; the first one by default."""
+    if len(fixes) == 1:
+        st.markdown(fixes[0].heading)
+        return 0
+    picked = st.segmented_control(
+        "Ways to repair it",
+        range(len(fixes)),
+        format_func=lambda index: fixes[index].label,
+        default=0,
+        key=f"ways-{key}",
+        label_visibility="collapsed",
+    )
+    return picked or 0
+
+
+def _diff(fix: Fix, key: str) -> None:
+    if not fix.diff:
+        return
+    lines = fix.diff.count("\n") + 1
+    height = LINE_PX * (min(max(lines, LEAST_LINES), SHOWN_LINES) + 3)
+    diff_view("repair", fix.diff, key=f"repair-{key}", height=height)
+
+
+def _trial(view: RunView, fix: Fix, key: str, label: str) -> None:
+    """Draw the button that tries a fix, or the result of the trial."""
+    if fix.job is None:
+        st.caption(needs_device(view) or NOT_AGAIN)
+        return
+    job = server.runner().limits.fitted(fix.job)
+    mark = attempt(lambda: server.runner().fingerprint(job), passed_over)
+    tried = newest_of(mark) if mark else None
+    if tried is None or tried[1].state in ("cancelled", "interrupted"):
+        pressed = st.button(label, key=f"try-{key}", icon=":material/play_arrow:", help=TRIED)
+        if pressed and attempt(lambda: doors.submit(job)) is not None:
+            st.rerun()
+        return
+    run, status = tried
+    if status.live:
+        _progress(run, key)
+        return
+    after = open_view(run.id)
+    if status.state != "done" or after is None:
+        st.error(
+            f"The repaired run ended: {plain(status.reason or status.state, LONGEST_TEXT)}", icon=":material/error:"
+        )
+        _link(run)
+        return
+    _before_and_after(view, after)
+    _link(run)
+
+
+def _link(run: Run) -> None:
+    st.page_link(
+        menu.OVERVIEW.script,
+        label="Open the repaired run",
+        icon=":material/open_in_new:",
+        query_params={url.RUN: run.id},
+    )
+
+
+@st.fragment(run_every=POLL_S)
+def _progress(run: Run, key: str) -> None:
+    """Draw the progress of a trial, and the button that cancels it."""
+    status: Status = run.standing()
+    if not status.live:
+        st.rerun()
+    shown = open_shown(run.id)
+    steps = shown.progress.steps if shown else ()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(f":material/hourglass_top: {plain(steps[-1], LONGEST_NAME) if steps else 'Starting'}…")
+        mine = who().owns(status.by)
+        help_ = None if mine else ANOTHERS
+        st.button("Cancel", key=f"cancel-{key}", on_click=doors.cancel, args=(run,), disabled=not mine, help=help_)
