@@ -1,0 +1,61 @@
+"""Fixes of user code, and a run beside the run that tries one."""
+
+from dataclasses import replace
+
+from core import CompileJob, Model, Report, build_report, decoded, load_text
+from core.report import Payload
+from core.views.fixes import FixesView, TrialView
+from core.views.source import SourceView
+from tests.support.places import TRACES
+
+JOB = CompileJob(Model("sample", "graph_break_zoo"), training=False, measure=False)
+
+
+def source_of(name: str) -> tuple[Report, str]:
+    log = TRACES / name / "trace.log"
+    report = build_report(log)
+
+    def read(payload: Payload) -> dict[str, str]:
+        content = decoded(load_text(log, payload))
+        assert isinstance(content, dict)
+        return content
+
+    return report, SourceView(report, read).text()
+
+
+def fixes_of(name: str, job: CompileJob | None = JOB) -> FixesView:
+    report, source = source_of(name)
+    return FixesView("run", report, source, job, job)
+
+
+def test_all_compatible_fixes_are_one_job() -> None:
+    fixes = fixes_of("graph_break_zoo")
+    fix = fixes.of_all_breaks(fixes.report.graph_breaks)
+    assert fix is not None
+    assert fix.name == "All 5 repairs together."
+    assert fix.job is not None
+    assert [sorted(step) for step in fix.job.repairs] == [["hoist:41", "keep_tensor:31", "print_op:20:x", "where:25"]]
+    assert (fix.job.conditions.dynamo, fix.job.repairs_of) == ({"capture_dynamic_output_shape_ops": True}, "run")
+
+
+def test_a_fix_has_no_job_where_the_code_may_not_run() -> None:
+    fixes = fixes_of("graph_break_zoo", None)
+    first = fixes.of_break(fixes.report.graph_breaks[0])[0]
+    assert first.job is None
+    assert first.diff.startswith("--- ")
+
+
+def test_without_code_there_is_a_reason_for_no_fix() -> None:
+    report, _ = source_of("graph_break_zoo")
+    fixes = FixesView("run", report, "", JOB, JOB)
+    without = fixes.without_fix(report.graph_breaks[0])
+    assert without == "The log does not hold the code, so that nothing of it can be edited here."
+
+
+def test_a_trial_compares_the_numbers_of_both_runs() -> None:
+    before = fixes_of("graph_break_zoo")
+    job = replace(JOB, repairs=(("where:25",),))
+    trial = TrialView(before, replace(fixes_of("transformer_block", job), source=before.source))
+    assert (trial.outcome, trial.verdict) == ("repaired", "**5 graph breaks fewer, equal results.**")
+    assert trial.rows["graph breaks"] == ("5", "0")
+    assert (trial.remainders, trial.more_remainders) == ("", "")

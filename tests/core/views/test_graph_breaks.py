@@ -1,0 +1,46 @@
+"""Graph breaks in words."""
+
+from core import Report, build_report
+from core.base.words import duration_s
+from core.report import Setting
+from core.views.graph_breaks import GraphBreaksView
+from tests.support.places import TRACES
+
+
+def breaks_of(name: str) -> GraphBreaksView:
+    return GraphBreaksView(build_report(TRACES / name / "trace.log"))
+
+
+def test_titles_count_the_breaks_and_how_often_they_were_hit() -> None:
+    titles = [breaks_of(name).title for name in ("graph_break_zoo", "transformer_block")]
+    assert titles == [
+        "5 places where Dynamo stopped, met 10 times.",
+        "No graph break: Dynamo captured every frame whole.",
+    ]
+    assert GraphBreaksView(Report(Setting())).title == "No frame was compiled, so none could break."
+
+
+def test_a_box_has_the_line_the_place_and_the_cost_of_a_break() -> None:
+    view = breaks_of("graph_break_zoo")
+    costs = {cost.found.registry_id: cost for cost in view.costs}
+    box = next(box for box in view.boxes if box.graph_break.registry_id == "GB0036")
+    seconds = duration_s(costs["GB0036"].compile_s)
+    assert box.caption.startswith("line 36 in select · met 2 times, in \\[9/0\\], \\[10/0\\] · 2 more graphs in ")
+    assert f", {seconds} of compile time, " in box.caption
+    assert box.line == "`positive = x[x > 0] # the shape of the result depends on data`"
+    assert box.given_up == ()
+    assert box.stack.splitlines()[:2] == [
+        "/compileboard/run/model.py:36 in select",
+        "    positive = x[x > 0] # the shape of the result depends on data",
+    ]
+
+
+def test_the_registry_describes_the_kind_of_a_break() -> None:
+    entry = breaks_of("graph_break_zoo").boxes[0].registry
+    assert entry is not None
+    assert entry.link.startswith("[Its page on the web](https://")
+    assert entry.origin.endswith("braces stand for what varies.")
+
+
+def test_the_file_of_the_most_expensive_break_is_first() -> None:
+    assert next(iter(breaks_of("graph_break_zoo").files.items())) == ("model.py", "/compileboard/run/model.py")

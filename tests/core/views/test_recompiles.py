@@ -1,0 +1,49 @@
+"""Recompiles in words and as trees."""
+
+from core import build_report
+from core.analysis import lineages
+from core.base.words import duration_s
+from core.views.recompiles import RecompilesView
+from tests.support.places import TRACES
+
+
+def recompiles_of(name: str) -> RecompilesView:
+    return RecompilesView(build_report(TRACES / name / "trace.log"))
+
+
+def test_a_run_without_a_recompile_says_so() -> None:
+    view = recompiles_of("transformer_block")
+    assert (view.count, view.title) == (0, "No recompile: the first code of every frame was good for all calls.")
+
+
+def test_a_tree_has_a_row_for_each_compilation_of_its_frame() -> None:
+    (tree,) = recompiles_of("recompile_zoo").trees("0/5")
+    assert [row.id for row in tree.rows] == [f"0/{number}" for number in range(9)]
+    assert (tree.name, tree.similar) == ("Zoo.forward", "")
+    row = tree.rows[2]
+    assert (row.depth, row.because, row.old, row.new, row.call) == (2, "power == 2", "2", "3", "2")
+
+
+def test_the_chosen_recompile_is_described_in_the_tree_that_has_it() -> None:
+    view = recompiles_of("recompile_zoo")
+    details = view.trees("0/5")[0].shown
+    assert details is not None
+    assert details.heading.startswith("**\\[0/4\\] → \\[0/5\\]** took ")
+    assert details.condition == "tensor 'x' requires_grad mismatch. expected requires_grad=0"
+    assert details.values.startswith("expected `requires_grad=0` · met `requires_grad=1` · call 5 with ")
+    assert details.guard_search == "L['x']"
+    assert view.trees("9/9")[0].shown is None
+
+
+def test_a_compilation_that_the_visitor_chose_comes_before_the_most_frequent_guard() -> None:
+    view = recompiles_of("recompile_zoo")
+    assert view.chosen(view.report.compilation("0/3"), None) == "0/3"
+    heaviest = view.report.compilation(view.chosen(None, None))
+    assert heaviest is not None
+    assert view.chosen(heaviest, heaviest.id) == heaviest.id
+
+
+def test_the_title_has_the_seconds_of_all_recompiles() -> None:
+    view = recompiles_of("recompile_zoo")
+    seconds = sum(node.seconds or 0.0 for frame in lineages(view.report) for node in frame.nodes[1:])
+    assert view.title == f"{view.count} recompiles because a guard failed, which took {duration_s(seconds)}."
