@@ -9,11 +9,11 @@ from core.base.words import duration_s
 from core.commands.main import main
 from core.report import Phase
 from core.trace.parsers import build_report
+from core.views.compile_time import CompileTimeView, parallel_words
 from pages import menu
 from pages.components.flame.view import MOST_SPANS, FlameSpan
 from pages.look.text import LONGEST_NAME
 from pages.parts.performance.flame import flame_picture
-from pages.parts.performance.phases import parallel_words
 from tests.support.apps import assert_sound, component, opened, titles, words
 from tests.support.places import TRACES
 
@@ -31,11 +31,11 @@ PHASES = (
 
 
 def picture(compile_id: str = "") -> tuple[FlameSpan, ...]:
-    return flame_picture(replace(REPORT, phases=PHASES), compile_id).spans
+    return flame_picture(CompileTimeView(replace(REPORT, phases=PHASES), compile_id)).spans
 
 
 def test_spans_nest_and_each_thread_has_a_row_of_its_own_below_them() -> None:
-    found = flame_picture(replace(REPORT, phases=PHASES))
+    found = flame_picture(CompileTimeView(replace(REPORT, phases=PHASES)))
 
     assert (found.rows, found.threads, found.length_us) == (2, 2, 16_000_000)
     assert [name.text for name in found.names] == ["dynamo", "async_compile.wait", "compile_file"]
@@ -56,12 +56,13 @@ def test_one_compilation_starts_at_its_own_first_phase() -> None:
 
 
 def test_a_compilation_that_was_not_recorded_leads_nowhere() -> None:
-    assert [owner.links for owner in flame_picture(replace(REPORT, phases=PHASES)).owners] == [("graph", "kernels"), ()]
+    owners = flame_picture(CompileTimeView(replace(REPORT, phases=PHASES))).owners
+    assert [owner.links for owner in owners] == [("graph", "kernels"), ()]
 
 
 def test_of_too_many_phases_the_longest_are_drawn_and_names_are_cut() -> None:
     many = tuple(Phase("x" * 500, "0/0", 10.0 * i, 10.0 * i + (5 if i % 2 else 9), 0) for i in range(MOST_SPANS + 10))
-    found = flame_picture(replace(REPORT, phases=many))
+    found = flame_picture(CompileTimeView(replace(REPORT, phases=many)))
 
     assert len(found.spans) == MOST_SPANS
     assert sum(span.length_us == 9 for span in found.spans) == MOST_SPANS // 2 + 5

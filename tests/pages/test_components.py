@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from core import build_report, verdict
 from core.analysis import speed
 from core.report import Call, Compilation, Report, Timing
+from core.views.speedup import CallTotals, SpeedupView
 from pages import menu
 from pages.components.code.view import CodePicture, _payload, code_lines, token_runs
 from pages.look.palette import KERNEL_COLOURS, Theme
@@ -84,8 +85,8 @@ def test_every_axis_of_time_has_its_unit(tmp_path: Path, on: Theme) -> None:
     assert found is not None
     assert report.timing is not None
     figures = {
-        "steady": steady_chart(found, on),
-        "break-even": break_even_chart(found, 1.0, (900, 1_100), on),
+        "steady": steady_chart(SpeedupView(report).medians, on),
+        "break-even": break_even_chart(CallTotals(found.eager_s, found.compiled_s, 1.0, 900, 1_100), on),
         "samples": samples_chart(report.timing.eager_s, report.timing.compiled_s, 4, on),
         "calls": first_calls_chart(report.calls, on),
     }
@@ -108,7 +109,9 @@ def test_totals_cross_where_compiling_has_paid() -> None:
     found = speed(Timing((2e-3,) * 12, (1e-3,) * 12, 0, 1))
     assert found is not None
     for latest, last in ((3, 10), (40, 80)):
-        eager, compiled = break_even_chart(found, 0.02, (2, latest), "light").data[:2]
+        eager, compiled = break_even_chart(CallTotals(found.eager_s, found.compiled_s, 0.02, 2, latest), "light").data[
+            :2
+        ]
         assert (eager.x[0], eager.x[-1], tuple(eager.x)) == (1, last, tuple(compiled.x))
         assert list(eager.x) == sorted(set(eager.x))
         assert eager.y == pytest.approx([count * found.eager_s for count in eager.x])

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from core import CompileJob, Model
-from core.report import Call, Difference
+from core.report import Call, Difference, Report, Setting
+from core.views.speedup import SpeedupView
 from pages import menu
-from pages.parts.performance.calls import call_rows
 from tests.support.apps import assert_sound, chips, opened, titles, words
 from tests.support.homes import add_run, add_scenario, job_of, measured_log, record
 
@@ -124,7 +124,7 @@ def test_a_call_tells_what_became_of_it_and_why_it_raised() -> None:
         Call(0, "f32[2]", 1e-3, 2e-3, (same,), how="compiled"),
         Call(1, "f32[3]", 1e-3, None, (), how="raised", raised="Detected recompile"),
     )
-    first, second = call_rows(calls)
+    first, second = SpeedupView(Report(Setting(), calls=calls)).call_rows
     assert [first[name] for name in ("call", "became", "compiled", "result", "why")] == [
         *(0, "compiled", "2.00 ms", "same", "")
     ]

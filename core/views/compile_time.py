@@ -1,0 +1,230 @@
+"""Compile time of a run: torch's phases, their totals, and the results of the caches; texts are Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from core.analysis import (
+    PhaseTotal,
+    compile_seconds,
+    compile_time_s,
+    parallel_totals,
+    phase_class,
+    phase_totals,
+    self_seconds,
+)
+from core.base import words as fmt
+from core.report import FxGraph, Phase, Report
+from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line, plain
+
+NAMED = 3
+# The class of a phase → the prefix of the stage of the graph that it makes.
+MAKES = {"dynamo": "dynamo_", "aot_autograd": "aot_", "inductor": "inductor_", "codegen": "inductor_"}
+MAKES_KERNELS = ("codegen", "compile")
+BELOW_THE_LINE = "What ran beside the compiling thread stands below the dashed line."
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseSpan:
+    """A phase in the flame chart, in whole microseconds since the chart's first phase.
+
+    `self_us` is the time in which nothing nested ran. Rows are counted from the top; phases of parallel threads have
+    rows below all others.
+    """
+
+    index: int
+    name: str
+    compilation: str
+    start_us: int
+    length_us: int
+    self_us: int
+    row: int
+    thread: int
+
+    @property
+    def kind(self) -> str:
+        """Class of the phase: dynamo, aot_autograd, inductor, codegen, compile, or other."""
+        return phase_class(self.name)
+
+    @property
+    def label(self) -> str:
+        """Name in one line."""
+        return one_line(self.name, LONGEST_NAME)
+
+    @property
+    def makes_kernels(self) -> bool:
+        """True if the phase generates or compiles kernels."""
+        return self.kind in MAKES_KERNELS
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseOwner:
+    """A compilation in the flame chart: its id, its function, its seconds, and the results that were recorded."""
+
+    id: str
+    function: str
+    seconds: float
+    has_graph: bool
+    has_kernels: bool
+
+
+@dataclass(frozen=True)
+class CompileTimeView:
+    """The phases of a run, or of one compilation of it; an empty id means the whole run."""
+
+    report: Report
+    compile_id: str = ""
+
+    @property
+    def title(self) -> str:
+        """Compile time of the run and its most expensive phase, or that no phase was recorded."""
+        phases = self.report.phases
+        if not phases:
+            return "No phase was recorded."
+        slowest = next(iter(phase_totals(phases)), None)
+        most = (
+            f"; {plain(slowest.name, LONGEST_NAME)} took the most by itself: {fmt.duration_s(slowest.self_s)}."
+            if slowest
+            else "."
+        )
+        return f"{fmt.duration_s(compile_time_s(phases))} of compile time{most}"
+
+    @property
+    def compile_ids(self) -> list[str]:
+        """Compilations with phases."""
+        return sorted({phase.compilation for phase in self.report.phases if phase.compilation})
+
+    @property
+    def chart_note(self) -> str:
+        """Work beside the compiling thread, and phases that the chart leaves out."""
+        unfinished = sum(phase.end_us is None for phase in self._phases)
+        notes = [parallel_words(self._phases, self._totals)]
+        if unfinished:
+            notes.append(f"{fmt.count(unfinished, 'phase')} never ended and cannot be drawn.")
+        return " ".join(filter(None, notes))
+
+    @property
+    def rows(self) -> list[dict[str, object]]:
+        """Totals by name of phase.
+
+        Seconds that threads spent in parallel are no wall-clock seconds, so they have a separate column.
+        """
+        return [
+            {
+                "phase": one_line(total.name, LONGEST_LINE),
+                "times": total.count,
+                "total": total.total_s,
+                "by itself": total.self_s,
+                "in threads": _threads(total),
+            }
+            for total in self._totals
+        ]
+
+    @property
+    def rows_note(self) -> str:
+        """Sum of the self times."""
+        seconds = compile_seconds(self.report.phases)
+        if not self.compile_id:
+            return f"“By itself” adds up to {fmt.duration_s(sum(seconds.values()))}, the compile time of the run."
+        own = fmt.duration_s(seconds.get(self.compile_id, 0.0))
+        return f"“By itself” adds up to {own}, the compile time of [{plain(self.compile_id)}]."
+
+    @property
+    def cache_rows(self) -> list[dict[str, object]]:
+        """Results of the caches, in log order."""
+        return [
+            {
+                "cache": event.cache,
+                "said": event.outcome,
+                "compilation": event.compilation,
+                "key": event.key,
+                "reason": one_line(event.reason),
+            }
+            for event in self.report.caches
+        ]
+
+    def spans(self, most: int) -> tuple[PhaseSpan, ...]:
+        """Return the ended phases in the order of their start; the longest `most` if there are more."""
+        own = self_seconds(self.report.phases)
+        ended = [
+            (index, phase)
+            for index, phase in enumerate(self.report.phases)
+            if phase.end_us is not None and self.compile_id in ("", phase.compilation)
+        ]
+        longest = sorted(ended, key=lambda entry: -(entry[1].duration_s or 0.0))[:most]
+        drawn = sorted(longest, key=lambda entry: (entry[1].start_us, entry[1].depth))
+        start_us = min((phase.start_us for _, phase in drawn), default=0.0)
+        top = min((phase.depth for _, phase in drawn), default=0)
+        rows = 1 + max((phase.depth - top for _, phase in drawn if not phase.thread), default=-1)
+        return tuple(
+            PhaseSpan(
+                index,
+                phase.name,
+                phase.compilation,
+                start_us=round(phase.start_us - start_us),
+                length_us=round((phase.end_us or 0.0) - phase.start_us),
+                self_us=round(own[index] * 1e6),
+                row=rows + phase.thread - 1 if phase.thread else phase.depth - top,
+                thread=phase.thread,
+            )
+            for index, phase in drawn
+        )
+
+    def owner(self, compile_id: str) -> PhaseOwner:
+        """Return a compilation by id; one that was not recorded has no function and no results."""
+        compilation = self.report.compilation(compile_id)
+        return PhaseOwner(
+            one_line(compile_id, LONGEST_NAME),
+            one_line(compilation.frame.name, LONGEST_NAME) if compilation else "",
+            self._seconds.get(compile_id, 0.0),
+            has_graph=bool(compilation and compilation.graphs),
+            has_kernels=bool(compilation and compilation.kernels),
+        )
+
+    def graph_of(self, compile_id: str, index: str) -> FxGraph | None:
+        """Return the graph that a phase of a compilation makes; None if it makes none or none was recorded."""
+        phases = self.report.phases
+        phase = phases[int(index)] if index.isdecimal() and int(index) < len(phases) else None
+        stage = MAKES.get(phase_class(phase.name), "") if phase else ""
+        compilation = self.report.compilation(compile_id)
+        graphs = compilation.graphs if compilation and stage else ()
+        return next((graph for graph in graphs if graph.stage.startswith(stage)), None)
+
+    @property
+    def _phases(self) -> list[Phase]:
+        return [phase for phase in self.report.phases if self.compile_id in ("", phase.compilation)]
+
+    @cached_property
+    def _totals(self) -> tuple[PhaseTotal, ...]:
+        return phase_totals(self.report.phases, self.compile_id)
+
+    @cached_property
+    def _seconds(self) -> dict[str, float]:
+        return compile_seconds(self.report.phases)
+
+
+def _threads(total: PhaseTotal) -> str:
+    if total.threads < 2:
+        return ""
+    return f"{fmt.duration_s(total.threads_s)} in {fmt.count(total.threads, 'thread')}"
+
+
+def parallel_words(phases: Sequence[Phase], totals: Sequence[PhaseTotal]) -> str:
+    """Describe the work beside the compiling thread; empty if there was none.
+
+    Names the phases whose threads add up to more seconds than the clock's.
+    """
+    parallel = parallel_totals(totals)
+    texts = [
+        f"{code(total.name, LONGEST_NAME)} in up to {fmt.count(total.threads, 'thread')}, "
+        f"{fmt.duration_s(total.threads_s)} of theirs within {fmt.duration_s(total.total_s)} of the clock"
+        for total in parallel[:NAMED]
+    ]
+    more = f"; and {fmt.count(len(parallel) - NAMED, 'more phase')}" if len(parallel) > NAMED else ""
+    sentence = f"In parallel: {'; '.join(texts)}{more}. " if texts else ""
+    return sentence + (BELOW_THE_LINE if any(phase.thread for phase in phases) else "")
+
+
+__all__ = ["CompileTimeView"]

@@ -1,0 +1,41 @@
+"""Phases of compiling in words and rows."""
+
+from dataclasses import replace
+
+from core import Report, build_report
+from core.report import Phase, Setting
+from core.views.compile_time import CompileTimeView
+from tests.support.places import TRACES
+
+S = 1_000_000.0
+PHASES = (
+    Phase("dynamo", "0/0", 5 * S, 15 * S, 0),
+    Phase("compile_file", "0/0", 6 * S, 9 * S, 2, thread=1),
+    Phase("never ended", "0/0", 14 * S, None, 1),
+    Phase("dynamo", "1/0", 20 * S, 21 * S, 0),
+)
+REPORT = replace(build_report(TRACES / "training_step" / "trace.log"), phases=PHASES)
+
+
+def test_the_title_names_the_most_expensive_phase() -> None:
+    assert CompileTimeView(REPORT).title == "11.0 s of compile time; dynamo took the most by itself: 8.00 s."
+    assert CompileTimeView(Report(Setting())).title == "No phase was recorded."
+
+
+def test_rows_and_their_sum_are_of_the_chosen_compilation() -> None:
+    phases = CompileTimeView(REPORT, "1/0")
+    assert phases.rows == [{"phase": "dynamo", "times": 1, "total": 1.0, "by itself": 1.0, "in threads": ""}]
+    assert phases.rows_note == "“By itself” adds up to 1.00 s, the compile time of [1/0]."
+
+
+def test_phases_that_never_ended_are_counted() -> None:
+    note = CompileTimeView(REPORT).chart_note
+    assert note.endswith("stands below the dashed line. 1 phase never ended and cannot be drawn.")
+
+
+def test_a_phase_leads_to_the_graph_that_it_makes() -> None:
+    phases = CompileTimeView(REPORT)
+    graph = phases.graph_of("0/0", "0")
+    assert graph is not None
+    assert graph.stage.startswith("dynamo_")
+    assert phases.graph_of("0/0", "99") is None
