@@ -60,7 +60,7 @@ PAGES: dict[str, dict[str, str]] = {
     "pages/parts/performance/numerics_charts.py": {"MOST_RESULTS": "results in the chart of errors against float64"},
     "pages/parts/kernel/compare.py": {"MOST_RUNS": "runs whose kernels are offered"},
     "pages/parts/kernel/views.py": {"MOST_CONFIGS": "configs that were tried"},
-    "pages/parts/performance/memory_charts.py": {
+    "core/views/memory_plan.py": {
         "MOST_BLOCKS": "rectangles in a map of memory",
         "MOST_PLACED": "pieces of memory times kernel calls in it, the largest pieces alone where there are more",
     },

@@ -2,20 +2,11 @@
 
 import streamlit as st
 
-from core.analysis import memory_sentence, memory_unmeasured, target_words
+from core.views.memory import MemoryView
 from pages import menu
 from pages.look.glossary import GLOSSARY
-from pages.look.text import plain
-from pages.parts.performance.memory import (
-    WHAT,
-    alive_table,
-    curves,
-    how_measured,
-    peaks_words,
-    plan_section,
-    plans_of,
-    uses_of,
-)
+from pages.parts.code import source_text
+from pages.parts.performance.memory import alive_table, memory_curves, plan_section, plans_of
 from pages.parts.run.measure_memory import measure_memory
 from pages.session import url
 from pages.session.downloads import json_twin
@@ -26,30 +17,24 @@ view = require_report("The memory of eager and of compiled will stand here.")
 report = view.report
 compilation = shown_compilation(report)
 plans = plans_of(view, compilation)
-words = target_words(report)
-if report.memory:
-    st.title(memory_sentence(report), anchor=False, help=GLOSSARY["peak memory"])
-    for reason in memory_unmeasured(report):
-        st.error(plain(reason))
-elif words:
-    st.title("Nothing was run, so no memory was measured.", anchor=False)
-    st.write(f"The code was {words}.")
-else:
-    st.title("The memory of eager and compiled was not measured.", anchor=False, help=GLOSSARY["peak memory"])
-    st.write(
-        "A run that measures it makes its last call again, eagerly and compiled, each in a process of its own, and "
-        "watches the allocator."
-    )
+memory = MemoryView(report, lambda path: source_text(view, path))
+skipped = "" if report.memory else memory.compiled_for
+st.title(memory.title, anchor=False, help=None if skipped else GLOSSARY["peak memory"])
+for failure in memory.failures:
+    st.error(failure)
+if skipped:
+    st.write(skipped)
+elif not report.memory:
+    st.write(memory.how_to_measure)
     measure_memory(view)
 
-uses = uses_of(report)
-if uses:
-    st.caption(f"{how_measured(uses)} {peaks_words(report, uses)}", help=WHAT)
+if memory.uses:
+    st.caption(memory.method, help=memory.method_help)
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        curves(view, uses)
+        memory_curves(view, memory)
     with right:
-        alive_table(view)
+        alive_table(memory)
 if compilation is not None and plans:
     plan_section(view.of(compilation), plans)
 elif compilation is not None and not compilation.kernels:
@@ -62,4 +47,5 @@ with st.container(horizontal=True, vertical_alignment="center"):
             icon=menu.PARTITION.icon,
             query_params=url.link(),
         )
-    json_twin("memory", {"measured": report.memory, "plans": [found.plan for found in plans]}, key="memory")
+    plan_data = [plan.graph_plan.plan for plan in plans]
+    json_twin("memory", {"measured": report.memory, "plans": plan_data}, key="memory")

@@ -1,0 +1,180 @@
+"""Peak memory of eager and compiled, and the allocations alive at the peaks; texts are Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from core.analysis import (
+    AliveRow,
+    alive_rows,
+    memory_of,
+    memory_sentence,
+    memory_unmeasured,
+    place_name,
+    place_of_peak,
+    place_words,
+    target_words,
+)
+from core.base import words as fmt
+from core.report import MemoryUse, Report
+from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line, plain
+
+
+@dataclass(frozen=True, slots=True)
+class AllocatedCurve:
+    """Allocated bytes of a side over its call, from its start to its end.
+
+    `fractions` are the points' parts of the call, `labels` their texts; the peak is at `peak_fraction`.
+    """
+
+    side: str
+    fractions: tuple[float, ...]
+    live_bytes: tuple[int, ...]
+    labels: tuple[str, ...]
+    peak_fraction: float
+    peak_bytes: int
+
+    def peak_is_near(self, curve: AllocatedCurve) -> bool:
+        """Return True if the labels of the peaks of both curves would overlap."""
+        largest = max(self.peak_bytes, curve.peak_bytes)
+        across = abs(self.peak_fraction - curve.peak_fraction)
+        return across < 0.25 and abs(self.peak_bytes - curve.peak_bytes) < 0.08 * largest
+
+
+@dataclass(frozen=True)
+class MemoryView:
+    """The measured memory of a run; `read_source` returns the text of a logged file, empty if it is not logged."""
+
+    report: Report
+    read_source: Callable[[str], str]
+
+    method_help = (
+        "The allocator's figures are beyond parameters, buffers and inputs. They leave out what libraries take from "
+        "the system themselves, as for scratch memory; the resident memory has that, too."
+    )
+
+    @property
+    def title(self) -> str:
+        """Peaks of both sides, or that memory was not measured."""
+        if self.report.memory:
+            return memory_sentence(self.report)
+        if target_words(self.report):
+            return "Nothing was run, so no memory was measured."
+        return "The memory of eager and compiled was not measured."
+
+    @property
+    def failures(self) -> list[str]:
+        """Reasons why sides could not be measured."""
+        return [plain(reason) for reason in memory_unmeasured(self.report)]
+
+    @property
+    def compiled_for(self) -> str:
+        """Target that the code was compiled for instead of being run, in a sentence; empty for a run with calls."""
+        target = target_words(self.report)
+        return f"The code was {target}." if target else ""
+
+    @property
+    def how_to_measure(self) -> str:
+        """Procedure of a run that measures memory."""
+        return (
+            "A run that measures it makes its last call again, eagerly and compiled, each in a process of its own, and "
+            "watches the allocator."
+        )
+
+    @cached_property
+    def uses(self) -> tuple[MemoryUse, ...]:
+        """Measured sides, eager first."""
+        uses = (memory_of(self.report, "eager"), memory_of(self.report, "compiled"))
+        return tuple(use for use in uses if use is not None)
+
+    @property
+    def method(self) -> str:
+        """Method, the constant memory, the system's own figures, and the places of the peaks."""
+        first = self.uses[0]
+        where = "each in a process of its own" if first.device == "cpu" else f"on {plain(first.device)}"
+        constant = fmt.bytes_(max(use.held_bytes for use in self.uses))
+        resident = [
+            f"{use.side} {fmt.bytes_(use.resident_bytes)}" for use in self.uses if use.resident_bytes is not None
+        ]
+        counted = [f"{use.side} {fmt.bytes_(use.counted_bytes)}" for use in self.uses if use.counted_bytes is not None]
+        sentences = [
+            f"The last call, made again {where}, beside {constant} of parameters, buffers and inputs.",
+            f"The resident memory of the process grew by: {resident}." if resident else "",
+            f"The device's own statistics say at the peak: {counted}." if counted else "",
+        ]
+        # Without a sentence about a peak, a space stays at the end, which Markdown leaves out.
+        peaks = " ".join(filter(None, map(self._peak, self.uses)))
+        return f"{' '.join(filter(None, sentences))} {peaks}"
+
+    def _peak(self, use: MemoryUse) -> str:
+        place = place_of_peak(use)
+        if place is None:
+            return ""
+        line = f", line {fmt.number(place.line)}" if place.line and place.code is None else ""
+        tensors = sum(row.tensors for row in use.alive)
+        name = code(place_name(self.report, use, place), LONGEST_NAME)
+        return f"{use.side.capitalize()}'s peak is at {name}{line}, with {fmt.count(tensors, 'tensor')} alive."
+
+    @property
+    def curves(self) -> tuple[AllocatedCurve, ...]:
+        """Curve of each measured side."""
+        return tuple(map(_curve, self.uses))
+
+    @cached_property
+    def alive(self) -> dict[str, tuple[AliveRow, ...]]:
+        """Side → the memory alive at its peak, largest first."""
+        rows = alive_rows(self.report)
+        return {
+            side: tuple(row for row in rows if row.side == side) for side in dict.fromkeys(row.side for row in rows)
+        }
+
+    def alive_table(self, side: str) -> list[dict[str, object]]:
+        """Return the memory alive at the peak of a side, a row per place; `your line` only if a line is known."""
+        eager = memory_of(self.report, "eager")
+        lines = self.read_source(eager.path).split("\n") if eager is not None else []
+        rows = [_alive_row(row, lines) for row in self.alive[side]]
+        if not any(row["your line"] for row in rows):
+            rows = [{name: value for name, value in row.items() if name != "your line"} for row in rows]
+        return rows
+
+
+def _by_side(sizes: Mapping[str, int | None]) -> str:
+    return ", ".join(f"{side} {fmt.bytes_(size)}" for side, size in sizes.items() if size is not None)
+
+
+def _curve(use: MemoryUse) -> AllocatedCurve:
+    call_us = use.call_us or 1.0
+    curve = use.curve
+    live_bytes = (0, *curve.live_bytes, use.left_bytes)
+    places = ("", *(_place(use, index) for index in curve.places), "at the end")
+    return AllocatedCurve(
+        use.side,
+        fractions=(0.0, *(min(1.0, moment / call_us) for moment in curve.at_us), 1.0),
+        live_bytes=live_bytes,
+        labels=tuple(
+            f"{use.side}: {fmt.bytes_(size)}{f' · {place}' if place else ''}"
+            for size, place in zip(live_bytes, places, strict=True)
+        ),
+        peak_fraction=use.peak_us / call_us,
+        peak_bytes=use.peak_bytes,
+    )
+
+
+def _place(use: MemoryUse, index: int) -> str:
+    return "released" if index < 0 else one_line(place_words(use.places[index]), LONGEST_NAME)
+
+
+def _alive_row(row: AliveRow, lines: Sequence[str]) -> dict[str, object]:
+    number = row.place.line if row.side == "eager" else 0
+    line = f"{number}: {lines[number - 1].strip()}" if 0 < number <= len(lines) else ""
+    return {
+        "from": one_line(row.what, LONGEST_LINE),
+        "bytes": row.bytes,
+        "tensors": row.tensors,
+        "your line": one_line(line, LONGEST_LINE),
+    }
+
+
+__all__ = ["AllocatedCurve", "MemoryView"]

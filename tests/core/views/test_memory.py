@@ -1,0 +1,33 @@
+"""Measured memory in words, curves and rows."""
+
+from core import Report, build_report
+from core.report import Setting
+from core.views.memory import MemoryView
+from tests.support.places import TRACES
+from tests.support.reports.remembered import COMPILED, EAGER
+
+MEMORY = MemoryView(Report(Setting(), memory=(EAGER, COMPILED)), lambda _: "first\nsecond")
+
+
+def test_a_measurement_has_a_method_and_the_places_of_both_peaks() -> None:
+    assert MEMORY.title == "Compiled takes 3.00 times less memory: 4.00 kB at its peak, eager 12.0 kB."
+    assert "The resident memory of the process grew by: eager 12.3 kB, compiled 4.10 kB." in MEMORY.method
+    assert "Eager's peak is at `head · aten::add`, line 5, with 3 tensors alive." in MEMORY.method
+
+
+def test_a_curve_goes_from_the_start_of_the_call_to_its_end() -> None:
+    eager, compiled = MEMORY.curves
+    assert (eager.fractions[0], eager.fractions[-1]) == (0.0, 1.0)
+    assert (eager.live_bytes[0], eager.labels[0], eager.labels[-1][-10:]) == (0, "eager: 0 B", "at the end")
+    assert (eager.peak_bytes, compiled.peak_bytes) == (EAGER.peak_bytes, COMPILED.peak_bytes)
+
+
+def test_rows_are_those_of_one_peak_and_name_known_lines_alone() -> None:
+    assert list(MEMORY.alive) == ["eager", "compiled"]
+    assert list(MEMORY.alive_table("compiled")[0]) == ["from", "bytes", "tensors"]
+
+
+def test_a_run_for_another_device_measured_nothing() -> None:
+    memory = MemoryView(build_report(TRACES / "target_h100" / "trace.log"), lambda _: "")
+    assert (memory.title, memory.uses) == ("Nothing was run, so no memory was measured.", ())
+    assert memory.compiled_for.startswith("The code was ")
