@@ -95,10 +95,8 @@ class MemoryView:
         first = self.uses[0]
         where = "each in a process of its own" if first.device == "cpu" else f"on {plain(first.device)}"
         constant = fmt.bytes_(max(use.held_bytes for use in self.uses))
-        resident = [
-            f"{use.side} {fmt.bytes_(use.resident_bytes)}" for use in self.uses if use.resident_bytes is not None
-        ]
-        counted = [f"{use.side} {fmt.bytes_(use.counted_bytes)}" for use in self.uses if use.counted_bytes is not None]
+        resident = _by_side({use.side: use.resident_bytes for use in self.uses})
+        counted = _by_side({use.side: use.counted_bytes for use in self.uses})
         sentences = [
             f"The last call, made again {where}, beside {constant} of parameters, buffers and inputs.",
             f"The resident memory of the process grew by: {resident}." if resident else "",

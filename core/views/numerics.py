@@ -1,0 +1,226 @@
+"""Eager and compiled compared with float64: the results of calls, and the nodes of a graph; texts are Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from core.analysis import target_words
+from core.analysis.numerics import (
+    Numerics,
+    ResultStanding,
+    first_apart,
+    graph_sentence,
+    left_out_words,
+    narrowed_words,
+    node_standings,
+    numerics,
+    numerics_of,
+    numerics_sentence,
+    of_tolerance,
+    outputs_words,
+)
+from core.base import words as fmt
+from core.report import Accuracy, Compilation, FxNode, GraphNumerics, NodeAccuracy, Report
+from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line, plain, prose
+
+NOT_RECORDED = (
+    "Compiled is compared with eager in every run. Which of the two is nearer to the truth, and which node is the "
+    "first that differs, takes the model in float64 and the values of all nodes: that is recorded when it is asked for."
+)
+MEANING = (
+    "Errors are norms of the difference from the same model in float64, over its norm. Beyond the tolerance, compiled "
+    "may be no further from it than eager."
+)
+NO_CALL = "No call was recorded: a log from elsewhere says nothing about eager."
+FIGURES = ("eager", "compiled", "of tolerance", "apart", "largest, eager", "largest, compiled")
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorPoint:
+    """A compared value in a chart, `position` in the order of the values; `call` is None for a node."""
+
+    position: int
+    name: str
+    accuracy: Accuracy
+    call: int | None = None
+
+    @property
+    def errors(self) -> dict[str, float | None]:
+        """Error of each side."""
+        return {"eager": self.accuracy.eager_error, "compiled": self.accuracy.compiled_error}
+
+    @property
+    def details(self) -> tuple[str, str, str]:
+        """Dtype, both errors, and the tolerance."""
+        errors = f"eager {fmt.number(self.accuracy.eager_error)}, compiled {fmt.number(self.accuracy.compiled_error)}"
+        return self.accuracy.dtype, errors, f"tolerance {fmt.number(self.accuracy.tolerance)}"
+
+
+@dataclass(frozen=True)
+class NumericsView:
+    """The comparison of a run with float64."""
+
+    report: Report
+
+    @property
+    def state(self) -> str:
+        """State of the comparison: `not run`, `not recorded`, or `recorded`."""
+        if target_words(self.report):
+            return "not run"
+        return "recorded" if self._results is not None or self.report.graph_numerics else "not recorded"
+
+    @property
+    def title(self) -> str:
+        """Verdict on the results, or that there is none; empty if only nodes were compared."""
+        if self.state == "not run":
+            return "Nothing was run, so there is no result to compare."
+        if self.state == "not recorded":
+            return "Results were not held against float64."
+        return prose(numerics_sentence(self._results)) if self._results else ""
+
+    @property
+    def paragraph(self) -> str:
+        """Reason why there is no comparison, else the meaning of errors, and the limits of this comparison."""
+        if self.state == "not run":
+            return f"The code was {target_words(self.report)}."
+        if self._results is None:
+            return NOT_RECORDED if self.report.calls else NO_CALL
+        reasons = [f"{reason[:1].upper()}{reason[1:]}." for reason in self._results.reasons]
+        more = [*reasons, narrowed_words(self._results.narrowed)]
+        return " ".join([MEANING, *map(prose, filter(None, more))])
+
+    @property
+    def rows(self) -> list[dict[str, object]]:
+        """Results of the calls: first those that differ, then by compiled's error relative to its tolerance."""
+        calls = len({result.call for result in self._by_error}) > 1
+        return [
+            {
+                "result": one_line(result.what, LONGEST_LINE),
+                **({"call": result.call} if calls else {}),
+                "compiled is": result.standing,
+                **_figures(result.accuracy),
+                "elements": result.accuracy.elements,
+                "why": one_line(result.accuracy.reason, LONGEST_LINE),
+            }
+            for result in self._by_error
+        ]
+
+    @property
+    def points(self) -> list[ErrorPoint]:
+        """Results with an error, in the order of the rows."""
+        with_error = [result for result in self._by_error if result.accuracy.compiled_error is not None]
+        return [ErrorPoint(index, result.what, result.accuracy, result.call) for index, result in enumerate(with_error)]
+
+    def without_nodes(self, compilation: Compilation | None) -> str:
+        """Return the reason why nodes of a compilation were not compared; empty if they were."""
+        if compilation is not None and numerics_of(self.report, compilation.id) is not None:
+            return ""
+        failed = numerics_of(self.report, "")
+        return plain(f"No node was compared: {failed.reason}." if failed else "Nodes were not compared one by one.")
+
+    def nodes_of(self, compilation: Compilation, nodes: Mapping[str, FxNode]) -> NodeNumericsView:
+        """Return the comparison of a compilation's nodes; `nodes` are those of the captured graph by name."""
+        return NodeNumericsView(numerics_of(self.report, compilation.id) or GraphNumerics(compilation.id), nodes)
+
+    @cached_property
+    def _results(self) -> Numerics | None:
+        return numerics(self.report)
+
+    @cached_property
+    def _by_error(self) -> list[ResultStanding]:
+        results = self._results.results if self._results else ()
+        return sorted(
+            results, key=lambda result: (result.standing != "differs", -(of_tolerance(result.accuracy) or 0.0))
+        )
+
+
+@dataclass(frozen=True)
+class NodeNumericsView:
+    """The comparison of a graph's nodes; `nodes` are the captured graph's by name, empty if it was not logged."""
+
+    numerics: GraphNumerics
+    nodes: Mapping[str, FxNode]
+
+    @property
+    def sentence(self) -> str:
+        """First node that differs, or that none does."""
+        return prose(graph_sentence(self.numerics, {node.name: node.target for node in self.nodes.values()}))
+
+    @property
+    def caption(self) -> str:
+        """Effect of the comparison on the graph, and the nodes left out."""
+        graph = self.numerics
+        return prose(
+            " ".join(filter(None, (outputs_words(graph), left_out_words(graph), narrowed_words(graph.narrowed))))
+        )
+
+    @property
+    def is_compared(self) -> bool:
+        """True if any node was compared."""
+        return any(node.accuracy is not None for node in self.numerics.nodes)
+
+    @property
+    def first_to_differ(self) -> str:
+        """Name of the first node that differs; empty if none does."""
+        first = first_apart(self.numerics)
+        return first.name if first else ""
+
+    def chosen(self, selected: str) -> str:
+        """Return the selected node's name, else the first that differs, else the one with the largest error.
+
+        Empty if the graph has no node.
+        """
+        nodes = self.numerics.nodes
+        largest = max(nodes, key=_compiled_error, default=None)
+        chosen = next((node for node in nodes if node.name == selected), first_apart(self.numerics) or largest)
+        return chosen.name if chosen else ""
+
+    @property
+    def points(self) -> list[ErrorPoint]:
+        """Compared nodes in execution order."""
+        return [
+            ErrorPoint(index, node.name, node.accuracy)
+            for index, node in enumerate(self.numerics.nodes)
+            if node.accuracy is not None
+        ]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all nodes in execution order."""
+        return [node.name for node in self.numerics.nodes]
+
+    @property
+    def rows(self) -> list[dict[str, object]]:
+        """All nodes in execution order."""
+        standings = node_standings(self.numerics)
+        return [self._row(index, node, standings[node.name]) for index, node in enumerate(self.numerics.nodes)]
+
+    def _row(self, index: int, node: NodeAccuracy, standing: str) -> dict[str, object]:
+        source = self.nodes.get(node.name)
+        reason = node.left_out or (node.accuracy.reason if node.accuracy else "")
+        return {
+            "#": index,
+            "node": one_line(node.name, LONGEST_NAME),
+            "compiled is": standing,
+            **_figures(node.accuracy),
+            "your line": one_line(source.code, LONGEST_LINE) if source else "",
+            "module": one_line(source.module, LONGEST_LINE) if source else "",
+            "why": one_line(reason, LONGEST_LINE),
+        }
+
+
+def _compiled_error(node: NodeAccuracy) -> float:
+    return (node.accuracy and node.accuracy.compiled_error) or 0.0
+
+
+def _figures(accuracy: Accuracy | None) -> dict[str, object]:
+    if accuracy is None:
+        return {"dtype": "", **dict.fromkeys(FIGURES)}
+    errors = (accuracy.eager_error, accuracy.compiled_error, of_tolerance(accuracy), accuracy.apart)
+    figures = zip(FIGURES, (*errors, accuracy.eager_max_abs, accuracy.compiled_max_abs), strict=True)
+    return {"dtype": accuracy.dtype, **dict(figures)}
+
+
+__all__ = ["ErrorPoint", "NodeNumericsView", "NumericsView"]
