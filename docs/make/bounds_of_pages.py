@@ -48,7 +48,7 @@ PAGES: dict[str, dict[str, str]] = {
         "MOST_PHASES": "phases of a run that goes",
         "MOST_STEPS": "its steps",
     },
-    "pages/parts/dynamo/dynamic_shapes.py": {
+    "core/views/dynamic_shapes.py": {
         "MOST_LINES": "conditions on a symbol that are shown, and its frames",
         "MOST_LINKS": "other compilations with symbols that a page without one names",
     },

@@ -2,24 +2,25 @@
 
 import streamlit as st
 
+from core.views.bytecode import BytecodeView
 from pages.look.glossary import GLOSSARY
-from pages.parts.dynamo.bytecode import PYTHON, both_as_python, both_listings, how_shown, leads, missing, texts, title
+from pages.parts.dynamo.bytecode import PYTHON, bytecode_links, bytecode_listings, choose_form, decompiled_python
 from pages.session.downloads import text_twin
 from pages.session.require import require_view
 
 view = require_view("What Dynamo makes of your function's bytecode will stand here.")
-found = texts(view) if view is not None else None
-if view is None or found is None:
+bytecode = BytecodeView(view.report, view.compilation, view.text, view.json) if view is not None else None
+if view is None or bytecode is None or not bytecode.is_recorded:
     st.title("No bytecode of this compilation.", anchor=False)
-    st.write(missing(view.compilation) if view is not None else "Nothing was compiled.")
+    st.write(bytecode.why_none if bytecode is not None else "Nothing was compiled.")
     st.stop()
 
-st.title(title(view, found), anchor=False, help=GLOSSARY["bytecode"])
+st.title(bytecode.title, anchor=False, help=GLOSSARY["bytecode"])
 with st.container(horizontal=True, vertical_alignment="center"):
-    shown = how_shown(found)
-    text_twin("bytecode", f"{found.original}\n{found.modified}", key="bytecode")
-leads(view, found)
-if shown == PYTHON:
-    both_as_python(found)
+    form = choose_form(bytecode)
+    text_twin("bytecode", f"{bytecode.original}\n{bytecode.modified}", key="bytecode")
+bytecode_links(bytecode)
+if form == PYTHON:
+    decompiled_python(bytecode)
 else:
-    both_listings(view, found)
+    bytecode_listings(view, bytecode)

@@ -1,30 +1,17 @@
 """Guards page: the guards of a compilation by family, and the cost of checking them."""
 
+import pandas as pd
 import streamlit as st
 
-from core.analysis import guard_families, guard_rows, mentions
-from core.base import words as fmt
+from core.views.guards import GuardsView
 from pages.look.glossary import GLOSSARY
 from pages.look.sizes import MAX_LINE_CHARS, TALL
 from pages.look.text import plain
-from pages.parts.dynamo.guards import (
-    FEW,
-    SHARE,
-    WIDE,
-    as_printed,
-    by_cost,
-    check_time,
-    families_words,
-    family_table,
-    filters,
-    guard_table,
-    how_checked,
-    whole_guard,
-)
+from pages.parts.dynamo.guards import FEW, SHARE, WIDE, guard_details, guard_filters
 from pages.session import url
 from pages.session.downloads import json_twin
 from pages.session.require import require_view
-from pages.session.tables import picked
+from pages.session.tables import in_words, picked
 
 view = require_view("The guards of a compilation will stand here.")
 if view is None or not view.compilation.guards:
@@ -33,26 +20,20 @@ if view is None or not view.compilation.guards:
         st.write(plain(view.compilation.error))
     st.stop()
 
-compilation = view.compilation
-st.title(
-    f"{fmt.count(len(compilation.guards), 'guard')} must hold to use [{compilation.id}] again.",
-    anchor=False,
-    help=GLOSSARY["guard"],
-)
-st.caption(check_time(compilation) + as_printed(compilation))
+guards = GuardsView(view.report, view.compilation)
+st.title(guards.title, anchor=False, help=GLOSSARY["guard"])
+st.caption(guards.check_time)
 
-rows = guard_rows(view.report, compilation)
-families = guard_families(compilation, rows)
 left, right = st.columns(2, gap="medium")
 with left:
-    table = family_table(families, compilation)
-    family = picked(table, families, "families", column_config={"share": SHARE})
-    st.caption(families_words(families))
+    table = pd.DataFrame(guards.family_rows)
+    family = picked(table, guards.families, "families", column_config={"share": SHARE})
+    st.caption(guards.family_meanings)
 with right:
-    filters(compilation)
+    guard_filters(guards)
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
-    wanted = st.text_input(
+    text = st.text_input(
         "Search",
         key=url.GUARD,
         bind="query-params",
@@ -60,13 +41,16 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         max_chars=MAX_LINE_CHARS,
         width=380,
     )
-    json_twin("guards", compilation.guards, key="guards")
-kept = [row for row in (family.rows if family else rows) if mentions(row.guard, wanted or "")]
-shown = by_cost(kept)
+    json_twin("guards", view.compilation.guards, key="guards")
+shown = guards.matches(family, text or "")
 chosen = picked(
-    guard_table(shown), shown, "guard-table", height=TALL if len(shown) > FEW else "auto", column_config=WIDE
+    in_words(pd.DataFrame(guards.table(shown)), {"check": guards.check_words}),
+    shown,
+    "guard-table",
+    height=TALL if len(shown) > FEW else "auto",
+    column_config=WIDE,
 )
 if chosen is not None:
-    whole_guard(chosen, view.report.recompiles)
+    guard_details(guards.details(chosen))
 else:
-    st.caption(f"Select a guard to read it whole. {how_checked(kept)}")
+    st.caption(guards.table_note(shown))

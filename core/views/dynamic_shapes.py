@@ -1,0 +1,166 @@
+"""Symbols of dynamic shapes: all symbols of a compilation, and one in full; texts are Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from core.analysis import SymbolRow, frame_names, symbol_rows, users_frames
+from core.base import words as fmt
+from core.job import CompileJob
+from core.report import Compilation, Frame, Report
+from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
+
+MOST_LINES = 50
+MOST_LINKS = 5
+WHY_NONE = (
+    "Torch takes every size, and every Python number, as a constant at first; only one that changed between two calls "
+    "becomes a symbol when the frame is compiled again."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolDetails:
+    """A symbol in full: its origin, the needs of tracing, and the checks at every call.
+
+    `constants` has for each constant that it was made the sentence and the stack. A stack is empty if no line of the
+    user's leads there, and `checks` is code.
+    """
+
+    heading: str
+    constants: tuple[tuple[str, str], ...]
+    origin: str
+    needs_label: str
+    needs: tuple[str, ...]
+    checks: str
+
+
+@dataclass(frozen=True)
+class SymbolsView:
+    """The symbols of a compilation; `job` is None for a log from elsewhere."""
+
+    report: Report
+    compilation: Compilation
+    job: CompileJob | None
+
+    no_line = "No line of yours: torch made it while it traced the graph again."
+
+    @cached_property
+    def symbols(self) -> tuple[SymbolRow, ...]:
+        """Symbols with their guards and specializations."""
+        return tuple(symbol_rows(self.compilation))
+
+    @property
+    def title(self) -> str:
+        """Number of symbols, of unbacked ones, and of those that became constants."""
+        if not self.symbols:
+            return f"No size of [{self.compilation.id}] is dynamic."
+        unbacked = sum(not row.symbol.backed for row in self.symbols)
+        constant = sum(bool(row.constant) for row in self.symbols)
+        more = [
+            f"{fmt.number(unbacked)} of them unbacked" if unbacked else "",
+            f"{fmt.number(constant)} made a constant" if constant else "",
+        ]
+        symbols = f"{fmt.count(len(self.symbols), 'symbol')} in [{self.compilation.id}]"
+        return ", ".join([symbols, *filter(None, more)]) + "."
+
+    @property
+    def why_none(self) -> str:
+        """Reason why there is no symbol, and how to get one."""
+        if self.job is not None and self.job.compile.dynamic:
+            return "This run asked for `dynamic=True`; nothing in this compilation could be dynamic."
+        return f"{WHY_NONE} `torch.compile(model, dynamic=True)` makes them dynamic from the start."
+
+    @property
+    def with_symbols(self) -> dict[str, str]:
+        """Id → label of the first compilations of the run that have symbols."""
+        names = frame_names(self.report)
+        return {
+            compilation.id: f"\\[{plain(compilation.id)}\\] {plain(names[compilation.id], LONGEST_NAME)}: "
+            f"{fmt.count(len(compilation.symbols), 'symbol')}"
+            for compilation in self._with_symbols[:MOST_LINKS]
+        }
+
+    @property
+    def more_with_symbols(self) -> str:
+        """Number of the other compilations that have symbols; empty if there are no more."""
+        more = len(self._with_symbols) - MOST_LINKS
+        return f"{fmt.number(more)} more have symbols." if more > 0 else ""
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the symbols, in the order of the rows."""
+        return [row.symbol.name for row in self.symbols]
+
+    @property
+    def rows(self) -> list[dict[str, object]]:
+        """Symbols as rows of a table."""
+        return [
+            {
+                "symbol": one_line(row.symbol.name, LONGEST_LINE),
+                "stands for": one_line(row.symbol.source or "data, unbacked", LONGEST_LINE),
+                "first value": one_line(row.symbol.value, LONGEST_LINE) or "–",
+                "range": one_line(row.symbol.range, LONGEST_LINE),
+                "became": one_line(row.constant, LONGEST_LINE),
+                "guards": len(row.needed) + len(row.checked),
+                "your line": one_line(_line(row), LONGEST_LINE),
+            }
+            for row in self.symbols
+        ]
+
+    def details(self, name: str | None) -> SymbolDetails:
+        """Return a symbol in full, the first one if none has the name."""
+        row = next((row for row in self.symbols if row.symbol.name == name), self.symbols[0])
+        asserted = "" if row.symbol.backed else "; asserted in the code at every call"
+        return SymbolDetails(
+            heading=_heading(row),
+            constants=tuple(
+                (
+                    f"Made the constant {code(constant.value)}: {code(constant.reason) or 'torch says no reason'}",
+                    _stack(constant.stack),
+                )
+                for constant in row.specializations
+            ),
+            origin=_stack(row.symbol.stack),
+            needs_label=f"What tracing needed of it{asserted}",
+            needs=tuple(
+                f"{code(guard.expression)}{f', taken to be {code(guard.assumed)}' if guard.assumed else ''}"
+                f"{_for_line(guard.stack)}"
+                for guard in row.needed[:MOST_LINES]
+            ),
+            checks="\n".join(one_line(line, LONGEST_TEXT) for line in row.checked[:MOST_LINES]),
+        )
+
+    @property
+    def _with_symbols(self) -> list[Compilation]:
+        return [compilation for compilation in self.report.compilations if compilation.symbols]
+
+
+def _heading(row: SymbolRow) -> str:
+    symbol = row.symbol
+    values = f"in {code(symbol.range)}" if symbol.range else "its range was not recorded"
+    if symbol.backed:
+        return f"**{code(symbol.name)}** is {code(symbol.source)}: {code(symbol.value)} at first, {values}"
+    return (
+        f"**{code(symbol.name)}** is unbacked: a number that only the data tell, {values}. "
+        "Torch has no first value to guard on, so the code must hold for all of them."
+    )
+
+
+def _line(row: SymbolRow) -> str:
+    frames = users_frames(row.symbol.stack)
+    return f"{frames[-1].short}  {frames[-1].text}" if frames else ""
+
+
+def _for_line(stack: Sequence[Frame]) -> str:
+    frames = users_frames(stack)
+    return f" for {code(frames[-1].text)} at {code(frames[-1].short)}" if frames else ""
+
+
+def _stack(stack: Sequence[Frame]) -> str:
+    frames = users_frames(stack)[-MOST_LINES:]
+    return "\n".join(f"{frame.file}:{frame.line} in {frame.name}\n    {frame.text}" for frame in frames)
+
+
+__all__ = ["SymbolsView"]
