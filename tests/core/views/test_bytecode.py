@@ -1,0 +1,44 @@
+"""Bytecode before and after Dynamo, in words and listings."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from core import build_report, decoded, load_text
+from core.report import Payload
+from core.views.bytecode import BytecodeView
+from tests.support.places import TRACES
+
+
+def bytecode_of(name: str, compile_id: str) -> BytecodeView:
+    log = TRACES / name / "trace.log"
+    report = build_report(log)
+    compilation = report.compilation(compile_id)
+    assert compilation is not None
+
+    def read_json(payload: Payload) -> Mapping[str, Any]:
+        content = decoded(load_text(log, payload))
+        assert isinstance(content, dict)
+        return content
+
+    return BytecodeView(report, compilation, lambda payload: load_text(log, payload), read_json)
+
+
+def test_the_title_counts_instructions_and_calls() -> None:
+    bytecode = bytecode_of("graph_break_zoo", "1/0")
+    assert bytecode.is_recorded
+    assert bytecode.title.startswith("\\[1/0\\] look: ")
+    assert " to go on after a break." in bytecode.title
+
+
+def test_the_modified_listing_marks_calls_of_the_graph_and_of_resume_functions() -> None:
+    listing = bytecode_of("graph_break_zoo", "1/0").modified_listing
+    assert {listing.notes[number] for number in listing.calls_graph} <= {"the compiled graph"}
+    resumes = [note for number, note in listing.notes.items() if number not in listing.calls_graph]
+    assert resumes
+    assert all(note.startswith("goes on") for note in resumes)
+
+
+def test_resume_functions_are_linked() -> None:
+    bytecode = bytecode_of("graph_break_zoo", "1/0")
+    assert all(label.startswith(f"\\[{compile_id}\\] ") for compile_id, label in bytecode.resume_links.items())
+    assert bytecode.resume_links
