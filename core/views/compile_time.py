@@ -128,8 +128,8 @@ class CompileTimeView:
         seconds = compile_seconds(self.report.phases)
         if not self.compile_id:
             return f"“By itself” adds up to {fmt.duration_s(sum(seconds.values()))}, the compile time of the run."
-        own = fmt.duration_s(seconds.get(self.compile_id, 0.0))
-        return f"“By itself” adds up to {own}, the compile time of [{plain(self.compile_id)}]."
+        self_time = fmt.duration_s(seconds.get(self.compile_id, 0.0))
+        return f"“By itself” adds up to {self_time}, the compile time of [{plain(self.compile_id)}]."
 
     @property
     def cache_rows(self) -> list[dict[str, object]]:
@@ -147,7 +147,7 @@ class CompileTimeView:
 
     def spans(self, most: int) -> tuple[PhaseSpan, ...]:
         """Return the ended phases in the order of their start; the longest `most` if there are more."""
-        own = self_seconds(self.report.phases)
+        self_s = self_seconds(self.report.phases)
         ended = [
             (index, phase)
             for index, phase in enumerate(self.report.phases)
@@ -165,7 +165,7 @@ class CompileTimeView:
                 phase.compilation,
                 start_us=round(phase.start_us - start_us),
                 length_us=round((phase.end_us or 0.0) - phase.start_us),
-                self_us=round(own[index] * 1e6),
+                self_us=round(self_s[index] * 1e6),
                 row=rows + phase.thread - 1 if phase.thread else phase.depth - top,
                 thread=phase.thread,
             )

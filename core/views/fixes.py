@@ -107,12 +107,12 @@ class FixesView:
 
     def of_all_breaks(self, breaks: Iterable[GraphBreak]) -> Fix | None:
         """Return the first fixes of graph breaks as one fix; None if fewer than two are compatible."""
-        return self._together([repair for item in breaks for repair in self._break_repairs(item)[:1]])
+        return self._together([repair for graph_break in breaks for repair in self._break_repairs(graph_break)[:1]])
 
     def of_all_recompiles(self) -> Fix | None:
         """Return the first fixes of all recompiles as one fix; None if fewer than two are compatible."""
-        recompiles = newest_reasons(self.report.recompiles)
-        return self._together([repair for item in recompiles for repair in self._recompile_repairs(item)[:1]])
+        reasons = newest_reasons(self.report.recompiles)
+        return self._together([repair for reason in reasons for repair in self._recompile_repairs(reason)[:1]])
 
     def _break_repairs(self, graph_break: GraphBreak) -> tuple[Repair, ...]:
         return repairs_of_break(self.source, graph_break, source_path(self.report))
@@ -122,8 +122,8 @@ class FixesView:
         return repairs_of_recompile(self.source, self.report, recompile, file_calls)
 
     def _fix(self, repair: Repair) -> Fix:
-        mend = repair.mend
-        return Fix(mend.words, mend.why, mend.doubt, repair.diff, self._trial_job((repair.id,)))
+        edit = repair.mend
+        return Fix(edit.words, edit.why, edit.doubt, repair.diff, self._trial_job((repair.id,)))
 
     def _together(self, repairs: Sequence[Repair]) -> Fix | None:
         stacked = together(self.source, tuple(repair for repair in repairs if repair.stacks))
@@ -142,9 +142,9 @@ class FixesView:
         job = self.again
         if job is None:
             return None
-        mends = {fix_id: repair.mend for fix_id in ids if (repair := repair_of(self.source, fix_id))}
-        names = tuple(name for mend in mends.values() for name in mend.settings)
-        edits = tuple(fix_id for fix_id, mend in mends.items() if mend.edits)
+        repairs = [repair for fix_id in ids if (repair := repair_of(self.source, fix_id))]
+        names = tuple(name for repair in repairs for name in repair.mend.settings)
+        edits = tuple(repair.id for repair in repairs if repair.mend.edits)
         dynamo = {**(job.conditions.dynamo or {}), **dynamo_settings(names)} or None
         return replace(
             job,

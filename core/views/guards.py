@@ -52,7 +52,7 @@ class GuardsView:
     @property
     def check_time(self) -> str:
         """Time of checking all guards, once with a cold cache by torch and warm by the worker, and their number."""
-        return f"{_check_time(self.compilation)}{_other_count(self.compilation)}"
+        return f"{_check_time(self.compilation)}{_count_note(self.compilation)}"
 
     @cached_property
     def rows(self) -> tuple[GuardRow, ...]:
@@ -190,7 +190,7 @@ def _check_time(compilation: Compilation) -> str:
     return f"{cold}; warm, as in a later call, it takes {fmt.duration_s(compilation.guard_warm_us / 1e6)}."
 
 
-def _other_count(compilation: Compilation) -> str:
+def _count_note(compilation: Compilation) -> str:
     """Return a note on the guard count if only the printed tree is known or if it differs; else empty."""
     if compilation.guard_leaves == len(compilation.guards):
         return ""

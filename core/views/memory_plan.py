@@ -85,10 +85,10 @@ class MemoryPlanView:
     def rows(self) -> list[dict[str, object]]:
         """Kernel calls with the bytes that are allocated, made for the call, and freed after it."""
         plan, names = self.graph_plan.plan, self.graph_plan.names
-        made, freed = Counter[int](), Counter[int]()
+        allocated, freed = Counter[int](), Counter[int]()
         for memory in plan.memories:
             if memory.origin != "saved":
-                made[memory.first] += memory.bytes or 0
+                allocated[memory.first] += memory.bytes or 0
             if not memory.returned:
                 freed[memory.last] += memory.bytes or 0
         return [
@@ -96,7 +96,7 @@ class MemoryPlanView:
                 "call": index + 1,
                 "kernel": one_line(names.get(step.line, step.kernel), LONGEST_LINE),
                 "there": step.live_bytes,
-                "made": made[index],
+                "made": allocated[index],
                 "freed": freed[index],
             }
             for index, step in enumerate(plan.steps)
@@ -120,8 +120,8 @@ class MemoryPlanView:
         until = "returned" if memory.returned else f"until {self._call(memory.last)}"
         if block.saved:
             return "kept by the forward", until
-        made = "made by a library" if memory.origin == "library" else "allocated"
-        return f"{made} for {self._call(memory.first)}", until
+        maker = "made by a library" if memory.origin == "library" else "allocated"
+        return f"{maker} for {self._call(memory.first)}", until
 
     def _call(self, step: int) -> str:
         line = self.graph_plan.plan.steps[step].line
@@ -166,4 +166,4 @@ def blocks(memories: Sequence[PlannedMemory], steps: int) -> Iterator[MemoryBloc
     yield from live
 
 
-__all__ = ["MemoryPlanView", "memory_plans"]
+__all__ = ["MemoryBlock", "MemoryPlanView", "memory_plans"]

@@ -193,17 +193,17 @@ class NodeNumericsView:
 
     @property
     def rows(self) -> list[dict[str, object]]:
-        """All nodes in execution order."""
-        standings = node_standings(self.numerics)
-        return [self._row(index, node, standings[node.name]) for index, node in enumerate(self.numerics.nodes)]
+        """Rows of all nodes, in execution order."""
+        classes = node_standings(self.numerics)
+        return [self._row(index, node, classes[node.name]) for index, node in enumerate(self.numerics.nodes)]
 
-    def _row(self, index: int, node: NodeAccuracy, standing: str) -> dict[str, object]:
+    def _row(self, index: int, node: NodeAccuracy, accuracy_class: str) -> dict[str, object]:
         source = self.nodes.get(node.name)
         reason = node.left_out or (node.accuracy.reason if node.accuracy else "")
         return {
             "#": index,
             "node": one_line(node.name, LONGEST_NAME),
-            "compiled is": standing,
+            "compiled is": accuracy_class,
             **_figures(node.accuracy),
             "your line": one_line(source.code, LONGEST_LINE) if source else "",
             "module": one_line(source.module, LONGEST_LINE) if source else "",

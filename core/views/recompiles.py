@@ -187,7 +187,7 @@ class RecompilesView:
         return RecompileTree(
             name=one_line(frame_names(self.report)[frame.first.id], LONGEST_NAME),
             summary=one_line(f"{place}{fmt.count(len(frame.nodes), 'compilation')}{took}", LONGEST_LINE),
-            rows=tuple(_row(item) for item in frame.nodes),
+            rows=tuple(map(_row, frame.nodes)),
             similar=_similar(group),
             shown=self._details(node) if node is not None else None,
         )

@@ -23,7 +23,7 @@ from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line, plain, pro
 from core.views.speed_words import clock_words, cost_words, load_words, no_break_even, sampling_words, speed_title
 
 OUTCOMES = {True: "same", False: "differs", None: "not comparable"}
-# By what the report has of a compiled call.
+# Text by the form in which a compiled call was executed.
 EXECUTIONS = {
     "compiled": "compiled",
     "reused": "code reused",

@@ -9,7 +9,7 @@ from pages.look.glossary import GLOSSARY
 from pages.look.sizes import TALL
 from pages.parts.code import user_code
 from pages.parts.dynamo.breaks import break_box, broken_file, eager_frames
-from pages.parts.dynamo.fixes import fixes_of, offer_all, way_back
+from pages.parts.dynamo.fixes import fixes_of, offer_all, original_run
 from pages.parts.run.submit import submit
 from pages.session import url
 from pages.session.downloads import json_twin
@@ -20,7 +20,7 @@ breaks = GraphBreaksView(view.report)
 fixes = fixes_of(view)
 logged = view.report.graph_breaks
 st.title(breaks.title, anchor=False, help=GLOSSARY["graph break"] if logged else None)
-way_back(view)
+original_run(view)
 
 job = view.job
 fixed_sample = next((sample.twin for sample in samples() if job and job.model.value == sample.name), None)

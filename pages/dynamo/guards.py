@@ -7,12 +7,26 @@ from core.views.guards import GuardsView
 from pages.look.glossary import GLOSSARY
 from pages.look.sizes import MAX_LINE_CHARS, TALL
 from pages.look.text import plain
-from pages.parts.dynamo.guards import FEW, SHARE, WIDE, guard_details, guard_filters
 from pages.session import url
 from pages.session.downloads import json_twin
 from pages.session.require import require_view
 from pages.session.tables import in_words, picked
 
+SHARE = st.column_config.ProgressColumn(
+    # The bar's own format has two decimals; this one has three digits, as every number has.
+    format="%.3g %%",
+    min_value=0,
+    max_value=100,
+    width=120,
+    help="Of one check of a copy of the tree, with the way to the values",
+)
+WIDE = {
+    "value": st.column_config.TextColumn(width=280),
+    "recompiles": st.column_config.TextColumn(help="The compilations that were made because it failed"),
+    "protects": st.column_config.TextColumn(width=280),
+}
+# So many rows fit without scrolling.
+FEW = 14
 view = require_view("The guards of a compilation will stand here.")
 if view is None or not view.compilation.guards:
     st.title("No guard was recorded for this compilation.", anchor=False)
@@ -30,7 +44,11 @@ with left:
     family = picked(table, guards.families, "families", column_config={"share": SHARE})
     st.caption(guards.family_meanings)
 with right:
-    guard_filters(guards)
+    if guards.filter_rows:
+        st.dataframe(pd.DataFrame(guards.filter_rows), hide_index=True)
+    if guards.filter_code:
+        st.code(guards.filter_code, language="python", wrap_lines=True)
+    st.caption(guards.filter_note)
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
     text = st.text_input(
@@ -50,7 +68,15 @@ chosen = picked(
     height=TALL if len(shown) > FEW else "auto",
     column_config=WIDE,
 )
-if chosen is not None:
-    guard_details(guards.details(chosen))
-else:
+if chosen is None:
     st.caption(guards.table_note(shown))
+    st.stop()
+details = guards.details(chosen)
+st.markdown(details.heading)
+st.code(details.expression, language="python", wrap_lines=True)
+if details.reason:
+    st.markdown(details.reason)
+if details.hint:
+    st.caption(details.hint)
+if details.failures:
+    st.markdown(details.failures)

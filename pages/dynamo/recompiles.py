@@ -5,7 +5,7 @@ import streamlit as st
 from core.views.recompiles import RecompilesView
 from pages import menu
 from pages.look.glossary import GLOSSARY
-from pages.parts.dynamo.fixes import fixes_of, offer_all, way_back
+from pages.parts.dynamo.fixes import fixes_of, offer_all, original_run
 from pages.parts.dynamo.recompiles import recompile_trees
 from pages.session import url
 from pages.session.downloads import json_twin
@@ -16,7 +16,7 @@ view = require_report("What made torch compile a frame again will stand here.")
 report = view.report
 recompiles = RecompilesView(report)
 st.title(recompiles.title, anchor=False, help=GLOSSARY["recompile"] if recompiles.count else None)
-way_back(view)
+original_run(view)
 if not report.compilations:
     st.stop()
 if not recompiles.count:

@@ -1,5 +1,7 @@
 """Speedup page: eager compared with compiled: first call, steady state, break-even, and agreement of the results."""
 
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 
@@ -45,7 +47,7 @@ if timing is not None and measured is not None:
         steady = kept(lambda: steady_chart(medians, on), "steady", view.run.id, report.log_bytes, on)
         st.plotly_chart(steady, theme=None, config=PLOTLY_CONFIG, key="steady")
         samples = kept(
-            lambda: samples_chart(timing.eager_s, timing.compiled_s, measured.warm_up, on),
+            partial(samples_chart, timing.eager_s, timing.compiled_s, measured.warm_up, on),
             "samples",
             view.run.id,
             report.log_bytes,
@@ -68,7 +70,9 @@ if alternative is not None:
     if speedup.alternative_method:
         st.caption(speedup.alternative_method)
         pairs = kept(
-            lambda: samples_chart(alternative.compiled_s, alternative.rival_s, alternative.warm_up, on, CONFIGURATIONS),
+            partial(
+                samples_chart, alternative.compiled_s, alternative.rival_s, alternative.warm_up, on, CONFIGURATIONS
+            ),
             "rival",
             view.run.id,
             report.log_bytes,

@@ -21,7 +21,7 @@ LENGTHS = {
 }
 # What the browser writes, since Streamlit or Plotly leaves no other way.
 BROWSER = {
-    ("pages/parts/dynamo/guards.py", "%.3g %%"): "the label of a bar in a cell",
+    ("pages/dynamo/guards.py", "%.3g %%"): "the label of a bar in a cell",
     ("pages/parts/dynamo/compilations.py", "numbers"): "the labels of bars in cells",
     ("pages/parts/run/widgets.py", "%g"): "a field in which a number is typed",
 }

@@ -1,4 +1,4 @@
-"""One symbol of dynamic shapes in full, and links to other compilations with symbols."""
+"""A symbol of dynamic shapes in full, and links to other compilations with symbols."""
 
 from __future__ import annotations
 

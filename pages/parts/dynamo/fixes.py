@@ -64,7 +64,7 @@ def offer_all(view: RunView, fix: Fix | None, key: str) -> None:
         _trial(view, fix, f"all-{key}", "Apply all")
 
 
-def way_back(view: RunView) -> None:
+def original_run(view: RunView) -> None:
     """Draw, on a run that tries a fix, the link to the original run, and both side by side."""
     before = back_link(view)
     if before is not None:

@@ -25,7 +25,7 @@ def test_rows_have_all_symbols_and_an_unknown_name_shows_the_first() -> None:
     assert symbols.details("no such symbol") == symbols.details(symbols.names[0])
 
 
-def test_without_a_symbol_other_compilations_with_symbols_are_named() -> None:
+def test_without_a_symbol_compilations_with_symbols_are_named() -> None:
     symbols = symbols_of("recompile_zoo", "0/0")
     assert symbols.title == "No size of [0/0] is dynamic."
     assert next(iter(symbols.with_symbols.values())).endswith("1 symbol")

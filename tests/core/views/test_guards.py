@@ -33,7 +33,7 @@ def test_a_guard_that_failed_is_first_and_names_its_recompiles() -> None:
     assert guards.table([first])["recompiles"] == [", ".join(f"[{name}]" for name in first.recompiles)]
 
 
-def test_guards_are_found_by_a_text_in_them() -> None:
+def test_guards_that_mention_a_text_match() -> None:
     guards = guards_of("recompile_zoo", "0/1")
     matches = guards.matches(None, "TENSOR_MATCH")
     assert {row.guard.kind for row in matches} == {"TENSOR_MATCH"}

@@ -22,7 +22,7 @@ def test_a_curve_goes_from_the_start_of_the_call_to_its_end() -> None:
     assert (eager.peak_bytes, compiled.peak_bytes) == (EAGER.peak_bytes, COMPILED.peak_bytes)
 
 
-def test_rows_are_those_of_one_peak_and_name_known_lines_alone() -> None:
+def test_rows_of_a_peak_name_only_known_lines() -> None:
     assert list(MEMORY.alive) == ["eager", "compiled"]
     assert list(MEMORY.alive_table("compiled")[0]) == ["from", "bytes", "tensors"]
 

@@ -20,5 +20,5 @@ def test_a_piece_moves_down_when_what_is_under_it_goes() -> None:
 
 def test_of_too_many_pieces_the_largest_are_drawn() -> None:
     steps = MOST_PLACED // 2
-    found = blocks([piece("a", 1, 1, 0, 0), piece("b", 3, 2, 0, 0), piece("c", 2, 3, 0, 0)], steps)
-    assert [block.memory.names for block in found] == [("b",), ("c",)]
+    largest = blocks([piece("a", 1, 1, 0, 0), piece("b", 3, 2, 0, 0), piece("c", 2, 3, 0, 0)], steps)
+    assert [block.memory.names for block in largest] == [("b",), ("c",)]
