@@ -2,30 +2,14 @@
 
 import streamlit as st
 
-from core.analysis.comparison import comparison_data, comparison_sentence
 from pages import menu
 from pages.look.text import LONGEST_TEXT, plain
-from pages.parts.compare.aspects import (
-    ASPECTS,
-    BREAKS,
-    GRAPHS,
-    GUARDS,
-    KERNELS,
-    OF_ONE,
-    PHASES,
-    SOURCE,
-    SPEED,
-    SUMMARY,
-    aspect_label,
-)
-from pages.parts.compare.compared import compared_runs, pair_of, side_of_pair
+from pages.parts.compare.aspects import breaks_and_recompiles, guards, phases, source, summary
+from pages.parts.compare.compared import compare_view, kernel_pairs_view
 from pages.parts.compare.graphs import graphs
 from pages.parts.compare.kernels import kernel_pairs
-from pages.parts.compare.lists import breaks_and_recompiles, guards
-from pages.parts.compare.phases import phases
 from pages.parts.compare.runs import any_runs, newest_other, pick_other
 from pages.parts.compare.speed import times
-from pages.parts.compare.summary import source, summary
 from pages.parts.compare.what_if import what_if
 from pages.parts.run.live import live_run, measured_yet
 from pages.parts.run.measure import measure_again
@@ -67,44 +51,46 @@ if shown.report is None:
 if shown.going:
     measured_yet(shown.run)
 
-there = RunView(shown, shown.report)
-found = compared_runs(view, there)
-title.title(plain(comparison_sentence(found), LONGEST_TEXT), anchor=False)
+right = RunView(shown, shown.report)
+compare = compare_view(view, right)
+title.title(compare.title, anchor=False)
 compilation = shown_compilation(view.report)
-pair = pair_of(found, compilation.id) if compilation is not None else None
-url.read(url.ASPECT, ASPECTS, SUMMARY)
+pair = compare.pair(compilation.id) if compilation is not None else None
+labels = compare.aspects(pair)
+url.read(url.ASPECT, labels, "summary")
 with head.container(horizontal=True, vertical_alignment="center", gap="small"):
     aspect = st.segmented_control(
         "Aspect",
-        list(ASPECTS),
+        list(labels),
         key=url.ASPECT,
-        format_func=lambda name: aspect_label(name, found, pair),
+        format_func=lambda name: labels.get(name, name),
         label_visibility="collapsed",
     )
     with downloads():
-        json_twin("comparison", lambda: comparison_data(found), key="compare")
-    measure_again(view, there)
+        json_twin("comparison", lambda: compare.data, key="compare")
+    measure_again(view, right)
 url.write(url.ASPECT)
-here = side_of_pair(view, pair.left) if pair is not None else None
-other = side_of_pair(there, pair.right) if pair is not None else None
-if aspect in OF_ONE and (pair is None or here is None or other is None):
+if pair is None and aspect in ("graphs", "kernels", "guards"):
     st.write("No compilation of one run has a counterpart in the other: there is nothing to hold side by side.")
     st.stop()
-if aspect in OF_ONE and compilation is not None and pair is not None and pair.left != compilation.id:
+if pair is not None and aspect in ("graphs", "kernels", "guards") and compilation and pair.left != compilation.id:
     st.caption(f"\\[{compilation.id}\\] has no counterpart in the run on the right; \\[{pair.left}\\] has.")
-if aspect == SOURCE:
-    source(found)
-elif aspect == GRAPHS and pair and here and other:
-    graphs(pair, here, other)
-elif aspect == KERNELS and pair and here and other:
-    kernel_pairs(here, other)
-elif aspect == GUARDS and pair:
-    guards(pair)
-elif aspect == BREAKS:
-    breaks_and_recompiles(found)
-elif aspect == PHASES:
-    phases(found, view, there)
-elif aspect == SPEED:
-    times(found, view, there)
-else:
-    summary(found)
+match aspect:
+    case "source":
+        source(compare)
+    case "graphs" if pair:
+        graphs(pair, view, right)
+    case "kernels" if pair:
+        kernels = kernel_pairs_view(view, pair.left, right, pair.right)
+        if kernels is not None:
+            kernel_pairs(kernels, f"targets-{pair.left}-{right.run.id}")
+    case "guards" if pair:
+        guards(pair)
+    case "breaks and recompiles":
+        breaks_and_recompiles(compare)
+    case "compile time":
+        phases(compare, (view.run.id, view.report.log_bytes, right.run.id, right.report.log_bytes))
+    case "speed":
+        times(compare, view, right)
+    case _:
+        summary(compare)

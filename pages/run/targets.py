@@ -3,11 +3,10 @@
 import streamlit as st
 
 from core import likeliest
-from core.analysis.kernels import opposite
+from core.views.glossary import GLOSSARY
 from pages import menu
-from pages.look.glossary import GLOSSARY
-from pages.look.text import LONGEST_LINE, plain
-from pages.parts.compare.kernels import compared, kernel_pairs
+from pages.parts.compare.compared import kernel_pairs_view
+from pages.parts.compare.kernels import kernel_pairs
 from pages.parts.compare.runs import labels, other_runs
 from pages.parts.run.retarget import retarget
 from pages.session import url
@@ -36,17 +35,16 @@ with right_column, st.container(horizontal=True, vertical_alignment="bottom"):
     other_id = st.selectbox("Right", list(names), key=url.OTHER, format_func=lambda name: names.get(name, name))
     retarget(view)
 url.write(url.OTHER)
-there = open_view(other_id) if other_id else None
-compilation = opposite(there.report, view.compilation) if there is not None else None
-if there is None or compilation is None:
+right = open_view(other_id) if other_id else None
+kernels = kernel_pairs_view(view, view.compilation.id, right) if right is not None else None
+if right is None or kernels is None:
     title.title("The run on the right has no kernel to compare with.", anchor=False)
     st.write("It failed before code was generated, or its backend is not `inductor`. Choose another one.")
     st.stop()
 
-comparison, _, _ = compared(view, there.of(compilation))
-left_column.markdown(f"**Left**, the shown run: {plain(comparison.left, LONGEST_LINE)}.")
-right_column.markdown(f"**Right**: {plain(comparison.right, LONGEST_LINE)}.")
-title.title(comparison.sentence, anchor=False, help=GLOSSARY["kernel"])
-everything = url.link(other=there.run.id)
+left_column.markdown(f"**Left**, the shown run: {kernels.left}.")
+right_column.markdown(f"**Right**: {kernels.right}.")
+title.title(kernels.title, anchor=False, help=GLOSSARY["kernel"])
+everything = url.link(other=right.run.id)
 st.page_link(menu.COMPARE.script, label="All that differs", icon=menu.COMPARE.icon, query_params=everything)
-kernel_pairs(view, there.of(compilation))
+kernel_pairs(kernels, f"targets-{view.compilation.id}-{right.run.id}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from core import CompileJob, DecodeError, Run, decoded, load_text, open_graph
+from core import CompileJob, DecodeError, Run, RunSide, decoded, load_text, open_graph
 from core.report import Compilation, FxGraph, FxNode, Payload, Report
 from pages.session import server
 from pages.session.cache import cached
@@ -34,6 +34,11 @@ class RunView:
         """True while more will be recorded, so that no result derived from it is cached."""
         return self.shown.going
 
+    @property
+    def side(self) -> RunSide:
+        """The run as a side of a comparison."""
+        return RunSide(self.report, self.text, lambda compilation, graph: self.of(compilation).nodes(graph))
+
     def of(self, compilation: Compilation) -> View:
         """Return the view of one of the run's compilations."""
         return View(self.shown, self.report, compilation)
@@ -45,10 +50,10 @@ class RunView:
     def json(self, payload: Payload) -> dict[str, Any]:
         """Return a payload of the run's log that is a JSON object; empty if it is none."""
         try:
-            found = decoded(self.text(payload))
+            value = decoded(self.text(payload))
         except DecodeError:
             return {}
-        return found if isinstance(found, dict) else {}
+        return value if isinstance(value, dict) else {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import CompileJob, Model, Store
-from core.analysis.comparison import compare_runs
 from core.job.prepared import prepared
 from core.runs.sides import side_of_log
+from core.views.compare import ASPECTS, CompareView
 from pages import menu
 from pages.parts.compare import what_if
-from pages.parts.compare.aspects import ASPECTS, GRAPHS, aspect_label
 from pages.session import doors
 from tests.support.apps import assert_sound, component, keys, opened, titles, words
 from tests.support.homes import HOSTILE, IMAGE, add_run, add_scenario, hostile_log, job_of, keeper, measured_log
@@ -53,8 +52,8 @@ def test_equal_runs_differ_in_no_aspect(empty_home: Path, aspect: str) -> None:
     assert_sound(app)
     assert title_of(app) == f"{SAME}."
     assert app.query_params["aspect"] == aspect
-    found = compare_runs(*(side_of_log(TRACES / "transformer_block" / "trace.log") for _ in range(2)))
-    assert [aspect_label(name, found, found.compilations[0]) for name in ASPECTS] == list(ASPECTS)
+    compare = CompareView(*(side_of_log(TRACES / "transformer_block" / "trace.log") for _ in range(2)))
+    assert list(compare.aspects(compare.pair("0/0")).values()) == list(ASPECTS)
 
 
 @pytest.mark.parametrize("aspect", ASPECTS)
@@ -67,7 +66,7 @@ def test_every_aspect_of_two_runs_that_differ_is_shown(empty_home: Path, aspect:
 
 def test_the_graphs_of_both_are_one_drawing_that_opens_with_both(empty_home: Path) -> None:
     left, right = add_scenario(empty_home, "transformer_block"), add_scenario(empty_home, "training_step")
-    app = opened(PAGE, left, other=right, aspect=GRAPHS, drawer="changes")
+    app = opened(PAGE, left, other=right, aspect="graphs", drawer="changes")
     assert_sound(app)
     drawing = component(app, next(key for key in keys(app) if key.startswith("union-") and "command" not in key))
     assert [frame["title"] for frame in drawing["frames"]] == ["left", "both", "right"]

@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from core.analysis.kernels import KernelPair, KernelSide
 from pages import menu
-from pages.parts.compare.kernel_table import details, table
 from tests.record import normalised
 from tests.support.apps import assert_sound, component, keys, opened, titles, words
 from tests.support.homes import CREATED_S, IMAGE, add_run, add_scenario, job_of, record
@@ -170,45 +168,3 @@ def test_names_that_mean_harm_are_shown_as_text(empty_home: Path) -> None:
     assert_sound(app)
     assert IMAGE not in words(app)
     assert "<b" not in words(app)
-
-
-def side(name: str, *ops: str) -> KernelSide:
-    """A kernel of which little is known."""
-    return KernelSide(
-        f"0/0.inference.{name}", name, name, "pointwise", "triton", "inference", ops, 1, "", (), None, "", None, None,
-        None, None, None, False, None, False, None, "",
-    )  # fmt: skip
-
-
-LEFT, RIGHT = side("left", "add", "mul", "add", "add"), side("right", "mul")
-
-
-@pytest.mark.parametrize(
-    ("pair", "kernel", "differs", "fusion"),
-    [
-        (KernelPair(LEFT, LEFT), "left", "", "4 ops"),
-        (
-            KernelPair(LEFT, RIGHT, ("add", "add"), (), None, ("fusion",)),
-            "left | right",
-            "fusion",
-            "≠ only left: add ×2",
-        ),
-        (KernelPair(LEFT, RIGHT, ("add",), ("exp",)), "left | right", "", "only left: add; only right: exp"),
-        (KernelPair(LEFT, None), "left", "only on the left", "4 ops"),
-        (KernelPair(None, RIGHT), "right", "only on the right", "1 op"),
-    ],
-)
-def test_a_pair_is_one_line(pair: KernelPair, kernel: str, differs: str, fusion: str) -> None:
-    line = {"differs": differs, "fusion": fusion, "kind": "pointwise", "calls": "1"}
-    line |= dict.fromkeys(("kernel", "generated name"), kernel)
-    (found,) = table([pair]).data.to_dict("records")
-    assert {"differs": "", **found} == line
-
-
-def test_a_pairs_details_have_both_sides_and_mark_what_differs() -> None:
-    found = details(KernelPair(LEFT, RIGHT, differs=("fusion",))).data.set_index("")
-    assert list(found.loc["ops"]) == ["add ×3, mul", "≠", "mul"]
-    assert list(found.loc["kind"]) == ["pointwise", "", "pointwise"]
-    assert list(details(KernelPair(None, RIGHT)).data.set_index("").loc["ops"]) == ["", "", "mul"]
-    many = details(KernelPair(side("k", *(f"op{number}" for number in range(15))), None)).data.set_index("")
-    assert many.loc["ops", "left"].endswith("op10, op11 and 3 more")

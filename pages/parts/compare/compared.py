@@ -1,46 +1,32 @@
-"""Comparisons of two runs, cached for all sessions, and the pairing of their compilations."""
+"""Comparisons of two runs and of their kernels, cached for all sessions."""
 
 from __future__ import annotations
 
-from core.analysis.comparison import CompilationComparison, RunComparison, RunSide, compare_runs
-from core.report import Compilation, FxGraph, FxNode
+from core.views.compare import CompareView
+from core.views.kernel_pairs import KernelPairsView
 from pages.session.cache import cached
-from pages.session.view import RunView, View
+from pages.session.view import RunView
 
 
-def compared_runs(left: RunView, right: RunView) -> RunComparison:
+def compare_view(left: RunView, right: RunView) -> CompareView:
     """Return all differences of two runs."""
-    ids = (left.run.id, str(left.report.log_bytes), right.run.id, str(right.report.log_bytes))
-    return _compared(ids, left, right)
+    return _compared(_ids(left, right), left, right)
 
 
 @cached("Comparing")
-def _compared(ids: tuple[str, ...], _left: RunView, _right: RunView) -> RunComparison:
-    return compare_runs(_side(_left), _side(_right))
+def _compared(ids: tuple[str, ...], _left: RunView, _right: RunView) -> CompareView:
+    return CompareView(_left.side, _right.side)
 
 
-def _side(view: RunView) -> RunSide:
-    def nodes(compilation: Compilation, graph: FxGraph) -> tuple[FxNode, ...]:
-        return view.of(compilation).nodes(graph)
-
-    return RunSide(view.report, view.text, nodes)
+def kernel_pairs_view(left: RunView, left_id: str, right: RunView, right_id: str = "") -> KernelPairsView | None:
+    """Return the kernels of two compilations compared; None if the right run has none to compare with."""
+    return _kernels((*_ids(left, right), left_id, right_id), left, right)
 
 
-def pair_of(found: RunComparison, compile_id: str) -> CompilationComparison | None:
-    """Return a compilation of the left run with its counterpart in the right one.
-
-    Without a counterpart, return the pair with the most nodes in graphs of the same stage; None if there are no pairs.
-    """
-    pairs = [pair for pair in found.compilations if pair.left and pair.right]
-    shown = next((pair for pair in pairs if pair.left == compile_id), None)
-    return shown or max(pairs, key=_nodes, default=None)
+@cached("Comparing")
+def _kernels(ids: tuple[str, ...], _left: RunView, _right: RunView) -> KernelPairsView | None:
+    return KernelPairsView.of(_left.side, ids[-2], _right.side, ids[-1])
 
 
-def _nodes(pair: CompilationComparison) -> int:
-    return sum(sum(graph.changes.values()) for graph in pair.graphs if graph.left and graph.right)
-
-
-def side_of_pair(run: RunView, compile_id: str) -> View | None:
-    """Return one run's side of a pair; None if it has no such compilation."""
-    compilation = run.report.compilation(compile_id)
-    return run.of(compilation) if compilation is not None else None
+def _ids(left: RunView, right: RunView) -> tuple[str, ...]:
+    return left.run.id, str(left.report.log_bytes), right.run.id, str(right.report.log_bytes)

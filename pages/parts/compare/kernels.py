@@ -2,108 +2,94 @@
 
 from __future__ import annotations
 
-import streamlit as st
+from typing import Any
 
-from core.analysis.kernels import Comparison, KernelPair, KernelSide, Side, compare, side_of
+import pandas as pd
+import streamlit as st
+from pandas.io.formats.style import Styler
+
 from core.base import words as fmt
-from core.code import diff_texts
+from core.views.compare import UNKNOWN, UNLIKE
+from core.views.kernel_pairs import KernelPairsView, PairOfKernels
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.sizes import TALL
-from pages.look.text import LONGEST_LINE, code, plain
 from pages.parts.code import diff_view
-from pages.parts.compare.kernel_table import COLUMNS, UNKNOWN, details, table
+from pages.parts.compare.aspects import MARK
 from pages.session import url
-from pages.session.cache import cached
 from pages.session.downloads import json_twin
 from pages.session.tables import picked_by_url
-from pages.session.view import View
 
 LANGUAGES = {"cpp": "cpp", "triton": "python"}
+COLUMNS: dict[str, Any] = {
+    "kernel": st.column_config.TextColumn(width=290),
+    "config": st.column_config.TextColumn(width="medium", help="Several where only timing on the device could choose"),
+    "registers": st.column_config.TextColumn(help="A thread's"),
+    "shared memory": st.column_config.TextColumn(help="A block's"),
+    "occupancy": st.column_config.TextColumn(help="Theoretical"),
+    "left time": st.column_config.Column(help="Measured, or estimated, as the caption says"),
+    "right time": st.column_config.Column(help="Measured, or estimated, as the caption says"),
+    "generated name": st.column_config.TextColumn(width="medium", help="What torch calls it"),
+}
 
 
-@cached("Comparing")
-def _compared(ids: tuple[str, ...], _left: View, _right: View) -> tuple[Comparison, Side, Side]:
-    left, right = (side_of(view.report, view.compilation, view.text) for view in (_left, _right))
-    return compare(left, right), left, right
-
-
-def compared(left: View, right: View) -> tuple[Comparison, Side, Side]:
-    """Return the comparison of two compilations, with the sources of both."""
-    ids = (left.run.id, str(left.report.log_bytes), left.compilation.id, right.run.id, right.compilation.id)
-    return _compared(ids, left, right)
-
-
-def kernel_pairs(left: View, right: View, height: int = TALL) -> None:
+def kernel_pairs(kernels: KernelPairsView, key: str) -> None:
     """Draw the table of all pairs, and the chosen pair in full."""
-    comparison, one, other = compared(left, right)
-    pairs = comparison.pairs
-    said = (
-        time_words(name, [kernel for pair in pairs if (kernel := getattr(pair, name.lower())) is not None])
-        for name in ("Left", "Right")
-    )
-    st.caption(f"{'; '.join(said)}. Cells with ≠ differ; – is not known.")
-    key = f"targets-{left.compilation.id}-{right.run.id}"
-    ids, most = [pair_id(pair) for pair in pairs], "content" if len(pairs) < 12 else height
-    picked_by_url(table(pairs), ids, key, column_config=COLUMNS, height=most, placeholder=UNKNOWN)
-    pair = chosen_pair(pairs)
-    url.select(pair_id(pair))
+    if not kernels.pairs:
+        st.write("Neither compilation has a kernel.")
+        return
+    st.caption(kernels.times)
+    ids = list(kernels.pairs)
+    height = "content" if len(ids) < 12 else TALL
+    picked_by_url(table(kernels), ids, key, column_config=COLUMNS, height=height, placeholder=UNKNOWN)
+    pair = kernels.chosen(url.selected())
+    url.select(pair.id)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**{plain(pair.either.label, LONGEST_LINE)}** {code(pair.either.name)}")
-        json_twin("comparison", comparison, key="targets")
-    st.dataframe(details(pair), hide_index=True, height="content", key=f"{key}-pair-{pairs.index(pair)}")
-    sources(pair, one, other, f"{key}-{pair_id(pair)}")
+        st.markdown(pair.title)
+        json_twin("comparison", kernels.comparison, key="targets")
+    details = pd.DataFrame(pair.rows).style.map(lambda value: MARK if value == UNLIKE else "", subset=[UNLIKE])
+    st.dataframe(details, hide_index=True, height="content", key=f"{key}-pair-{ids.index(pair.id)}")
+    sources(pair, f"{key}-{pair.id}")
 
 
-def time_words(name: str, sides: list[KernelSide]) -> str:
-    """Describe whether the times of one side are measured or estimated, and their sum."""
-    timed = [side for side in sides if side.time_s is not None]
-    if not timed:
-        return f"{name}: no kernel has a time"
-    estimated = any(side.timed == "estimated" for side in timed)
-    total = fmt.duration_s(sum(side.time_s or 0.0 for side in timed))
-    missing = f", {fmt.number(len(sides) - len(timed))} without a time" if len(timed) < len(sides) else ""
-    return f"{name}: {total} in all kernels, {'estimated by its roofline' if estimated else 'measured'}{missing}"
+def table(kernels: KernelPairsView) -> Styler:
+    """Return the table with one row per pair.
+
+    Cells that differ contain ≠ and are tinted. Empty columns are left out.
+    """
+    frame = pd.DataFrame([pair.row for pair in kernels.pairs.values()])
+    frame = frame.drop(columns=[name for name in frame if not frame[name].map(_has_text).any()])
+    tinted = frame.style.map(lambda value: MARK if isinstance(value, str) and UNLIKE in value else "")
+    return tinted.format({name: fmt.duration_s for name in ("left time", "right time") if name in frame}, na_rep="")
 
 
-def pair_id(pair: KernelPair) -> str:
-    """Return the id of a pair for the URL: `k` and its left kernel, or `r` and the right one if it has no left one."""
-    return f"{'k' if pair.left else 'r'}:{pair.either.kernel}"
+def _has_text(value: Any) -> bool:
+    return bool(pd.notna(value)) and value != ""
 
 
-def chosen_pair(pairs: tuple[KernelPair, ...]) -> KernelPair:
-    """Return the pair that the URL selects, else the first that differs."""
-    by_id = {pair_id(pair): pair for pair in pairs}
-    return by_id.get(url.selected() or "") or next((pair for pair in pairs if pair.differs), pairs[0])
-
-
-def sources(pair: KernelPair, left: Side, right: Side, key: str) -> None:
+def sources(pair: PairOfKernels, key: str) -> None:
     """Draw both kernels' sources: as a diff if they have the same language, else side by side."""
-    texts = [
-        side.code.get(kernel.kernel, "") if kernel else "" for side, kernel in ((left, pair.left), (right, pair.right))
-    ]
-    if not any(texts):
+    if not any(source.text for source in pair.sources):
         st.caption("Extern kernels are library functions: there is no generated source to compare.")
         return
-    if pair.left is None or pair.right is None or pair.left.language != pair.right.language:
-        _side_by_side(pair, texts, key)
+    diff = pair.diff
+    if diff is None:
+        _side_by_side(pair, key)
         return
-    diff = diff_texts(texts[0], texts[1], f"{pair.left.name}, left", f"{pair.right.name}, right")
     if not diff.text:
         st.success("The generated sources are the same, to the letter.")
         return
-    if pair.same_text:
-        st.caption("The function is the same text; what differs are names, hints, and the device's properties.")
+    if pair.diff_note:
+        st.caption(pair.diff_note)
     diff_view("difference of the generated sources", diff.text, f"{key}-diff", diff.left_out)
 
 
-def _side_by_side(pair: KernelPair, texts: list[str], key: str) -> None:
+def _side_by_side(pair: PairOfKernels, key: str) -> None:
     """Draw two sources side by side, for which a diff would be useless."""
-    for column, kernel, text, name in zip(
-        st.columns(2, gap="medium"), (pair.left, pair.right), texts, ("left", "right"), strict=True
-    ):
+    for column, source in zip(st.columns(2, gap="medium"), pair.sources, strict=True):
         with column:
-            if kernel is None or not text:
-                st.caption(f"Nothing was generated on the {name}.")
+            if not source.text:
+                st.caption(f"Nothing was generated on the {source.side}.")
                 continue
-            picture = CodePicture(kernel.name, LANGUAGES.get(kernel.language, ""), code_lines(text, prefix=name[0]))
-            code_view(picture, key=f"{key}-{name}", height=TALL, channel=f"targets-{name}")
+            lines = code_lines(source.text, prefix=source.side[0])
+            picture = CodePicture(source.name, LANGUAGES.get(source.language, ""), lines)
+            code_view(picture, key=f"{key}-{source.side}", height=TALL, channel=f"targets-{source.side}")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Sequence
 
 import plotly.graph_objects as go
 import streamlit as st
 
-from core import CompileJob, CompileOptions, speed
-from core.analysis import Interval, Speed
-from core.analysis.comparison import RunComparison, TimeComparison, seconds_words, speed_words
 from core.base import words as fmt
+from core.views.compare import CompareTimes, CompareView
 from pages.look.charts import PLOTLY_CONFIG, median_bars, plotly_layout
 from pages.look.palette import GRID, INK, Theme, kernel_colour
 from pages.parts.run.measure import measure_now
@@ -27,131 +25,93 @@ TICKS: tuple[tuple[float, tuple[float, ...]], ...] = (
     (3.0, (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.4, 1.6, 2.0, 2.5, 3.0)),
     (math.inf, tuple(2.0**power for power in range(-12, 13))),
 )
-IN_TURN = (
+TOGETHER = (
     "A new run times both compiled calls in turn in one process, which shows a difference that is smaller than the "
     "drift between two."
 )
-HOW = (
-    "The two were measured in processes of their own, one after the other, so the machine may have changed between "
-    "them. The ratio of the seconds is held against the ratio of how much faster than its own eager each is, which a "
-    "slower machine leaves as it is; the interval spans both, each with 99 % confidence by the Mann-Whitney test over "
-    "blocks of samples. Below 2 % no difference is claimed."
-)
 
 
-def times(found: RunComparison, left: RunView, right: RunView) -> None:
+def times(compare: CompareView, left: RunView, right: RunView) -> None:
     """Draw the claim, the seconds, and the intervals that it is based on."""
-    compared = found.times
-    if compared is None:
-        _missing(left, right)
+    if compare.times is None:
+        _unmeasured(compare, left)
         return
-    st.caption(f"{seconds_words(compared)}. {HOW}")
-    key = (left.run.id, left.report.log_bytes, right.run.id, right.report.log_bytes, on := theme())
+    times, on = compare.times, theme()
+    st.caption(times.method)
+    key = (left.run.id, left.report.log_bytes, right.run.id, right.report.log_bytes, on)
     columns = st.columns(2, gap="medium")
     with columns[0]:
         st.header("Seconds of a call", anchor=False)
-        figure = kept(lambda: seconds_chart(compared.left, compared.right, on), "compare-seconds", *key)
+        figure = kept(lambda: seconds_chart(times, on), "compare-seconds", *key)
         st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key="compare-seconds")
     with columns[1]:
         st.header("How many times faster the right one is", anchor=False)
-        if compared.interval is None or compared.interval.wide:
-            st.write(f"{compared.why_not[:1].upper()}{compared.why_not[1:]}.")
+        if times.unknown:
+            st.write(times.unknown)
             return
-        ratios = kept(lambda: ratio_chart(compared, on), "compare-ratio", *key)
+        ratios = kept(lambda: ratio_chart(times, on), "compare-ratio", *key)
         st.plotly_chart(ratios, theme=None, config=PLOTLY_CONFIG, key="compare-ratio")
-        st.caption(claim_words(compared))
-        in_turn(left, right)
+        st.caption(times.claim)
+        _time_together(times, left, right)
 
 
-def claim_words(compared: TimeComparison) -> str:
-    """Return the claim that the intervals allow."""
-    if not compared.comparable:
-        return f"Not comparable: {compared.disturbed}, and eager is not the same work in both, which would tell."
-    said = speed_words(compared)
-    return f"{said[:1].upper()}{said[1:]}{f'; {compared.disturbed}' if compared.disturbed else ''}."
-
-
-def in_turn(left: RunView, right: RunView) -> None:
+def _time_together(times: CompareTimes, left: RunView, right: RunView) -> None:
     """Offer to time both compiled calls alternately in one process, if the jobs differ in compile settings only."""
-    job, other = job_again(left), right.job
-    if job is None or other is None or job.target or job.compile == other.compile:
-        return
-    if _asked(job) != _asked(other):
-        return
-    if st.button("Time both in one process", key="compare-rival", icon=":material/sync_alt:", help=IN_TURN):
-        submit_or_open(replace(job, measure=True, rival=other.compile))
+    job = job_again(left)
+    both = times.together(job, right.job) if job is not None and right.job is not None else None
+    if both is not None and st.button(
+        "Time both in one process", key="compare-rival", icon=":material/sync_alt:", help=TOGETHER
+    ):
+        submit_or_open(both)
 
 
-def _asked(job: CompileJob) -> CompileJob:
-    """Return a job without its settings for compiling, measuring and limits."""
-    return replace(
-        job, compile=CompileOptions(), rival=None, measure=True, memory=False, numerics="", sweep="",
-        time_limit_s=1.0, memory_limit_bytes=1, from_file=None,
-    )  # fmt: skip
-
-
-def _missing(left: RunView, right: RunView) -> None:
-    for name, view in (("left", left), ("right", right)):
-        if speed(view.report.timing) is None:
-            st.write(f"The {name} run was not measured, so calls are not compared.")
-    if speed(left.report.timing) is None:
+def _unmeasured(compare: CompareView, left: RunView) -> None:
+    for side in compare.unmeasured:
+        st.write(f"The {side} run was not measured, so calls are not compared.")
+    if "left" in compare.unmeasured:
         measure_now(left)
 
 
-def seconds_chart(left: Speed, right: Speed, on: Theme) -> go.Figure:
+def seconds_chart(times: CompareTimes, on: Theme) -> go.Figure:
     """Draw median seconds per call of both runs, eager and compiled, with quartiles as error bars."""
-    rows = [
-        (f"{kind}, {side}", median_s, quartiles_s, COLOURS[kind])
-        for side, found in (("right", right), ("left", left))
-        for kind, median_s, quartiles_s in (
-            ("eager", found.eager_s, found.eager_quartiles_s),
-            ("compiled", found.compiled_s, found.compiled_quartiles_s),
-        )
-    ]
+    rows = [(f"{bar.kind}, {bar.side}", bar.median_s, bar.quartiles_s, COLOURS[bar.kind]) for bar in times.medians]
     figure = median_bars(rows, on, 240)
     order = [f"{kind}, {side}" for kind in ("compiled", "eager") for side in ("right", "left")]
     figure.update_yaxes(categoryorder="array", categoryarray=order)
     return figure
 
 
-def ratio_chart(found: TimeComparison, on: Theme) -> go.Figure:
+def ratio_chart(times: CompareTimes, on: Theme) -> go.Figure:
     """Draw the intervals on a logarithmic axis, with one marked; to its right the right run is faster."""
-    rows: list[tuple[str, Interval | None, bool]] = [
-        ("eager itself", found.eager, False),
-        ("against its own eager", found.against_eager, False),
-        ("by seconds", found.seconds, found.against_eager is None),
-        ("both: the claim", found.interval if found.against_eager else None, True),
-    ]
     figure = go.Figure()
-    for name, interval, claim in rows:
-        if interval is None:
-            continue
+    for ratio in times.ratios:
+        colour = kernel_colour(0) if ratio.claim else INK[on]
         figure.add_scatter(
-            x=[interval.middle],
-            y=[name],
+            x=[ratio.middle],
+            y=[ratio.name],
             mode="markers",
-            marker={"color": kernel_colour(0) if claim else INK[on], "size": 10 if claim else 7},
+            marker={"color": colour, "size": 10 if ratio.claim else 7},
             error_x={
                 "type": "data",
                 "symmetric": False,
-                "array": [interval.high - interval.middle],
-                "arrayminus": [interval.middle - interval.low],
-                "color": kernel_colour(0) if claim else INK[on],
-                "thickness": 3 if claim else 1.5,
+                "array": [ratio.high - ratio.middle],
+                "arrayminus": [ratio.middle - ratio.low],
+                "color": colour,
+                "thickness": 3 if ratio.claim else 1.5,
             },
-            hovertemplate=f"{name}: {fmt.ratio(interval.middle, (interval.low, interval.high))}<extra></extra>",
+            hovertemplate=f"{ratio.name}: {ratio.words}<extra></extra>",
         )
-    known = [interval for _, interval, _ in rows if interval is not None]
     figure.add_vline(x=1, line={"color": INK[on], "dash": "dot", "width": 1.5})
     figure.add_vrect(x0=1 / 1.02, x1=1.02, fillcolor=GRID[on], opacity=0.6, line_width=0, layer="below")
     figure.update_layout(**plotly_layout(on), height=240, showlegend=False)
-    figure.update_xaxes(title="times faster, log; 1 is no difference", type="log", **_ticks(known))
+    bounds = [bound for ratio in times.ratios for bound in (ratio.low, ratio.high)]
+    figure.update_xaxes(title="times faster, log; 1 is no difference", type="log", **_ticks(bounds))
     return figure
 
 
-def _ticks(known: list[Interval]) -> dict[str, object]:
-    """Return readable ticks: the closer all values are to one, the finer."""
-    low, high = min(1.0, *(one.low for one in known)), max(1.0, *(one.high for one in known))
+def _ticks(bounds: Sequence[float]) -> dict[str, object]:
+    """Return readable ticks: the closer all bounds are to one, the finer."""
+    low, high = min(1.0, *bounds), max(1.0, *bounds)
     finest = next(ticks for spread, ticks in TICKS if high / low < spread)
-    chosen = [tick for tick in finest if low / 2 < tick < 2 * high]
-    return {"tickvals": chosen, "ticktext": [fmt.ratio(tick) for tick in chosen]}
+    ticks = [tick for tick in finest if low / 2 < tick < 2 * high]
+    return {"tickvals": ticks, "ticktext": [fmt.ratio(tick) for tick in ticks]}

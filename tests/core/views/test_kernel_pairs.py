@@ -1,0 +1,71 @@
+"""Kernels of two runs of one model: the rows of their table, and what differs in a pair."""
+
+import pytest
+
+from core.analysis.kernels import KernelPair, KernelSide
+from core.code import TextDiff
+from core.runs.sides import side_of_log
+from core.views.kernel_pairs import KernelPairsView, PairOfKernels
+from tests.support.places import TRACES
+
+
+def side(name: str, *ops: str) -> KernelSide:
+    """A kernel of which little is known."""
+    return KernelSide(
+        f"0/0.inference.{name}", name, name, "pointwise", "triton", "inference", ops, 1, "", (), None, "", None, None,
+        None, None, None, False, None, False, None, "",
+    )  # fmt: skip
+
+
+LEFT, RIGHT = side("left", "add", "mul", "add", "add"), side("right", "mul")
+
+
+@pytest.mark.parametrize(
+    ("pair", "kernel", "differs", "fusion"),
+    [
+        (KernelPair(LEFT, LEFT), "left", "", "4 ops"),
+        (
+            KernelPair(LEFT, RIGHT, ("add", "add"), (), None, ("fusion",)),
+            "left | right",
+            "fusion",
+            "≠ only left: add ×2",
+        ),
+        (KernelPair(LEFT, RIGHT, ("add",), ("exp",)), "left | right", "", "only left: add; only right: exp"),
+        (KernelPair(LEFT, None), "left", "only on the left", "4 ops"),
+        (KernelPair(None, RIGHT), "right", "only on the right", "1 op"),
+    ],
+)
+def test_a_pair_is_one_line(pair: KernelPair, kernel: str, differs: str, fusion: str) -> None:
+    line = {"differs": differs, "fusion": fusion, "kind": "pointwise", "calls": "1"}
+    line |= dict.fromkeys(("kernel", "generated name"), kernel)
+    row = PairOfKernels(pair, "", "").row
+    assert {name: cell for name, cell in row.items() if cell or name == "differs"} == line
+
+
+def test_a_pairs_details_have_both_sides_and_mark_what_differs() -> None:
+    rows = details(KernelPair(LEFT, RIGHT, differs=("fusion",)))
+    assert rows["ops"] == ["ops", "add ×3, mul", "≠", "mul"]
+    assert rows["kind"] == ["kind", "pointwise", "", "pointwise"]
+    assert details(KernelPair(None, RIGHT))["ops"] == ["ops", "", "", "mul"]
+    many = details(KernelPair(side("k", *(f"op{number}" for number in range(15))), None))
+    assert many["ops"][1].endswith("op10, op11 and 3 more")
+
+
+def details(pair: KernelPair) -> dict[str, list[str]]:
+    return {row[""]: list(row.values()) for row in PairOfKernels(pair, "", "").rows}
+
+
+def test_kernels_of_equal_runs_differ_in_nothing() -> None:
+    run = side_of_log(TRACES / "transformer_block" / "trace.log")
+    kernels = KernelPairsView.of(run, "0/0", run)
+    assert kernels is not None
+    assert kernels.title == "Fusion is the same; the generated source is the same text."
+    assert [pair.rows for pair in kernels.pairs.values() if any(row["≠"] for row in pair.rows)] == []
+    assert kernels.chosen("k:gone").id == next(iter(kernels.pairs))
+    generated = next(pair for pair in kernels.pairs.values() if pair.left_text)
+    assert generated.diff == TextDiff("", 0, 0, 0)
+
+
+def test_a_run_without_kernels_has_no_pairs() -> None:
+    left, right = (side_of_log(TRACES / name / "trace.log") for name in ("transformer_block", "eager_backend"))
+    assert KernelPairsView.of(left, "0/0", right) is None
