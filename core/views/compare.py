@@ -36,7 +36,7 @@ Row = dict[str, str]
 
 
 class CompareView:
-    """All differences of the right run from the left run."""
+    """The differences of the right run from the left run."""
 
     phases_note = PHASES_NOTE
 
@@ -73,7 +73,7 @@ class CompareView:
 
     @property
     def figure_rows(self) -> list[Row]:
-        """One row per number of the two runs; certain differences are marked."""
+        """A row for each number of the two runs; certain differences are marked."""
         return [
             {
                 "": figure.name,
@@ -98,7 +98,7 @@ class CompareView:
 
     @property
     def option_rows(self) -> list[Row]:
-        """One row per option that differs, the machine and torch included."""
+        """A row for each option that differs, the machine and torch included."""
         return [
             {
                 "option": one_line(option.name, LONGEST_LINE),
@@ -129,7 +129,7 @@ class CompareView:
 
     @property
     def break_rows(self) -> list[Row]:
-        """One row per graph break of either run, those of one run only first."""
+        """A row for each graph break of either run, those of one run only first."""
         return [
             {
                 "in": _sides(pair),
@@ -144,7 +144,7 @@ class CompareView:
 
     @property
     def recompile_rows(self) -> list[Row]:
-        """One row per recompile of either run, those of one run only first."""
+        """A row for each recompile of either run, those of one run only first."""
         return [
             {
                 "in": _sides(pair),
@@ -158,7 +158,7 @@ class CompareView:
 
     @property
     def phase_rows(self) -> list[dict[str, object]]:
-        """One row per phase of compile time: seconds of both runs, and their ratio; None if unknown."""
+        """A row for each phase of compile time: seconds of both runs, and their ratio; None if unknown."""
         return [
             {
                 "phase": one_line(phase.name, LONGEST_LINE),

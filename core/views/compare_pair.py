@@ -73,7 +73,7 @@ class PairView:
 
     @property
     def guard_rows(self) -> list[dict[str, str]]:
-        """One row per guard that only one of the two compilations has."""
+        """A row for each guard that only one of the two compilations has."""
         guards = self.comparison.guards
         if guards is None:
             return []

@@ -82,7 +82,7 @@ class CompareTimes:
 
     @property
     def ratios(self) -> list[RatioBar]:
-        """How many times faster the right run is, by each estimate that is known."""
+        """Speedups of the right run, by each estimate that is known."""
         times = self.comparison
         estimates: list[tuple[str, Interval | None, bool]] = [
             ("eager itself", times.eager, False),

@@ -43,7 +43,7 @@ class GraphUnionView:
 
     @property
     def change_rows(self) -> list[dict[str, str]]:
-        """One row per node that differs: its change, and the call on either side."""
+        """A row for each node that differs: its change, and the call on either side."""
         return [
             {
                 "change": node.change,

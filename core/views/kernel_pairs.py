@@ -67,7 +67,7 @@ class PairOfKernels:
 
     @property
     def rows(self) -> list[dict[str, str]]:
-        """One row per aspect, with both sides; aspects that differ are marked."""
+        """A row for each aspect, with both sides; aspects that differ are marked."""
         left, right = self.pair.left, self.pair.right
         rows = [
             {"": name, "left": _text(left, name), UNLIKE: self._mark(name), "right": _text(right, name)}

@@ -15,5 +15,5 @@ FINDINGS: dict[str, dict[str, str]] = {
     "core/worker/compiling.py": {"MOST_NAMED": "compiled parts of a model that a note names"},
     "core/worker/results/printed.py": {"MAX_CHARS": "printed text of a call that is compared, of each stream"},
     "pages/parts/graphs/overview.py": {"MOST_OPS": "ops of a graph that the overview draws"},
-    "pages/parts/run/printed.py": {"MOST_OUTPUT_BYTES": "a run's output that the overview reads"},
+    "pages/parts/run/findings.py": {"MOST_OUTPUT_BYTES": "a run's output that the overview reads"},
 }

@@ -34,7 +34,7 @@ PAGES: dict[str, dict[str, str]] = {
         "MOST_VERDICTS": "verdicts that are held for lists of runs",
         "LARGEST_LOG_BYTES": "a log that is read for a list of runs",
     },
-    "pages/parts/compare/phases.py": {"MOST_PHASES": "phases of two runs beside each other"},
+    "core/views/compare.py": {"MOST_PHASES": "phases of two runs beside each other"},
     "pages/parts/palette/entries.py": {
         "MOST_RUNS": "runs in the command palette",
         "MOST_COMPILATIONS": "compilations in it",
@@ -64,6 +64,6 @@ PAGES: dict[str, dict[str, str]] = {
         "MOST_BLOCKS": "rectangles in a map of memory",
         "MOST_PLACED": "pieces of memory times kernel calls in it, the largest pieces alone where there are more",
     },
-    "pages/parts/compare/kernel_table.py": {"MOST_OPS": "ops of a kernel"},
-    "pages/parts/run/outcome.py": {"MOST_FAILURES": "failures that are told one by one"},
+    "core/views/kernel_pairs.py": {"MOST_OPS": "ops of a kernel"},
+    "core/views/outcome.py": {"MOST_FAILURES": "failures that are told one by one"},
 }

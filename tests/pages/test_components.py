@@ -17,7 +17,6 @@ from pages.components.code.view import CodePicture, _payload, code_lines, token_
 from pages.look.palette import KERNEL_COLOURS, Theme
 from pages.parts.code import kernel_colours
 from pages.parts.performance.charts import break_even_chart, first_calls_chart, samples_chart, steady_chart
-from pages.parts.run.findings import _lines
 from pages.session.verdict_chips import first_chips, verdict_chips
 from tests.support.homes import IMAGE, measured_log
 from tests.support.places import TRACES
@@ -136,19 +135,6 @@ def test_the_verdict_in_chips(report: Report) -> None:
         ("26 → 6", "post-grad ops → kernels", "", menu.KERNELS.script),
         ("−12.3 %", "memory traffic", "", menu.FUSION.script),
     ]
-
-
-def test_the_findings_lead_to_the_pages_that_show_them(report: Report) -> None:
-    found = {page.script: text for page, text in _lines(report)}
-
-    assert list(found) == [
-        menu.GUARDS.script,
-        menu.FX_GRAPH.script,
-        menu.FUSION.script,
-        menu.KERNELS.script,
-        menu.COMPILE_TIME.script,
-    ]
-    assert found[menu.FUSION.script] == "16 scheduler nodes became 10, 12.3 % less memory traffic"
 
 
 def echo() -> None:

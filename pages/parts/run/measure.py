@@ -7,7 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from core import measured_again
-from core.analysis import doubts
+from core.views.overview import OverviewView
 from pages.parts.run.submit import job_again, submit, submit_or_open
 from pages.session.shown import Shown
 from pages.session.view import RunView
@@ -36,7 +36,7 @@ def measure_again(*sides: RunView, label: str = "Measure again") -> None:
     Nothing for a live run, and for a run that may not run again.
     """
     for at, of in enumerate(sides):
-        if not of.going and doubts(of.report):
+        if not of.going and OverviewView(of.report).is_doubtful:
             side = f" ({('left', 'right')[at]})" if len(sides) > 1 else ""
             _again(of, label + side, f"measure-again-{at}")
 

@@ -1,0 +1,291 @@
+"""Overview of a run: its findings, its results, its heaviest compilations, its output, and its log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+from core.analysis import (
+    Entry,
+    compilation_tree,
+    compile_time_s,
+    difference_words,
+    doubts,
+    ended_words,
+    flattened,
+    kernel_words,
+    lowered_ops,
+    phase_totals,
+    printed_lines,
+    results,
+    saved_words,
+    verdict,
+)
+from core.analysis.findings import FIRST, Finding, findings
+from core.analysis.kernels import kernel_names
+from core.analysis.numerics import numerics, numerics_sentence
+from core.base import words as fmt
+from core.graph import source_path
+from core.job import CompileJob
+from core.report import Report
+from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
+from core.views.speed_words import speed_title
+
+SHOWN_DIFFERENCES = 5
+HEAVIEST = 5
+SHOWN_LINES = 500
+
+
+class Evidence(NamedTuple):
+    """A result of a run in one line of Markdown, and the name of the page that shows it."""
+
+    page: str
+    text: str
+
+
+@dataclass(frozen=True)
+class ResultNote:
+    """Compiled results that are not those of eager, as Markdown; `differs` is False if they can't be compared."""
+
+    title: str
+    text: str
+    differs: bool
+
+
+@dataclass(frozen=True)
+class FindingView:
+    """A finding: title, reason and advice as Markdown, the page with its evidence, and the change to try."""
+
+    finding: Finding
+
+    @property
+    def title(self) -> str:
+        """The event and its cost."""
+        return prose(self.finding.title, LONGEST_TEXT)
+
+    @property
+    def reason(self) -> str:
+        """The reason, in torch's terms."""
+        return prose(self.finding.reason, LONGEST_TEXT)
+
+    @property
+    def advice(self) -> str:
+        """The change that avoids it."""
+        return prose(self.finding.advice, LONGEST_TEXT)
+
+    @property
+    def change(self) -> str:
+        """The proposed change as code; empty if there is none to try."""
+        return self.finding.proposal.words if self.finding.proposal is not None else ""
+
+    def job(self, job: CompileJob) -> CompileJob:
+        """Return a job with the proposed change."""
+        proposal = self.finding.proposal
+        if proposal is None:
+            return job
+        dynamo = {**(job.conditions.dynamo or {}), **proposal.dynamo} or None
+        conditions = replace(job.conditions, dynamo=dynamo)
+        return replace(job.with_settings(**proposal.compile), conditions=conditions, **proposal.job)
+
+
+class OverviewView:
+    """A run that has a report, with the output of its code."""
+
+    def __init__(self, report: Report, output: str = "") -> None:
+        """Take a report, and the output of the run's code and libraries if findings in it count."""
+        self.report, self.output = report, output
+
+    @cached_property
+    def findings(self) -> tuple[FindingView, ...]:
+        """The findings, the most important ones first."""
+        return tuple(map(FindingView, findings(self.report, self.output)))
+
+    @property
+    def first_findings(self) -> int:
+        """The number of findings that are shown at once."""
+        return FIRST
+
+    @property
+    def is_doubtful(self) -> bool:
+        """True if the times are unreliable, so that they should be measured again."""
+        return bool(doubts(self.report))
+
+    @property
+    def notes(self) -> list[str]:
+        """Notes on the making of the run, as Markdown."""
+        return [plain(note, LONGEST_TEXT) for note in self.report.notes]
+
+    @property
+    def ending(self) -> str:
+        """The calls that the CPU could not complete, as Markdown; empty if it completed all."""
+        return prose(ended_words(self.report), LONGEST_TEXT)
+
+    @property
+    def result_note(self) -> ResultNote | None:
+        """The differences from eager, or why results could not be compared; None if all are the same."""
+        result = results(self.report)
+        if result is None or result.outcome in ("same", "other strides"):
+            return None
+        texts = list(dict.fromkeys(map(difference_words, result.told)))
+        more = f"; and {fmt.number(len(texts) - SHOWN_DIFFERENCES)} more" if len(texts) > SHOWN_DIFFERENCES else ""
+        differs = result.outcome == "differs"
+        title = "Compiled differs from eager" if differs else "Not comparable with eager"
+        return ResultNote(title, prose("; ".join(texts[:SHOWN_DIFFERENCES]) + more, LONGEST_TEXT), differs)
+
+    @property
+    def evidence(self) -> Iterator[Evidence]:
+        """A line for each page that has a result of this run."""
+        yield from _dynamo(self.report)
+        yield from _graphs(self.report)
+        yield from _performance(self.report)
+
+    @property
+    def nothing_compiled(self) -> str:
+        """The reason for having no compilation, as far as the log shows it; empty if there is one."""
+        if self.report.compilations:
+            return ""
+        if self.report.setting.job is not None:
+            return "torch.compile compiled nothing: no frame was captured."
+        return "The log holds no compilation."
+
+    @cached_property
+    def heaviest(self) -> dict[str, dict[str, object]]:
+        """The heaviest compilations by id, each as a row; counts and seconds are None if unknown."""
+        entries = [entry for _, entry in flattened(compilation_tree(self.report))]
+        lowered = {compilation.id: lowered_ops(compilation) for compilation in self.report.compilations}
+        weight = {entry.id: (lowered.get(entry.id) or 0, entry.ops, entry.seconds or 0.0) for entry in entries}
+        heavy = sorted(entries, key=lambda entry: weight[entry.id], reverse=True)[:HEAVIEST]
+        return {entry.id: _compilation_row(entry, lowered.get(entry.id)) for entry in heavy}
+
+    @property
+    def all_compilations(self) -> str:
+        """The label of the link to all compilations."""
+        total = sum(1 for _ in flattened(compilation_tree(self.report)))
+        return f"All {fmt.number(total)}; these have the most ops" if total > HEAVIEST else "More of each"
+
+    @property
+    def missing_code(self) -> str:
+        """A sentence in place of the model's code, as Markdown."""
+        path = source_path(self.report)
+        where = f" Its frames name {code(path)}." if path else ""
+        return f"The log does not hold the code.{where} Runs made here record it."
+
+    @cached_property
+    def output_lines(self) -> list[str]:
+        """Each line of the output once, with its count."""
+        return [
+            one_line(f"{line.place}: {line.text}" if line.place else line.text, LONGEST_TEXT)
+            + (f"  ({fmt.count(line.count, 'time')})" if line.count > 1 else "")
+            for line in printed_lines(self.output)
+        ]
+
+    @property
+    def first_output_lines(self) -> list[str]:
+        """The lines that are shown."""
+        return self.output_lines[:SHOWN_LINES]
+
+    @property
+    def output_title(self) -> str:
+        """The number of lines of the output."""
+        return f"The output: {fmt.count(len(self.output_lines), 'different line')}"
+
+    @property
+    def output_left_out(self) -> str:
+        """The number of lines that are not shown; empty if all are."""
+        more = len(self.output_lines) - SHOWN_LINES
+        return f"{fmt.number(more)} more are in the run's `output.txt`." if more > 0 else ""
+
+    @property
+    def log_title(self) -> str:
+        """The size of the log, and the number of its records and problems."""
+        problems = sum(problem.count for problem in self.report.problems)
+        size, records = fmt.bytes_(self.report.log_bytes), fmt.count(sum(self.report.kinds.values()), "record")
+        return f"The log: {size}, {records}" + (f", {fmt.count(problems, 'problem')}" if problems else "")
+
+    @property
+    def log_problems(self) -> list[str]:
+        """The kinds of records that cannot be read, as Markdown."""
+        return [
+            f"{plain(problem.what)}: {fmt.count(problem.count, 'time')}, first at byte "
+            f"{fmt.number(problem.first_offset)}"
+            for problem in self.report.problems
+        ]
+
+    @property
+    def log_rows(self) -> list[dict[str, object]]:
+        """A row for each kind of record, the most frequent ones first."""
+        kinds = sorted(self.report.kinds.items(), key=lambda kind: -kind[1])
+        return [
+            {
+                "kind": one_line(kind, LONGEST_LINE),
+                "records": count,
+                "shown": _shown(count, self.report.unparsed.get(kind, 0)),
+            }
+            for kind, count in kinds
+        ]
+
+
+def _shown(records: int, unparsed: int) -> str:
+    if not unparsed:
+        return "yes"
+    return "" if unparsed >= records else f"{fmt.number(records - unparsed)} of them"
+
+
+def _compilation_row(entry: Entry, ops: int | None) -> dict[str, object]:
+    return {
+        "id": f"[{entry.id}]",
+        "function": one_line(entry.name, LONGEST_NAME),
+        # Counted as in the title and the chip: ops that Inductor lowers.
+        "post-grad ops": ops,
+        "kernels": entry.kernels,
+        "compile time": entry.seconds,
+        "status": entry.status,
+    }
+
+
+def _dynamo(report: Report) -> Iterator[Evidence]:
+    for graph_break in report.graph_breaks[:1]:
+        breaks = fmt.count(len(report.graph_breaks), "graph break")
+        yield Evidence("graph_breaks", f"{breaks}; the first: {prose(graph_break.reason, LONGEST_LINE)}")
+    for recompile in report.recompiles[:1]:
+        reason = plain(recompile.reason.split("\n")[0], LONGEST_LINE)
+        yield Evidence("recompiles", f"\\[{recompile.compilation}\\] was compiled again: {reason}")
+    guards = sum(len(compilation.guards) for compilation in report.compilations)
+    if guards:
+        together = ", all compilations together" if len(report.compilations) > 1 else ""
+        yield Evidence("guards", f"{fmt.count(guards, 'guard')} must hold to use the code again{together}")
+
+
+def _graphs(report: Report) -> Iterator[Evidence]:
+    work = verdict(report).work
+    stages = {graph.stage for compilation in report.compilations for graph in compilation.graphs}
+    if stages:
+        yield Evidence("fx_graph", f"{fmt.count(len(stages), 'stage')} of the graph, from Dynamo to Inductor")
+    if work.nodes_before:
+        nodes = f"{fmt.count(work.nodes_before, 'scheduler node')} became {fmt.number(work.nodes_after)}"
+        saved = saved_words(work.traffic)
+        yield Evidence("fusion", nodes + (f", {saved}" if saved else ""))
+    kernels = [(kernel, compilation) for compilation in report.compilations for kernel in compilation.kernels]
+    if kernels:
+        largest, compilation = max(kernels, key=lambda pair: (not pair[0].extern, len(pair[0].origins)))
+        most = f"the most ops are in {plain(kernel_names(compilation)[largest.id], LONGEST_NAME)}"
+        yield Evidence("kernels", f"{kernel_words(work)}; {most}")
+
+
+def _performance(report: Report) -> Iterator[Evidence]:
+    summary = verdict(report)
+    totals = phase_totals(report.phases)
+    if totals:
+        slowest = f"{plain(totals[0].name, LONGEST_NAME)} took {fmt.duration_s(totals[0].self_s)} by itself"
+        cost = f"{fmt.duration_s(compile_time_s(report.phases))} of compile time"
+        yield Evidence("compile_time", f"{cost}; {slowest}")
+    if summary.speed is not None:
+        yield Evidence("speedup", speed_title(summary.speed, summary.break_even).removesuffix("."))
+    errors = numerics(report)
+    if errors is not None:
+        yield Evidence("numerics", plain(numerics_sentence(errors).removesuffix("."), LONGEST_TEXT))
+
+
+__all__ = ["FindingView", "OverviewView"]

@@ -1,0 +1,74 @@
+"""The overview of a run in words and rows."""
+
+from dataclasses import replace
+
+import pytest
+
+from core import CompileJob, CompileOptions, Model, Report, Status, build_report
+from core.report import RunError, Setting
+from core.views.outcome import OutcomeView
+from core.views.overview import OverviewView
+from tests.support.places import TRACES
+
+
+def report_of(name: str) -> Report:
+    return build_report(TRACES / name / "trace.log")
+
+
+def test_each_page_with_a_result_has_a_line() -> None:
+    lines = {line.page: line.text for line in OverviewView(report_of("transformer_block")).evidence}
+    assert list(lines) == ["guards", "fx_graph", "fusion", "kernels", "compile_time"]
+    assert lines["fusion"] == "16 scheduler nodes became 10, 12.3 % less memory traffic"
+
+
+def test_the_heaviest_compilations_are_rows_by_their_ids() -> None:
+    overview = OverviewView(report_of("recompile_zoo"))
+    assert len(overview.heaviest) == 5
+    assert [row["id"] for row in overview.heaviest.values()] == [f"[{compile_id}]" for compile_id in overview.heaviest]
+    assert overview.all_compilations.endswith("; these have the most ops")
+
+
+def test_a_finding_changes_the_job_as_it_proposes() -> None:
+    job = CompileJob(Model("sample", "recompile_zoo"))
+    changes = {card.change: card.job(job) for card in OverviewView(report_of("recompile_zoo")).findings if card.change}
+    assert changes == {
+        "torch.compile(model, dynamic=True)": replace(job, compile=CompileOptions(dynamic=True)),
+    }
+
+
+def test_equal_lines_of_the_output_are_counted() -> None:
+    overview = OverviewView(Report(Setting()), "loss 1\nloss 1\ndone\n")
+    assert overview.output_lines == ["loss 1  (2 times)", "done"]
+    assert (overview.output_title, overview.output_left_out) == ("The output: 2 different lines", "")
+
+
+def test_records_that_cannot_be_read_are_counted() -> None:
+    report = Report(Setting(), kinds={"a": 2, "b": 3}, unparsed={"b": 1}, log_bytes=100)
+    overview = OverviewView(report)
+    assert overview.log_title == "The log: 100 B, 5 records"
+    assert overview.log_rows == [
+        {"kind": "b", "records": 3, "shown": "2 of them"},
+        {"kind": "a", "records": 2, "shown": "yes"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("status", "report", "title"),
+    [
+        (Status("damaged", 0.0), None, "The run is damaged."),
+        (Status("done", 0.0, kind="log"), Report(Setting()), "This is no torch trace."),
+        (Status("done", 0.0, kind="log"), None, "This log cannot be read."),
+        (Status("cancelled", 0.0), None, "The run was cancelled."),
+        (Status("crashed", 0.0), None, "The run ended: crashed."),
+    ],
+)
+def test_a_run_without_a_verdict_says_how_it_ended(status: Status, report: Report | None, title: str) -> None:
+    assert OutcomeView(status, report).title == title
+
+
+def test_an_error_is_named_with_its_place() -> None:
+    error = RunError("compiling", "ValueError", "", "no *good*\nmore", (), "Traceback …")
+    outcome = OutcomeView(Status("failed", 0.0), Report(Setting(), error=error))
+    assert outcome.title == "The run failed: ValueError: no \\*good\\*."
+    assert outcome.error == "**ValueError** at `compiling`: more"
+    assert outcome.traceback == "Traceback …"
