@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.analysis import captured_ops, frame_names
-from core.base import words as fmt
-from core.report import Compilation, Report
+from core.views.header import HeaderView
 from pages import menu
-from pages.components.chips.view import chips
+from pages.components.chips.view import Chip, chips
 from pages.components.keys.view import page_keys
-from pages.look.text import LONGEST_NAME, code, one_line
+from pages.look.text import LONGEST_NAME, code
 from pages.session import url
 from pages.session.navigate import go_to
 from pages.session.panes import draw_panes
 from pages.session.runs import named_runs, run_label
 from pages.session.shown import header_run, shown_compilation
-from pages.session.verdict_chips import header_chips
 
 
 def header(page: str) -> None:
@@ -25,10 +22,10 @@ def header(page: str) -> None:
     `page` is the name of the page below it.
     """
     runs = {run.id: run_label(run, status) for run, status in named_runs()}
-    asked = st.query_params.get(url.RUN)
-    if asked and asked not in runs and asked != st.session_state.get(url.RUN):
+    wanted = st.query_params.get(url.RUN)
+    if wanted and wanted not in runs and wanted != st.session_state.get(url.RUN):
         st.warning(
-            f"There is no run {code(asked, LONGEST_NAME)} here; it may have been deleted.", icon=":material/link_off:"
+            f"There is no run {code(wanted, LONGEST_NAME)} here; it may have been deleted.", icon=":material/link_off:"
         )
     url.read(url.RUN, runs, None)
     line = st.container(horizontal=True, vertical_alignment="center", key="header", gap="small")
@@ -41,19 +38,27 @@ def header(page: str) -> None:
             placeholder="No run chosen: pick a sample, or an earlier run here",
             label_visibility="collapsed",
         )
-        here = header_run()
-        if here is not None and here.report is not None:
-            _compilation_picker(here.report)
+        shown = header_run()
+        view = HeaderView(shown.status, shown.report, shown.job) if shown is not None else None
+        if view is not None:
+            _compilation_picker(view)
     url.write(url.RUN, url.COMPILATION)
-    report = here.report if here is not None else None
-    ids = [compilation.id for compilation in report.compilations] if report is not None else []
     with line:
-        clicked = chips(header_chips(here), key="header-chips") if here is not None else None
-    turned = page_keys(lambda pressed: _step(ids, pressed), key="page-keys")
-    opened = _turned(page, turned) if turned else menu.of_script(clicked)
+        clicked = chips(_chips(view), key="header-chips") if view is not None else None
+    ids = list(view.compilations) if view is not None else []
+    by = page_keys(lambda pressed: _step(ids, pressed), key="page-keys")
+    opened = _turned(page, by) if by else menu.of_script(clicked)
     if opened is not None:
         go_to(opened, url.link())
-    draw_panes(page, here)
+    draw_panes(page, shown)
+
+
+def _chips(view: HeaderView) -> list[Chip]:
+    """Return the chips of the header; each number links to the page with its evidence."""
+    return [
+        Chip(fact.value, fact.label, fact.tone, menu.PAGES[fact.page].script if fact.page else "", fact.help)
+        for fact in view.facts
+    ]
 
 
 def _turned(page: str, by: int) -> menu.Page | None:
@@ -63,28 +68,20 @@ def _turned(page: str, by: int) -> menu.Page | None:
     return menu.PAGES[names[place]] if 0 <= place < len(names) else None
 
 
-def _compilation_picker(report: Report) -> None:
-    preferred = shown_compilation(report)
+def _compilation_picker(view: HeaderView) -> None:
+    preferred = shown_compilation(view.report) if view.report is not None else None
     if preferred is None:
         return
-    several = len(report.compilations) > 1
-    words = frame_names(report)
-    names = {found.id: _name(found, words[found.id], several) for found in report.compilations}
-    url.read(url.COMPILATION, names, preferred.id)
+    labels = view.compilations
+    url.read(url.COMPILATION, labels, preferred.id)
     st.selectbox(
         "Compilation",
-        list(names),
+        list(labels),
         key=url.COMPILATION,
-        format_func=lambda compile_id: names.get(compile_id, compile_id),
+        format_func=lambda compile_id: labels.get(compile_id, compile_id),
         label_visibility="collapsed",
         help="A compilation of one Python frame, as PyTorch numbers it: [frame/compilation].",
     )
-
-
-def _name(compilation: Compilation, name: str, weighed: bool) -> str:
-    """Return a compilation's label; with its op count if `weighed`, to tell it from others."""
-    ops = f"{fmt.count(captured_ops(compilation), 'op')} · " if weighed else ""
-    return f"[{compilation.id}] {ops}{one_line(name, LONGEST_NAME)}"
 
 
 def _step(ids: list[str], pressed: str) -> None:

@@ -7,27 +7,39 @@ from collections.abc import Mapping
 import streamlit as st
 
 from core.base import words as fmt
+from core.views.contents import PageContent, page_contents
 from pages import menu
 from pages.components.menu.view import Mark, mark_menu
 from pages.look.text import plain
 from pages.session import url
-from pages.session.contents import Content, contents, entry_content
 from pages.session.shown import Shown
 
 
-def draw_panes(page: str, here: Shown | None) -> None:
+def draw_panes(page: str, shown: Shown | None) -> None:
     """Mark the menu, and draw the row of panes of the page's entry if it has several."""
-    by_page = contents(here)
+    by_page = _contents(shown)
     mark_menu(_marks(by_page), _entries(), key="menu")
     entry = menu.entry_of(menu.PAGES[page])
     panes = [pane for pane in entry.pages if pane in entry.panes or pane.name == page]
     if len(panes) > 1:
         with st.container(horizontal=True, gap="small", key="panes"):
             for pane in panes:
-                _link(pane, by_page.get(pane.name, Content()))
+                _link(pane, by_page.get(pane.name, PageContent()))
 
 
-def _link(pane: menu.Page, content: Content) -> None:
+def _contents(shown: Shown | None) -> dict[str, PageContent]:
+    if shown is None or shown.reading:
+        return {}
+    return page_contents(None if shown.is_no_trace else shown.report, live=shown.going)
+
+
+def _entry_content(entry: menu.MenuEntry, by_page: Mapping[str, PageContent]) -> PageContent:
+    """Return the content of an entry of the menu: its first pane's count, and a reason if all its panes are empty."""
+    panes = [by_page.get(pane.name, PageContent()) for pane in entry.panes]
+    return PageContent(panes[0].count, panes[0].why_empty if all(pane.why_empty for pane in panes) else "")
+
+
+def _link(pane: menu.Page, content: PageContent) -> None:
     title = f":gray[{pane.title}]" if content.why_empty else pane.title
     count = f" :gray[{fmt.number(content.count)}]" if content.count is not None else ""
     st.page_link(
@@ -39,10 +51,10 @@ def _link(pane: menu.Page, content: Content) -> None:
     )
 
 
-def _marks(by_page: Mapping[str, Content]) -> dict[str, Mark]:
+def _marks(by_page: Mapping[str, PageContent]) -> dict[str, Mark]:
     marks = {}
     for entry in menu.ENTRIES:
-        content = entry_content(entry, by_page)
+        content = _entry_content(entry, by_page)
         count = fmt.number(content.count) if content.count is not None else ""
         if count or content.why_empty:
             marks[entry.panes[0].name] = Mark(count, content.why_empty)

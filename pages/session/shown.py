@@ -22,8 +22,8 @@ from core import (
     progress,
     start_reading,
 )
-from core.analysis import heaviest
 from core.report import Compilation, Report, Setting
+from core.views.header import first_compilation
 from pages.session import server, url
 from pages.session.memory import held, hold
 
@@ -89,18 +89,18 @@ def shown_run() -> Shown | None:
     If the run has ended since the header was drawn, rerun the page: nothing would correct the header later.
     """
     run_id = st.session_state.get(url.RUN) or st.query_params.get(url.RUN)
-    here = open_shown(str(run_id)) if run_id else None
-    if here is not None and not here.going and held(GOING) == here.run.id:
+    shown = open_shown(str(run_id)) if run_id else None
+    if shown is not None and not shown.going and held(GOING) == shown.run.id:
         st.rerun()
-    return here
+    return shown
 
 
 def header_run() -> Shown | None:
     """Return the same run for the header, which is drawn first."""
     hold(GOING, None)
-    here = shown_run()
-    hold(GOING, here.run.id if here is not None and here.going else None)
-    return here
+    shown = shown_run()
+    hold(GOING, shown.run.id if shown is not None and shown.going else None)
+    return shown
 
 
 def open_shown(run_id: str) -> Shown | None:
@@ -109,7 +109,7 @@ def open_shown(run_id: str) -> Shown | None:
         run = server.runner().store.open(run_id)
     except StoreError:
         return None
-    status = _standing(run)
+    status = _status(run)
     if status.state == "damaged":
         return Shown(run, status, None)
     log = run.log_path()
@@ -118,19 +118,19 @@ def open_shown(run_id: str) -> Shown | None:
     if status.live:
         return Shown(run, status, _going(run.id, str(log)).look())
     try:
-        found = log.stat()
+        stat = log.stat()
     except FileNotFoundError:
         # The run is being deleted.
         return None
-    if found.st_size > LARGE_LOG_BYTES and not is_stored(run) and _reading(run.id, found.st_mtime_ns).poll() is None:
+    if stat.st_size > LARGE_LOG_BYTES and not is_stored(run) and _reading(run.id, stat.st_mtime_ns).poll() is None:
         return Shown(run, status, None, reading=True)
     try:
-        return Shown(run, status, _report(run.id, found.st_mtime_ns))
+        return Shown(run, status, _report(run.id, stat.st_mtime_ns))
     except CompileboardError as error:
         return Shown(run, status, None, str(error))
 
 
-def _standing(run: Run) -> Status:
+def _status(run: Run) -> Status:
     """Return a run's status; read its files again if they are newer, or while the run is live."""
     status = _read_status(run.id, _mtime_ns(run.path / "status.json"), _mtime_ns(run.path / "job.json"))
     return run.standing() if status.live else status
@@ -172,4 +172,4 @@ def _going(run_id: str, log: str) -> GrowingReport:
 
 def shown_compilation(report: Report) -> Compilation | None:
     """Return the picked compilation, else the heaviest."""
-    return report.compilation(str(st.session_state.get(url.COMPILATION))) or heaviest(report)
+    return report.compilation(str(st.session_state.get(url.COMPILATION))) or first_compilation(report)

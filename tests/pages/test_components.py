@@ -8,16 +8,14 @@ from hypothesis import strategies as st
 from plotly.graph_objects import Figure
 from streamlit.testing.v1 import AppTest
 
-from core import build_report, verdict
+from core import build_report
 from core.analysis import speed
 from core.report import Call, Compilation, Report, Timing
 from core.views.speedup import CallTotals, SpeedupView
-from pages import menu
 from pages.components.code.view import CodePicture, _payload, code_lines, token_runs
 from pages.look.palette import KERNEL_COLOURS, Theme
 from pages.parts.code import kernel_colours
 from pages.parts.performance.charts import break_even_chart, first_calls_chart, samples_chart, steady_chart
-from pages.session.verdict_chips import first_chips, verdict_chips
 from tests.support.homes import IMAGE, measured_log
 from tests.support.places import TRACES
 
@@ -120,21 +118,6 @@ def test_totals_cross_where_compiling_has_paid() -> None:
 def test_figures_of_nothing_are_no_error() -> None:
     assert len(first_calls_chart((), "light").data) == 2
     assert len(first_calls_chart((Call(0, "", 0.0, 0.0, ()),), "light").data[0].x) == 1
-
-
-def test_the_verdict_in_chips(report: Report) -> None:
-    numbers = verdict(report)
-    chips = [*first_chips(numbers), *verdict_chips(numbers)]
-    found = [(chip.value, chip.label, chip.tone, chip.page) for chip in chips]
-
-    assert found == [
-        ("0", "graph breaks", "ok", menu.GRAPH_BREAKS.script),
-        ("0", "recompiles", "ok", menu.RECOMPILES.script),
-        ("same", "result", "ok", menu.SPEEDUP.script),
-        ("1", "graph", "", menu.FX_GRAPH.script),
-        ("26 → 6", "post-grad ops → kernels", "", menu.KERNELS.script),
-        ("−12.3 %", "memory traffic", "", menu.FUSION.script),
-    ]
 
 
 def echo() -> None:

@@ -6,9 +6,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import build_report, verdict
+from core.views.contents import WHY_EMPTY
 from pages import menu
 from pages.gate.addresses import leads_to
-from pages.session.contents import WHY_EMPTY
 from tests.support.apps import chips, component, opened, sound
 from tests.support.homes import add_run, job_of, keeper
 from tests.support.pipelines import add_pipeline

@@ -21,7 +21,7 @@ from core.report import (
     SchedulerNode,
     Setting,
 )
-from pages.session.verdict_chips import verdict_chips
+from core.views.header import verdict_facts
 from tests.support.places import TRACES
 
 FRAME = Frame("/m.py", 1, "forward")
@@ -138,13 +138,13 @@ def test_a_log_whose_fused_nodes_were_counted_otherwise_has_no_traffic_to_compar
     found = verdict(report)
     assert (found.work.traffic, found.work.uneven) == (None, True)
     assert sentence(found) == "0 graphs, 0 graph breaks, 7 ops (and 4 views) became 2 kernels in 5 calls."
-    assert [chip.value for chip in verdict_chips(found) if chip.label == "memory traffic"] == ["not comparable"]
+    assert [fact.value for fact in verdict_facts(found) if fact.label == "memory traffic"] == ["not comparable"]
 
 
 @pytest.mark.parametrize(("after", "chip"), [(877, "−12.3 %"), (1040, "+4.00 %")])
 def test_the_chip_says_the_same_number_as_the_sentence(after: int, chip: str) -> None:
     found = verdict(Report(Setting(), (compilation("0/0", schedule(1000, after)),)))
-    assert [item.value for item in verdict_chips(found) if item.label == "memory traffic"] == [chip]
+    assert [fact.value for fact in verdict_facts(found) if fact.label == "memory traffic"] == [chip]
     assert chip.strip("−+") in sentence(found)
 
 
