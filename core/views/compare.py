@@ -187,8 +187,8 @@ class CompareView:
 
     def unlike_events(self) -> int:
         """Count the graph breaks and the recompiles of one run only."""
-        events = (*self._comparison.breaks, *self._comparison.recompiles)
-        return sum(not event.both for event in events)
+        comparison = self._comparison
+        return sum(not pair.both for pair in comparison.breaks) + sum(not pair.both for pair in comparison.recompiles)
 
 
 # The number of differences in each aspect of two runs.

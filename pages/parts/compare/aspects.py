@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -84,7 +85,7 @@ def guards(pair: PairView) -> None:
 def _rows(rows: Sequence[dict[str, str]], key: str, none: str = "") -> None:
     """Draw a table, or the sentence `none` if it has no rows."""
     if rows:
-        height = "content" if len(rows) < 12 else TALL
+        height: int | Literal["content"] = "content" if len(rows) < 12 else TALL
         st.dataframe(pd.DataFrame(rows), hide_index=True, height=height, key=key)
     elif none:
         st.write(none)

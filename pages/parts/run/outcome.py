@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
@@ -99,7 +99,7 @@ def printed(overview: OverviewView) -> None:
     if not lines:
         return
     with st.expander(overview.output_title):
-        height = SHORT if len(lines) > SHOWN_WHOLE else "content"
+        height: int | Literal["content"] = SHORT if len(lines) > SHOWN_WHOLE else "content"
         st.code("\n".join(lines), language=None, wrap_lines=True, height=height)
         if overview.output_left_out:
             st.caption(overview.output_left_out)

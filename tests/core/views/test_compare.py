@@ -45,7 +45,7 @@ def test_the_stages_of_equal_runs_are_the_same() -> None:
     assert {label.rpartition(" · ")[2] for label in pair.stages.values()} == {"the same"}
     union = pair.union(pair.first_stage)
     assert (union.change_rows, union.changed) == ([], [])
-    assert [frame.title for frame in union.frames] == ["left", "both", "right"]
+    assert [frame.title for frame in union.picture.frames] == ["left", "both", "right"]
     assert union.node_title("n:gone") == ""
 
 
