@@ -92,6 +92,13 @@ class CompileTimeView:
         return f"{fmt.duration_s(compile_time_s(phases))} of compile time{most}"
 
     @property
+    def why_none(self) -> str:
+        """Reason why there is no phase; empty if there are some."""
+        if self.report.phases:
+            return ""
+        return "Torch logs its phases as chromium events while it compiles; this log holds none."
+
+    @property
     def compile_ids(self) -> list[str]:
         """Compilations with phases."""
         return sorted({phase.compilation for phase in self.report.phases if phase.compilation})

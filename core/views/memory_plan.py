@@ -10,7 +10,7 @@ from core.analysis import GraphPlan, graph_plans, plan_sentence
 from core.base import words as fmt
 from core.code import PlannedMemory
 from core.report import Compilation, Kernel, Payload
-from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line
+from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line, plain
 
 MOST_BLOCKS = 4_000
 MOST_PLACED = 1_000_000
@@ -48,6 +48,11 @@ class MemoryPlanView:
     title: str
     compilation: Compilation
     graph_plan: GraphPlan
+
+    @property
+    def heading(self) -> str:
+        """Compilation of the plan."""
+        return f"Inductor's plan for [{plain(self.compilation.id)}]"
 
     @property
     def caption(self) -> str:

@@ -113,6 +113,10 @@ class NumericsView:
         with_error = [result for result in self._by_error if result.accuracy.compiled_error is not None]
         return [ErrorPoint(index, result.what, result.accuracy, result.call) for index, result in enumerate(with_error)]
 
+    def nodes_heading(self, compilation: Compilation | None) -> str:
+        """Return the heading of the nodes of a compilation."""
+        return f"Nodes of {plain(f'[{compilation.id}]')}" if compilation else "Nodes"
+
     def without_nodes(self, compilation: Compilation | None) -> str:
         """Return the reason why nodes of a compilation were not compared; empty if they were."""
         if compilation is not None and numerics_of(self.report, compilation.id) is not None:

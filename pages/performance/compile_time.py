@@ -15,13 +15,12 @@ from pages.session.tables import in_words
 ALL = "all compilations"
 view = require_report("Where compile time goes will stand here.")
 report = view.report
-if not report.phases:
-    st.title(CompileTimeView(report).title, anchor=False)
-    st.write("Torch logs its phases as chromium events while it compiles; this log holds none.")
+whole = CompileTimeView(report)
+st.title(whole.title, anchor=False, help=None if whole.why_none else GLOSSARY["compile time"])
+if whole.why_none:
+    st.write(whole.why_none)
     st.stop()
-
-st.title(CompileTimeView(report).title, anchor=False, help=GLOSSARY["compile time"])
-ids = CompileTimeView(report).compile_ids
+ids = whole.compile_ids
 with st.container(horizontal=True, vertical_alignment="center"):
     chosen = st.selectbox(
         "Frame", [ALL, *ids], key=url.FRAME, bind="query-params", label_visibility="collapsed", width=260

@@ -4,7 +4,6 @@ import streamlit as st
 
 from core.views.numerics import NumericsView
 from pages.look.glossary import GLOSSARY
-from pages.look.text import plain
 from pages.parts.graphs.node import node_lines
 from pages.parts.performance.numerics import graph_link, node_table, nodes_part, results_part
 from pages.parts.run.numerics_now import numerics_now
@@ -30,7 +29,7 @@ if numerics.title:
 
 compilation = shown_compilation(report)
 with st.container(horizontal=True, vertical_alignment="center"):
-    st.header(f"Nodes of {plain(f'[{compilation.id}]')}" if compilation else "Nodes", anchor=False)
+    st.header(numerics.nodes_heading(compilation), anchor=False)
     json_twin("numerics", (report.call_numerics, report.graph_numerics), key="numerics")
 reason = numerics.without_nodes(compilation)
 if compilation is None or reason:

@@ -15,7 +15,7 @@ from core.views.memory_plan import MemoryPlanView, memory_plans
 from pages import menu
 from pages.look.charts import PLOTLY_CONFIG
 from pages.look.sizes import SHORT
-from pages.look.text import one_line, plain
+from pages.look.text import one_line
 from pages.parts.code import kernel_colours
 from pages.parts.performance.memory_charts import CURVES_HEIGHT, curves_chart, plan_chart
 from pages.session import url
@@ -72,7 +72,7 @@ def plans_of(view: RunView, compilation: Compilation | None) -> tuple[MemoryPlan
 def plan_section(view: View, plans: Sequence[MemoryPlanView]) -> None:
     """Draw one memory plan as a chart and as a table; a click on either selects the kernel."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.header(f"Inductor's plan for [{plain(view.compilation.id)}]", anchor=False)
+        st.header(plans[0].heading, anchor=False)
         chosen = _chosen(view, plans)
         _kernel_link(view, chosen)
     st.caption(chosen.caption)
