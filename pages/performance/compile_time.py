@@ -15,12 +15,12 @@ from pages.session.tables import in_words
 ALL = "all compilations"
 view = require_report("Where compile time goes will stand here.")
 report = view.report
-whole = CompileTimeView(report)
-st.title(whole.title, anchor=False, help=None if whole.why_none else GLOSSARY["compile time"])
-if whole.why_none:
-    st.write(whole.why_none)
+run_phases = CompileTimeView(report)
+st.title(run_phases.title, anchor=False, help=None if run_phases.why_none else GLOSSARY["compile time"])
+if run_phases.why_none:
+    st.write(run_phases.why_none)
     st.stop()
-ids = whole.compile_ids
+ids = run_phases.compile_ids
 with st.container(horizontal=True, vertical_alignment="center"):
     chosen = st.selectbox(
         "Frame", [ALL, *ids], key=url.FRAME, bind="query-params", label_visibility="collapsed", width=260
