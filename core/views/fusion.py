@@ -36,8 +36,8 @@ MOST_OP_CHARS, MOST_TITLE_CHARS = 60, 140
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why two nodes were not fused, with the user's ops after the scheduler's names.
+class FusionRefusal:
+    """Reasons for which two nodes were not fused, with the user's ops after the scheduler's names.
 
     `because` follows from the nodes' kinds, empty if it does not; `recorded` are torch's reasons, each with its first
     round; `shared` is a sentence about the buffers that both nodes touch.
@@ -115,14 +115,16 @@ class FusionView:
         """Number of refusals by torch's reason, most frequent first."""
         return rejections(self.schedule)
 
-    def refusal(self, left: str, right: str) -> Refusal | None:
+    def refusal(self, left: str, right: str) -> FusionRefusal | None:
         """Return why two nodes after fusion, by name, were not fused; None for a node with itself."""
         if left == right:
             return None
         nodes = {node.name: node for node in self.schedule.after}
         reasons = why_apart(self.schedule, nodes[left], nodes[right])
         recorded = tuple((number, self._with_ops(reason)) for number, reason in reasons.recorded)
-        return Refusal(self._with_ops(reasons.because), recorded, _shared_words(reasons.shared, bool(reasons.because)))
+        return FusionRefusal(
+            self._with_ops(reasons.because), recorded, _shared_words(reasons.shared, bool(reasons.because))
+        )
 
     def kernel(self, item: str | None) -> Kernel | None:
         """Return the kernel of a drawn item by its id: a box, an op or a kernel."""

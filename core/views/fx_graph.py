@@ -90,7 +90,7 @@ def _label(graph: FxGraph) -> str:
 
 @dataclass(frozen=True)
 class FxGraphView:
-    """One FX graph of a compilation; `nodes_of` reads the nodes of a graph."""
+    """An FX graph of a compilation; `nodes_of` reads the nodes of a graph."""
 
     run: Run
     report: Report

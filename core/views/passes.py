@@ -31,7 +31,7 @@ NOT_RECORDED = "No record tells this step: it is what differs between two graphs
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class NodeChange:
     """Nodes that a step changed in one way: a title with their number, and their code."""
 
     title: str
@@ -137,7 +137,7 @@ class PassesView:
             lines.append(f"{fmt.number(match.count)} × pattern {code(match.name, LONGEST_LINE)}{place}")
         return lines
 
-    def changes(self, number: int) -> Iterator[Change]:
+    def changes(self, number: int) -> Iterator[NodeChange]:
         """Yield the nodes that a step added, removed and rewrote."""
         step = self.segment.frames[number]
         for verb, names, frame in (
@@ -146,7 +146,7 @@ class PassesView:
             ("rewritten", step.rewritten, number),
         ):
             if names:
-                yield Change(f"{fmt.count(len(names), 'node')} {verb}", self._code(names, frame))
+                yield NodeChange(f"{fmt.count(len(names), 'node')} {verb}", self._code(names, frame))
 
     def is_reordered(self, number: int) -> bool:
         """Return True if a step moved nodes that stayed."""

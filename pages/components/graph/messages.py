@@ -13,7 +13,7 @@ import msgspec
 Frames = tuple[tuple[int, int], ...]
 
 
-class Version(msgspec.Struct, frozen=True, array_like=True):
+class NodeVersion(msgspec.Struct, frozen=True, array_like=True):
     """A version of a node that changes during the film, valid from `frame` on."""
 
     frame: int
@@ -71,7 +71,7 @@ class ItemData(
     chips: tuple[str, ...] = ()
     tooltip: str = ""
     thin: bool = False
-    versions: tuple[Version, ...] = ()
+    versions: tuple[NodeVersion, ...] = ()
     group: int | None = None
     first: int | None = None
     last: int | None = None

@@ -17,10 +17,10 @@ from pages.components.graph.messages import (
     LevelData,
     MetricsData,
     MorphData,
+    NodeVersion,
     OverlayData,
     RowData,
     SizeData,
-    Version,
 )
 from pages.components.graph.store import Stored
 from pages.look.palette import ACCENT, CHANGES, KERNEL_COLOURS, MUTED, OP_CLASSES, STATUS, segment_colour
@@ -94,7 +94,7 @@ def _node(graph: Stored, index: int, number: int, box: dict[str, Any]) -> ItemDa
         tooltip=node.tooltip,
         thin=node.thin,
         frames=node.frames,
-        versions=tuple(Version(*version) for version in node.versions),
+        versions=tuple(NodeVersion(*version) for version in node.versions),
         values=tuple(overlay.values[index] for overlay in graph.view.model.overlays),
     )
 

@@ -11,7 +11,7 @@ export interface RowData {
 }
 
 /** A version of a node that changes during the film, valid from `frame` on. */
-export type Version = [
+export type NodeVersion = [
   frame: number,
   label: string,
   detail: string,
@@ -38,7 +38,7 @@ export interface ItemData {
   chips?: string[];
   tip?: string;
   thin?: boolean;
-  versions?: Version[];
+  versions?: NodeVersion[];
   g?: number;
   from?: number;
   to?: number;

@@ -3,7 +3,7 @@
 import pytest
 
 from core import build_report
-from core.views.fusion import FusionView, Refusal
+from core.views.fusion import FusionRefusal, FusionView
 from core.views.glossary import GLOSSARY
 from core.views.graph import GraphFrame
 from tests.support.places import TRACES
@@ -49,7 +49,7 @@ def test_nodes_are_titled_by_their_ops_and_kernels(fusion: FusionView) -> None:
 def test_a_refusal_has_torchs_reason_and_the_shared_memory(fusion: FusionView) -> None:
     bound = "at most that much traffic could have been saved (a bound, not a measurement)"
     assert fusion.pair == ("op9_op10_op11_op12", "op16")
-    assert fusion.refusal(*fusion.pair) == Refusal(
+    assert fusion.refusal(*fusion.pair) == FusionRefusal(
         "", ((1, "intermediate nodes between node1 & node2"),), f"They share 1.05 MB of buffers: {bound}."
     )
     assert fusion.refusal("op16", "op16") is None
@@ -57,7 +57,7 @@ def test_a_refusal_has_torchs_reason_and_the_shared_memory(fusion: FusionView) -
 
 
 def test_the_kinds_of_two_nodes_explain_a_refusal_with_their_ops(fusion: FusionView) -> None:
-    assert fusion.refusal("op4", "op16") == Refusal(
+    assert fusion.refusal("op4", "op16") == FusionRefusal(
         "op4 (addmm) is an extern kernel: a library is called, and nothing can be fused into its code.",
         (),
         "They share no buffer.",

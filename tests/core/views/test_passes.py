@@ -4,7 +4,7 @@ import pytest
 
 from core import build_report
 from core.views.graph import GraphFrame
-from core.views.passes import Change, PassesView
+from core.views.passes import NodeChange, PassesView
 from tests.support.places import TRACES
 from tests.support.reports.films import reader
 
@@ -49,8 +49,8 @@ def test_a_step_tells_its_pass_and_the_changed_nodes(chapters: dict[str, PassesV
     assert joint.step_title(1) == "**Step 1**: `remove_noop_ops`"
     assert joint.origin(1) == ["The pass is at `torch/_inductor/fx_passes/post_grad.py:1225`"]
     assert list(joint.changes(1)) == [
-        Change("2 nodes removed", removed),
-        Change("1 node rewritten", "exp_1 = torch.ops.aten.exp.default(sub_2)"),
+        NodeChange("2 nodes removed", removed),
+        NodeChange("1 node rewritten", "exp_1 = torch.ops.aten.exp.default(sub_2)"),
     ]
     assert not joint.is_reordered(1)
     assert joint.origin(3)[1:] == [

@@ -1,7 +1,7 @@
 // The film: the nodes of each frame, the added, changed and removed ones, and the bar to step through the frames.
 // Positions never change.
 import { button, cut, make } from "./dom.js";
-/** @import { FrameData, MetricsData, RowData, Version } from "../../js/wire.d.ts" */
+/** @import { FrameData, MetricsData, RowData, NodeVersion } from "../../js/wire.d.ts" */
 /** @import { Turn } from "../../js/types.d.ts" */
 /** @import { Intervals, Item, ItemElement, Placed } from "./types.d.ts" */
 /** @import { Graph } from "./model.js" */
@@ -213,7 +213,7 @@ export class Film {
     return this.on ? item.versions?.findLast(([from]) => from <= this.at) : undefined;
   }
 
-  /** @param {ItemElement} element @param {Version} version */
+  /** @param {ItemElement} element @param {NodeVersion} version */
   retell(element, [, label, detail]) {
     const { metrics: m } = this;
     const room = element.placed.w - 2 * m.padX;
