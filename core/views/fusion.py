@@ -126,9 +126,9 @@ class FusionView:
             self._with_ops(reasons.because), recorded, _shared_words(reasons.shared, bool(reasons.because))
         )
 
-    def kernel(self, item: str | None) -> Kernel | None:
+    def kernel(self, item_id: str | None) -> Kernel | None:
         """Return the kernel of a drawn item by its id: a box, an op or a kernel."""
-        kind, _, name = (item or "").partition(":")
+        kind, _, name = (item_id or "").partition(":")
         kernel_of = {node.name: node.kernel for node in self.schedule.before}
         return self._kernels.get(name if kind == "k" else kernel_of.get(name, ""))
 

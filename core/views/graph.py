@@ -108,13 +108,13 @@ class GraphView:
         """Return the facts of a group as (name, text) pairs."""
         return tuple((fact.name, _fact_words(fact)) for fact in self.model.groups[group].facts)
 
-    def find(self, item: str) -> Hit | None:
+    def find(self, item_id: str) -> Hit | None:
         """Return the node and the surrounding groups of an id; None if nothing has this id."""
-        return find(self.model, item)
+        return find(self.model, item_id)
 
-    def node_of(self, item: str) -> int | None:
+    def node_of(self, item_id: str) -> int | None:
         """Return the index of the node that has an id; None for a group, and if nothing has it."""
-        hit = self.find(item)
+        hit = self.find(item_id)
         return None if hit is None or hit.node == TOP else hit.node
 
     def search(self, text: str) -> tuple[int, list[Hit]]:
@@ -125,17 +125,19 @@ class GraphView:
         """Return the names of the groups around a search hit, the outermost first."""
         return " › ".join(self.model.groups[group].label for group in hit.path)
 
-    def around(self, item: str, hops: int) -> tuple[GraphView, str] | None:
+    def around(self, item_id: str, hops: int) -> tuple[GraphView, str] | None:
         """Return the part of the graph at most `hops` edges from a node, and its title; None without such a node."""
-        return self._part(neighbourhood(self.model, item, hops), f"{fmt.count(hops, 'hop')} around {self._label(item)}")
+        return self._part(
+            neighbourhood(self.model, item_id, hops), f"{fmt.count(hops, 'hop')} around {self._label(item_id)}"
+        )
 
     def between(self, start: str, end: str) -> tuple[GraphView, str] | None:
         """Return the shortest paths between two nodes, and their title; None without a path or such nodes."""
         return self._part(between(self.model, start, end), f"{self._label(start)} to {self._label(end)}")
 
-    def numbers_in(self, whole: GraphView) -> list[int]:
+    def numbers_in(self, graph: GraphView) -> list[int]:
         """Return the indexes that the nodes of this part have in the whole graph."""
-        places = index_of(whole.model).places
+        places = index_of(graph.model).places
         return [places[node.id] for node in self.model.nodes]
 
     def digest(self, *more: object) -> str:
@@ -150,8 +152,8 @@ class GraphView:
         """Return the graph as JSON."""
         return as_json(self.model)
 
-    def _label(self, item: str) -> str:
-        node = self.node_of(item)
+    def _label(self, item_id: str) -> str:
+        node = self.node_of(item_id)
         return "" if node is None else self.model.nodes[node].label
 
     def _part(self, part: GraphModel | None, title: str) -> tuple[GraphView, str] | None:
@@ -180,7 +182,7 @@ def _heaviest(model: GraphModel) -> Iterator[int]:
 
 def _descend(model: GraphModel, group: int, ops: int) -> Iterator[int]:
     while True:
-        below = [~item for item in index_of(model).children[group] if item < 0]
+        below = [~member for member in index_of(model).children[group] if member < 0]
         heavy = [child for child in below if model.groups[child].count >= HEAVY * ops]
         if not heavy or (model.groups[heavy[0]].kind == "stack" and len(below) > 1):
             return

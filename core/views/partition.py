@@ -39,10 +39,10 @@ class PartitionView:
     @property
     def title(self) -> str:
         """Activations that the forward keeps: as compiled if that was recorded, else from the graphs."""
-        kept = self.partition.kept
-        if kept is None:
+        compiled = self.partition.kept
+        if compiled is None:
             return f"Before Inductor, the forward keeps {_activations(self.partition.saved)}, for the backward."
-        return f"The forward keeps {_activations(kept)}, for the backward."
+        return f"The forward keeps {_activations(compiled)}, for the backward."
 
     @property
     def help(self) -> str:
@@ -62,8 +62,8 @@ class PartitionView:
     @property
     def rows(self) -> list[dict[str, object]]:
         """Table of the saved values; `bytes` is None for a symbolic size."""
-        kept = {value.name: value for value in self.partition.kept or ()}
-        return [self._row(value, kept.get(value.name)) for value in self.values]
+        compiled = {value.name: value for value in self.partition.kept or ()}
+        return [self._row(value, compiled.get(value.name)) for value in self.values]
 
     def node_rows(self, node: FxNode) -> dict[str, str]:
         """Return the partitioner's decision on a node, with its reasons, as Markdown."""
@@ -102,23 +102,24 @@ class PartitionView:
             return f"{plan}."
         return f"{plan}; Inductor keeps {fmt.count(copies, 'copy of an input', 'copies of inputs')} besides."
 
-    def _row(self, value: SavedValue, kept: KeptValue | None) -> dict[str, object]:
+    def _row(self, value: SavedValue, compiled: KeptValue | None) -> dict[str, object]:
         node = self.nodes.get(value.name)
         return {
             "value": one_line(value.name, LONGEST_NAME),
             "bytes": value.bytes,
             "shape": tensor_text(node.meta.dtype, node.meta.shape) if node and node.meta else "",
             "kind": value.kind,
-            "kept as": _kept_as(value, kept),
+            "kept as": _buffer_words(value, compiled),
             "why": one_line("; ".join([*([value.policy] if value.policy else []), *value.reasons]), LONGEST_LINE),
             "your line": one_line(node.code, LONGEST_LINE) if node else "",
         }
 
 
-def _kept_as(value: SavedValue, kept: KeptValue | None) -> str:
-    if kept is None:
+def _buffer_words(value: SavedValue, compiled: KeptValue | None) -> str:
+    if compiled is None:
         return ""
-    return f"{kept.buffer}, a copy" if (value.kind, kept.kind) == ("input", "activation") else kept.buffer
+    is_copy = (value.kind, compiled.kind) == ("input", "activation")
+    return f"{compiled.buffer}, a copy" if is_copy else compiled.buffer
 
 
 def _activations(values: Sequence[SavedValue | KeptValue]) -> str:

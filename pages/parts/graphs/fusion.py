@@ -49,8 +49,8 @@ def draw_morph(view: View, index: int) -> str | None:
     return show(both, f"morph-{view.compilation.id}-{index}", on_activate=_activated).id
 
 
-def _activated(item: str) -> None:
-    hold(OPENED, item)
+def _activated(item_id: str) -> None:
+    hold(OPENED, item_id)
 
 
 def _newest(left: str | None, right: str | None) -> str | None:
