@@ -62,7 +62,7 @@ def measure() -> list[Result]:
             tell(f"the dashboard took the sweep up and lost the worker of {killed}")
             visits_ms = visits(page, server.url, sweep_id)
             wait_for(lambda: done(home) >= CELLS * 2 // 3)
-            store.ask_to_stop(sweep_id)
+            store.request_stop(sweep_id)
             wait_for(lambda: not store.open(sweep_id).handle)
             tell(f"it was cancelled after {done(home)} cells")
         command(home, "sweep", "--resume", sweep_id).wait(PATIENCE_S)

@@ -1,5 +1,6 @@
 """Analyses of a Report: pure functions."""
 
+from core.analysis.alternative import alternative_results, alternative_sentence, alternative_speed, call_words
 from core.analysis.aoti import (
     AotiStory,
     SideTime,
@@ -13,8 +14,6 @@ from core.analysis.aoti import (
     times_disturbed,
     trial_words,
 )
-from core.analysis.became import became_words, refused_calls
-from core.analysis.disturbance import FEW, NOT_MEASURABLE, busy
 from core.analysis.doubts import doubts, untimed_words
 from core.analysis.dynamo.breaks import BreakCost, break_costs
 from core.analysis.dynamo.bytecode import Instruction, instructions, resume_compilations
@@ -53,6 +52,8 @@ from core.analysis.memory import (
     place_words,
     plan_sentence,
 )
+from core.analysis.noise import FEW, NOT_MEASURABLE, busy
+from core.analysis.op_counts import op_count_words, refused_calls
 from core.analysis.packaging import (
     CallCost,
     PackagingStep,
@@ -85,12 +86,11 @@ from core.analysis.pipeline import (
     pipelines,
 )
 from core.analysis.printed import printed_lines
+from core.analysis.refusals import RefusalReasons, reasons_between, refusal_reasons, refused_pair
 from core.analysis.results import Results, compared_words, difference_words, results, results_words
-from core.analysis.rival import call_words, rival_results, rival_sentence, rival_speed
 from core.analysis.speed import Speed, break_even_calls, calls_to_pay, compile_cost_s, paying_speed, speed, wall_speed
 from core.analysis.target import ended_words, target_lines, target_of, target_words
 from core.analysis.verdict import Verdict, pays_words, sentence, verdict
-from core.analysis.why_apart import WhyApart, reasons_between, refused_pair, why_apart
 from core.analysis.work import (
     UNEVEN,
     Traffic,
@@ -135,6 +135,7 @@ __all__ = [
     "PackagingStep",
     "PhaseTotal",
     "RecompileEdge",
+    "RefusalReasons",
     "Results",
     "Segment",
     "SideTime",
@@ -145,14 +146,15 @@ __all__ = [
     "Traffic",
     "TreeRow",
     "Verdict",
-    "WhyApart",
     "Work",
     "alike",
     "alive_rows",
+    "alternative_results",
+    "alternative_sentence",
+    "alternative_speed",
     "aoti_lines",
     "aoti_sentence",
     "aoti_story",
-    "became_words",
     "break_costs",
     "break_even_calls",
     "busy",
@@ -203,6 +205,7 @@ __all__ = [
     "memory_words",
     "mentions",
     "narrower_ranges",
+    "op_count_words",
     "package_tree",
     "packaging_steps",
     "parallel_totals",
@@ -222,6 +225,7 @@ __all__ = [
     "printed_lines",
     "ran_outside",
     "reasons_between",
+    "refusal_reasons",
     "refused_calls",
     "refused_pair",
     "rejections",
@@ -229,9 +233,6 @@ __all__ = [
     "results_of_run",
     "results_words",
     "resume_compilations",
-    "rival_results",
-    "rival_sentence",
-    "rival_speed",
     "same_as_eager",
     "saved_bytes",
     "saved_values",
@@ -257,7 +258,6 @@ __all__ = [
     "users_frames",
     "verdict",
     "wall_speed",
-    "why_apart",
     "work_words",
     "working_ops",
 ]

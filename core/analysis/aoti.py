@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from core.analysis.disturbance import BUSY, NOT_MEASURABLE, busy
 from core.analysis.interval import Interval, median_ratio
+from core.analysis.noise import BUSY, NOT_MEASURABLE, busy
 from core.analysis.results import difference_words
 from core.analysis.speed import quartiles
 from core.base.words import agree, bytes_, count, duration_s, number, ratio

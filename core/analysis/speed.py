@@ -6,8 +6,8 @@ import math
 import statistics
 from dataclasses import dataclass, replace
 
-from core.analysis.disturbance import BUSY, FEW, NOT_MEASURABLE, SCATTERED, busy
 from core.analysis.interval import DECADE, Interval, median_ratio
+from core.analysis.noise import BUSY, FEW, NOT_MEASURABLE, SCATTERED, busy
 from core.base.words import number
 from core.report import Report, Timing
 

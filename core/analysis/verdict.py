@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from core.analysis.became import became_words
 from core.analysis.dynamo.failures import failure_sentence, failures
 from core.analysis.ending import failed_words
 from core.analysis.interval import Interval
+from core.analysis.op_counts import op_count_words
 from core.analysis.phases import AHEAD_OF_TIME
 from core.analysis.results import Results, results, results_words
 from core.analysis.speed import Speed, break_even_calls, speed
@@ -30,7 +30,7 @@ class Verdict:
 
     `ended` is the error that ended the run, `failures` the code that was not compiled, `became` the calls that ran no
     compiled code, all in words. `graphs` counts the graphs passed to the backend, `breaks` the graph breaks and
-    `breaks_met` their hits; `work` is Inductor's work on the ops. `outside` describes a log in which Dynamo compiled
+    `break_hits` their hits; `work` is Inductor's work on the ops. `outside` describes a log in which Dynamo compiled
     nothing.
     """
 
@@ -42,7 +42,7 @@ class Verdict:
     break_even: tuple[int, int] | None
     result: Results | None
     failures: str = ""
-    breaks_met: int = 0
+    break_hits: int = 0
     became: str = ""
     ended: str = ""
     outside: str = ""
@@ -64,8 +64,8 @@ def verdict(report: Report) -> Verdict:
         break_even=break_even_calls(report),
         result=results(report),
         failures=failure_sentence(failures(report)),
-        breaks_met=sum(len(graph_break.compilations) for graph_break in report.graph_breaks),
-        became=became_words(report),
+        break_hits=sum(len(graph_break.compilations) for graph_break in report.graph_breaks),
+        became=op_count_words(report),
         ended=failed_words(report),
         outside=_outside(report),
     )

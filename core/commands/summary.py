@@ -9,6 +9,7 @@ from typing import Any
 from core.analysis import (
     UNEVEN,
     Work,
+    alternative_sentence,
     aoti_sentence,
     compared_words,
     compile_seconds,
@@ -22,7 +23,6 @@ from core.analysis import (
     memory_unmeasured,
     pipeline_summary,
     results,
-    rival_sentence,
     sentence,
     target_lines,
     traffic_words,
@@ -81,7 +81,7 @@ def summarise(report: Report, ended: str, output: str = "") -> None:
         if call.raised:
             print(f"  call {call.index} raised: {call.raised.splitlines()[0]}")
     if report.rival is not None:
-        print(f"  rival: {rival_sentence(report)}")
+        print(f"  rival: {alternative_sentence(report)}")
     if untimed := untimed_words(report):
         print(f"  {untimed}")
     package = filter(None, [aoti_sentence(report)])

@@ -124,7 +124,7 @@ def _follow(sweeps: SweepRunner, sweep: Sweep) -> None:
     printed: set[int] = set()
     looked = 0
     while True:
-        going = sweeps.is_gone_through(sweep)
+        going = sweeps.is_executing(sweep)
         newest = sweeps.store.changed_ns(sweep.id)
         if newest != looked or not going:
             looked = newest

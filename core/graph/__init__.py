@@ -1,5 +1,6 @@
 """Compiler graphs for display: nodes in nested groups, laid out level by level, searched and exported."""
 
+from core.graph.annotations import annotation_name, annotations_of
 from core.graph.assemble import SMALL
 from core.graph.export import as_dot, as_json, digest
 from core.graph.fusion import FusionStep, fusion_frames
@@ -26,7 +27,6 @@ from core.graph.queries import MOST_NEAR, Hit, between, find, neighbourhood, sea
 from core.graph.recorded import divided_graph, kernels_of, recorded_model, source_path
 from core.graph.schedule import after_model, before_model
 from core.graph.sizes import METRICS
-from core.graph.told import told_name, told_of
 from core.graph.union import CHANGES, DIFFERENCE, union_model
 
 __all__ = [
@@ -52,6 +52,8 @@ __all__ = [
     "Row",
     "Version",
     "after_model",
+    "annotation_name",
+    "annotations_of",
     "as_dot",
     "as_json",
     "before_model",
@@ -70,7 +72,5 @@ __all__ = [
     "recorded_model",
     "search",
     "source_path",
-    "told_name",
-    "told_of",
     "union_model",
 ]

@@ -9,9 +9,9 @@ from core.analysis import partitions
 from core.analysis.kernels import kernel_seconds
 from core.analysis.numerics import node_errors, node_standings, numerics_of
 from core.analysis.pipeline import node_segments
+from core.graph.annotations import annotation_overlays
 from core.graph.fx import fx_model
 from core.graph.model import GraphModel
-from core.graph.told import told_overlays
 from core.report import Compilation, FxGraph, FxNode, GraphNumerics, Kernel, Pipeline, Report
 
 DROPPED, GONE = "dropped", "removed by a pass before"
@@ -35,7 +35,7 @@ def recorded_model(report: Report, compilation: Compilation, graph: FxGraph, nod
         standings=node_standings(compared) if compared else None,
         segments=_segments(compilation, graph, nodes),
     )
-    reported = told_overlays(report, compilation.id, model.nodes, (node.name for node in nodes))
+    reported = annotation_overlays(report, compilation.id, model.nodes, (node.name for node in nodes))
     return replace(model, overlays=(*model.overlays, *reported))
 
 

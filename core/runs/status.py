@@ -60,7 +60,7 @@ class Liveness(Protocol):
     A handle is text that begins with the engine's name and a colon; only that engine reads the rest.
     """
 
-    def own_handle(self) -> str:
+    def local_handle(self) -> str:
         """Return the handle of this server, which owns what it has queued and the sweeps that it executes."""
 
     def is_alive(self, handle: str) -> bool:

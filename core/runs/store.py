@@ -221,7 +221,7 @@ class Store:
             fresh.model_path.write_text(code, encoding="utf-8")
             if job.repairs:
                 fresh.original_path.write_text(original, encoding="utf-8")
-            status = Status("queued", time.time(), handle=self.liveness.own_handle(), by=by)
+            status = Status("queued", time.time(), handle=self.liveness.local_handle(), by=by)
             fresh.write_status(replace(status, fingerprint=fingerprint, title=job.title()))
         return self.open(fresh.id)
 

@@ -44,7 +44,7 @@ class SweepExecutor:
 
     def __init__(self, runner: Runner, store: SweepStore, sweep: Sweep, again: bool = False, poll_s: float = POLL_S):
         self._runner, self._store, self._poll_s = runner, store, poll_s
-        self._sweep = replace(sweep, runs=runs_of(sweep), handle=runner.engine.own_handle(), reason="")
+        self._sweep = replace(sweep, runs=runs_of(sweep), handle=runner.engine.local_handle(), reason="")
         self._cells = cells(sweep)
         self._codes = {cell.job.model: model_code(cell.job) for cell in self._cells}
         self._live: dict[int, Run] = {}

@@ -81,7 +81,7 @@ class SweepRunner:
         """Resume the sweeps whose process has ended; returns their ids."""
         resumed = []
         for sweep in self.store.list():
-            if not sweep.handle or self.is_gone_through(sweep) or self.store.is_to_stop(sweep.id):
+            if not sweep.handle or self.is_executing(sweep) or self.store.is_to_stop(sweep.id):
                 continue
             with contextlib.suppress(CompileboardError):
                 owned = sweep.by == "" and self._trusted()
@@ -91,7 +91,7 @@ class SweepRunner:
 
     def cancel(self, sweep_id: str) -> None:
         """Stop a sweep, whichever process executes it, and end its current run. It can be resumed."""
-        self.store.ask_to_stop(sweep_id)
+        self.store.request_stop(sweep_id)
 
     def wait(self, sweep_id: str, seconds: float | None = None) -> None:
         """Block until this process no longer executes a sweep, at most for `seconds`."""
@@ -105,7 +105,7 @@ class SweepRunner:
     def standing(self, sweep: Sweep, table: tuple[SweepRow, ...] | None = None) -> SweepStanding:
         """Return a sweep's state and progress, from the rows of its table."""
         current = self.rows(sweep) if table is None else table
-        return standing_of(current, self.is_gone_through(sweep), self.store.is_to_stop(sweep.id), sweep.reason)
+        return standing_of(current, self.is_executing(sweep), self.store.is_to_stop(sweep.id), sweep.reason)
 
     def close(self) -> None:
         """Cancel the sweeps of this process, and wait for their end."""
@@ -122,7 +122,7 @@ class SweepRunner:
         if torch_version() != sweep.torch:
             raise JobError("sweep", f"it was measured with torch {sweep.torch}, and here is {torch_version()}")
         with self._lock:
-            if self.is_gone_through(sweep):
+            if self.is_executing(sweep):
                 raise WorkerError("the sweep is gone through already, here or by another process")
             self.store.forget_stop(sweep_id)
             self._begin(sweep, again)
@@ -146,7 +146,7 @@ class SweepRunner:
         if limits == Limits() or not by:
             return
         mine = [sweep for sweep in self.store.list() if sweep.by == by]
-        going = sum(map(self.is_gone_through, mine))
+        going = sum(map(self.is_executing, mine))
         if limits.live_runs is not None and going >= limits.live_runs:
             raise AccessError(f"{count(going, 'sweep')} of yours go, as many as this server gives to one visitor")
         if limits.runs is not None and len(mine) >= limits.runs:
@@ -174,9 +174,9 @@ class SweepRunner:
                 self._going.discard(sweep.id)
                 self._over.notify_all()
 
-    def is_gone_through(self, sweep: Sweep) -> bool:
+    def is_executing(self, sweep: Sweep) -> bool:
         """Return True if a server executes the sweep, this one or another."""
         if sweep.id in self._going:
             return True
         engine = self.runner.engine
-        return sweep.handle not in ("", engine.own_handle()) and engine.is_alive(sweep.handle)
+        return sweep.handle not in ("", engine.local_handle()) and engine.is_alive(sweep.handle)

@@ -138,7 +138,7 @@ class SweepStore:
         except StoreError:
             return ""
 
-    def ask_to_stop(self, sweep_id: str) -> None:
+    def request_stop(self, sweep_id: str) -> None:
         """Request a stop from the process that executes the sweep; raises StoreError."""
         path = self.path(sweep_id)
         with in_words(path):

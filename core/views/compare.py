@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from core.analysis import phase_class, phase_totals, speed
 from core.analysis.comparison import (
     Figure,
-    Matched,
+    MatchedPair,
     RunSide,
     SourceDifference,
     compare_runs,
@@ -204,13 +204,13 @@ ASPECTS: dict[str, Callable[[CompareView, PairView | None], int]] = {
 }
 
 
-def _unlike_first(pairs: Sequence[Matched[Event]]) -> list[tuple[Matched[Event], Event]]:
+def _unlike_first(pairs: Sequence[MatchedPair[Event]]) -> list[tuple[MatchedPair[Event], Event]]:
     """Return each pair with either of its two events, those of one run only first."""
     ordered = sorted(pairs, key=lambda pair: pair.both)
     return [(pair, event) for pair in ordered if (event := pair.right or pair.left) is not None]
 
 
-def _sides(pair: Matched[Event]) -> str:
+def _sides(pair: MatchedPair[Event]) -> str:
     return "both" if pair.both else "only left" if pair.left is not None else "only right"
 
 

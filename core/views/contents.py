@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.analysis import target_words, verdict
-from core.analysis.backend import asked_backend
+from core.analysis.backend import requested_backend
 from core.report import Compilation, Report
 from core.views.markdown import LONGEST_NAME, one_line
 
@@ -68,16 +68,16 @@ def _unless_inductor(present: Callable[[Compilation], object], reason: str) -> C
 
 
 def _unlike_backend(report: Report, backend: str) -> str:
-    used = asked_backend(report)
+    used = requested_backend(report)
     return f"The backend was {one_line(used, LONGEST_NAME)}" if used not in ("", backend) else ""
 
 
 def _no_invocations(report: Report) -> str:
     if any(compilation.invocations for compilation in report.compilations):
         return ""
-    if asked_backend(report) == INDUCTOR:
+    if requested_backend(report) == INDUCTOR:
         return "The backend was inductor"
-    return "The backend was given no graph" if asked_backend(report) else "No call of a backend was recorded"
+    return "The backend was given no graph" if requested_backend(report) else "No call of a backend was recorded"
 
 
 def _no_pipelines(report: Report) -> str:

@@ -122,7 +122,7 @@ class FixesView:
         return repairs_of_recompile(self.source, self.report, recompile, file_calls)
 
     def _fix(self, repair: Repair) -> Fix:
-        edit = repair.mend
+        edit = repair.fix
         return Fix(edit.words, edit.why, edit.doubt, repair.diff, self._trial_job((repair.id,)))
 
     def _together(self, repairs: Sequence[Repair]) -> Fix | None:
@@ -131,8 +131,8 @@ class FixesView:
             return None
         left = len(set(repairs)) - len(stacked)
         more = f" {fmt.count(left, 'other')} of this page would change results, or the same lines." if left else ""
-        names = "; ".join(repair.mend.words.rstrip(".") for repair in stacked)
-        doubts = " ".join(dict.fromkeys(repair.mend.doubt for repair in stacked if repair.mend.doubt))
+        names = "; ".join(repair.fix.words.rstrip(".") for repair in stacked)
+        doubts = " ".join(dict.fromkeys(repair.fix.doubt for repair in stacked if repair.fix.doubt))
         name = f"All {fmt.count(len(stacked), 'repair')} together."
         job = self._trial_job(tuple(repair.id for repair in stacked))
         return Fix(name, f"{names}.{more}", doubts, together_diff(self.source, stacked), job)
@@ -143,8 +143,8 @@ class FixesView:
         if job is None:
             return None
         repairs = [repair for fix_id in ids if (repair := repair_of(self.source, fix_id))]
-        names = tuple(name for repair in repairs for name in repair.mend.settings)
-        edits = tuple(repair.id for repair in repairs if repair.mend.edits)
+        names = tuple(name for repair in repairs for name in repair.fix.settings)
+        edits = tuple(repair.id for repair in repairs if repair.fix.edits)
         dynamo = {**(job.conditions.dynamo or {}), **dynamo_settings(names)} or None
         return replace(
             job,

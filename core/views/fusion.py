@@ -11,13 +11,13 @@ from core.analysis import (
     UNEVEN,
     computing_ops,
     counted_words,
+    refusal_reasons,
     refused_pair,
     rejections,
     scope_words,
     steps,
     traffic_within,
     traffic_words,
-    why_apart,
     working_ops,
 )
 from core.analysis.kernels import kernel_names, kernel_seconds
@@ -120,7 +120,7 @@ class FusionView:
         if left == right:
             return None
         nodes = {node.name: node for node in self.schedule.after}
-        reasons = why_apart(self.schedule, nodes[left], nodes[right])
+        reasons = refusal_reasons(self.schedule, nodes[left], nodes[right])
         recorded = tuple((number, self._with_ops(reason)) for number, reason in reasons.recorded)
         return FusionRefusal(
             self._with_ops(reasons.because), recorded, _shared_words(reasons.shared, bool(reasons.because))

@@ -107,7 +107,7 @@ class GraphBreaksView:
     def files(self) -> dict[str, str]:
         """Label → path of the logged files with breaks; first the innermost file of the most expensive break."""
         logged = {source.path for source in self.report.sources}
-        frames = [frame for cost in self.costs for frame in reversed(cost.found.stack) if frame.file in logged]
+        frames = [frame for cost in self.costs for frame in reversed(cost.graph_break.stack) if frame.file in logged]
         paths = list(dict.fromkeys(frame.file for frame in frames))
         labels = {one_line(path.rsplit("/", 1)[-1], LONGEST_NAME): path for path in reversed(paths)}
         return {label: labels[label] for label in reversed(labels)}
@@ -118,7 +118,7 @@ class GraphBreaksView:
         return tuple(self._box(number, cost) for number, cost in enumerate(self.costs, 1))
 
     def _box(self, number: int, cost: BreakCost) -> BreakBox:
-        graph_break = cost.found
+        graph_break = cost.graph_break
         hits = len(graph_break.compilations)
         times = f"\u00a0×\u00a0{fmt.number(hits)}" if hits > 1 else ""
         return BreakBox(
@@ -156,9 +156,9 @@ class GraphBreaksView:
 
 def cost_words(cost: BreakCost) -> str:
     """Describe the compile cost of a break: `2 graphs, 1.34 s of compile time, 3 kernel launches`."""
-    if not cost.made:
+    if not cost.compilations:
         return "nothing was compiled because of it"
-    parts = [f"{fmt.count(cost.graphs, 'more graph')} in {fmt.count(len(cost.made), 'compilation')}"]
+    parts = [f"{fmt.count(cost.graphs, 'more graph')} in {fmt.count(len(cost.compilations), 'compilation')}"]
     if cost.compile_s:
         parts.append(f"{fmt.duration_s(cost.compile_s)} of compile time")
     if cost.launches:

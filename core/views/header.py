@@ -192,7 +192,7 @@ def first_facts(summary: Verdict) -> list[HeaderFact]:
         fmt.agree(summary.breaks, "graph break", "graph breaks"),
         "warn" if summary.breaks else captured,
         "graph_breaks",
-        f"Places where Dynamo stopped; met {fmt.count(summary.breaks_met, 'time')}" if summary.breaks else "",
+        f"Places where Dynamo stopped; met {fmt.count(summary.break_hits, 'time')}" if summary.breaks else "",
     )
     recompiles = HeaderFact(
         fmt.number(summary.recompiles),

@@ -10,7 +10,7 @@ from core.analysis import target_words
 from core.analysis.numerics import (
     Numerics,
     ResultStanding,
-    first_apart,
+    first_inaccurate,
     graph_sentence,
     left_out_words,
     narrowed_words,
@@ -168,7 +168,7 @@ class NodeNumericsView:
     @property
     def first_to_differ(self) -> str:
         """Name of the first node that differs; empty if none does."""
-        first = first_apart(self.numerics)
+        first = first_inaccurate(self.numerics)
         return first.name if first else ""
 
     def chosen(self, selected: str) -> str:
@@ -178,7 +178,7 @@ class NodeNumericsView:
         """
         nodes = self.numerics.nodes
         largest = max(nodes, key=_compiled_error, default=None)
-        chosen = next((node for node in nodes if node.name == selected), first_apart(self.numerics) or largest)
+        chosen = next((node for node in nodes if node.name == selected), first_inaccurate(self.numerics) or largest)
         return chosen.name if chosen else ""
 
     @property

@@ -12,11 +12,11 @@ from core.analysis import (
     LineageGroup,
     LineageNode,
     RecompileEdge,
-    became_words,
     frame_names,
     heaviest,
     lineage_groups,
     lineages,
+    op_count_words,
     refused_calls,
 )
 from core.analysis.repairs import newest_reasons, recompile_subject
@@ -113,10 +113,10 @@ class RecompilesView:
         if not self.report.compilations:
             return "No frame was compiled, so none was compiled again."
         if not self.count:
-            calls = became_words(self.report)
+            calls = op_count_words(self.report)
             return f"No recompile: {calls or 'the first code of every frame was good for all calls'}."
-        again_s = sum(frame.again_s for frame in self._frames)
-        took = f", which took {fmt.duration_s(again_s)}" if again_s else ""
+        recompile_s = sum(frame.recompile_s for frame in self._frames)
+        took = f", which took {fmt.duration_s(recompile_s)}" if recompile_s else ""
         return f"{fmt.count(self.count, 'recompile')} because a guard failed{took}."
 
     @property
@@ -182,7 +182,7 @@ class RecompilesView:
         nodes = {node.compilation.id: (node, frame) for frame in group.frames for node in frame.nodes}
         node, frame = nodes.get(chosen, (None, group.longest))
         first = frame.first.frame
-        took = f"; compiling again took {fmt.duration_s(frame.again_s)}" if frame.again_s else ""
+        took = f"; compiling again took {fmt.duration_s(frame.recompile_s)}" if frame.recompile_s else ""
         place = f"{first.short} · " if first.file else ""
         return RecompileTree(
             name=one_line(frame_names(self.report)[frame.first.id], LONGEST_NAME),
@@ -228,7 +228,7 @@ def _most_frequent(nodes: list[LineageNode]) -> LineageNode:
 def _similar(group: LineageGroup) -> str:
     if len(group.frames) < 2:
         return ""
-    took = f", {fmt.duration_s(group.again_s)} together" if group.again_s else ""
+    took = f", {fmt.duration_s(group.recompile_s)} together" if group.recompile_s else ""
     return f"× {fmt.number(len(group.frames))} frames of this function, for the same reasons{took}."
 
 
@@ -261,7 +261,7 @@ def _values(edge: RecompileEdge, calls: tuple[Call, ...]) -> Iterator[str]:
     """Yield the expected value, the new value, the call, and the line that needed the guard."""
     if edge.old:
         yield f"expected {code(edge.old)}"
-    yield f"met {code(edge.new)}{TOLD_BY[edge.told_by]}" if edge.new else "the new value was not recorded"
+    yield f"met {code(edge.new)}{TOLD_BY[edge.value_origin]}" if edge.new else "the new value was not recorded"
     call = next((call for call in calls if call.index == edge.call), None)
     if call is not None:
         yield f"call {call.index} with {code(call.inputs)}"

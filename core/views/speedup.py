@@ -7,13 +7,13 @@ from functools import cached_property
 
 from core.analysis import (
     Speed,
+    alternative_sentence,
+    alternative_speed,
     break_even_calls,
     compared_words,
     compile_cost_s,
     paying_speed,
     results,
-    rival_sentence,
-    rival_speed,
     speed,
     target_words,
 )
@@ -145,13 +145,13 @@ class SpeedupView:
     @property
     def alternative(self) -> str:
         """Comparison with the alternative configuration; empty if the job has none."""
-        sentence = rival_sentence(self.report)
+        sentence = alternative_sentence(self.report)
         return f"{prose(sentence[:1].upper() + sentence[1:])}." if sentence else ""
 
     @property
     def alternative_method(self) -> str:
         """Medians and samples of both configurations; empty if the alternative was not timed."""
-        timed = rival_speed(self.report.rival) if self.report.rival else None
+        timed = alternative_speed(self.report.rival) if self.report.rival else None
         if timed is None:
             return ""
         return (

@@ -96,7 +96,7 @@ BACKENDS: dict[str, dict[str, str]] = {
     "core/accelerator/program/opcodes.py": {"MAX_RANK": "dimensions of a tensor in the accelerator's programs"},
     "core/accelerator/build.py": {"MOST_AT_ONCE": "files of the runtime that are compiled at once"},
     "core/accelerator/segment.py": {"MOST_PROGRAMS": "sets of sizes that have a program, of one segment"},
-    "core/graph/told.py": {"MOST_TOLD_OVERLAYS": "tables of a backend that are painted onto a graph"},
+    "core/graph/annotations.py": {"MOST_TOLD_OVERLAYS": "tables of a backend that are painted onto a graph"},
     "pages/parts/accelerator/divided.py": {"MOST_NAMES": "nodes that are named for one reason"},
     "pages/parts/accelerator/program.py": {"MOST_ENTRIES": "instructions of a program in its table"},
     "pages/parts/accelerator/charts.py": {"MOST_DRAWN": "temporaries that are drawn", "MOST_NAMED": "ticks of an axis"},

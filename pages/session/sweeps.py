@@ -87,7 +87,7 @@ def is_as_shown(here: ShownSweep) -> bool:
     live = [row for row in here.rows if row.run and not row.settled]
     return (
         not changed
-        and runner.is_gone_through(here.sweep) == here.standing.live
+        and runner.is_executing(here.sweep) == here.standing.live
         and all(_state(row.run) == row.state for row in live)
     )
 

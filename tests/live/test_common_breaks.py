@@ -32,9 +32,9 @@ def here(engine: LocalEngine, tmp_path_factory: pytest.TempPathFactory) -> Runne
 
 def job_of(code: str, ids: tuple[str, ...] = ()) -> CompileJob:
     """The job of a file, with repairs as the page applies them."""
-    mends = {item: repair.mend for item in ids if (repair := repair_of(code, item))}
-    names = tuple(name for mend in mends.values() for name in mend.settings)
-    edits = tuple(item for item, mend in mends.items() if mend.edits)
+    fixes = {item: repair.fix for item in ids if (repair := repair_of(code, item))}
+    names = tuple(name for fix in fixes.values() for name in fix.settings)
+    edits = tuple(item for item, fix in fixes.items() if fix.edits)
     job = CompileJob(Model("code", code), measure=False, compile=CompileOptions(backend="eager"))
     return replace(job, repairs=(edits,) if edits else (), conditions=Conditions(dynamo=dynamo_settings(names) or None))
 

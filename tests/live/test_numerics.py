@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from core import CompileOptions, open_report
-from core.analysis.numerics import first_apart, graph_sentence, numerics, numerics_of, numerics_sentence
+from core.analysis.numerics import first_inaccurate, graph_sentence, numerics, numerics_of, numerics_sentence
 from tests.support.user_code import RunCode
 
 pytestmark = pytest.mark.torch
@@ -46,7 +46,7 @@ def test_the_node_that_the_backend_gets_wrong_is_the_first_that_differs(run_code
     assert graph is not None
     assert found is not None
 
-    first = first_apart(graph)
+    first = first_inaccurate(graph)
     assert first is not None
     assert (first.name, graph.parts, graph.changed, graph.reason) == ("z", 1, 0.0, "")
     assert graph_sentence(graph).startswith("4 of 7 nodes differ, first `z`: off by 1.")

@@ -151,7 +151,7 @@ CHANGES: dict[str, Callable[[SweepStore, Sweep, Run], object]] = {
     "its run is gone": lambda _, __, run: shutil.rmtree(run.path),
     "a cell has another run": lambda store, sweep, _: store.write(replace(sweep, runs=sweep.runs[:1])),
     "nobody goes through it": lambda store, sweep, _: store.write(replace(sweep, handle="")),
-    "it is to stop": lambda store, sweep, _: store.ask_to_stop(sweep.id),
+    "it is to stop": lambda store, sweep, _: store.request_stop(sweep.id),
     "it has another name": lambda store, sweep, _: store.rename(sweep.id, "mine"),
     "it is gone": lambda store, sweep, _: store.delete(sweep.id),
 }

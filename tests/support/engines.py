@@ -48,7 +48,7 @@ class Here(LocalLiveness):
         self._turns.give_back(run)
 
     def supervised(self, _: Run) -> str:
-        return self.own_handle()
+        return self.local_handle()
 
     def gone(self, run: Run) -> None: ...
 
@@ -70,7 +70,7 @@ class Elsewhere:
         self._handle = f"elsewhere:server {uuid.uuid4().hex}"
         cluster.alive.add(self._handle)
 
-    def own_handle(self) -> str:
+    def local_handle(self) -> str:
         return self._handle
 
     def is_alive(self, handle: str) -> bool:
@@ -111,7 +111,7 @@ class FakeSite:
 
     def __init__(self, site: Site | None = None) -> None:
         self.site = site or FakeSite.new_site()
-        self.own_handle, self.is_alive = self.site.own_handle, self.site.is_alive
+        self.local_handle, self.is_alive = self.site.local_handle, self.site.is_alive
         self.take_turn, self.end_turn = self.site.take_turn, self.site.end_turn
 
     def warm_up(self) -> None: ...

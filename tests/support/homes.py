@@ -85,7 +85,7 @@ def job_of(name: str) -> dict[str, Any]:
 
 def keeper() -> dict[str, Any]:
     """The fields of a status that say that the run's owner is alive: this very process."""
-    return {"handle": LOCAL.own_handle(), "ended_s": None}
+    return {"handle": LOCAL.local_handle(), "ended_s": None}
 
 
 def hostile_log() -> bytes:

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from core.analysis.backend.strip import (
     BackendProblem,
     BackendRow,
-    asked_backend,
     backend_problems,
     backend_rows,
     backends_called,
+    requested_backend,
 )
 from core.base.words import NOT_RECORDED, agree, count, duration_s, number
 from core.report import Call, Compilation, Invocation, Report
@@ -63,7 +63,7 @@ def backend_lines(report: Report) -> Iterator[str]:
 
 
 def _no_graph_words(report: Report) -> str:
-    backend = asked_backend(report)
+    backend = requested_backend(report)
     if not backend:
         return "No call of a backend is recorded: a log from elsewhere does not tell of them."
     if backend == INDUCTOR:

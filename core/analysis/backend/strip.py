@@ -56,7 +56,7 @@ class BackendProblem:
     execution: Execution | None = None
 
 
-def asked_backend(report: Report) -> str:
+def requested_backend(report: Report) -> str:
     """Return the backend that the job names; empty for an imported log."""
     options = (report.setting.job or {}).get("compile")
     name = options.get("backend") if isinstance(options, dict) else ""

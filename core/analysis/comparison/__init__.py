@@ -1,8 +1,8 @@
 """Comparison of two runs: options, compiled graphs and kernels, and times."""
 
-from core.analysis.comparison.alike import GuardDifference, Matched
 from core.analysis.comparison.figures import Figure, PhasePair
 from core.analysis.comparison.graphs import BOTH, Change, GraphUnion, UnionNode, graph_union
+from core.analysis.comparison.matching import GuardDifference, MatchedPair
 from core.analysis.comparison.options import OptionDifference
 from core.analysis.comparison.run import (
     CompilationComparison,
@@ -29,7 +29,7 @@ __all__ = [
     "GraphDifference",
     "GraphUnion",
     "GuardDifference",
-    "Matched",
+    "MatchedPair",
     "OptionDifference",
     "PhasePair",
     "RunComparison",

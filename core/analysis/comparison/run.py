@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.analysis.comparison.alike import (
+from core.analysis.comparison.figures import Figure, PhasePair, figures, phase_pairs
+from core.analysis.comparison.graphs import Change, graph_union
+from core.analysis.comparison.matching import (
     GuardDifference,
-    Matched,
+    MatchedPair,
     breaks,
     compilations,
     guard_difference,
     matched,
     recompiles,
 )
-from core.analysis.comparison.figures import Figure, PhasePair, figures, phase_pairs
-from core.analysis.comparison.graphs import Change, graph_union
 from core.analysis.comparison.options import OptionDifference, option_differences
 from core.analysis.comparison.sides import RunSide
 from core.analysis.comparison.sources import SourceDifference, source_differences
@@ -73,8 +73,8 @@ class RunComparison:
     sources: tuple[SourceDifference, ...] | None
     figures: tuple[Figure, ...]
     compilations: tuple[CompilationComparison, ...]
-    breaks: tuple[Matched[GraphBreak], ...]
-    recompiles: tuple[Matched[Recompile], ...]
+    breaks: tuple[MatchedPair[GraphBreak], ...]
+    recompiles: tuple[MatchedPair[Recompile], ...]
     phases: tuple[PhasePair, ...]
     times: TimeComparison | None
     failures: tuple[str, str]
@@ -119,7 +119,7 @@ def same_eager(
     return comparable and not sources and not differing - OF_THE_COMPILER - {"model"}
 
 
-def graph_pairs(left: Compilation, right: Compilation) -> tuple[Matched[FxGraph], ...]:
+def graph_pairs(left: Compilation, right: Compilation) -> tuple[MatchedPair[FxGraph], ...]:
     """Return the graphs of two compilations matched by stage; of restarted compilations the last attempt counts."""
     return matched(_last_attempt(left), _last_attempt(right), lambda graph: (graph.stage, graph.direction))
 
@@ -129,7 +129,7 @@ def _last_attempt(compilation: Compilation) -> list[FxGraph]:
     return [graph for graph in compilation.graphs if graph.attempt == last]
 
 
-def _compilation_comparison(left: RunSide, right: RunSide, pair: Matched[Compilation]) -> CompilationComparison:
+def _compilation_comparison(left: RunSide, right: RunSide, pair: MatchedPair[Compilation]) -> CompilationComparison:
     left_compilation, right_compilation = pair.left, pair.right
     if left_compilation is None or right_compilation is None:
         either = left_compilation or right_compilation
@@ -157,7 +157,7 @@ def _compilation_comparison(left: RunSide, right: RunSide, pair: Matched[Compila
 
 
 def _graph_difference(
-    left: RunSide, right: RunSide, within: tuple[Compilation, Compilation], pair: Matched[FxGraph]
+    left: RunSide, right: RunSide, within: tuple[Compilation, Compilation], pair: MatchedPair[FxGraph]
 ) -> GraphDifference:
     left_graph, right_graph = pair.left, pair.right
     either = left_graph or right_graph

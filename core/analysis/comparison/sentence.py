@@ -9,8 +9,8 @@ from typing import Any
 
 from core.analysis.comparison.run import RunComparison
 from core.analysis.comparison.times import TimeComparison
-from core.analysis.disturbance import NOT_MEASURABLE
 from core.analysis.interval import Interval
+from core.analysis.noise import NOT_MEASURABLE
 from core.base.words import agree, count, duration_s, number, ratio
 
 # Numbers reported with "more" or "fewer" → their noun in the singular.

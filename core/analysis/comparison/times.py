@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from core.analysis.disturbance import FEW, NOT_MEASURABLE, SCATTERED
 from core.analysis.interval import ERROR, Interval, in_blocks
+from core.analysis.noise import FEW, NOT_MEASURABLE, SCATTERED
 from core.analysis.speed import Speed, speed
 from core.report import Report, Timing
 

@@ -19,8 +19,8 @@ class BreakCost:
     Each compilation counts for one break.
     """
 
-    found: GraphBreak
-    made: tuple[Compilation, ...]
+    graph_break: GraphBreak
+    compilations: tuple[Compilation, ...]
     graphs: int
     launches: int
     compile_s: float

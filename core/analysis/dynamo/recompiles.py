@@ -32,7 +32,7 @@ class RecompileEdge:
     older: tuple[Recompile, ...]
     old: str
     new: str
-    told_by: ValueOrigin
+    value_origin: ValueOrigin
     guard: Guard | None
 
     @property
@@ -61,7 +61,7 @@ class FrameLineage:
     """Compilations of a frame in tree order, and the total seconds of the recompiles."""
 
     nodes: tuple[LineageNode, ...]
-    again_s: float
+    recompile_s: float
 
     @property
     def first(self) -> Compilation:
@@ -93,12 +93,12 @@ def lineages_by_function(report: Report) -> tuple[tuple[tuple[Compilation, ...],
 class LineageGroup:
     """Frames of one function that recompiled for the same reasons.
 
-    `longest` is the tree that took longest, `again_s` the total seconds of all recompiles.
+    `longest` is the tree that took longest, `recompile_s` the total seconds of all recompiles.
     """
 
     longest: FrameLineage
     frames: tuple[FrameLineage, ...]
-    again_s: float
+    recompile_s: float
 
 
 def lineage_groups(trees: Sequence[FrameLineage]) -> tuple[LineageGroup, ...]:
@@ -109,9 +109,10 @@ def lineage_groups(trees: Sequence[FrameLineage]) -> tuple[LineageGroup, ...]:
         reasons = tuple((node.depth, node.edge and node.edge.reason.reason) for node in tree.nodes)
         groups.setdefault((first.file, first.line, first.name, reasons), []).append(tree)
     grouped = [
-        LineageGroup(similar[0], tuple(similar), sum(tree.again_s for tree in similar)) for similar in groups.values()
+        LineageGroup(similar[0], tuple(similar), sum(tree.recompile_s for tree in similar))
+        for similar in groups.values()
     ]
-    return tuple(sorted(grouped, key=lambda group: -group.again_s))
+    return tuple(sorted(grouped, key=lambda group: -group.recompile_s))
 
 
 def lineages(report: Report) -> tuple[FrameLineage, ...]:
@@ -123,7 +124,7 @@ def lineages(report: Report) -> tuple[FrameLineage, ...]:
     for reason in report.recompiles:
         reasons.setdefault(reason.compilation, []).append(reason)
     frames = (_frame(compilations, reasons, by_id, seconds, uses) for compilations in lineage(report))
-    return tuple(sorted(frames, key=lambda frame: -frame.again_s))
+    return tuple(sorted(frames, key=lambda frame: -frame.recompile_s))
 
 
 def _frame(
@@ -174,8 +175,8 @@ def _edge(
     first, *older = reasons
     failed = by_id.get(first.failed)
     guard = failed_guard(first, failed.guards) if failed else None
-    new, told_by = _new_value(first, compilation)
-    return RecompileEdge(first, tuple(older), _old_value(first), new, told_by, guard)
+    new, value_origin = _new_value(first, compilation)
+    return RecompileEdge(first, tuple(older), _old_value(first), new, value_origin, guard)
 
 
 def _old_value(reason: Recompile) -> str:

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from typing import get_args
 
 from core.analysis.findings import answers, attention, calls, dynamo, fusion, kernels
-from core.analysis.findings.finding import CALLS, Evidence, Finding, Known, Proposal, Weight
+from core.analysis.findings.finding import CALLS, Evidence, Finding, Proposal, RunFacts, Weight
 from core.analysis.findings.printed import printed
 from core.report import Report
 
-RULES: tuple[Callable[[Known], Iterator[Finding]], ...] = (
+RULES: tuple[Callable[[RunFacts], Iterator[Finding]], ...] = (
     dynamo.not_compiled,
     answers.differs,
     answers.other_strides,
@@ -49,7 +49,7 @@ def findings(report: Report, output: str = "") -> tuple[Finding, ...]:
 
     `output` is the run's output.
     """
-    known = Known(report, output)
+    known = RunFacts(report, output)
     found = [finding for rule in RULES for finding in rule(known)]
     return tuple(sorted(found, key=lambda finding: (WEIGHTS.index(finding.weight), -finding.cost_s)))
 

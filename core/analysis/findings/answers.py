@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from core.analysis.findings.finding import Finding, Known, Proposal
+from core.analysis.findings.finding import Finding, Proposal, RunFacts
 from core.analysis.findings.log_settings import EXAMPLE, set_logs_call
 from core.analysis.findings.rungs import EAGER, backend_of, next_rung
 from core.analysis.results import difference_words, results_words
@@ -16,7 +16,7 @@ MOST_PLACES = 3
 OF_THE_CODE = "`backend='eager'` shows whether that is all that differs, since no backend has a part in it."
 
 
-def differs(facts: Known) -> Iterator[Finding]:
+def differs(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding if the compiled call's results or side effects differ from eager's."""
     compared = facts.compared
     if compared is None or compared.outcome != "differs":
@@ -39,7 +39,7 @@ def differs(facts: Known) -> Iterator[Finding]:
     )
 
 
-def asks_whether_compiled(facts: Known) -> Iterator[Finding]:
+def asks_whether_compiled(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding for code that branches on being compiled, so that eager and compiled run different code."""
     lines = remarks(facts, "asks whether it is compiled")
     if not lines:
@@ -57,12 +57,12 @@ def asks_whether_compiled(facts: Known) -> Iterator[Finding]:
     )
 
 
-def _asks_words(facts: Known) -> str:
+def _asks_words(facts: RunFacts) -> str:
     lines = remarks(facts, "asks whether it is compiled")
     return f"the code asks whether it is being compiled, at {places(lines)}" if lines else ""
 
 
-def logs_set_too_late(facts: Known) -> Iterator[Finding]:
+def logs_set_too_late(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding for a file that sets TORCH_LOGS after importing torch, which reads it once at import."""
     lines = remarks(facts, "sets TORCH_LOGS")
     if not lines:
@@ -84,7 +84,7 @@ def _set_logs_advice(line: str) -> str:
     return f"{done}{levels}. While the variable is set, torch ignores that call."
 
 
-def remarks(facts: Known, kind: RemarkKind) -> tuple[Frame, ...]:
+def remarks(facts: RunFacts, kind: RemarkKind) -> tuple[Frame, ...]:
     """Return the lines of the model's file with a remark of this kind."""
     return tuple(remark.line for source in facts.report.sources for remark in source.remarks if remark.kind == kind)
 
@@ -95,7 +95,7 @@ def places(lines: Sequence[Frame]) -> str:
     return first + (f" and {number(len(lines) - MOST_PLACES)} more" if len(lines) > MOST_PLACES else "")
 
 
-def other_strides(facts: Known) -> Iterator[Finding]:
+def other_strides(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding for results whose strides differ from eager's."""
     compared = facts.compared
     if compared is None or compared.outcome != "other strides":
@@ -111,7 +111,7 @@ def other_strides(facts: Known) -> Iterator[Finding]:
     )
 
 
-def random_numbers(facts: Known) -> Iterator[Finding]:
+def random_numbers(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding for a model whose random numbers differ between compiled and eager."""
     compared = facts.compared
     if compared is None or compared.outcome != "not comparable":
@@ -133,7 +133,7 @@ def random_numbers(facts: Known) -> Iterator[Finding]:
     )
 
 
-def cuda_graphs(facts: Known) -> Iterator[Finding]:
+def cuda_graphs(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding for CUDA graphs that were requested and skipped, with torch's reasons."""
     counters = facts.report.counters
     counted = counters.dynamo.get("inductor", {}).get("cudagraph_skips", 0) if counters else 0
@@ -156,7 +156,7 @@ def cuda_graphs(facts: Known) -> Iterator[Finding]:
     )
 
 
-def _cuda_graph_advice(facts: Known, reason: str) -> str:
+def _cuda_graph_advice(facts: RunFacts, reason: str) -> str:
     if facts.job and str(facts.job.get("device", "cpu")).partition(":")[0] != "cuda":
         return NO_CUDA
     return next((advice for mark, advice in SKIPPED.items() if mark in reason), SKIPPED_OTHERWISE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from core.analysis.findings.finding import Finding, Known
+from core.analysis.findings.finding import Finding, RunFacts
 from core.analysis.work import frame_of
 from core.base.words import count, percent
 from core.report import Compilation
@@ -20,7 +20,7 @@ ADVICE = {
 }
 
 
-def decomposed(facts: Known) -> Iterator[Finding]:
+def decomposed(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding for attention calls that AOTAutograd decomposed into matrix products and a softmax."""
     newest = {frame_of(compilation): compilation for compilation in facts.report.compilations if compilation.graphs}
     for compilation in newest.values():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from core.analysis.findings.finding import Known, Proposal
+from core.analysis.findings.finding import Proposal, RunFacts
 from core.analysis.repairs.settings import SETTINGS, settings_of_break
 from core.report import Frame, GraphBreak
 
@@ -24,7 +24,7 @@ ON_GPU = "On a GPU the kernel is part of the graph: choose a target, or compile 
 UNKNOWN_CAUSE = "The page has torch's explanation and the lines that lead there."
 
 
-def break_advice(facts: Known, graph_break: GraphBreak) -> str:
+def break_advice(facts: RunFacts, graph_break: GraphBreak) -> str:
     """Return the advice for a graph break, in words."""
     if INTERPRETED in graph_break.explanation:
         return ON_GPU
@@ -44,7 +44,7 @@ def break_advice(facts: Known, graph_break: GraphBreak) -> str:
     )
 
 
-def _moved_out(facts: Known, graph_break: GraphBreak, line: Frame | None) -> str:
+def _moved_out(facts: RunFacts, graph_break: GraphBreak, line: Frame | None) -> str:
     """Return how to move the break around the call; empty for a skipped frame, since that break would skip it, too."""
     if gives_up(facts, graph_break):
         return ""
@@ -58,7 +58,7 @@ def _moved_out(facts: Known, graph_break: GraphBreak, line: Frame | None) -> str
     )
 
 
-def gives_up(facts: Known, graph_break: GraphBreak) -> bool:
+def gives_up(facts: RunFacts, graph_break: GraphBreak) -> bool:
     """Return True if Dynamo skipped the whole frame at this break and compiled nothing of it."""
     compilations = [
         compilation for compilation in facts.report.compilations if compilation.id in graph_break.compilations
@@ -90,7 +90,7 @@ def users_line(graph_break: GraphBreak) -> Frame | None:
     return next((frame for frame in reversed(graph_break.stack) if frame.file and not is_library(frame.file)), None)
 
 
-def fitting_hints(facts: Known, graph_break: GraphBreak) -> list[str]:
+def fitting_hints(facts: RunFacts, graph_break: GraphBreak) -> list[str]:
     """Return torch's hints except those the run already follows; hints to report an issue come last."""
     fullgraph = bool(facts.options.get("fullgraph"))
     hints = [hint for hint in graph_break.hints if fullgraph or not WITHOUT_FULLGRAPH.search(hint)]

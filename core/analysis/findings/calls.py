@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from core.analysis.findings.finding import Finding, Known, Proposal
+from core.analysis.findings.finding import Finding, Proposal, RunFacts
 from core.analysis.kernels import kernels_disturbed, summary
 from core.analysis.phases import AHEAD_OF_TIME, phase_class, phase_totals
 from core.analysis.work import frame_of
@@ -25,7 +25,7 @@ OPS_OF_A_LAYER = 5
 MUCH_OF_THE_FIRST_CALL, LONG_S = 0.4, 2.0
 
 
-def slower(facts: Known) -> Iterator[Finding]:
+def slower(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding if the compiled call is clearly slower than eager."""
     steady, timing = facts.steady, facts.report.timing
     if steady is None or steady.interval is None or not steady.slower:
@@ -42,7 +42,7 @@ def slower(facts: Known) -> Iterator[Finding]:
     )
 
 
-def outside_of_kernels(facts: Known) -> Iterator[Finding]:
+def outside_of_kernels(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding if a call spends much of its time outside of its kernels."""
     report = facts.report
     total = summary(report)
@@ -70,7 +70,7 @@ def outside_of_kernels(facts: Known) -> Iterator[Finding]:
     )
 
 
-def _cuda_graph_proposal(facts: Known) -> Proposal | None:
+def _cuda_graph_proposal(facts: RunFacts) -> Proposal | None:
     """Return the run with CUDA graphs; None if it has them, or its backend or device doesn't support them."""
     device = str(facts.job.get("device", "cpu")).partition(":")[0]
     options, mode = facts.options.get("options") or {}, facts.options.get("mode")
@@ -84,7 +84,7 @@ def _cuda_graph_proposal(facts: Known) -> Proposal | None:
     return Proposal(f"mode='{with_them}'", compile={"mode": with_them})
 
 
-def guards(facts: Known) -> Iterator[Finding]:
+def guards(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding if guards take a relevant part of every call."""
     newest = {
         frame_of(compilation): compilation
@@ -122,7 +122,7 @@ def _guard_advice(options: Mapping[str, Any]) -> str:
     )
 
 
-def first_call(facts: Known) -> Iterator[Finding]:
+def first_call(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding if one kind of work takes most of the compile time."""
     total_s = sum(facts.seconds.values())
     if total_s < LONG_S:
@@ -157,7 +157,7 @@ CLASS_WORDS = {
 }
 
 
-def _compile_advice(facts: Known, by_class: Mapping[str, float], total_s: float, kind: str) -> str:
+def _compile_advice(facts: RunFacts, by_class: Mapping[str, float], total_s: float, kind: str) -> str:
     """Return advice that makes the first call of the next process cheaper."""
     compilations = [compilation for compilation in facts.report.compilations if compilation.status == "ok"]
     if kind == "dynamo" and len(compilations) > 1:

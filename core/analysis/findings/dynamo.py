@@ -10,7 +10,7 @@ from core.analysis.dynamo.breaks import resumes
 from core.analysis.dynamo.failures import GIVES_UP, Failure, FailureKind, failure_counts, failures
 from core.analysis.dynamo.recompiles import lineages_by_function
 from core.analysis.findings.break_advice import break_advice, setting_advice
-from core.analysis.findings.finding import Finding, Known, Proposal
+from core.analysis.findings.finding import Finding, Proposal, RunFacts
 from core.analysis.findings.rungs import next_rung
 from core.analysis.findings.sizes import attribute_words, number_words, size_words, users_name
 from core.analysis.work import frame_of
@@ -38,7 +38,7 @@ class Cause:
 
     pattern: re.Pattern[str]
     words: str
-    advice: str | Callable[[Known, Recompile, str], tuple[str, Proposal | None]]
+    advice: str | Callable[[RunFacts, Recompile, str], tuple[str, Proposal | None]]
 
 
 CAUSES = (
@@ -110,7 +110,7 @@ CAUSES = (
 )
 
 
-def not_compiled(facts: Known) -> Iterator[Finding]:
+def not_compiled(facts: RunFacts) -> Iterator[Finding]:
     """Yield findings for failed compilations, frames over the recompile limit, and skipped frames."""
     all_failures = failures(facts.report)
     nothing = not any(compilation.status == "ok" for compilation in facts.report.compilations)
@@ -131,7 +131,7 @@ def not_compiled(facts: Known) -> Iterator[Finding]:
         )
 
 
-def _failure_advice(facts: Known, kind: FailureKind, first: Failure) -> tuple[str, Proposal | None]:
+def _failure_advice(facts: RunFacts, kind: FailureKind, first: Failure) -> tuple[str, Proposal | None]:
     if kind == "failed" and facts.options.get("fullgraph") and first.reason.startswith(tuple(GIVES_UP)):
         return WITHOUT_FULLGRAPH, Proposal("torch.compile(model)", compile={"fullgraph": False})
     if kind == "given up":
@@ -146,7 +146,7 @@ def _failure_advice(facts: Known, kind: FailureKind, first: Failure) -> tuple[st
     return f"torch's whole error stands below. {advice}", proposal
 
 
-def _limit_advice(facts: Known, compile_id: str) -> tuple[str, Proposal | None]:
+def _limit_advice(facts: RunFacts, compile_id: str) -> tuple[str, Proposal | None]:
     """Return the advice that avoids most recompiles of a frame, in words and as a job.
 
     The words also say what a higher limit does.
@@ -161,11 +161,11 @@ def _limit_advice(facts: Known, compile_id: str) -> tuple[str, Proposal | None]:
     return f"Most often {cause}. {advice} {HIGHER_LIMIT}", proposal
 
 
-def _breaks_of(facts: Known, compile_id: str) -> list[GraphBreak]:
+def _breaks_of(facts: RunFacts, compile_id: str) -> list[GraphBreak]:
     return [graph_break for graph_break in facts.report.graph_breaks if compile_id in graph_break.compilations]
 
 
-def _backend_error(facts: Known, compile_id: str) -> str:
+def _backend_error(facts: RunFacts, compile_id: str) -> str:
     """Return the line to fix if the selected backend raised the error; empty if something else failed."""
     compilation = facts.report.compilation(compile_id)
     raised = [invocation for invocation in compilation.invocations if invocation.place] if compilation else []
@@ -174,7 +174,7 @@ def _backend_error(facts: Known, compile_id: str) -> str:
     return f"It is the backend's own: mend `{Place(*raised[-1].place).short}`."
 
 
-def graph_breaks(facts: Known) -> Iterator[Finding]:
+def graph_breaks(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding for each graph break, with its resume functions and their compile time."""
     for graph_break in facts.report.graph_breaks:
         names = resumes(graph_break)
@@ -207,7 +207,7 @@ def _setting_proposal(graph_break: GraphBreak) -> Proposal | None:
     return advised[1] if advised else None
 
 
-def recompiles(facts: Known) -> Iterator[Finding]:
+def recompiles(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding for each cause of recompiles of a frame, with the recompiles and their compile time."""
     for lineages in lineages_by_function(facts.report):
         frames = lineages[0]
@@ -232,7 +232,7 @@ def recompiles(facts: Known) -> Iterator[Finding]:
             )
 
 
-def _by_cause(facts: Known, recompiled: Collection[str]) -> dict[str, list[Recompile]]:
+def _by_cause(facts: RunFacts, recompiled: Collection[str]) -> dict[str, list[Recompile]]:
     """Return cause in words → recompiles; the guard of the newest code counts."""
     first: dict[str, Recompile] = {}
     for recompile in facts.report.recompiles:
@@ -246,7 +246,7 @@ def _by_cause(facts: Known, recompiled: Collection[str]) -> dict[str, list[Recom
     return by_cause
 
 
-def _cause(facts: Known, reason: Recompile) -> tuple[Cause | None, dict[str, str]]:
+def _cause(facts: RunFacts, reason: Recompile) -> tuple[Cause | None, dict[str, str]]:
     """Return the cause of a reason and its values, with the name that the caller uses."""
     for cause in CAUSES:
         match = cause.pattern.match(reason.reason)
@@ -256,7 +256,7 @@ def _cause(facts: Known, reason: Recompile) -> tuple[Cause | None, dict[str, str
     return None, {}
 
 
-def _advice(facts: Known, reason: Recompile) -> tuple[str, Proposal | None]:
+def _advice(facts: RunFacts, reason: Recompile) -> tuple[str, Proposal | None]:
     cause, values = _cause(facts, reason)
     if cause is None:
         return UNKNOWN_CAUSE, None
@@ -265,7 +265,7 @@ def _advice(facts: Known, reason: Recompile) -> tuple[str, Proposal | None]:
     return cause.advice(facts, reason, values["name"])
 
 
-def near_the_limit(facts: Known) -> Iterator[Finding]:
+def near_the_limit(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding for a frame close to the recompile limit; nothing if the limit is unknown."""
     limit = facts.report.counters.recompile_limit if facts.report.counters else None
     if limit is None:

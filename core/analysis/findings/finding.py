@@ -64,7 +64,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Known:
+class RunFacts:
     """A report, the run's output, and values that several rules need, computed once."""
 
     report: Report

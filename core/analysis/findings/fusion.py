@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.analysis.findings.finding import Finding, Known
-from core.analysis.why_apart import reasons_between, refused_pairs
+from core.analysis.findings.finding import Finding, RunFacts
+from core.analysis.refusals import reasons_between, refused_pairs
 from core.analysis.work import frame_of
 from core.base.words import bytes_, percent
 from core.report import Compilation, Report, Schedule, SchedulerNode
@@ -29,7 +29,7 @@ TOO_LARGE = 2
 SEE_BOTH = "Fusion shows both, with all that torch said of them."
 
 
-def missed(facts: Known) -> Iterator[Finding]:
+def missed(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding for the two kernels that share most bytes among the pairs that torch refused to fuse."""
     newest = {frame_of(compilation): compilation for compilation in facts.report.compilations if compilation.schedules}
     candidates = [

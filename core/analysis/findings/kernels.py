@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from core.analysis.disturbance import busy
-from core.analysis.findings.finding import Finding, Known, Proposal
-from core.analysis.kernels import TF32, LedgerRow, ceilings, kernels_disturbed, product_dtype, unlike_twins
+from core.analysis.findings.finding import Finding, Proposal, RunFacts
+from core.analysis.kernels import TF32, LedgerRow, ceilings, kernels_disturbed, product_dtype, uneven_repeats
+from core.analysis.noise import busy
 from core.base.words import agree, count, duration_s, percent
 from core.ops.op_class import op_class
 from core.report import Report
@@ -50,9 +50,9 @@ CUSTOM = (
 MOST_OF_IT, NEAR_THE_ROOFLINE, WORTH_A_THOUGHT = 0.5, 0.6, 0.05
 
 
-def unlike_times(facts: Known) -> Iterator[Finding]:
+def unlike_times(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding if times of equal kernels differ so much that other findings can't use them."""
-    unlike = None if busy(facts.report.kernel_load) else unlike_twins(facts.report)
+    unlike = None if busy(facts.report.kernel_load) else uneven_repeats(facts.report)
     if unlike is None:
         return
     yield Finding(
@@ -66,7 +66,7 @@ def unlike_times(facts: Known) -> Iterator[Finding]:
     )
 
 
-def products_at_the_roofline(facts: Known) -> Iterator[Finding]:
+def products_at_the_roofline(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding if library matmuls take most of the time and run near the roofline."""
     rows = facts.rows
     products = [row for row in rows if row.language == "extern" and _is_product(row)]
@@ -102,7 +102,7 @@ def _bfloat16_pays(report: Report) -> bool:
     return half is None or single is None or half > single
 
 
-def tf32(facts: Known) -> Iterator[Finding]:
+def tf32(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding for float32 products on a device with TF32 while torch has TF32 off."""
     counters = facts.report.counters
     if counters is None or not counters.has_tf32 or counters.float32_matmul_precision != "highest":
@@ -130,7 +130,7 @@ def tf32(facts: Known) -> Iterator[Finding]:
     )
 
 
-def fallbacks(facts: Known) -> Iterator[Finding]:
+def fallbacks(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding for ops without kernels from Inductor: ATen fallbacks and custom ops.
 
     Matrix products do not count, since a library call is a choice for them.
@@ -143,7 +143,9 @@ def fallbacks(facts: Known) -> Iterator[Finding]:
     yield from _fallback_findings(facts, custom, CUSTOM)
 
 
-def _fallback_findings(facts: Known, calls: Sequence[LedgerRow], words: tuple[str, str, str, str]) -> Iterator[Finding]:
+def _fallback_findings(
+    facts: RunFacts, calls: Sequence[LedgerRow], words: tuple[str, str, str, str]
+) -> Iterator[Finding]:
     share = _share(calls, facts.rows)
     if share < WORTH_A_THOUGHT:
         return
@@ -170,7 +172,7 @@ def _is_custom(row: LedgerRow) -> bool:
     return parts[:2] == ["torch", "ops"] and parts[2:3] != [] and parts[2] not in TORCH_NAMESPACES
 
 
-def copies(facts: Known) -> Iterator[Finding]:
+def copies(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding for generated kernels that only move data."""
     yield from _generated_findings(
         facts,
@@ -183,7 +185,7 @@ def copies(facts: Known) -> Iterator[Finding]:
     )
 
 
-def doubles(facts: Known) -> Iterator[Finding]:
+def doubles(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding for float64 kernels that nobody requested."""
     if facts.job.get("dtype") == "float64":
         return
@@ -198,7 +200,7 @@ def doubles(facts: Known) -> Iterator[Finding]:
 
 
 def _generated_findings(
-    facts: Known, rule: str, is_match: Callable[[LedgerRow], bool], does: tuple[str, str], advice: str
+    facts: RunFacts, rule: str, is_match: Callable[[LedgerRow], bool], does: tuple[str, str], advice: str
 ) -> Iterator[Finding]:
     rows = facts.rows
     matches = [row for row in rows if row.language != "extern" and is_match(row)]

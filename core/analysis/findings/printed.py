@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.analysis.findings.finding import Finding, Known
+from core.analysis.findings.finding import Finding, RunFacts
 from core.analysis.printed import PrintedLine, printed_lines
 from core.base.words import count
 
@@ -18,7 +18,7 @@ ADVICE = {
 }
 
 
-def printed(facts: Known) -> Iterator[Finding]:
+def printed(facts: RunFacts) -> Iterator[Finding]:
     """Yield findings for the first lines in which a library reports a slow path or a deprecation."""
     lines = printed_lines(facts.output)
     for kind in ("slow", "deprecated"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from core.analysis.findings.finding import Known, Proposal
+from core.analysis.findings.finding import Proposal, RunFacts
 
 NAMED = re.compile(r"backend='([^']+)' raised")
 # Backends that end after AOTAutograd.
@@ -19,7 +19,7 @@ AOT_EAGER = Proposal(
 )
 
 
-def backend_of(facts: Known) -> str:
+def backend_of(facts: RunFacts) -> str:
     """Return the backend of a run; empty if an imported log does not have it."""
     if facts.job:
         conditions = facts.job.get("conditions") or {}
@@ -31,7 +31,7 @@ def backend_of(facts: Known) -> str:
     return next((match[1] for match in named if match), "")
 
 
-def next_rung(facts: Known, output: str = "") -> tuple[str, Proposal | None]:
+def next_rung(facts: RunFacts, output: str = "") -> tuple[str, Proposal | None]:
     """Return the next step that isolates the faulty part, in words and as a job.
 
     `output` is the first differing result.

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from core.analysis.dynamo.frame_names import is_wrapper
 from core.analysis.dynamo.varied_sizes import InputDimension, SizeAdvice, number_is_symbolic, size_advice
-from core.analysis.findings.finding import Known, Proposal
+from core.analysis.findings.finding import Proposal, RunFacts
 from core.analysis.repairs.settings import SETTINGS
 from core.report import Recompile
 
@@ -34,7 +34,7 @@ NUMBER_OF_MODULE = (
 NUMBER_ATTRIBUTE = "Keep it in a tensor, such as a buffer of the module, which holds the number as data."
 
 
-def users_name(facts: Known, reason: Recompile, name: str) -> str:
+def users_name(facts: RunFacts, reason: Recompile, name: str) -> str:
     """Return the caller's name of a frame's local: `inputs[0]` for `args[0]` of torch's wrapper."""
     compilation = facts.report.compilation(reason.compilation)
     starts = WRAPPED if compilation is not None and is_wrapper(compilation) else {}
@@ -48,7 +48,7 @@ def _renamed(name: str, starts: Mapping[str, str]) -> str:
     return name
 
 
-def size_words(facts: Known, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
+def size_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
     """Return the advice for a varying tensor size, and the same as a job if a job option does it."""
     advice = size_advice(facts.report, reason)
     if advice.why == "static":
@@ -62,7 +62,7 @@ def size_words(facts: Known, reason: Recompile, name: str) -> tuple[str, Proposa
     return _advice_without_marks(advice, name), proposal
 
 
-def _advice_with_marks(facts: Known, advice: SizeAdvice, marks: Sequence[InputDimension]) -> str:
+def _advice_with_marks(facts: RunFacts, advice: SizeAdvice, marks: Sequence[InputDimension]) -> str:
     code = [f"`torch._dynamo.mark_dynamic({tensor}, {_indices(dims)})`" for tensor, dims in _by_tensor(marks)]
     together = " together" if len(code) > 1 else ""
     done = f"Before the first call{together}: {', '.join(code)}"
@@ -110,7 +110,7 @@ def _advice_without_marks(advice: SizeAdvice, name: str) -> str:
     return f"{DYNAMIC}." if advice.dynamic else "The page tells which guard failed at which call."
 
 
-def number_words(facts: Known, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
+def number_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
     """Return the advice for a varying Python number, and the same as a job."""
     if number_is_symbolic(facts.report, reason) and facts.options.get("dynamic") is None:
         proposal = Proposal("torch.compile(model, dynamic=True)", compile={"dynamic": True})
@@ -120,7 +120,7 @@ def number_words(facts: Known, reason: Recompile, name: str) -> tuple[str, Propo
     return CONSTANT_NUMBER.format(name), None
 
 
-def attribute_words(facts: Known, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
+def attribute_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
     """Return the advice for a varying number in an attribute, and the same as a job."""
     return _module_number_advice() if INTEGER_OF_MODULE.name in reason.hint else (NUMBER_ATTRIBUTE, None)
 

@@ -9,7 +9,7 @@ from core.analysis.kernels.reliable import (
     kernels_disturbed,
     measured_seconds,
     times_unreliable,
-    unlike_twins,
+    uneven_repeats,
 )
 from core.analysis.kernels.roofline import TF32, allowed_s, ceilings, product_dtype, ridge
 from core.analysis.kernels.sources import counterpart, kernel_ledger, opposite, side_of
@@ -42,5 +42,5 @@ __all__ = [
     "side_of",
     "summary",
     "times_unreliable",
-    "unlike_twins",
+    "uneven_repeats",
 ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from core.analysis.disturbance import busy
 from core.analysis.kernels.names import KernelNames, call_origins, kernel_kind, node_op, schedule_of
 from core.analysis.kernels.reliable import kernels_disturbed, times_unreliable
 from core.analysis.kernels.roofline import TF32, allowed_s, ceilings, product_dtype
@@ -21,6 +20,7 @@ from core.analysis.kernels.times import (
     time_s,
     untimed_reason,
 )
+from core.analysis.noise import busy
 from core.code.cpp import CppFacts
 from core.code.occupancy import occupancy
 from core.job.targets import TARGETS

@@ -6,8 +6,8 @@ import statistics
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from core.analysis.disturbance import busy
 from core.analysis.kernels.times import kernel_times, time_s
+from core.analysis.noise import busy
 from core.analysis.speed import speed
 from core.report import Report
 

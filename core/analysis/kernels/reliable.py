@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from core.analysis.disturbance import BUSY, busy
 from core.analysis.kernels.times import how_timed, kernel_times, time_s
+from core.analysis.noise import BUSY, busy
 from core.base.words import duration_s
 from core.report import Compilation, Kernel, Report
 
@@ -18,7 +18,7 @@ Shape = tuple[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Twins:
+class UnevenRepeats:
     """Two calls of one kernel or library function with the same shapes, and their seconds."""
 
     name: str
@@ -35,7 +35,7 @@ def times_unreliable(report: Report) -> str:
     """Return why the kernels' times are unreliable; empty if they are reliable."""
     if busy(report.kernel_load):
         return f"{BUSY} while the kernels were timed"
-    twins = unlike_twins(report)
+    twins = uneven_repeats(report)
     return f"{twins.words}, so the kernels' times are not reliable" if twins else ""
 
 
@@ -63,7 +63,7 @@ def measured_seconds(compilation: Compilation) -> dict[str, float]:
     return seconds_of
 
 
-def unlike_twins(report: Report) -> Twins | None:
+def uneven_repeats(report: Report) -> UnevenRepeats | None:
     """Return the twins whose seconds are furthest apart.
 
     None if twins more than three-fold apart cost less than a twentieth of the kernels' time.
@@ -78,7 +78,7 @@ def unlike_twins(report: Report) -> Twins | None:
             excess_s += sum((seconds - fast_s) * calls for seconds, calls in slow)
             slow_s = max((seconds for seconds, _ in slow), default=0.0)
             if slow and (worst is None or slow_s - fast_s > worst.slow_s - worst.fast_s):
-                worst = Twins(name, slow_s, fast_s)
+                worst = UnevenRepeats(name, slow_s, fast_s)
     return worst if excess_s >= LEAST_EXCESS * total_s else None
 
 

@@ -3,7 +3,7 @@
 from core.analysis.numerics.nodes import (
     STANDINGS,
     GraphStanding,
-    first_apart,
+    first_inaccurate,
     graph_sentence,
     left_out_words,
     node_errors,
@@ -29,7 +29,7 @@ __all__ = [
     "Numerics",
     "ResultStanding",
     "Standing",
-    "first_apart",
+    "first_inaccurate",
     "graph_sentence",
     "left_out_words",
     "narrowed_words",

@@ -21,14 +21,14 @@ def numerics_of(report: Report, compilation: str) -> GraphNumerics | None:
     return next((graph for graph in report.graph_numerics if graph.compilation == compilation), None)
 
 
-def first_apart(graph: GraphNumerics) -> NodeAccuracy | None:
+def first_inaccurate(graph: GraphNumerics) -> NodeAccuracy | None:
     """Return the first executed node whose compiled value is less accurate than eager's."""
     return next((node for node in graph.nodes if node.accuracy is not None and node.accuracy.same is False), None)
 
 
 def node_standings(graph: GraphNumerics) -> dict[str, GraphStanding]:
     """Return node name → accuracy class."""
-    first = first_apart(graph)
+    first = first_inaccurate(graph)
     return {node.name: "first to differ" if node is first else _accuracy_class(node) for node in graph.nodes}
 
 
@@ -51,7 +51,7 @@ def _accuracy_class(node: NodeAccuracy) -> GraphStanding:
 
 def graph_sentence(graph: GraphNumerics, calls: Mapping[str, str] | None = None) -> str:
     """Return the first differing node in words, or that no node differs; `calls` are the nodes' targets by name."""
-    first, compared = first_apart(graph), [node for node in graph.nodes if node.accuracy is not None]
+    first, compared = first_inaccurate(graph), [node for node in graph.nodes if node.accuracy is not None]
     if not compared:
         return f"No node was compared: {graph.reason or 'the graph has none that computes a tensor'}."
     if first is None or first.accuracy is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from core.analysis.disturbance import BUSY, busy
+from core.analysis.noise import BUSY, busy
 from core.analysis.results import results
 from core.base.words import agree, bytes_, count, duration_s, number
 from core.report import Crossing, Pipeline, PipelineSegment, Report

@@ -21,7 +21,7 @@ from core.analysis.repairs.offers import (
     together,
     together_diff,
 )
-from core.analysis.repairs.repair import REPAIR_ID, Mend, Repair, Risk
+from core.analysis.repairs.repair import REPAIR_ID, CodeFix, Repair, Risk
 from core.analysis.repairs.settings import SETTINGS, dynamo_settings
 from core.analysis.repairs.trials import Remainder, Trial, TrialOutcome, TrialSide, recompile_subject, trial
 
@@ -33,7 +33,7 @@ __all__ = [
     "REPAIR_ID",
     "RULES",
     "SETTINGS",
-    "Mend",
+    "CodeFix",
     "Remainder",
     "Repair",
     "Risk",

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from core.analysis.repairs.choices import BOTH_COMPUTED
 from core.analysis.repairs.reads import number_at
 from core.analysis.repairs.recompiles import DATA, as_tensor, starred
-from core.analysis.repairs.repair import Mend
+from core.analysis.repairs.repair import CodeFix
 from core.analysis.repairs.source import Edit, UserCode, dotted
 
 
-def tensor_global(code: UserCode, name: str) -> Mend | None:
+def tensor_global(code: UserCode, name: str) -> CodeFix | None:
     """Turn a global number into a tensor, at every assignment in the file."""
 
     def is_target(target: ast.expr) -> bool:
@@ -23,10 +23,12 @@ def tensor_global(code: UserCode, name: str) -> Mend | None:
         return None
     torch, more = code.with_torch()
     edits = [as_tensor(code, value, torch) for value in numbers]
-    return Mend(f"Hold `{name}` as a tensor.", DATA, (*edits, *more), "may change", "An op must take it as a tensor.")
+    return CodeFix(
+        f"Hold `{name}` as a tensor.", DATA, (*edits, *more), "may change", "An op must take it as a tensor."
+    )
 
 
-def buffer_attribute(code: UserCode, name: str) -> Mend | None:
+def buffer_attribute(code: UserCode, name: str) -> CodeFix | None:
     """Turn a number attribute of a module into a buffer, which the graph can update."""
     number, statement = next(_initial_numbers(code, name), (None, None))
     is_target = _attribute_test(name)
@@ -36,7 +38,7 @@ def buffer_attribute(code: UserCode, name: str) -> Mend | None:
     value = as_tensor(code, number, torch).text
     text = f'self.register_buffer("{name}", {value}, persistent=False)'
     doubt = "Where Python's number decides, such as a size or an `if`, the code behind it must take a tensor."
-    return Mend(
+    return CodeFix(
         f"Keep `{name}` in a buffer.",
         f"{DATA} The buffer is in no checkpoint, so that those that you have still load.",
         (Edit(code.start(statement), code.end(statement), text), *more),
@@ -118,7 +120,7 @@ def _assigned_values(code: UserCode, is_target: Callable[[ast.expr], bool]) -> I
                         yield node.value.elts[place] if pairs and isinstance(node.value, ast.Tuple) else None
 
 
-def flag_attribute(code: UserCode, name: str) -> Mend | None:
+def flag_attribute(code: UserCode, name: str) -> CodeFix | None:
     """Turn an attribute that selects one of two values into a tensor that selects them."""
     tests = [node for node in ast.walk(code.tree) if isinstance(node, ast.Compare) and _tests(node, name)]
     literals = {repr(_literal(node)) for node in tests}
@@ -145,7 +147,9 @@ def flag_attribute(code: UserCode, name: str) -> Mend | None:
         )
         for test, choice in zip(tests, choices, strict=True)
     ]
-    return Mend(f"Hold `{name}` as a tensor, and choose with it.", DATA, (*edits, *more), "may change", BOTH_COMPUTED)
+    return CodeFix(
+        f"Hold `{name}` as a tensor, and choose with it.", DATA, (*edits, *more), "may change", BOTH_COMPUTED
+    )
 
 
 def _tests(node: ast.Compare, name: str) -> bool:

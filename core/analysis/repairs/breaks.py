@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from core.analysis.repairs.repair import Mend
+from core.analysis.repairs.repair import CodeFix
 from core.analysis.repairs.source import Edit, Function, UserCode, dotted, shares
 
 
-def remove_break(code: UserCode, line: str) -> Mend | None:
+def remove_break(code: UserCode, line: str) -> CodeFix | None:
     """Remove an explicit graph break from the file."""
     statement = code.statement(int(line))
     if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call) or shares(code, statement):
@@ -22,10 +22,10 @@ def remove_break(code: UserCode, line: str) -> Mend | None:
     last_line = (statement.end_lineno or statement.lineno) + 1
     removal = Edit(code.line_start(statement.lineno), code.line_start(last_line), "")
     edit = removal if len(block) > 1 else Edit(code.start(statement), code.end(statement), "pass")
-    return Mend("Take the break out.", "The file asks for it itself.", (edit,))
+    return CodeFix("Take the break out.", "The file asks for it itself.", (edit,))
 
 
-def undisable(code: UserCode, line: str) -> Mend | None:
+def undisable(code: UserCode, line: str) -> CodeFix | None:
     """Remove `torch.compiler.disable` from a function."""
     called = {dotted(call.func).rpartition(".")[2] for call in code.on_line(int(line), ast.Call)}
     for function in _functions(code):
@@ -38,11 +38,11 @@ def undisable(code: UserCode, line: str) -> Mend | None:
                     "",
                 )
                 words = f"Let Dynamo trace `{function.name}`."
-                return Mend(words, "The file itself keeps it out of the graph.", (edit,))
+                return CodeFix(words, "The file itself keeps it out of the graph.", (edit,))
     return None
 
 
-def disable(code: UserCode, line: str) -> Mend | None:
+def disable(code: UserCode, line: str) -> CodeFix | None:
     """Run a helper eagerly as a whole: a single graph break instead of several inside it."""
     statement = code.statement(int(line))
     functions = list(code.around(statement, ast.FunctionDef)) if statement else []
@@ -53,7 +53,7 @@ def disable(code: UserCode, line: str) -> Mend | None:
         return None
     torch, more = code.with_torch()
     at = code.before(functions[0])
-    return Mend(
+    return CodeFix(
         f"Run `{functions[0].name}` eagerly as a whole.",
         "One break around it is left, and none within it: fewer resume functions.",
         (Edit(at, at, f"@{torch}.compiler.disable\n"), *more),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from core.analysis.repairs.reads import assigned_name, has_read, number_at, unread
-from core.analysis.repairs.repair import Mend
+from core.analysis.repairs.repair import CodeFix
 from core.analysis.repairs.source import LONGEST_LINE, Edit, UserCode, dotted, edited
 
 COMPARES = ("any", "all", "isnan", "isinf", "isfinite", "eq", "ne", "gt", "ge", "lt", "le")
@@ -30,17 +30,17 @@ class Branches(NamedTuple):
     if_false: str
 
 
-def where(code: UserCode, line: str) -> Mend | None:
+def where(code: UserCode, line: str) -> CodeFix | None:
     """Compute both branches, and select the result with a tensor."""
     return _choice_fix(code, int(line), "where")
 
 
-def cond(code: UserCode, line: str) -> Mend | None:
+def cond(code: UserCode, line: str) -> CodeFix | None:
     """Put both branches into the graph, which runs one of them."""
     return _choice_fix(code, int(line), "cond")
 
 
-def check(code: UserCode, line: str) -> Mend | None:
+def check(code: UserCode, line: str) -> CodeFix | None:
     """Turn an assertion into one that Dynamo can trace: on a bool tensor, with a fixed message."""
     for node in code.on_line(int(line), ast.Assert):
         test = _tensor_test(code, node.test)
@@ -51,7 +51,7 @@ def check(code: UserCode, line: str) -> Mend | None:
             edits.append(Edit(code.start(node.msg), code.end(node.msg), _fixed_text(code, node.msg)))
         why = "Dynamo traces an assertion of a tensor whose message is a fixed text: the graph then checks it."
         doubt = "The message cannot name values any more." if len(edits) > 1 else ""
-        return Mend("Assert a tensor.", why, (*edits, *_torch_edits(code, test)), doubt=doubt)
+        return CodeFix("Assert a tensor.", why, (*edits, *_torch_edits(code, test)), doubt=doubt)
     return None
 
 
@@ -75,7 +75,7 @@ def _fixed_text(code: UserCode, message: ast.expr) -> str:
     return repr("".join(parts))
 
 
-def _choice_fix(code: UserCode, line: int, how: str) -> Mend | None:
+def _choice_fix(code: UserCode, line: int, how: str) -> CodeFix | None:
     torch, more = code.with_torch()
     for node, reads in _branchings(code, line):
         parts = _branches(code, node)
@@ -98,7 +98,7 @@ def _choice_fix(code: UserCode, line: int, how: str) -> Mend | None:
         why = "The choice is then an op of the graph, made from the tensor's value when it runs."
         doubt = BOTH_COMPUTED if how == "where" else "The branches must return tensors of one shape and dtype."
         edits = (Edit(parts.start, parts.end, text), *reads, *more)
-        return Mend(f"Choose with `{torch}.{how}`.", why, edits, "may change", doubt)
+        return CodeFix(f"Choose with `{torch}.{how}`.", why, edits, "may change", doubt)
     return None
 
 

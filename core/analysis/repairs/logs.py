@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Sequence
 
-from core.analysis.repairs.repair import Mend
+from core.analysis.repairs.repair import CodeFix
 from core.analysis.repairs.source import Edit, UserCode, dotted, shares
 from core.report import GraphBreak
 
@@ -22,15 +22,15 @@ ARGUMENTS = re.compile(r"^builtin \w+ \[(.*)\]")
 CLASS = re.compile(r"\.(\w+)'>")
 
 
-def reorder(code: UserCode, line: str) -> Mend | None:
+def reorder(code: UserCode, line: str) -> CodeFix | None:
     """Run a print or a warning after the graph."""
     call = _log_call(code, int(line))
     if call is None or any(map(_is_fixed, call.args)):
         return None
-    return Mend(f"Let Dynamo call `{dotted(call.func)}` after the graph.", LATER, tuple(_setting(code, call)))
+    return CodeFix(f"Let Dynamo call `{dotted(call.func)}` after the graph.", LATER, tuple(_setting(code, call)))
 
 
-def print_op(code: UserCode, line: str, texts: str) -> Mend | None:
+def print_op(code: UserCode, line: str, texts: str) -> CodeFix | None:
     """Turn the prints of a line into ops of the graph; `texts` lists arguments of the first one to turn into text."""
     calls = sorted((call for call in code.on_line(int(line), ast.Call) if dotted(call.func) == "print"), key=code.start)
     torch, more = code.with_torch()
@@ -43,7 +43,7 @@ def print_op(code: UserCode, line: str, texts: str) -> Mend | None:
         edits.append(Edit(code.start(call), code.end(call), f"{torch}._higher_order_ops.print({text})"))
     why = "The graph then holds the print as an op of its own, wherever the call is, and prints in the same order."
     doubt = "The op is one of torch's internal names."
-    return Mend("Print by torch's own op.", why, (*edits, *more), doubt=doubt) if edits else None
+    return CodeFix("Print by torch's own op.", why, (*edits, *more), doubt=doubt) if edits else None
 
 
 def _print_arguments(code: UserCode, call: ast.Call, texts: Sequence[int]) -> str:
@@ -105,7 +105,7 @@ def _literal(text: str) -> str:
     return f'"{written[1:-1]}"' if written[0] == "'" and '"' not in written else written
 
 
-def eager_only(code: UserCode, line: str) -> Mend | None:
+def eager_only(code: UserCode, line: str) -> CodeFix | None:
     """Skip a reporting statement in compiled code."""
     statement = code.statement(int(line))
     if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call) or shares(code, statement):
@@ -120,7 +120,7 @@ def eager_only(code: UserCode, line: str) -> Mend | None:
     rest = [Edit(at, at, step) for row in rows if not code.in_text(row) for at in [code.line_start(row)]]
     start = code.start(statement)
     guard = Edit(start, start, f"if not {torch}.compiler.is_compiling():\n{indent}{step}")
-    return Mend(
+    return CodeFix(
         f"Call `{name}` in eager mode alone.",
         "The compiled code has no such call, so that nothing has to leave the graph for it.",
         (guard, *rest, *more),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 
 from core.analysis.repairs.recompiles import calls_of, inputs_of, parameters_of, place_of
-from core.analysis.repairs.repair import Mend
+from core.analysis.repairs.repair import CodeFix
 from core.analysis.repairs.source import Edit, UserCode, dotted
 
 
-def mark_dynamic(code: UserCode, *arguments: str) -> Mend | None:
+def mark_dynamic(code: UserCode, *arguments: str) -> CodeFix | None:
     """Mark input dimensions before the first call.
 
     The arguments alternate between names and indices; a number as a name is the position of a positional argument.
@@ -20,7 +20,7 @@ def mark_dynamic(code: UserCode, *arguments: str) -> Mend | None:
         return None
     _, more = code.with_torch()
     dimensions = ", ".join(f"{index} of `{name}`" for name, index in zip(names, indices, strict=True))
-    return Mend(
+    return CodeFix(
         f"Mark {'dimensions' if len(names) > 1 else 'dimension'} {dimensions} as dynamic.",
         "The first graph is then made for every size of it, where torch would make one for this size alone.",
         (*(edit for edits in marks for edit in edits), *more),

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from core.analysis.dynamo.varied_sizes import InputDimension, is_of_size, number_is_symbolic, size_advice
 from core.analysis.repairs import attributes, breaks, choices, logs, marks, outside, reads, recompiles, settings
-from core.analysis.repairs.repair import Mend, Repair, Rule, fix_of
+from core.analysis.repairs.repair import CodeFix, Repair, Rule, fix_of
 from core.analysis.repairs.settings import settings_of_break
 from core.analysis.repairs.source import edited, read_code
 from core.base.errors import JobError
@@ -199,7 +199,7 @@ def repair_of(text: str, repair: str) -> Repair | None:
     return Repair(repair, fix, _diff(text, after) if fix.edits else "")
 
 
-def _fix_of_file(text: str, repair: str) -> Mend | None:
+def _fix_of_file(text: str, repair: str) -> CodeFix | None:
     code = read_code(text)
     return fix_of(RULES, code, repair) if code else None
 
@@ -209,14 +209,14 @@ def together(text: str, repairs: tuple[Repair, ...]) -> tuple[Repair, ...]:
     """Return the repairs that can be applied together: each one that fits the repairs before it."""
     combined: list[Repair] = []
     for repair in repairs:
-        if edited(text, [edit for applied in (*combined, repair) for edit in applied.mend.edits]) is not None:
+        if edited(text, [edit for applied in (*combined, repair) for edit in applied.fix.edits]) is not None:
             combined.append(repair)
     return tuple(combined)
 
 
 def together_diff(text: str, repairs: Sequence[Repair]) -> str:
     """Return the changes of compatible repairs as a unified diff."""
-    after = edited(text, [edit for repair in repairs for edit in repair.mend.edits])
+    after = edited(text, [edit for repair in repairs for edit in repair.fix.edits])
     return _diff(text, after) if after not in (None, text) else ""
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from core.analysis.repairs.repair import Mend
+from core.analysis.repairs.repair import CodeFix
 from core.analysis.repairs.source import Edit, Function, UserCode, dotted
 
 # Calls with varying results or side effects, by module or full name.
@@ -24,12 +24,12 @@ VARYING = frozenset(
 FOR_GOOD = "What it returns the first time counts for good: another argument, or another day, changes nothing any more."
 
 
-def hoist(code: UserCode, line: str) -> Mend | None:
+def hoist(code: UserCode, line: str) -> CodeFix | None:
     """Call a function with a constant result once, before the model runs."""
     return _hoist_fix(code, _opaque_calls(code, int(line)))
 
 
-def hoist_tensor(code: UserCode, line: str) -> Mend | None:
+def hoist_tensor(code: UserCode, line: str) -> CodeFix | None:
     """Create a parameter, or a tensor that requires grad, once, before the model runs."""
     calls = [call for call in code.on_line(int(line), ast.Call) if _makes_leaf(call)]
     fix = _hoist_fix(code, sorted(calls, key=lambda call: call.col_offset))
@@ -42,7 +42,7 @@ def _makes_leaf(call: ast.Call) -> bool:
     return bool(dotted(call.func)) and (grad or dotted(call.func).endswith(".Parameter"))
 
 
-def _hoist_fix(code: UserCode, calls: Iterable[ast.Call]) -> Mend | None:
+def _hoist_fix(code: UserCode, calls: Iterable[ast.Call]) -> CodeFix | None:
     constant = _constants(code)
     for call in calls:
         expression: ast.expr = call
@@ -59,7 +59,7 @@ def _hoist_fix(code: UserCode, calls: Iterable[ast.Call]) -> Mend | None:
             continue
         name = _fresh_name(code, dotted(call.func).rpartition(".")[2].upper())
         at = code.before(code.top(call))
-        return Mend(
+        return CodeFix(
             f"Call `{dotted(call.func)}` once, outside of the model.",
             "It is given what never changes, so that it need not be called by what is compiled.",
             (
@@ -72,7 +72,7 @@ def _hoist_fix(code: UserCode, calls: Iterable[ast.Call]) -> Mend | None:
     return None
 
 
-def constant(code: UserCode, line: str) -> Mend | None:
+def constant(code: UserCode, line: str) -> CodeFix | None:
     """Call a function during tracing, and put its result into the graph as a constant."""
     for call in _opaque_calls(code, int(line)):
         torch, more = code.with_torch()
@@ -82,7 +82,7 @@ def constant(code: UserCode, line: str) -> Mend | None:
         fresh = _fresh_name(code, f"traced_{name.rpartition('.')[2]}")
         at = code.before(code.top(call))
         wrapper = f"@{torch}.compiler.assume_constant_result\ndef {fresh}(*args, **kwargs):\n"
-        return Mend(
+        return CodeFix(
             f"Take the result of `{name}` as constant.",
             "Dynamo calls it once while it traces, and puts what it returns into the graph.",
             (
@@ -96,7 +96,7 @@ def constant(code: UserCode, line: str) -> Mend | None:
     return None
 
 
-def allow_in_graph(code: UserCode, line: str) -> Mend | None:
+def allow_in_graph(code: UserCode, line: str) -> CodeFix | None:
     """Put a function from tensors to tensors into the graph as one op, without tracing it."""
     top = {node.name for node in code.tree.body if isinstance(node, Function)}
     for call in _opaque_calls(code, int(line)):
@@ -112,7 +112,7 @@ def allow_in_graph(code: UserCode, line: str) -> Mend | None:
             torch, more = code.with_torch()
             at = code.before(function)
             edits = [Edit(at, at, f"@{torch}.compiler.allow_in_graph\n"), *more]
-        return Mend(
+        return CodeFix(
             f"Put `{name}` into the graph as it is.",
             "Dynamo does not look into it: it must take and return tensors, and do nothing else.",
             tuple(edits),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from core.analysis.repairs.repair import Mend
+from core.analysis.repairs.repair import CodeFix
 from core.analysis.repairs.source import Edit, UserCode, dotted
 
 READS = ("item", "tolist")
@@ -24,17 +24,17 @@ SIZES = (
 )
 
 
-def keep_tensor(code: UserCode, line: str) -> Mend | None:
+def keep_tensor(code: UserCode, line: str) -> CodeFix | None:
     """Keep a tensor instead of reading it into Python."""
     calls = list(_reads(code, int(line)))
     if not calls or any(needs_number(code, call) for call in calls):
         return None
     edits = [edit for call in calls for edit in unread(code, call)]
     why = "Its value stays in the graph, instead of being waited for and read into Python."
-    return Mend("Keep the tensor.", why, tuple(edits), "may change", AS_TENSOR)
+    return CodeFix("Keep the tensor.", why, tuple(edits), "may change", AS_TENSOR)
 
 
-def torch_math(code: UserCode, line: str) -> Mend | None:
+def torch_math(code: UserCode, line: str) -> CodeFix | None:
     """Replace a function of `math` with torch's."""
     calls = [call for call in code.on_line(int(line), ast.Call) if _math_name(call)]
     if not calls or any(needs_number(code, call) for call in calls):
@@ -46,10 +46,10 @@ def torch_math(code: UserCode, line: str) -> Mend | None:
     ]
     names = ", ".join(f"`{dotted(call.func)}`" for call in calls)
     why = "`math` takes Python's numbers, so that the tensor's value would have to be read."
-    return Mend(f"Call torch's function in place of {names}.", why, (*edits, *more), "may change", AS_TENSOR)
+    return CodeFix(f"Call torch's function in place of {names}.", why, (*edits, *more), "may change", AS_TENSOR)
 
 
-def clone(code: UserCode, line: str) -> Mend | None:
+def clone(code: UserCode, line: str) -> CodeFix | None:
     """Turn a deep copy of a tensor into an op."""
     top = {name.id for node in code.tree.body if isinstance(node, ast.Assign) for name in node.targets
            if isinstance(name, ast.Name)}  # fmt: skip
@@ -62,8 +62,9 @@ def clone(code: UserCode, line: str) -> Mend | None:
             Edit(code.start(call), code.start(copied), ""),
             Edit(code.end(copied), code.end(call), ".detach().clone()"),
         )
-        return Mend("Clone the tensor.", "`copy.deepcopy` of a tensor is no op; `clone` is one.", edits, "may change",
-                    "Right for a tensor: an object that holds tensors has no `clone`.")  # fmt: skip
+        why = "`copy.deepcopy` of a tensor is no op; `clone` is one."
+        doubt = "Right for a tensor: an object that holds tensors has no `clone`."
+        return CodeFix("Clone the tensor.", why, edits, "may change", doubt)
     return None
 
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from core.analysis.repairs.repair import Mend
+from core.analysis.repairs.repair import CodeFix
 from core.analysis.repairs.source import Edit, Function, UserCode, dotted
 
 DATA = "A tensor's value is data, and no guard looks at it."
 DTYPES = ("float64", "float32", "float16", "bfloat16")
 
 
-def tensor_argument(code: UserCode, name: str) -> Mend | None:
+def tensor_argument(code: UserCode, name: str) -> CodeFix | None:
     """Turn a Python number among the inputs into a tensor."""
     inputs = inputs_of(code, name)
     torch, more = code.with_torch()
     edits = [as_tensor(code, value, torch) for value, _ in inputs]
     if not edits:
         return None
-    return Mend(
+    return CodeFix(
         f"Pass `{name}` as a tensor.",
         DATA,
         (*edits, *more),
@@ -35,7 +35,7 @@ def as_tensor(code: UserCode, value: ast.expr, torch: str) -> Edit:
     return Edit(code.start(value), code.end(value), text)
 
 
-def pad_list(code: UserCode, name: str) -> Mend | None:
+def pad_list(code: UserCode, name: str) -> CodeFix | None:
     """Pad an input list with zeros to the same length in every call."""
     lists = [value for value, _ in inputs_of(code, name)]
     if not lists or not all(isinstance(value, ast.List) and value.elts for value in lists):
@@ -45,7 +45,7 @@ def pad_list(code: UserCode, name: str) -> Mend | None:
     edits = [
         edit for value in lists if isinstance(value, ast.List) for edit in _padding_edits(code, value, longest, torch)
     ]
-    return Mend(
+    return CodeFix(
         f"Give `{name}` as many tensors in every call.",
         "A list of another length is another graph; what is missing is filled with zeros.",
         (*edits, *more),
@@ -66,13 +66,13 @@ def _padding_edits(code: UserCode, value: ast.List, longest: int, torch: str) ->
         yield Edit(at, at, zeros)
 
 
-def one_dtype(code: UserCode, name: str, call: str, dtype: str) -> Mend | None:
+def one_dtype(code: UserCode, name: str, call: str, dtype: str) -> CodeFix | None:
     """Convert an input to the dtype of the first call."""
     torch, more = code.with_torch()
     edits = _suffix_edits(code, name, call, f".to({torch}.{dtype})") if dtype in DTYPES else []
     if not edits:
         return None
-    return Mend(
+    return CodeFix(
         f"Give `{name}` one dtype.",
         "Two dtypes take two codes, as they must; where the second was meant, leave it so.",
         (*edits, *more),
@@ -81,12 +81,12 @@ def one_dtype(code: UserCode, name: str, call: str, dtype: str) -> Mend | None:
     )
 
 
-def one_grad(code: UserCode, name: str, call: str) -> Mend | None:
+def one_grad(code: UserCode, name: str, call: str) -> CodeFix | None:
     """Detach an input from autograd, as in the first call."""
     edits = _suffix_edits(code, name, call, ".detach()")
     if not edits:
         return None
-    return Mend(
+    return CodeFix(
         f"Let `{name}` require no gradient in any call.",
         "With and without a gradient are two codes, as they must be; where both are meant, leave it so.",
         tuple(edits),

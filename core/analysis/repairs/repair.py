@@ -20,7 +20,7 @@ NUMBERS = ("line", "index", "call")
 
 
 @dataclass(frozen=True, slots=True)
-class Mend:
+class CodeFix:
     """Result of a rule for a file: prose with code in backticks, the reason, the edits.
 
     `risk` is the risk of changed results, `doubt` its reason. `settings` are names of `torch._dynamo.config` to set.
@@ -35,7 +35,7 @@ class Mend:
 
 
 # The arguments only select a part of the file: all text that a rule writes comes from the file or the rule itself.
-Rule = Callable[..., Mend | None]
+Rule = Callable[..., CodeFix | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +43,16 @@ class Repair:
     """A fix of one file: `id` is its rule with arguments, `diff` a unified diff of the file."""
 
     id: str
-    mend: Mend
+    fix: CodeFix
     diff: str
 
     @property
     def stacks(self) -> bool:
         """True if it can be combined with others: it must not change results for certain, nor leave a graph break."""
-        return self.mend.risk != "changes" and not self.id.startswith("disable:")
+        return self.fix.risk != "changes" and not self.id.startswith("disable:")
 
 
-def fix_of(rules: dict[str, Rule], code: UserCode, repair: str) -> Mend | None:
+def fix_of(rules: dict[str, Rule], code: UserCode, repair: str) -> CodeFix | None:
     """Return a repair's edits of a file by id; None if the id does not fit this file."""
     if not REPAIR_ID.fullmatch(repair):
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from core.analysis.repairs.repair import Mend
+from core.analysis.repairs.repair import CodeFix
 from core.analysis.repairs.source import UserCode
 from core.report import GraphBreak
 
@@ -98,12 +98,12 @@ SETTINGS = {
 NAMED = re.compile(r"_dynamo\.config\.(\w+)")
 
 
-def setting(_: UserCode, name: str) -> Mend | None:
+def setting(_: UserCode, name: str) -> CodeFix | None:
     """Set a name of `torch._dynamo.config` for the run; the file stays as it is."""
     entry = SETTINGS.get(name)
     if entry is None:
         return None
-    return Mend(f"Set `{entry.line}`.", entry.why, (), doubt=entry.cost, settings=(name,))
+    return CodeFix(f"Set `{entry.line}`.", entry.why, (), doubt=entry.cost, settings=(name,))
 
 
 def settings_of_break(graph_break: GraphBreak) -> list[str]:

@@ -48,7 +48,7 @@ class LocalLiveness:
     A handle of another engine counts as alive: only that engine knows, and a live run must not be deleted.
     """
 
-    def own_handle(self) -> str:
+    def local_handle(self) -> str:
         """Return the handle of this process."""
         return process_handle(psutil.Process())
 

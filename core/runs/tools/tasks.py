@@ -60,7 +60,7 @@ def create(run: Run, task: Task, by: str = "") -> bool:
     tool = tool_run(run, task.request)
     fresh = Run(tool.id, tool.path.with_name(f".{tool.path.name}.{secrets.token_hex(4)}"))
     kind = type(task.request).__name__
-    queued = Status("queued", time.time(), handle=run.liveness.own_handle(), title=kind, by=by)
+    queued = Status("queued", time.time(), handle=run.liveness.local_handle(), title=kind, by=by)
     try:
         with in_words(run.path):
             fresh.path.mkdir(parents=True)

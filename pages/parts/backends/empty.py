@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core import SHIPPED_BACKENDS
-from core.analysis.backend import asked_backend
+from core.analysis.backend import requested_backend
 from core.report import Report
 from pages import menu
 from pages.look.text import code
@@ -24,7 +24,7 @@ CONTRACT = (
 
 def why_nothing(report: Report) -> None:
     """Draw the reason why no backend was recorded, and where to look instead."""
-    asked = asked_backend(report)
+    asked = requested_backend(report)
     st.write(CONTRACT)
     if asked == INDUCTOR:
         st.write("What Inductor was given is the Dynamo graph; what it made of it are kernels.")

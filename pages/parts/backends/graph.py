@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.graph import told_name, told_of
+from core.graph import annotation_name, annotations_of
 from core.report import FxGraph
 from pages.parts.graphs.drawn import fx_drawn, show
 from pages.parts.graphs.stages import stage_row
@@ -28,13 +28,13 @@ def graph_pane(view: View) -> None:
             "The text of this graph was not parsed, so it cannot be drawn: it is not Python, or too long or too dense."
         )
         return
-    overlay = told_name(0) if graph == told else ""
+    overlay = annotation_name(0) if graph == told else ""
     show(fx_drawn(view, graph), f"given-{view.compilation.id}-{graph.id}", overlay=overlay)
 
 
 def _told_graph(view: View) -> FxGraph | None:
     """Return the last graph that a table names: a backend's input graph shares names with the graph that it made."""
     for graph in reversed(view.compilation.graphs if view.report.told_tables else ()):
-        if told_of(view.report, view.compilation.id, {node.name for node in view.nodes(graph)}):
+        if annotations_of(view.report, view.compilation.id, {node.name for node in view.nodes(graph)}):
             return graph
     return None

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from core.analysis.numerics import (
-    first_apart,
+    first_inaccurate,
     graph_sentence,
     left_out_words,
     narrowed_words,
@@ -115,7 +115,7 @@ def test_what_cannot_be_told_says_why() -> None:
 
 
 def test_the_first_node_that_differs_is_named() -> None:
-    assert first_apart(GRAPH) is GRAPH.nodes[2]
+    assert first_inaccurate(GRAPH) is GRAPH.nodes[2]
     assert node_standings(GRAPH) == {
         "linear": "as right as eager",
         "view": "not compared",
@@ -137,7 +137,7 @@ def test_a_graph_without_a_difference_says_how_many_nodes_have_the_same_bits() -
     nodes = tuple(NodeAccuracy(f"n{index}", found) for index, found in enumerate((SAME, CLOSE, CLOSER)))
     right = replace(GRAPH, nodes=nodes)
 
-    assert first_apart(right) is None
+    assert first_inaccurate(right) is None
     assert graph_sentence(right) == (
         "Compiled is as right as eager in the 3 nodes that were compared; 1 has the same bits."
     )

@@ -114,7 +114,7 @@ def test_a_run_took_no_less_than_nothing_and_no_more_than_64_bits_count(
 
 
 def test_run_whose_keeper_lives_is_running(store: Store) -> None:
-    run = stored(store, state="running", handle=LOCAL.own_handle())
+    run = stored(store, state="running", handle=LOCAL.local_handle())
     assert run.status().state == "running"
 
 

@@ -22,7 +22,7 @@ def test_titles_count_the_breaks_and_how_often_they_were_hit() -> None:
 
 def test_a_box_has_the_line_the_place_and_the_cost_of_a_break() -> None:
     view = breaks_of("graph_break_zoo")
-    costs = {cost.found.registry_id: cost for cost in view.costs}
+    costs = {cost.graph_break.registry_id: cost for cost in view.costs}
     box = next(box for box in view.boxes if box.graph_break.registry_id == "GB0036")
     seconds = duration_s(costs["GB0036"].compile_s)
     assert box.caption.startswith("line 36 in select · met 2 times, in \\[9/0\\], \\[10/0\\] · 2 more graphs in ")

@@ -17,8 +17,8 @@ def test_the_tree_shows_guard_values_call_and_time_of_each_recompile(runs: dict[
     app = opened(menu.RECOMPILES.script, runs["recompile_zoo"], compilation="0/3")
     assert_sound(app)
     frame = component(app, "lineage-0")
-    again_s = sum(SECONDS[f"0/{number}"] for number in range(1, 9))
-    told = f"model.py:24 · 9 compilations; compiling again took {duration_s(again_s)}"
+    recompile_s = sum(SECONDS[f"0/{number}"] for number in range(1, 9))
+    told = f"model.py:24 · 9 compilations; compiling again took {duration_s(recompile_s)}"
     assert (frame["name"], frame["told"]) == ("Zoo.forward", told)
     assert [(row["id"], row["depth"], row["because"]) for row in frame["rows"][:3]] == [
         ("0/0", 0, ""),

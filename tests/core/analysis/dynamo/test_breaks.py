@@ -15,8 +15,8 @@ from tests.support.places import TRACES
 
 def test_each_break_of_the_zoo_has_the_compilations_that_it_made_and_each_is_made_by_one() -> None:
     report = build_report(TRACES / "graph_break_zoo" / "trace.log")
-    costs = {cost.found.registry_id: cost for cost in break_costs(report)}
-    assert {name: [item.id for item in cost.made] for name, cost in costs.items()} == {
+    costs = {cost.graph_break.registry_id: cost for cost in break_costs(report)}
+    assert {name: [item.id for item in cost.compilations] for name, cost in costs.items()} == {
         "GB0059": ["1/0", "2/0", "3/0"],
         "GB0170": ["4/0", "5/0", "6/0"],
         "GB0124": ["7/0", "8/0", "9/0"],

@@ -33,7 +33,7 @@ def test_a_run_without_a_recompile_has_no_lineage() -> None:
 def test_each_edge_tells_the_guard_the_values_and_the_call() -> None:
     (found,) = lineages(recorded("recompile_zoo"))
     edges = [node.edge for node in found.nodes if node.edge]
-    assert [(edge.reason.failed, edge.old, edge.new, edge.told_by, edge.call) for edge in edges] == [
+    assert [(edge.reason.failed, edge.old, edge.new, edge.value_origin, edge.call) for edge in edges] == [
         ("0/0", "8", "12", "reason", 1),
         ("0/1", "2", "3", "symbol", 2),
         ("0/2", "0.5", "0.75", "symbol", 3),
@@ -60,7 +60,7 @@ def test_a_condition_on_a_size_has_no_old_value_and_tells_the_size_that_came() -
     (found,) = lineages(recorded("symbols"))
     edge = found.nodes[1].edge
     assert edge is not None
-    assert (edge.reason.reason, edge.old, edge.new, edge.told_by) == ("4 <= x.size()[0]", "", "2", "symbol")
+    assert (edge.reason.reason, edge.old, edge.new, edge.value_origin) == ("4 <= x.size()[0]", "", "2", "symbol")
     assert edge.guard is not None
     assert edge.guard.kind == "LAMBDA_GUARD"
 
@@ -81,7 +81,7 @@ def test_a_compilation_stands_below_the_code_that_was_used_last_and_costs_what_i
         ("0/3", 2, None),
         ("0/2", 1, 0.25),
     ]
-    assert found.again_s == 0.75
+    assert found.recompile_s == 0.75
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from core import CompileOptions, build_report
 from core.analysis.findings import RULES, Finding, findings
-from core.analysis.findings.finding import Known
+from core.analysis.findings.finding import RunFacts
 from core.analysis.phases import compile_seconds
 from core.base.words import duration_s
 from core.report import (
@@ -20,7 +20,7 @@ from core.report import (
 from tests.support.places import TRACES
 from tests.support.reports.findings import FIRES, OUTPUTS, QUIET, compiling, frame, of
 
-Rule = Callable[[Known], Iterator[Finding]]
+Rule = Callable[[RunFacts], Iterator[Finding]]
 
 
 def test_a_run_with_nothing_to_say_says_nothing() -> None:
@@ -43,7 +43,7 @@ def own_reports(rule: Rule) -> set[str]:
     return {
         name
         for name, report in FIRES.items()
-        if any(finding.rule == name for finding in rule(Known(report, OUTPUTS.get(name, ""))))
+        if any(finding.rule == name for finding in rule(RunFacts(report, OUTPUTS.get(name, ""))))
     }
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.analysis.kernels import unlike_twins
+from core.analysis.kernels import uneven_repeats
 from core.report import Buffer, CacheEvent, KernelCall, KernelTime, Load, Module, Phase, Setting, Timing
 from tests.support.reports.findings import FIRES, QUIET, STEADY, frame, of, timed, twice, with_kernels
 from tests.support.reports.timed import GELU, ITEM, LIMITS, MM, REPORT, SCHEDULE, kernel, node
@@ -260,12 +260,12 @@ def test_equal_library_calls_are_those_of_the_same_shapes(slow_s: float, rows: s
     )
     schedule = replace(SCHEDULE, before=nodes, buffers=buffers)
     report = replace(REPORT, compilations=(replace(ITEM, kernels=(fast, slow), schedules=(schedule,)),))
-    assert bool(unlike_twins(report)) is fires
+    assert bool(uneven_repeats(report)) is fires
 
 
 def test_twins_that_took_less_than_a_twentieth_too_long_change_nothing() -> None:
-    assert unlike_twins(with_kernels(MM, twice(1e-6, 90e-6))) is None
-    assert unlike_twins(with_kernels(MM, twice(1e-6, 200e-6))) is not None
+    assert uneven_repeats(with_kernels(MM, twice(1e-6, 90e-6))) is None
+    assert uneven_repeats(with_kernels(MM, twice(1e-6, 200e-6))) is not None
 
 
 def test_fallbacks_of_the_mode_lite_are_the_modes() -> None:

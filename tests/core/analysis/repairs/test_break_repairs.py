@@ -151,7 +151,7 @@ def test_a_line_of_settings_goes_below_the_imports_under_the_name_that_torch_has
 def test_a_setting_is_the_jobs_and_edits_no_file() -> None:
     found = repair_of(ZOO, "setting:allow_rnn")
     assert found is not None
-    assert (found.diff, found.mend.edits, found.mend.settings) == ("", (), ("allow_rnn",))
+    assert (found.diff, found.fix.edits, found.fix.settings) == ("", (), ("allow_rnn",))
     assert repair_of(ZOO, "setting:suppress_errors") is None
 
 
@@ -162,7 +162,7 @@ def test_every_break_of_the_zoo_has_a_repair_and_all_of_them_go_together() -> No
         "print_op:20:x", "where:25", "keep_tensor:31", "setting:capture_dynamic_output_shape_ops", "hoist:41",
     ]  # fmt: skip
     assert together(ZOO, tuple(first)) == tuple(first)
-    mended = repaired(ZOO, [[repair.id for repair in first if repair.mend.edits]])
+    mended = repaired(ZOO, [[repair.id for repair in first if repair.fix.edits]])
     assert "return torch.where(x.mean() > 0, x.relu(), x.neg())  # which way to go depends on data\n" in mended
     assert "CRC32 = zlib.crc32(FEATURE) % 64\n\n\ndef lookup(x: Tensor) -> Tensor:\n    column = CRC32  #" in mended
 

@@ -56,7 +56,7 @@ def test_an_owner_is_alive_as_long_as_it_or_its_watcher_is() -> None:
         watched, alone = process_handle(process, psutil.Process()), process_handle(process)
         assert (LOCAL.is_alive(watched), LOCAL.is_alive(alone)) == (True, True)
         assert supervisor_of(Status("running", 0.0, handle=watched)) == process
-        assert supervisor_of(Status("queued", 0.0, handle=LOCAL.own_handle())) is None
+        assert supervisor_of(Status("queued", 0.0, handle=LOCAL.local_handle())) is None
         child.communicate()
     assert (LOCAL.is_alive(watched), LOCAL.is_alive(alone)) == (True, False)
     assert supervisor_of(Status("running", 0.0, handle=watched)) is None

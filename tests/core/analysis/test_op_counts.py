@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.analysis import became_words, refused_calls, sentence, verdict
+from core.analysis import op_count_words, refused_calls, sentence, verdict
 from core.report import Call, How, Report, Setting
 
 
@@ -34,7 +34,7 @@ def of(*became: How) -> Report:
     ],
 )
 def test_calls_that_ran_no_compiled_code_are_counted(report: Report, words: str) -> None:
-    assert became_words(report) == words
+    assert op_count_words(report) == words
 
 
 def test_the_verdict_says_so_after_its_numbers() -> None:

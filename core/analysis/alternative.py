@@ -14,7 +14,7 @@ from core.report import Report, Rival, Timing
 DEFAULTS = {"fullgraph": False, "dynamic": None, "backend": "inductor", "mode": None, "options": None}
 
 
-def rival_speed(alternative: Rival) -> Speed | None:
+def alternative_speed(alternative: Rival) -> Speed | None:
     """Return the speed of the alternative over the run's own compiled call; None if not timed.
 
     In the result, the run's own call takes the place of eager, and the alternative that of compiled.
@@ -33,12 +33,12 @@ def rival_speed(alternative: Rival) -> Speed | None:
     return speed(timing)
 
 
-def rival_results(alternative: Rival) -> Results | None:
+def alternative_results(alternative: Rival) -> Results | None:
     """Return the comparison of the alternative's results with eager."""
     return results_of(alternative.calls)
 
 
-def rival_sentence(report: Report) -> str:
+def alternative_sentence(report: Report) -> str:
     """Return the verdict in words; empty if the job has no alternative."""
     alternative = report.rival
     if alternative is None:
@@ -47,7 +47,7 @@ def rival_sentence(report: Report) -> str:
         call_words((report.setting.job or {}).get("compile") or {}),
         call_words(alternative.options),
     )
-    measured = rival_speed(alternative)
+    measured = alternative_speed(alternative)
     if measured is None:
         return (
             f"`{alternative_call}` was not timed against `{run_call}`: {alternative.reason or 'there are no samples'}"
@@ -76,7 +76,7 @@ def _claim(measured: Speed, run_call: str, alternative_call: str) -> str:
 
 
 def _wrong_words(alternative: Rival, alternative_call: str) -> list[str]:
-    compared = rival_results(alternative)
+    compared = alternative_results(alternative)
     return (
         [f"`{alternative_call}` differs from eager ({results_words(compared)})"]
         if compared and compared.outcome == "differs"

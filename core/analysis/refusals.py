@@ -12,7 +12,7 @@ UNPACKS = "MultiOutput"
 
 
 @dataclass(frozen=True, slots=True)
-class WhyApart:
+class RefusalReasons:
     """Reasons for an unfused pair.
 
     `because` follows from the kinds of both nodes, empty if it does not; `recorded` are torch's reasons, each with its
@@ -24,7 +24,7 @@ class WhyApart:
     shared: dict[str, int]
 
 
-def why_apart(schedule: Schedule, first: SchedulerNode, second: SchedulerNode) -> WhyApart:
+def refusal_reasons(schedule: Schedule, first: SchedulerNode, second: SchedulerNode) -> RefusalReasons:
     """Return why two nodes after fusion were not fused."""
     shared = shared_buffers(first, second)
     recorded = reasons_between(schedule, first, second)
@@ -33,7 +33,7 @@ def why_apart(schedule: Schedule, first: SchedulerNode, second: SchedulerNode) -
         because = next(filter(None, map(_template_reason, (first, second))), "")
     if not because and not recorded and not shared:
         because = "The scheduler tries pairs that share a buffer, and these two share none."
-    return WhyApart(because, recorded, shared)
+    return RefusalReasons(because, recorded, shared)
 
 
 def _pair_reason(first: SchedulerNode, second: SchedulerNode) -> str:

@@ -16,18 +16,20 @@ NOTE = "As the backend told it; the first, of several rows for a node."
 Value = str | int | float | None
 
 
-def told_overlays(report: Report, compilation: str, nodes: Sequence[Node], names: Iterable[str]) -> Iterator[Overlay]:
+def annotation_overlays(
+    report: Report, compilation: str, nodes: Sequence[Node], names: Iterable[str]
+) -> Iterator[Overlay]:
     """Yield an overlay for each table reported for a graph with these nodes."""
-    for number, table in enumerate(told_of(report, compilation, set(names))[:MOST_TOLD_OVERLAYS]):
-        yield _overlay(told_name(number), table, nodes)
+    for number, table in enumerate(annotations_of(report, compilation, set(names))[:MOST_TOLD_OVERLAYS]):
+        yield _overlay(annotation_name(number), table, nodes)
 
 
-def told_name(number: int) -> str:
+def annotation_name(number: int) -> str:
     """Return the overlay name of a graph's reported table."""
     return f"told-{number}"
 
 
-def told_of(report: Report, compilation: str, names: Collection[str]) -> tuple[NodeValues, ...]:
+def annotations_of(report: Report, compilation: str, names: Collection[str]) -> tuple[NodeValues, ...]:
     """Return the reported values for a graph: tables whose nodes are all in the graph."""
     tables = node_values(report, compilation)
     return tuple(table for table in tables if table.values and set(table.values).issubset(names))

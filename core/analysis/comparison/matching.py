@@ -21,7 +21,7 @@ Element = TypeVar("Element")
 
 
 @dataclass(frozen=True, slots=True)
-class Matched(Generic[Element]):
+class MatchedPair(Generic[Element]):
     """An element of the left run and its counterpart in the right run; None if there is none."""
 
     left: Element | None
@@ -49,7 +49,7 @@ def settled(text: str) -> str:
 
 def matched(
     left: Sequence[Element], right: Sequence[Element], *keys: Callable[[Element], Hashable]
-) -> tuple[Matched[Element], ...]:
+) -> tuple[MatchedPair[Element], ...]:
     """Match two sequences by the first key they share, trying the keys in order.
 
     Each element occurs once: in the left order first, followed by elements of the right sequence only.
@@ -65,14 +65,14 @@ def matched(
             if i not in partner and waiting[key(element)]:
                 partner[i] = waiting[key(element)].popleft()
     matched_right = set(partner.values())
-    pairs = [Matched(element, right[partner[i]] if i in partner else None) for i, element in enumerate(left)]
-    alone: list[Matched[Element]] = [
-        Matched(None, element) for j, element in enumerate(right) if j not in matched_right
+    pairs = [MatchedPair(element, right[partner[i]] if i in partner else None) for i, element in enumerate(left)]
+    alone: list[MatchedPair[Element]] = [
+        MatchedPair(None, element) for j, element in enumerate(right) if j not in matched_right
     ]
     return (*pairs, *alone)
 
 
-def compilations(left: Report, right: Report) -> tuple[Matched[Compilation], ...]:
+def compilations(left: Report, right: Report) -> tuple[MatchedPair[Compilation], ...]:
     """Match the compilations of two runs by frame and number, then by frame, then by function.
 
     If the runs share no frame name, compilations with the same number match.
@@ -114,7 +114,7 @@ def _guard_key(guard: Guard) -> Hashable:
     return guard.kind, settled(guard.source), settled(guard.expression)
 
 
-def breaks(left: Report, right: Report) -> tuple[Matched[GraphBreak], ...]:
+def breaks(left: Report, right: Report) -> tuple[MatchedPair[GraphBreak], ...]:
     """Match the graph breaks of two runs by source line and reason, otherwise by reason alone."""
     return matched(
         left.graph_breaks,
@@ -133,7 +133,7 @@ def breaks(left: Report, right: Report) -> tuple[Matched[GraphBreak], ...]:
     )
 
 
-def recompiles(left: Report, right: Report) -> tuple[Matched[Recompile], ...]:
+def recompiles(left: Report, right: Report) -> tuple[MatchedPair[Recompile], ...]:
     """Match the recompiles of two runs by frame and reason."""
     names = {
         id(side): {compilation.id: compilation.frame.name for compilation in side.compilations}
@@ -144,7 +144,9 @@ def recompiles(left: Report, right: Report) -> tuple[Matched[Recompile], ...]:
         return [(names[id(report)].get(recompile.compilation, ""), recompile) for recompile in report.recompiles]
 
     pairs = matched(listed(left), listed(right), lambda entry: (entry[0], settled(entry[1].reason)))
-    return tuple(Matched(pair.left[1] if pair.left else None, pair.right[1] if pair.right else None) for pair in pairs)
+    return tuple(
+        MatchedPair(pair.left[1] if pair.left else None, pair.right[1] if pair.right else None) for pair in pairs
+    )
 
 
 def _file(path: str) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.analysis import WhyApart, refused_pair, why_apart
+from core.analysis import RefusalReasons, refusal_reasons, refused_pair
 from core.report import FusionRound, Schedule, SchedulerNode
 
 LOOPS, EXTERN, NOP = "SchedulerNode", "ExternKernelSchedulerNode", "NopKernelSchedulerNode"
@@ -47,13 +47,13 @@ def schedule(*nodes: SchedulerNode, rejected: tuple[tuple[str, str, str], ...] =
 def test_the_answer_follows_from_what_the_two_are(other: SchedulerNode, because: str) -> None:
     one = node("op0", "a", kernel="k")
     for pair in ((one, other), (other, one)):
-        assert why_apart(schedule(one, other), *pair).because == because
+        assert refusal_reasons(schedule(one, other), *pair).because == because
 
 
 def test_torchs_own_reason_is_given_with_its_first_round_and_the_bytes_that_both_touch() -> None:
     one, other = node("op0", "a b"), node("op1", "b c")
     refusal = (("op1", "op0", "too far apart"), ("op0", "op1", "too far apart"), ("op0", "op1", "no shared data"))
-    assert why_apart(schedule(one, other, rejected=refusal), one, other) == WhyApart(
+    assert refusal_reasons(schedule(one, other, rejected=refusal), one, other) == RefusalReasons(
         because="", recorded=((1, "too far apart"), (1, "no shared data")), shared={"b": 100}
     )
 

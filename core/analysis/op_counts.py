@@ -10,7 +10,7 @@ EAGER = "ran eagerly, with no compiled code that was good for {}"
 MIXED = "ran in part eagerly, with no compiled code that was good for that part"
 
 
-def became_words(report: Report) -> str:
+def op_count_words(report: Report) -> str:
     """Return the calls that raised or ran eagerly, in words without a full stop.
 
     Empty if all calls ran compiled code, or nothing was recorded.

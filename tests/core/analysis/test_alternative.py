@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.analysis import call_words, rival_sentence
+from core.analysis import alternative_sentence, call_words
 from core.report import Call, Difference, Load, Report, Rival, Setting
 
 FAST, SLOW = (1e-3,) * 12, (2e-3,) * 12
@@ -40,7 +40,7 @@ def of(**fields: Any) -> Report:
     ],
 )
 def test_the_sentence_says_which_call_is_faster_if_one_is_seen_to_be(report: Report, words: str) -> None:
-    assert rival_sentence(report) == words
+    assert alternative_sentence(report) == words
 
 
 def test_a_call_is_written_with_what_differs_from_torchs_defaults() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from core.graph import Overlay, fx_model
-from core.graph.told import told_overlays
+from core.graph.annotations import annotation_overlays
 from core.report import Report, Setting, ToldTable
 from tests.support.reports.fx_nodes import fx
 
@@ -13,7 +13,9 @@ NODES = (fx("x", op="placeholder", target="x"), fx("relu", ["x"]), fx("exp", ["r
 def painted(*tables: ToldTable) -> list[tuple[str, str, str, tuple[object, ...], tuple[str, ...]]]:
     """Title, unit, kind, values by node and categories of each overlay."""
     report = Report(Setting(), told_tables=tables)
-    found: list[Overlay] = list(told_overlays(report, "0/0", fx_model(NODES).nodes, [node.name for node in NODES]))
+    found: list[Overlay] = list(
+        annotation_overlays(report, "0/0", fx_model(NODES).nodes, [node.name for node in NODES])
+    )
     return [(one.title, one.unit, one.kind, one.values, one.categories) for one in found]
 
 
