@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 
 from core.views.markdown import (
     LONGEST_LINE,
@@ -26,6 +27,14 @@ __all__ = [
     "plain",
     "prose",
 ]
+
+
+def one_line_cells(rows: Iterable[Mapping[str, object]], limit: int = LONGEST_LINE) -> list[dict[str, object]]:
+    """Return the rows of a table with each text as one line."""
+    return [
+        {name: one_line(value, limit) if isinstance(value, str) else value for name, value in row.items()}
+        for row in rows
+    ]
 
 
 def component_key(text: str) -> str:

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from core import CompileJob, RecordedSweep, Run, StoreError, Sweep
-from core.runs.tools import Request, tool_run
-from core.runs.tools import forget as forget_answer
+from core.views.kernels import KernelTool
 from pages.gate.rules import Visitor
 from pages.gate.visitor import Who, maker_of, who
 from pages.session import server
@@ -24,11 +23,11 @@ def submit(job: CompileJob) -> Run:
     return server.runner().submit(job, visitor.name)
 
 
-def start_tool(run: Run, request: Request) -> Run:
-    """Start a tool request about a kernel of a run; raises CompileboardError."""
+def start_tool(tool: KernelTool) -> Run:
+    """Start a tool about a kernel of a run; raises CompileboardError."""
     visitor = who()
     visitor.require_change()
-    return server.runner().start_tool(run, request, visitor.name)
+    return server.runner().start_tool(tool.run, tool.request, visitor.name)
 
 
 def add_log(name: str, file: BinaryIO, visitor: Who | None = None) -> Run:
@@ -134,11 +133,11 @@ def delete(*runs: Run) -> int:
     return len(runs)
 
 
-def forget(run: Run, request: Request) -> None:
+def forget(tool: KernelTool) -> None:
     """Delete a tool result of the visitor's own, or of their own run, so that it can be requested again.
 
     Raises CompileboardError.
     """
-    visitor, answer = who(), tool_run(run, request)
-    visitor.require_own(answer if visitor.owns(maker_of(answer)) else run)
-    forget_answer(run, request)
+    visitor, directory = who(), tool.directory
+    visitor.require_own(directory if visitor.owns(maker_of(directory)) else tool.run)
+    tool.forget()

@@ -20,6 +20,7 @@ from pages.session import doors, server
 from tests.record import SCENARIOS
 from tests.support.homes import add_scenario
 from tests.support.places import APP
+from tests.support.screen import plain
 
 # The pages that show evidence of any run; what the others need is said in their own tests.
 ELSEWHERE = (menu.NEW_RUN, menu.RUNS, menu.KERNEL, menu.SWEEP)
@@ -99,7 +100,7 @@ def opened(page: str, run: str | None = None, *, held: Mapping[str, object] | No
 
 
 def titles(app: AppTest) -> list[str]:
-    return [item.value for item in app.title]
+    return [plain(item.value) for item in app.title]
 
 
 def component(app: AppTest, key: str) -> dict[str, Any]:
@@ -118,9 +119,9 @@ def chips(app: AppTest) -> list[str]:
 
 
 def words(app: AppTest) -> str:
-    """All text of a page that is not in a component or a table."""
+    """All text of a page that is not in a component or a table, as a reader sees it."""
     kinds = (app.title, app.subheader, app.markdown, app.caption, app.error, app.warning, app.info, app.code)
-    return "\n".join(str(item.value) for kind in kinds for item in kind)
+    return "\n".join(plain(str(item.value)) for kind in kinds for item in kind)
 
 
 def downloads(app: AppTest) -> list[str]:

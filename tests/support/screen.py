@@ -63,14 +63,14 @@ def _blocks(node: Any) -> Iterator[str]:
 
 def _container(kind: str, fields: Fields, children: list[str]) -> str:
     shown = fields.get(kind, fields)
-    head = f"- {kind} **{_plain(shown.get('label') or shown.get('icon', ''))}**{_notes(shown)}"
+    head = f"- {kind} **{plain(shown.get('label') or shown.get('icon', ''))}**{_notes(shown)}"
     return head if not children else f"{head}\n\n{indented(_joined(children))}"
 
 
 def _element(node: Any, fields: Fields) -> str:
     kind = node.type
     if kind in HEADINGS:
-        return f"{HEADINGS[kind]} {_plain(fields.get('body', ''))}{_notes(fields)}"
+        return f"{HEADINGS[kind]} {plain(fields.get('body', ''))}{_notes(fields)}"
     if kind in ALERTS:
         return f"> {kind}: {_paragraph(fields)}"
     if kind in ("dataframe", "arrow_data_frame", "table"):
@@ -84,7 +84,7 @@ def _element(node: Any, fields: Fields) -> str:
 
 def _label(fields: Fields) -> str:
     label = fields.get("label") or fields.get("body") or ""
-    return f" **{_plain(str(label))}**" if label else ""
+    return f" **{plain(str(label))}**" if label else ""
 
 
 def _value(fields: Fields) -> str:
@@ -101,15 +101,16 @@ def _notes(fields: Fields) -> str:
     empty = not any(fields.get(name) for name in ("value", "rawValue", "rawValues"))
     notes += [f"placeholder: {fields['placeholder']}"] if empty and fields.get("placeholder") else []
     notes += [f"help: {fields['help']}"] if fields.get("help") else []
-    return f" ({clipped(_plain('; '.join(notes)), 160)})" if notes else ""
+    return f" ({clipped(plain('; '.join(notes)), 160)})" if notes else ""
 
 
 def _paragraph(fields: Fields) -> str:
-    body = _plain(clipped(str(fields.get("body", "")), 1_200))
+    body = plain(clipped(str(fields.get("body", "")), 1_200))
     return f"\\{body}" if body.startswith("#") else body
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """Return Markdown without escapes that change nothing."""
     return ESCAPED.sub(r"\1", text)
 
 
@@ -145,7 +146,7 @@ def _link(fields: Fields) -> str:
     """A link; that it stays with the shown run and compilation goes without saying."""
     query = [part for part in fields.get("queryString", "").split("&") if not part.startswith(("run=", "compilation="))]
     target = "?".join([fields.get("page", ""), *filter(None, ["&".join(query)])])
-    return f"- link **{_plain(fields['label'])}** → {clipped(target)}{_notes(fields)}"
+    return f"- link **{plain(fields['label'])}** → {clipped(target)}{_notes(fields)}"
 
 
 class _Html(HTMLParser):
@@ -169,7 +170,7 @@ def _html(fields: Fields) -> str:
 
 
 def _button(kind: str) -> Callable[[Fields], str]:
-    return lambda fields: f"- {kind} [{_plain(fields.get('label', '') or fields.get('icon', ''))}]{_notes(fields)}"
+    return lambda fields: f"- {kind} [{plain(fields.get('label', '') or fields.get('icon', ''))}]{_notes(fields)}"
 
 
 LAYOUT = ("flex_container", "grid_container", "column", "form", "tab_container", "main", "divider", "space")

@@ -6,9 +6,8 @@ import time
 
 import streamlit as st
 
-from core import Run
 from core.base import words as fmt
-from core.runs.tools import Answer, Request, Trouble, result, tool_run
+from core.views.kernels import KernelResult, KernelTool
 from pages.gate.visitor import may_bring_code
 from pages.look.sizes import SHORT
 from pages.look.text import LONGEST_TEXT, plain
@@ -21,20 +20,20 @@ POLL_S = 0.3
 WAITING = "tool-waiting"
 
 
-def may_run_tools(here: Shown) -> bool:
+def may_run_tools(shown: Shown) -> bool:
     """Return True if tools may work on this run; they import its log's code, so a log from elsewhere needs consent.
 
     Draws the question, or the reason why tools may not run.
     """
-    if here.status.kind == "run":
+    if shown.status.kind == "run":
         return True
     if not may_bring_code():
         st.info("The tools run code that the log brings. This server does that for its own runs alone.")
         return False
-    if held(f"trust-{here.run.id}"):
+    if held(f"trust-{shown.run.id}"):
         return True
     st.info("This log is from elsewhere, and the tools run code that it brings. Go on only if you trust it.")
-    st.button("Run its code here", key="trust", on_click=_trust, args=(here.run.id,))
+    st.button("Run its code here", key="trust", on_click=_trust, args=(shown.run.id,))
     return False
 
 
@@ -42,49 +41,49 @@ def _trust(run_id: str) -> None:
     hold(f"trust-{run_id}", True)
 
 
-def tool(run: Run, request: Request, waiting: str) -> Answer | None:
-    """Return the result of a tool request, None while it runs or if it failed; draws progress and errors."""
-    found = result(run, request)
-    if found is None:
-        _start(run, request, waiting)
+def tool_result(tool: KernelTool) -> KernelResult | None:
+    """Return the result of a tool, None while it runs or if it failed; draws progress and errors."""
+    result = tool.result()
+    if result is None:
+        _start(tool)
         return None
-    if isinstance(found, Trouble):
-        trouble(found)
-        st.button("Try again", key=f"again-{tool_run(run, request).path.name}", on_click=_again, args=(run, request))
+    if result.trouble is not None:
+        _trouble(result.trouble.message, result.trouble.detail)
+        st.button("Try again", key=f"again-{tool.directory.path.name}", on_click=_again, args=(tool,))
         return None
-    return found
+    return result
 
 
-def trouble(found: Trouble) -> None:
+def _trouble(message: str, output: str) -> None:
     """Draw the tool's error message, with its output folded below."""
-    st.error(plain(found.message, LONGEST_TEXT), icon=":material/error:")
-    if found.detail.strip():
+    st.error(plain(message, LONGEST_TEXT), icon=":material/error:")
+    if output.strip():
         with st.expander("What it printed"):
-            st.code(found.detail, language=None, height=SHORT)
+            st.code(output, language=None, height=SHORT)
 
 
-def _start(run: Run, request: Request, waiting: str) -> None:
-    started = attempt(lambda: doors.start_tool(run, request), lambda words: st.info(plain(words, LONGEST_TEXT)))
+def _start(tool: KernelTool) -> None:
+    started = attempt(lambda: doors.start_tool(tool), lambda words: st.info(plain(words, LONGEST_TEXT)))
     if started is not None:
-        _waiting(run, request, waiting)
+        _wait(tool)
 
 
-def _again(run: Run, request: Request) -> None:
-    attempt(lambda: doors.forget(run, request), toasted)
+def _again(tool: KernelTool) -> None:
+    attempt(lambda: doors.forget(tool), toasted)
 
 
 @st.fragment(run_every=POLL_S)
-def _waiting(run: Run, request: Request, waiting: str) -> None:
-    if result(run, request) is not None:
+def _wait(tool: KernelTool) -> None:
+    if tool.result() is not None:
         st.rerun()
-    directory = tool_run(run, request)
+    directory = tool.directory
     status = attempt(directory.status, lambda _: st.caption("The answer was removed."))
     if status is None:
         return
     with st.container(horizontal=True, vertical_alignment="center", key=f"{WAITING}-{directory.path.name}"):
-        elapsed = max(0.0, time.time() - (status.started_s or status.created_s))
-        doing = "Starting torch…" if status.state == "queued" else waiting
-        st.caption(f"{doing} {fmt.duration_s(round(elapsed, 1))}")
+        elapsed_s = max(0.0, time.time() - (status.started_s or status.created_s))
+        doing = "Starting torch…" if status.state == "queued" else tool.waiting
+        st.caption(f"{doing} {fmt.duration_s(round(elapsed_s, 1))}")
         st.button(
             "Cancel",
             key=f"cancel-{directory.path.name}",

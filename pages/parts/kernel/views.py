@@ -6,41 +6,24 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from core.report import Kernel
-from core.runs.tools import (
-    TARGETS,
-    Assembly,
-    AssemblyAnswer,
-    Configs,
-    ConfigsAnswer,
-    Ladder,
-    LadderAnswer,
-    Passes,
-    PassesAnswer,
-    Request,
-)
+from core import TARGETS
+from core.views.kernels import KernelTool, KernelView
 from pages.look.text import LONGEST_LINE, one_line
-from pages.parts.kernel.compare import target_words
 from pages.parts.kernel.ladder import assembly_view, configs_view, ladder_view, passes_view
-from pages.parts.kernel.tool import tool
+from pages.parts.kernel.tool import tool_result
 from pages.parts.kernels.source import kernel_source
 from pages.session import url
 from pages.session.memory import held, hold
 from pages.session.view import View
 
-LADDER, PASSES, CONFIGS, ASSEMBLY = "ladder", "passes", "configs", "assembly"
-REPRODUCE, INTERPRETER, COMPARE = "reproduce", "interpreter", "compare"
-VIEWS = {
-    "triton": [LADDER, PASSES, CONFIGS, REPRODUCE, INTERPRETER, COMPARE],
-    "cpp": [ASSEMBLY, REPRODUCE, INTERPRETER, COMPARE],
-}
+CONFIGS, ASSEMBLY = "configs", "assembly"
 MOST_CONFIGS = 200
 
 
-def chosen_kernel(generated: Mapping[str, Kernel], names: Mapping[str, str]) -> Kernel:
-    """Return the picked kernel by name; the URL holds it as the selection of every page."""
+def chosen_kernel(generated: Mapping[str, KernelView]) -> KernelView:
+    """Return the kernel that is picked by name; its id is the URL's selection, which other pages follow."""
     selected = (url.selected() or "").removeprefix("k:")
-    fallback = max(generated.values(), key=lambda kernel: len(kernel.origins)).id
+    fallback = max(generated, key=lambda name: len(generated[name].kernel.origins))
     url.read(url.KERNEL, generated, selected if selected in generated else fallback)
     if selected in generated and held("kernel-selected") != selected:
         hold(url.KERNEL, selected)
@@ -48,7 +31,7 @@ def chosen_kernel(generated: Mapping[str, Kernel], names: Mapping[str, str]) -> 
         "Kernel",
         list(generated),
         key=url.KERNEL,
-        format_func=lambda name: one_line(f"{names[name]} ({generated[name].name})", LONGEST_LINE),
+        format_func=lambda name: one_line(generated[name].label, LONGEST_LINE),
         label_visibility="collapsed",
         width=520,
     )
@@ -57,28 +40,25 @@ def chosen_kernel(generated: Mapping[str, Kernel], names: Mapping[str, str]) -> 
     return generated[picked]
 
 
-def compiled_views(view: View, kernel: Kernel, shape: str) -> None:
+def compiled_views(view: View, shown: KernelView, shape: str) -> None:
     """Draw a view that compiles the kernel again; shows its source until that is done."""
+    kernel = shown.kernel
     target, config = ("", 0) if shape == ASSEMBLY else _target_and_config(shape)
+    result = tool_result(KernelTool.compiled(view.run, kernel.id, shape, target, config))
+    if result is None:
+        kernel_source(view, kernel, whole=False)
+        return
     key = f"{shape}-{kernel.id}-{target}-{config}"
-    request, waiting = _asked(kernel.id, shape, target, config)
-    match tool(view.run, request, waiting):
-        case LadderAnswer() as answer:
-            ladder_view(answer, key)
-        case PassesAnswer() as answer:
-            passes_view(answer, key)
-        case ConfigsAnswer() as answer:
-            configs_view(answer, kernel.tried)
-        case AssemblyAnswer() as answer:
-            assembly_view(answer, key)
-        case _:
-            kernel_source(view, kernel, whole=False)
+    ladder_view(result, key)
+    passes_view(result, key)
+    configs_view(result, kernel.tried)
+    assembly_view(result, key)
 
 
 def _target_and_config(shape: str) -> tuple[str, int]:
     with st.container(horizontal=True):
         url.read(url.TARGET, TARGETS, "")
-        target = st.selectbox("Target", ["", *TARGETS], key=url.TARGET, format_func=target_words, width=260)
+        target = st.selectbox("Target", ["", *TARGETS], key=url.TARGET, format_func=KernelView.target_title, width=260)
         config = 0
         if shape != CONFIGS:
             config = int(
@@ -86,14 +66,3 @@ def _target_and_config(shape: str) -> tuple[str, int]:
             )
     url.write(url.TARGET)
     return target, config
-
-
-def _asked(kernel: str, shape: str, target: str, config: int) -> tuple[Request, str]:
-    """Return a view's tool request, and the text shown while the tool runs."""
-    if shape == ASSEMBLY:
-        return Assembly(kernel), "Compiling to assembly…"
-    if shape == LADDER:
-        return Ladder(kernel, target, config), "Compiling…"
-    if shape == PASSES:
-        return Passes(kernel, target, config), "Compiling with MLIR's dumps…"
-    return Configs(kernel, target), "Compiling every config…"

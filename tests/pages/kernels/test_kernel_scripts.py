@@ -8,7 +8,6 @@ from msgspec import structs
 from core import ToolError
 from core.runs.tools import Interpret, Reproduce, ReproduceAnswer
 from pages import menu
-from pages.parts.kernel import scripts
 from tests.support.apps import code_of, opened, sound, titles
 from tests.support.reports.kernel_answers import INTERPRETED, answer_with, made
 
@@ -40,7 +39,7 @@ def test_a_kernel_that_cannot_be_reproduced_says_why(empty_home: Path, monkeypat
     def refuse(*_: object) -> str:
         raise ToolError("its inputs are not in the log")
 
-    monkeypatch.setattr(scripts, "reproduction_of", refuse)
+    monkeypatch.setattr("core.views.kernels.kernel.reproduction_of", refuse)
     run, _ = made(empty_home, "cpp")
     app = sound(opened(PAGE, run.id, view="reproduce"))
     assert [item.value for item in app.info] == ["its inputs are not in the log"]

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.analysis.kernels import ledger
 from pages import menu
-from pages.parts.kernels.ledger_charts import Cell, _cell_text, squarified
+from pages.parts.kernels.treemap import Cell, cell_text, squarified
 from tests.support.apps import assert_sound, component, forget, keys, opened, titles, words
 from tests.support.homes import add_run, add_scenario, ceilings, job_of, record
 from tests.support.places import TRACES
@@ -183,4 +183,4 @@ def test_a_cell_is_told_as_much_of_as_fits_and_no_name_is_markup() -> None:
         (0.15, 0.2): "…down_proj<br>&lt;b&gt;mm",
         (0.1, 0.05): "",
     }
-    assert {size: _cell_text(row, "2.50 ms", Cell(0, 0, *size)) for size in cells} == cells
+    assert {size: cell_text(row, "2.50 ms", Cell(0, 0, *size)) for size in cells} == cells

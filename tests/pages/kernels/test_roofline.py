@@ -6,11 +6,11 @@ from itertools import combinations
 import pytest
 
 from core.analysis.kernels import LedgerRow, ledger
-from core.report import Bandwidth
+from core.views.kernels import KernelsView
 from pages.look.charts import blended, decades, in_unit, text_on
 from pages.look.palette import KERNEL_COLOURS
-from pages.parts.kernels.roofline import GAP, LETTER, LINE, LabelBox, Scale, point_names, roofline_chart, told_levels
-from tests.support.reports.timed import ITEM, LIMITS, REPORT
+from pages.parts.kernels.roofline import GAP, LETTER, LINE, LabelBox, Scale, point_names, roofline_chart
+from tests.support.reports.timed import ITEM, REPORT
 
 SCALE = Scale(-1.0, 3.0, 8.0, 12.0)
 ROWS = ledger(REPORT, ITEM)
@@ -28,13 +28,6 @@ def row(number: int, intensity: float, flops_s: float) -> LedgerRow:
         bytes_read=moved,
         bytes_written=0,
     )
-
-
-def test_a_level_of_memory_within_noise_of_the_next_is_left_out() -> None:
-    near, far = Bandwidth("L2 cache", 1_000_000, 100e9), Bandwidth("memory", None, 25.9e9)
-    assert told_levels((near, Bandwidth("L3 cache", 30_000_000, 27.1e9), far)) == [near, far]
-    assert told_levels((near, far)) == [near, far]
-    assert told_levels((far,)) == [far]
 
 
 @pytest.mark.parametrize("count", [1, 4, 30])
@@ -55,13 +48,13 @@ def test_no_name_stands_on_another_or_on_a_point(count: int) -> None:
 
     assert named
     assert names["k0"][0] == "layers.0 · gelu"
-    assert not [pair for pair in combinations(named, 2) if pair[0].meets(pair[1])]
-    assert not [(name, point) for name in named for point in boxes if name.meets(point)]
+    assert not [pair for pair in combinations(named, 2) if pair[0].overlaps(pair[1])]
+    assert not [(name, point) for name in named for point in boxes if name.overlaps(point)]
 
 
 def test_ceilings_are_in_the_legend_and_names_are_no_markup() -> None:
     rows = [replace(one, label="<b>x</b> · mm") for one in ROWS]
-    figure = roofline_chart(rows, LIMITS, {}, "", "light")
+    figure = roofline_chart(KernelsView(REPORT, ITEM, ROWS), rows, {}, "", "light")
 
     assert [trace.name for trace in figure.data if trace.mode == "lines"] == [
         "memory 10.0 GB/s",

@@ -1,15 +1,15 @@
-"""Plotly figures of the kernel ledger: kernel time or memory traffic by kernel."""
+"""The treemap of the kernel ledger: kernel time or memory traffic by kernel."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import plotly.graph_objects as go
 
-from core.analysis.kernels import LedgerRow
 from core.base import words as fmt
+from core.views.kernels import LedgerRow
 from pages.look.charts import plotly_layout, text_on
 from pages.look.palette import INK, MUTED, PAPER, Theme
 from pages.look.text import LONGEST_NAME, one_line
@@ -30,37 +30,34 @@ class Cell(NamedTuple):
 
 
 def treemap(
-    rows: Sequence[LedgerRow],
-    size: Callable[[LedgerRow], float | None],
-    words: Callable[[float, LedgerRow], str],
-    colours: Mapping[str, str],
-    selected: str,
-    on: Theme,
+    areas: Sequence[tuple[LedgerRow, float, str]], colours: Mapping[str, str], selected: str, on: Theme
 ) -> go.Figure:
-    """Draw kernel calls as cells with an area by size; as bars, since Streamlit reports clicks on bars only."""
-    sized = sorted(((size(row) or 0.0, row) for row in rows), key=lambda pair: -pair[0])[:MOST_CELLS]
-    shown = [(value, row) for value, row in sized if value > 0]
-    cells = squarified([value for value, _ in shown], ASPECT, 1.0)
-    whole = sum(value for value, _ in shown)
+    """Draw kernel calls as cells with an area by size; as bars, since Streamlit reports clicks on bars only.
+
+    `areas` are the calls with their size as a number and in words, the largest first.
+    """
+    areas = areas[:MOST_CELLS]
+    cells = squarified([size for _, size, _ in areas], ASPECT, 1.0)
+    whole = sum(size for _, size, _ in areas)
     figure = go.Figure()
     figure.add_bar(
         x=[cell.x + cell.width / 2 for cell in cells],
         base=[cell.y for cell in cells],
         y=[cell.height for cell in cells],
         width=[cell.width for cell in cells],
-        customdata=[[row.id, named(row), words(value, row), fmt.percent(value / whole)] for value, row in shown],
-        text=[_cell_text(row, words(value, row), cell) for (value, row), cell in zip(shown, cells, strict=True)],
+        customdata=[[row.id, hover_name(row), words, fmt.percent(size / whole)] for row, size, words in areas],
+        text=[cell_text(row, words, cell) for (row, _, words), cell in zip(areas, cells, strict=True)],
         textposition="inside",
         insidetextanchor="middle",
         textangle=0,
         constraintext="inside",
         hovertemplate="%{customdata[1]}<br>%{customdata[2]}, %{customdata[3]}<extra></extra>",
-        insidetextfont={"color": [text_on(colours.get(row.kernel, MUTED[on])) for _, row in shown]},
+        insidetextfont={"color": [text_on(colours.get(row.kernel, MUTED[on])) for row, _, _ in areas]},
         marker={
-            "color": [colours.get(row.kernel, MUTED[on]) for _, row in shown],
+            "color": [colours.get(row.kernel, MUTED[on]) for row, _, _ in areas],
             "line": {
-                "color": [INK[on] if row.kernel == selected else PAPER[on] for _, row in shown],
-                "width": [3 if row.kernel == selected else 1.5 for _, row in shown],
+                "color": [INK[on] if row.kernel == selected else PAPER[on] for row, _, _ in areas],
+                "width": [3 if row.kernel == selected else 1.5 for row, _, _ in areas],
             },
         },
         unselected={"marker": {"opacity": 1}},
@@ -74,28 +71,26 @@ def treemap(
     return figure
 
 
-def _cell_text(row: LedgerRow, size: str, cell: Cell) -> str:
-    """Return the text that fits into a cell of the chart at its usual width: the module's end, the ops,
-    and the size.
-    """
+def cell_text(row: LedgerRow, size: str, cell: Cell) -> str:
+    """Return the text that fits into a cell at the usual width: the module's end, the ops, and the size."""
     letters, lines = int(cell.width / ASPECT * USUAL_WIDTH / LETTER) - 1, int(cell.height * HEIGHT / LINE)
     module, _, ops = one_line(row.label, LONGEST_NAME).rpartition(" · ")
     if letters < FEWEST_LETTERS or not lines:
         return ""
-    told = [ops if len(ops) <= letters else f"{ops[: letters - 1]}…"]
+    parts = [ops if len(ops) <= letters else f"{ops[: letters - 1]}…"]
     if lines > 1 and len(size) <= letters:
-        told.append(size)
-    if lines > len(told) and module:
-        told.insert(0, _end_of(module, letters))
-    return "<br>".join(map(html.escape, told))
+        parts.append(size)
+    if lines > len(parts) and module:
+        parts.insert(0, _end_of(module, letters))
+    return "<br>".join(map(html.escape, parts))
 
 
 def _end_of(module: str, letters: int) -> str:
     """Return the last modules of a path that fit, `…0.mlp` of `layers.0.mlp`; always at least the innermost."""
-    kept = module
-    while len(kept) >= letters and "." in kept:
-        kept = kept.partition(".")[2]
-    return kept if kept == module else f"…{kept}"
+    end = module
+    while len(end) >= letters and "." in end:
+        end = end.partition(".")[2]
+    return end if end == module else f"…{end}"
 
 
 def squarified(sizes: Sequence[float], width: float, height: float) -> list[Cell]:
@@ -137,6 +132,6 @@ def label_of(row: LedgerRow) -> str:
     return html.escape(one_line(row.label, LONGEST_NAME))
 
 
-def named(row: LedgerRow) -> str:
+def hover_name(row: LedgerRow) -> str:
     """Return the row's label, and below it torch's name of the kernel."""
     return f"<b>{label_of(row)}</b><br>{html.escape(one_line(row.name, LONGEST_NAME))}"

@@ -1,0 +1,9 @@
+"""Kernels of a compilation, and one kernel with its tools."""
+
+from core.analysis.kernels import LedgerRow
+from core.views.kernels.kernel import KernelView
+from core.views.kernels.ledger import KernelsView
+from core.views.kernels.results import KernelResult
+from core.views.kernels.tools import KernelTool
+
+__all__ = ["KernelResult", "KernelTool", "KernelView", "KernelsView", "LedgerRow"]

@@ -1,0 +1,142 @@
+"""One kernel: its title, its code, the FX nodes and lines that it comes from, and its counterpart in another run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from core.analysis.kernels import counterpart, kernel_names
+from core.base import words as fmt
+from core.code import AROUND_CALL, TextDiff, diff_texts, kernel_code
+from core.graph import source_path
+from core.job import CompileJob
+from core.job.targets import TARGETS
+from core.report import Compilation, FxNode, Kernel, Report
+from core.runs.store import Run
+from core.runs.tools import reproduction_of
+from core.views.kernels.results import RUNGS
+from core.views.kernels.tools import ASSEMBLY, CONFIGS, LADDER, PASSES
+from core.views.names import short
+
+REPRODUCE, INTERPRETER, COMPARE = "reproduce", "interpreter", "compare"
+PANELS = {
+    "triton": [LADDER, PASSES, CONFIGS, REPRODUCE, INTERPRETER, COMPARE],
+    "cpp": [ASSEMBLY, REPRODUCE, INTERPRETER, COMPARE],
+}
+COMPARED_RUNGS = {"triton": ["python", "ttir", "ttgir", "llir", "ptx", "sass", "amdgcn"], "cpp": ["cpp", "asm"]}
+
+
+@dataclass(frozen=True)
+class KernelView:
+    """One kernel of a compilation; `label` is its display name and its generated name."""
+
+    report: Report
+    compilation: Compilation
+    kernel: Kernel
+    label: str = ""
+
+    @property
+    def panels(self) -> list[str]:
+        """Panels of the kernel's page, by its language."""
+        return PANELS[self.kernel.language]
+
+    def title(self, panel: str) -> str:
+        """Return the kernel's name, kind and number of FX nodes."""
+        if panel == INTERPRETER and self.kernel.language != "triton":
+            return "Triton's interpreter, on another kernel: this one is no Triton."
+        nodes = fmt.count(len(self.kernel.origins), "FX node")
+        return f"{short(self.kernel.name)}: {short(self.kernel.category)}, made of {nodes}."
+
+    @cached_property
+    def source_path(self) -> str:
+        """Path of the user's file; empty if it is not recorded."""
+        return source_path(self.report)
+
+    def code(self, output_code: str) -> str:
+        """Return the kernel's source in the output code; for an extern kernel the lines around its call."""
+        return kernel_code(self.kernel, output_code)
+
+    @property
+    def first_line(self) -> int:
+        """Number of the code's first line in the output code."""
+        return max(1, self.kernel.lines[0] - (AROUND_CALL - 1 if self.kernel.extern else 0))
+
+    def lines_in(self, path: str, nodes: Mapping[str, FxNode]) -> set[int]:
+        """Return the lines of a file that the kernel comes from, by its FX nodes (name → node) and torch's stacks."""
+        origins = (nodes[name] for name in self.kernel.origins if name in nodes)
+        places = (place for node in origins for place in (node.stack or ((node.source,) if node.source else ())))
+        stacks = {frame.line for frame in self.kernel.stacks if frame.file == path}
+        return {place.line for place in places if place.file == path} | stacks
+
+    def origins(self, nodes: Iterable[str]) -> list[str]:
+        """Return the names of the FX nodes that became this kernel, in the order of `nodes`."""
+        names = set(self.kernel.origins)
+        return [name for name in nodes if name in names]
+
+    def reproduction(self, run: Run) -> str:
+        """Return the script that reproduces the kernel alone; raises ToolError."""
+        return reproduction_of(run, self.report, self.kernel.id)
+
+    def counterparts(self, report: Report) -> tuple[dict[str, KernelView], str]:
+        """Return the kernels of a run in this language by id, and the id of the one for the same part of the model.
+
+        The first if none computes the same part; empty if there is no kernel in this language.
+        """
+        kernels = {
+            name: kernel
+            for compilation in report.compilations
+            for name, kernel in KernelView.generated(report, compilation).items()
+            if kernel.kernel.language == self.kernel.language
+        }
+        same = counterpart(self.kernel, self.compilation, report)
+        return kernels, same.id if same is not None and same.id in kernels else next(iter(kernels), "")
+
+    @property
+    def rungs(self) -> list[str]:
+        """Names of the rungs that can be compared."""
+        return COMPARED_RUNGS[self.kernel.language]
+
+    def rung_words(self, rung: str, target: str, config: int) -> str:
+        """Return the title of a rung in a diff; target and config are those of a Triton kernel."""
+        triton = [self.target_title(target), f"config {config}"] if self.kernel.language == "triton" else []
+        return ", ".join([self.kernel.name, *triton, self.rung_title(rung)])
+
+    @staticmethod
+    def rung_title(name: str) -> str:
+        """Return the title of a rung."""
+        return RUNGS.get(name, name)
+
+    @classmethod
+    def generated(cls, report: Report, compilation: Compilation) -> dict[str, KernelView]:
+        """Return the generated kernels of a compilation, by id."""
+        names = kernel_names(compilation)
+        return {
+            kernel.id: cls(report, compilation, kernel, f"{names[kernel.id]} ({kernel.name})")
+            for kernel in compilation.kernels
+            if not kernel.extern and kernel.language in PANELS
+        }
+
+    @staticmethod
+    def target_title(target: str) -> str:
+        """Return the title of a target; "as generated" for an empty name."""
+        return TARGETS[target].title if target in TARGETS else "as generated"
+
+    @staticmethod
+    def same_language(left: CompileJob | None, right: CompileJob | None) -> bool:
+        """Return True if the kernels of both jobs are C++, or those of both are for an accelerator."""
+        return _is_for_accelerator(left) == _is_for_accelerator(right)
+
+    @staticmethod
+    def diff(texts: tuple[str, str], titles: tuple[str, str]) -> TextDiff:
+        """Return the diff of two rungs."""
+        return diff_texts(*texts, *titles)
+
+    @staticmethod
+    def diff_caption(diff: TextDiff) -> str:
+        """Return the numbers of lines that only one side has."""
+        return f"{fmt.count(diff.removed, 'line')} only on the left, {fmt.number(diff.added)} only on the right."
+
+
+def _is_for_accelerator(job: CompileJob | None) -> bool:
+    return job is not None and (bool(job.target) or job.device.partition(":")[0] != "cpu")

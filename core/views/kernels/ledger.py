@@ -1,0 +1,252 @@
+"""The kernels of one compilation: their ledger in sentences, rows and chart data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from core.analysis import scope_words, untimed_words
+from core.analysis.kernels import (
+    TF32,
+    CallPart,
+    LedgerRow,
+    LedgerSum,
+    ceilings,
+    kernel_ledger,
+    kernel_names,
+    kernels_disturbed,
+    product_dtype,
+    summary,
+    times_unreliable,
+)
+from core.base import words as fmt
+from core.report import Compilation, Kernel, Payload, Report, Roofline
+from core.views.kernels.roofline import RooflineData, point_words, roofline_data
+from core.views.kernels.table import ledger_table
+from core.views.names import quoted, sentence, short
+
+LONGEST_REASON = 200
+TIME, ESTIMATED, TRAFFIC, ROOFLINE = "time", "estimated time", "traffic", "roofline"
+
+
+@dataclass(frozen=True)
+class KernelsView:
+    """The kernel calls of one compilation; `rows` has one row per call, worst first."""
+
+    report: Report
+    compilation: Compilation
+    rows: tuple[LedgerRow, ...]
+
+    @classmethod
+    def load(cls, report: Report, compilation: Compilation, read: Callable[[Payload], str]) -> KernelsView:
+        """Return the view of a compilation; `read` returns a payload of the log, for facts of C++ kernels."""
+        return cls(report, compilation, kernel_ledger(report, compilation, read))
+
+    @cached_property
+    def limits(self) -> Roofline | None:
+        """The device's ceilings; None if they were not measured and there is no datasheet."""
+        return ceilings(self.report)
+
+    @cached_property
+    def unreliable(self) -> str:
+        """The reason why the kernels' times are no evidence; empty if they are."""
+        return times_unreliable(self.report)
+
+    @cached_property
+    def measured(self) -> bool:
+        """True if a kernel call was timed."""
+        return any(row.measured for row in self.rows)
+
+    @property
+    def scope(self) -> str:
+        """The compilation's id as a prefix of the title; empty if the run has only one."""
+        return scope_words(self.report, self.compilation)
+
+    @property
+    def title(self) -> str:
+        """Time of the kernels and the part above the roofline; without reliable times, their number."""
+        timed = [row for row in self.rows if row.measured]
+        if not timed:
+            return self._counts
+        calls = fmt.count(len(timed), "kernel call")
+        if self.unreliable:
+            return f"{calls}; {self.unreliable[:LONGEST_REASON]}."
+        whole_s = sum(row.total_s or 0.0 for row in timed)
+        wasted = [row for row in timed if row.wasted_s is not None]
+        start = f"{calls} {fmt.agree(len(timed), 'takes', 'take')} {fmt.duration_s(whole_s)}"
+        if not wasted:
+            return f"{start}."
+        wasted_s = fmt.duration_s(sum(row.wasted_s or 0.0 for row in wasted))
+        if len(wasted) < len(timed):
+            of_them = f"{fmt.number(len(wasted))} of them have a roofline"
+            return f"{start}; {of_them}, and take {wasted_s} more than it allows."
+        return f"{start}, {wasted_s} of it above the roofline."
+
+    @property
+    def _counts(self) -> str:
+        generated = len({row.kernel for row in self.rows if row.language != "extern"})
+        extern = len({row.name for row in self.rows if row.language == "extern"})
+        kernels = f"{fmt.count(generated, 'generated kernel')} and {fmt.count(extern, 'extern kernel')}"
+        return f"{kernels} in {fmt.count(len(self.rows), 'call')}."
+
+    @property
+    def caption(self) -> str:
+        """Kernel time compared with the compiled call and the worst kernel, or why there are no times."""
+        if not self.measured:
+            return self._untimed
+        call = "" if self.unreliable else call_words(summary(self.report))
+        parts = (call, self._doubts, worst_words(self.rows), self._without_peak)
+        return " ".join(filter(None, parts)) or "The kernels were timed."
+
+    def caption_of(self, live: bool) -> str:
+        """Return the caption of a run that may still be live: kernel times are recorded at its end."""
+        waits = live and not self.measured
+        return "What was measured of them is recorded at the end of the run." if waits else self.caption
+
+    @property
+    def ceilings_help(self) -> str | None:
+        """Source of the ceilings; None for kernels without times and ceilings."""
+        return ceiling_words(self.limits) if self.limits or self.measured else None
+
+    @property
+    def _doubts(self) -> str:
+        if self.unreliable:
+            return "The times below are not reliable, and nothing is concluded from them."
+        reason = kernels_disturbed(self.report)
+        return sentence(f"{reason}, so they are not held against the ceilings") if reason else ""
+
+    @property
+    def _without_peak(self) -> str:
+        """Why float32 products have no roofline; empty if they have one."""
+        if self.limits is None or TF32 in self.limits.flops_s:
+            return ""
+        products = [row for row in self.rows if row.flops and not row.flops_estimated and row.allowed_s is None]
+        if not any(product_dtype(row.ops, row.dtype, self.report.counters) == TF32 for row in products):
+            return ""
+        return "Products computed as TF32 have no roofline: the run did not measure that peak."
+
+    @property
+    def _untimed(self) -> str:
+        if self.limits is not None and self.limits.source == "datasheet":
+            device = short(self.limits.device)
+            return f"Generated for {device} without one; not run. Times are estimates: what its roofline allows."
+        if self.report.untimed:
+            return sentence(untimed_words(self.report))
+        if self.report.setting.job is None:
+            return "The log does not hold the kernels' times; runs that are made here and measure record them."
+        return "The kernels were not timed: the run did not measure, or ended before it could."
+
+    @property
+    def call_parts(self) -> tuple[CallPart, ...]:
+        """The compiled call from the inside out; empty unless both it and its kernels were measured reliably."""
+        total = None if self.unreliable or not self.measured else summary(self.report)
+        return total.parts if total is not None and total.call_s is not None else ()
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """Kernel → display name."""
+        return kernel_names(self.compilation)
+
+    def kernel(self, name: str | None) -> Kernel:
+        """Return a kernel by its id, by default the worst."""
+        by_id = {kernel.id: kernel for kernel in self.compilation.kernels}
+        return by_id.get(name or "", by_id[self.rows[0].kernel])
+
+    @property
+    def kinds(self) -> list[str]:
+        """Torch's kinds of these kernels."""
+        return list(dict.fromkeys(row.kind for row in self.rows))
+
+    def matches(self, text: str, kinds: Collection[str]) -> tuple[LedgerRow, ...]:
+        """Return the rows of these kinds, all if there are none, with the text in a name, op or module."""
+        rows = (row for row in self.rows if not kinds or row.kind in kinds)
+        return tuple(row for row in rows if text.lower() in _search_text(row))
+
+    def table(self, rows: Sequence[LedgerRow]) -> list[dict[str, object]]:
+        """Return rows as a table, without columns that are empty in all rows."""
+        return ledger_table(rows)
+
+    @property
+    def pictures(self) -> list[str]:
+        """Names of the charts that the rows have figures for."""
+        times = [TIME if self.measured else ESTIMATED] if any(row.time_s for row in self.rows) else []
+        drawable = self.limits and any(row.intensity and row.flops_s for row in self.rows)
+        return [*times, TRAFFIC, *([ROOFLINE] if drawable else [])]
+
+    def areas(self, picture: str, rows: Sequence[LedgerRow]) -> list[tuple[LedgerRow, float, str]]:
+        """Return the rows with a time or traffic, the largest first: each with its size, as a number and in words."""
+        if picture == TRAFFIC:
+            sizes = [(row, float(row.bytes_moved or 0), traffic_words(row)) for row in rows]
+        else:
+            sizes = [(row, row.total_s or 0.0, fmt.duration_s(row.total_s)) for row in rows]
+        return sorted((area for area in sizes if area[1] > 0), key=lambda area: -area[1])
+
+    def roofline(self, rows: Sequence[LedgerRow]) -> RooflineData | None:
+        """Return these rows under the ceilings; None without ceilings."""
+        return roofline_data(rows, self.limits) if self.limits is not None else None
+
+    def point_words(self, row: LedgerRow) -> list[str]:
+        """Return the lines of a point's hover text in the roofline."""
+        return point_words(row)
+
+    @property
+    def target_choices_title(self) -> str:
+        """Number and subjects of the choices made without the target; empty if there were none."""
+        choices = self.compilation.target_choices
+        subjects = ", ".join(dict.fromkeys(short(choice.about.split(" [")[0]) for choice in choices))
+        return f"{fmt.count(len(choices), 'choice')} made without the device: {subjects}" if choices else ""
+
+    @property
+    def target_choices(self) -> list[dict[str, object]]:
+        """One row per choice made without the target: attention, and kernels that only timing could choose."""
+        return [
+            {
+                "about": choice.about,
+                "chosen": choice.chosen,
+                "why": choice.reason,
+                "among": ", ".join(choice.among),
+            }
+            for choice in self.compilation.target_choices
+        ]
+
+
+def _search_text(row: LedgerRow) -> str:
+    modules = (part for module in row.modules for part in module)
+    return " ".join([row.label, row.name, row.kind, row.direction, *row.ops, *modules]).lower()
+
+
+def traffic_words(row: LedgerRow) -> str:
+    """Return the bytes of a kernel call, marked if they are a bound."""
+    return f"{'at most ' if row.at_most else ''}{fmt.bytes_(row.bytes_moved)}"
+
+
+def worst_words(rows: Sequence[LedgerRow]) -> str:
+    """Return the kernel with the most time above the roofline; empty if there is none. The worst row comes first."""
+    row = rows[0] if rows and rows[0].wasted_s else None
+    if row is None:
+        return ""
+    return (
+        f"Most above the roofline: {quoted(row.label)}, {fmt.duration_s(row.total_s)} where "
+        f"{fmt.duration_s((row.allowed_s or 0.0) * row.calls)} are allowed."
+    )
+
+
+def call_words(total: LedgerSum | None) -> str:
+    """Return the kernels' share of the compiled call; empty if either was not measured."""
+    if total is None or total.call_s is None or total.ratio is None:
+        return ""
+    share = fmt.share(total.kernels_s if total.rest else total.call_s, total.call_s)
+    return f"Kernels take {share} of a compiled call's {fmt.duration_s(total.call_s)}."
+
+
+def ceiling_words(limits: Roofline | None) -> str:
+    """Return the source of the ceilings and their values."""
+    if limits is None:
+        return "What the device can do at most was not measured, so there is no roofline."
+    peaks = ", ".join(f"{quoted(dtype)} {fmt.per_second(peak, 'FLOP')}" for dtype, peak in limits.flops_s.items())
+    memory = fmt.per_second(limits.bandwidth_bytes_s)
+    if limits.source == "datasheet":
+        return f"Ceilings of {short(limits.device)} by its datasheet: {memory}, {peaks}."
+    threads = f" with {fmt.count(limits.threads, 'thread')}" if limits.threads else ""
+    return f"Ceilings measured on {short(limits.device)}{threads}: memory {memory}, {peaks} ({short(limits.how, 200)})."

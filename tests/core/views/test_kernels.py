@@ -1,0 +1,78 @@
+"""The kernel ledger in sentences, rows and chart data."""
+
+from dataclasses import replace
+
+from core.analysis.kernels import LedgerSum, ledger, summary
+from core.report import Bandwidth
+from core.views.kernels import KernelsView, KernelView
+from core.views.kernels.ledger import call_words, worst_words
+from core.views.kernels.roofline import distinct_levels
+from pages.look.palette import ACCENT
+from pages.parts.kernels.ledger import call_bar
+from tests.support.reports.timed import GELU, ITEM, MM, REPORT
+
+KERNELS = KernelsView(REPORT, ITEM, ledger(REPORT, ITEM))
+
+
+def test_the_kernel_with_the_most_time_above_the_roofline_is_named() -> None:
+    rows = KERNELS.rows
+    assert [row.name for row in rows] == [MM.name, GELU.name]
+    assert worst_words(rows[1:]) == "Most above the roofline: `gelu`, 2.00 ms where 1.60 ms are allowed."
+    assert worst_words(rows) == "Most above the roofline: `up · mm`, 2.50 ms where 2.00 ms are allowed."
+    assert worst_words([replace(rows[0], allowed_s=None)]) == worst_words([]) == ""
+
+
+def test_title_and_caption_sum_up_the_ledger() -> None:
+    assert KERNELS.title == "2 kernel calls take 4.50 ms, 900 µs of it above the roofline."
+    assert KERNELS.caption == (
+        "Kernels take 77.6 % of a compiled call's 5.80 ms. "
+        "Most above the roofline: `up · mm`, 2.50 ms where 2.00 ms are allowed."
+    )
+
+
+def test_a_compiled_call_is_a_sentence_and_its_parts_are_a_bar() -> None:
+    bar = call_bar(KERNELS, "light")
+
+    assert (
+        'aria-label="kernels 4.50 ms, cold caches 700 µs, wrapper 200 µs, outside 400 µs, beside eager 200 µs"' in bar
+    )
+    assert f"width:75.0%;background:{ACCENT['light']}" in bar
+    assert "Dynamo&#x27;s and autograd&#x27;s runtime" in bar
+
+
+def test_kernels_that_take_more_than_the_call_are_the_whole_call() -> None:
+    total = LedgerSum(kernels_s=6e-3, in_place_s=5e-3, wrapper_s=5e-3, call_s=5.5e-3, steady_s=5.4e-3)
+    assert call_words(total) == "Kernels take about all of a compiled call's 5.50 ms."
+    assert [(part.name, part.seconds) for part in total.parts] == [("kernels", 5.5e-3)]
+    assert call_words(None) == call_words(replace(total, call_s=None)) == ""
+    assert call_words(summary(REPORT)) == "Kernels take 77.6 % of a compiled call's 5.80 ms."
+
+
+def test_pictures_are_those_with_figures_and_areas_are_the_largest_first() -> None:
+    assert KERNELS.pictures == ["time", "traffic", "roofline"]
+    areas = [(row.name, words) for row, _, words in KERNELS.areas("time", KERNELS.rows)]
+    assert areas == [(MM.name, "2.50 ms"), (GELU.name, "2.00 ms")]
+
+
+def test_rows_are_searched_by_text_and_kind() -> None:
+    assert [row.name for row in KERNELS.matches("GELU", [])] == [GELU.name]
+    assert [row.name for row in KERNELS.matches("", ["extern"])] == [MM.name]
+    assert KERNELS.matches("no kernel", []) == ()
+
+
+def test_columns_that_are_empty_in_all_rows_are_left_out() -> None:
+    table = KERNELS.table(KERNELS.rows)
+    assert [row["kernel"] for row in table] == ["up · mm", "gelu"]
+    assert "registers" not in table[0]
+    assert table[0]["timed"] == "by itself"
+
+
+def test_a_level_of_memory_within_noise_of_the_next_is_left_out() -> None:
+    near, far = Bandwidth("L2 cache", 1_000_000, 100e9), Bandwidth("memory", None, 25.9e9)
+    assert distinct_levels((near, Bandwidth("L3 cache", 30_000_000, 27.1e9), far)) == [near, far]
+    assert distinct_levels((near, far)) == [near, far]
+    assert distinct_levels((far,)) == [far]
+
+
+def test_only_generated_kernels_have_a_page() -> None:
+    assert [kernel.label for kernel in KernelView.generated(REPORT, ITEM).values()] == [f"gelu ({GELU.name})"]
