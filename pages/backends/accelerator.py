@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from core.analysis import pipeline_sentence, scope_words
+from core.views.accelerator import AcceleratorView
 from pages.look.glossary import GLOSSARY
+from pages.look.text import prose
 from pages.parts.accelerator.change import change_menu
-from pages.parts.accelerator.divided import division_words
 from pages.parts.accelerator.empty import without_pipeline
-from pages.parts.accelerator.pieces import chosen_piece, pieces
+from pages.parts.accelerator.segments import chosen_segment
 from pages.parts.accelerator.stations import draw_station, station_of
 from pages.parts.drawer import title_row
 from pages.session.downloads import downloads, json_twin
@@ -20,20 +20,20 @@ if compilation is None or not compilation.pipelines:
     without_pipeline(run)
     st.stop()
 
-view = run.of(compilation)
+view, accelerator = run.of(compilation), AcceleratorView(run.report, compilation)
 with title_row() as title:
     menus = st.container(horizontal=True, gap="small", width="content")
 row = st.container(horizontal=True, vertical_alignment="center", gap="small")
 with row:
     station = station_of(view)
-    piece = chosen_piece(pieces(compilation))
+    segment = chosen_segment(accelerator)
 with menus:
-    change_menu(view, piece)
+    change_menu(view, segment)
     with downloads():
         json_twin("pipeline", compilation.pipelines, key="pipeline")
 title.title(
-    scope_words(run.report, compilation) + pipeline_sentence(run.report, compilation.id),
+    accelerator.scope + prose(accelerator.title),
     anchor=False,
-    help=f"{GLOSSARY['pipeline']} {division_words(piece.pipeline)}",
+    help=f"{GLOSSARY['pipeline']} {segment.division}",
 )
-draw_station(view, piece, station, row)
+draw_station(view, segment, station, row)

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from core import Runner, Store, job_from_json
-from pages.parts.accelerator.change import accelerated
+from core.views.accelerator import AcceleratorOptions
 from tests.browser.test_axe_browser import AXE, LOOK
 from tests.support.browser import NewContext, Server, headline, item, opened, run_id, settle
 from tests.support.pipelines import ACCELERATED, REFUSED, SEGMENT, add_pipeline, pipeline_log
@@ -21,7 +21,7 @@ def test_a_node_leads_to_its_program_and_an_op_switched_off_to_what_changes(
     server: Server, new_context: NewContext
 ) -> None:
     first = add_pipeline(server.home).id
-    job = accelerated(job_from_json(json.dumps(ACCELERATED)), ["cumsum", "relu"])
+    job = AcceleratorOptions(("cumsum", "relu")).applied(job_from_json(json.dumps(ACCELERATED)))
     relu = type(REFUSED)("relu", "aten.relu.default", "switched off")
     log = pipeline_log(SEGMENT, (REFUSED, relu))
     second = add_pipeline(server.home, log, fingerprint=Runner(Store(server.home)).fingerprint(job)).id

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from core import Runner, Store
+from core.views.accelerator import AcceleratorOptions
 from pages import menu
-from pages.parts.accelerator.change import accelerated
 from tests.support.apps import opened, sound, titles
 from tests.support.homes import add_scenario
 from tests.support.pipelines import add_pipeline
@@ -16,7 +16,9 @@ def test_a_browser_that_asks_for_the_url_that_was_left_is_shown_what_was_wanted(
     before = add_scenario(empty_home, "transformer_block")
     job = Store(empty_home).open(before).job()
     assert job is not None
-    after = add_pipeline(empty_home, fingerprint=Runner(Store(empty_home)).fingerprint(accelerated(job))).id
+    after = add_pipeline(
+        empty_home, fingerprint=Runner(Store(empty_home)).fingerprint(AcceleratorOptions().applied(job))
+    ).id
     app = sound(opened(menu.ACCELERATOR.script, before))
     left = dict(app.query_params)
     app.button(key="accelerate").click().run()

@@ -8,9 +8,9 @@ from dataclasses import replace
 import streamlit as st
 
 from core import CompileJob, Environment
-from core.report import Report
-from pages.look.text import LONGEST_MESSAGE, plain
-from pages.parts.accelerator.change import ACCELERATOR, accelerated, run_beside
+from core.views.accelerator import AcceleratorOptions, AcceleratorView
+from pages.look.text import LONGEST_MESSAGE, plain, prose
+from pages.parts.accelerator.change import run_beside
 from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import server
 from pages.session.view import RunView
@@ -23,60 +23,42 @@ RUNS = "The same job on the CPU with `torch.compile(model, backend='accelerator'
 # The first has its own kernels in Python.
 WITHOUT_COMPILER = ("registry", "aot_eager", "eager")
 ALWAYS = WITHOUT_COMPILER[1:]
-NO_COMPILER = "builds its runtime with a C++ compiler"
 
 
-def without_pipeline(of: RunView) -> None:
-    """Draw the reason why there is no pipeline, and a button that makes one."""
-    failed = _failed(of)
-    st.title(f"The accelerator {'could not be used' if failed else 'was given no graph'}.", anchor=False)
+def without_pipeline(view: RunView) -> None:
+    """Draw the reason why there is no accelerator graph, and a button that makes one."""
+    absence = AcceleratorView.absence(view.report, view.job)
+    st.title(absence.title, anchor=False)
     st.write(WHAT)
-    others = [found.id for found in of.report.compilations if found.pipelines]
-    if others:
-        st.write(f"It was given those of {', '.join(f'[{plain(name)}]' for name in others[:8])}: choose one above.")
-        return
-    if failed:
-        st.error(plain(failed, LONGEST_MESSAGE), icon=":material/error:")
-    elif of.job is None:
-        st.write("This log is from elsewhere; torch's own trace does not hold what a backend makes of a graph.")
-    else:
-        st.write(f"This run was made with `{plain(of.job.compile.backend)}`.")
-    _offer(of, NO_COMPILER in failed)
+    if absence.error:
+        st.error(plain(absence.error, LONGEST_MESSAGE), icon=":material/error:")
+    if absence.words:
+        st.write(prose(absence.words))
+    if not absence.elsewhere:
+        _offer(view, absence.no_compiler)
 
 
-def _failed(of: RunView) -> str:
-    """Return the error that ended a run of the accelerator; empty if there is none."""
-    job = of.job
-    if job is None or job.compile.backend != ACCELERATOR:
-        return ""
-    return _message(of.report)
-
-
-def _message(report: Report) -> str:
-    said = report.error.message if report.error else ""
-    return said or next((found.error for found in report.compilations if found.error), "")
-
-
-def _offer(of: RunView, said_none: bool) -> None:
+def _offer(view: RunView, no_compiler: bool) -> None:
     """Offer the accelerator unless its compiler is missing; if it is or was missing, backends that need none."""
-    job = job_again(of)
+    job = job_again(view)
     if job is None:
         return
-    here = server.environment() or Environment()
-    known = bool(here.torch)
-    if said_none or (known and not here.compiler):
+    environment = server.environment() or Environment()
+    is_known = bool(environment.torch)
+    lacks_compiler = no_compiler or (is_known and not environment.compiler)
+    if lacks_compiler:
         st.write("The runtime needs a C++ compiler: install g++, or set `CXX`. Other backends need none.")
     with st.container(horizontal=True):
-        if here.compiler or not (known or said_none):
-            label = "Run it again" if job.compile.backend == ACCELERATOR else "Run with the accelerator"
+        if environment.compiler or not (is_known or no_compiler):
+            label = "Run it again" if AcceleratorOptions.is_used(job) else "Run with the accelerator"
             if st.button(label, type="primary", key="accelerate", icon=":material/play_arrow:", help=RUNS):
-                run_beside(accelerated(job), None)
-        if said_none or (known and not here.compiler):
-            _instead(job, here.backends or ALWAYS)
+                run_beside(AcceleratorOptions().applied(job), None)
+        if lacks_compiler:
+            _alternatives(job, environment.backends or ALWAYS)
 
 
-def _instead(job: CompileJob, backends: Sequence[str]) -> None:
-    """Return the same job with each available backend that needs no compiler."""
+def _alternatives(job: CompileJob, backends: Sequence[str]) -> None:
+    """Draw a button for each available backend that needs no compiler; it runs the same job."""
     for name in WITHOUT_COMPILER:
         if name in backends and st.button(f"Run with {name}", key=f"instead-{name}"):
             chosen = job.with_settings(backend=name, backend_code="", mode=None, options=None)

@@ -6,14 +6,12 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.accelerator.program import HEAD, MOST_ROWS, ROW_BYTES, DumpRow, ProgramFile, dump, open_program
 from core.base import words as fmt
-from core.report import PipelineSegment
+from core.views.accelerator import ProgramFileView, ProgramView, SegmentView
 from pages.components.code.view import CodeLine, CodePicture, code_view
 from pages.look.palette import kernel_colour
 from pages.look.sizes import FILL
-from pages.look.text import LONGEST_NAME, one_line
-from pages.parts.accelerator.pieces import PipelinePiece
+from pages.look.text import LONGEST_NAME, one_line, one_line_cells, prose
 from pages.parts.accelerator.program import program_or_reason
 from pages.session import url
 from pages.session.attempt import attempt
@@ -22,58 +20,39 @@ from pages.session.view import View
 
 LARGEST_DOWNLOAD_BYTES = 67_108_864
 FORMS = {"bytes": fmt.bytes_}
-STANDING = {
-    True: ", which its bytes still have",
-    False: ", which **its bytes do not have**: the file was damaged",
-    None: ", which the runtime checks when it loads the file",
-}
 
 
-def file_station(view: View, piece: PipelinePiece, row: DeltaGenerator) -> None:
-    """Draw the bytes of a section; for a log from elsewhere, the recorded table of sections."""
-    segment = program_or_reason(piece)
-    if segment is None:
+def file_station(view: View, segment: SegmentView, row: DeltaGenerator) -> None:
+    """Draw the bytes of a section; for a log from elsewhere, the recorded table of sections.
+
+    `row` is the container of the stations' row.
+    """
+    program = program_or_reason(segment)
+    if program is None:
         return
-    file = attempt(lambda: open_program(view.run.path, segment.file))
+    file = attempt(lambda: ProgramFileView.open(view.run.path, program.segment))
     if file is None:
-        _recorded(segment)
+        _recorded(program)
         return
     with row:
-        _downloads(segment, file)
-    st.caption(_words(segment, file))
-    key = f"{view.compilation.id}-{piece.id}"
+        _downloads(file)
+    st.caption(prose(file.words))
+    key = f"{view.compilation.id}-{segment.id}"
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        part = _part(file)
-        first = _first_row(file, part, key)
-    st.caption(_section_words(file, part))
-    _bytes(file, part, first, key)
+        section = _section(file)
+        stretch = _stretch(file, section, key)
+    st.caption(file.section_words(section))
+    _bytes(file, section, stretch, key)
 
 
-def _words(segment: PipelineSegment, file: ProgramFile) -> str:
-    share = f", {fmt.bytes_(segment.constant_bytes)} of it constants" if segment.constant_bytes else ""
-    return (
-        f"{fmt.bytes_(file.size)}{share}: the program as it is after its passes, which `cb_run` loads and runs "
-        "without torch and without Python."
-    )
-
-
-def _section_words(file: ProgramFile, part: str) -> str:
-    """Describe the place of a section, and whether its bytes match their checksum."""
-    found = file.part(part)
-    if part == HEAD:
-        return "The header with the table of the sections. Numbers are little-endian."
-    standing = STANDING[file.is_as_written(part)]
-    return f"From byte {fmt.exact(found.offset)} on, CRC32C `{_crc(found.checksum)}`{standing}."
-
-
-def _downloads(segment: PipelineSegment, file: ProgramFile) -> None:
-    name = one_line(segment.file, LONGEST_NAME)
+def _downloads(file: ProgramFileView) -> None:
+    name = one_line(file.segment.file, LONGEST_NAME)
     if file.size > LARGEST_DOWNLOAD_BYTES:
         st.caption(f"It is larger than {fmt.bytes_(LARGEST_DOWNLOAD_BYTES)}: `python -m core pipeline` writes it.")
         return
     st.download_button(
         "Program",
-        lambda: file.at(0, file.size),
+        lambda: file.data,
         name,
         "application/octet-stream",
         icon=":material/download:",
@@ -81,7 +60,7 @@ def _downloads(segment: PipelineSegment, file: ProgramFile) -> None:
         key="program-file",
         help="For `cb_run`, and for any program that links the runtime",
     )
-    source = file.as_c()
+    source = file.as_c
     if source is not None:
         st.download_button(
             "As C",
@@ -95,18 +74,16 @@ def _downloads(segment: PipelineSegment, file: ProgramFile) -> None:
         )
 
 
-def _recorded(segment: PipelineSegment) -> None:
+def _recorded(program: ProgramView) -> None:
     """Draw the log's record of a file that is not here."""
-    rows = [
-        {"section": section.name, "from byte": section.offset, "bytes": section.bytes, "CRC32C": _crc(section.checksum)}
-        for section in segment.sections
-    ]
-    st.dataframe(in_words(pd.DataFrame(rows), FORMS), hide_index=True, height="content")
+    table = pd.DataFrame(one_line_cells(program.sections, LONGEST_NAME))
+    st.dataframe(in_words(table, FORMS), hide_index=True, height="content")
 
 
-def _part(file: ProgramFile) -> str:
-    sizes = {part.name: part.bytes for part in file.parts}
-    url.read(url.LISTING, sizes, HEAD)
+def _section(file: ProgramFileView) -> str:
+    sizes = file.sections
+    header = next(iter(sizes))
+    url.read(url.LISTING, sizes, header)
     chosen = st.segmented_control(
         "Section",
         list(sizes),
@@ -115,47 +92,33 @@ def _part(file: ProgramFile) -> str:
         label_visibility="collapsed",
     )
     url.write(url.LISTING)
-    return chosen or HEAD
+    return chosen or header
 
 
-def _crc(value: int) -> str:
-    return (value % 2**32).to_bytes(4, "big").hex()
-
-
-def _first_row(file: ProgramFile, part: str, key: str) -> int:
-    """Return the first row to show of a section; the visitor chooses it for a long section."""
-    rows = -(-file.part(part).bytes // ROW_BYTES)
-    if rows <= MOST_ROWS:
+def _stretch(file: ProgramFileView, section: str, key: str) -> int:
+    """Return the stretch to show of a section; the visitor chooses it for a long section."""
+    count, words = file.stretches(section)
+    if count == 1:
         return 0
-    stretches = -(-rows // MOST_ROWS)
-    at = st.number_input(
+    chosen = st.number_input(
         "Stretch",
-        *(1, stretches, 1),
-        key=f"stretch-{key}-{part}",
+        *(1, count, 1),
+        key=f"stretch-{key}-{section}",
         label_visibility="collapsed",
         width=150,
-        help=f"Which of {fmt.count(stretches, 'stretch', 'stretches')} of {fmt.number(MOST_ROWS)} rows",
+        help=words,
     )
-    return (int(at) - 1) * MOST_ROWS
+    return int(chosen) - 1
 
 
-def _bytes(file: ProgramFile, part: str, first: int, key: str) -> None:
-    if not file.part(part).bytes:
-        st.caption("It is empty: the program has no constants." if part == "constants" else "It is empty.")
+def _bytes(file: ProgramFileView, section: str, stretch: int, key: str) -> None:
+    if words := file.empty_words(section):
+        st.caption(words)
         return
-    shown = attempt(lambda: dump(file, part, first))
-    if shown:
-        colour = kernel_colour([one.name for one in file.parts].index(part))
-        lines = tuple(
-            CodeLine(first + at, f"h:{row.offset}", _line(row), (), colour) for at, row in enumerate(shown, 1)
-        )
-        rows = -(-file.part(part).bytes // ROW_BYTES)
-        title = f"{part}, rows {fmt.number(first + 1)} to {fmt.number(first + len(shown))} of {fmt.number(rows)}"
-        code_view(CodePicture(title, "text", lines), key=f"dump-{key}-{part}-{first}", height=FILL, channel="dump")
-
-
-def _line(row: DumpRow) -> str:
-    """Return a line `00000040  89 43 42 …  |.CB…|  meaning`."""
-    halves = (row.data[:8].hex(" "), row.data[8:].hex(" "))
-    text = "".join(chr(byte) if 32 <= byte < 127 else "·" for byte in row.data)
-    return f"{row.offset.to_bytes(4, 'big').hex()}  {halves[0]:<23}  {halves[1]:<23}  {text:<16}  {row.words}".rstrip()
+    dump = attempt(lambda: file.dump(section, stretch))
+    title, rows = dump or ("", [])
+    if rows:
+        colour = kernel_colour(list(file.sections).index(section))
+        lines = tuple(CodeLine(number, f"h:{offset}", text, (), colour) for number, offset, text in rows)
+        first = rows[0][0] - 1
+        code_view(CodePicture(title, "text", lines), key=f"dump-{key}-{section}-{first}", height=FILL, channel="dump")

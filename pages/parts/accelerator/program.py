@@ -1,4 +1,4 @@
-"""The program of a segment: its instructions, each with its nodes and the user's lines."""
+"""The program of a segment: its instructions with the user's lines, the passes over it, and its memory plan."""
 
 from __future__ import annotations
 
@@ -8,17 +8,23 @@ import pandas as pd
 import streamlit as st
 
 from core.base import words as fmt
-from core.report import FxNode, PipelineSegment, ProgramEntry
-from pages.look.sizes import TALL
-from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line, plain
-from pages.parts.accelerator.pieces import PipelinePiece, nodes_of
+from core.report import FxNode
+from core.views.accelerator import ProgramView, SegmentView
+from pages.components.code.view import CodePicture, code_lines, code_view
+from pages.look.charts import PLOTLY_CONFIG
+from pages.look.sizes import FILL, SHORT, TALL
+from pages.look.text import LONGEST_NAME, one_line, one_line_cells, prose
+from pages.parts.accelerator.charts import arena_chart
+from pages.parts.accelerator.segments import nodes_of
+from pages.parts.code import diff_view
 from pages.parts.graphs.node import node_lines, node_of
 from pages.session import url
-from pages.session.tables import newly_picked
+from pages.session.figures import kept, theme
+from pages.session.tables import in_words, newly_picked
 from pages.session.view import View
 
-MOST_ENTRIES = 2_000
-ENDS = ("argument", "result")
+FORMS = {"bytes": fmt.bytes_}
+FEW_BUFFERS = 8
 COLUMNS = {
     "": st.column_config.NumberColumn(width=40),
     "op": st.column_config.TextColumn(width=95),
@@ -32,63 +38,104 @@ COLUMNS = {
 }
 
 
-def program_or_reason(piece: PipelinePiece) -> PipelineSegment | None:
-    """Return the segment if it has a program; else draw why it has none."""
-    segment = piece.segment
-    if segment is None:
-        st.info("Every op of this graph stays with torch, so there is no program.")
-    elif segment.problem:
-        st.info(f"Torch runs this segment, since no program could be made: {plain(segment.problem)}.")
-    else:
-        return segment
-    return None
+def program_or_reason(segment: SegmentView) -> ProgramView | None:
+    """Return the segment's program; else draw why it has none."""
+    if segment.missing_program:
+        st.info(prose(segment.missing_program))
+    return segment.program
 
 
-def program_station(view: View, piece: PipelinePiece) -> None:
+def program_station(view: View, segment: SegmentView) -> None:
     """Draw the instructions as a table, beside the user's code."""
-    segment = program_or_reason(piece)
-    if segment is None:
+    program = program_or_reason(segment)
+    if program is None:
         return
-    nodes = nodes_of(view, piece.pipeline)
-    by_name = {node.name: node for node in nodes}
-    st.caption(program_words(segment))
+    nodes = nodes_of(view, segment)
+    st.caption(program.words)
     left, right = st.columns([9, 5], gap="medium")
     with left:
-        _table(segment, by_name, f"program-{view.compilation.id}-{piece.id}")
+        _instructions(program, {node.name: node for node in nodes}, f"program-{view.compilation.id}-{segment.id}")
     with right:
-        node_lines(view, nodes, node_of(nodes, url.selected()), f"{view.compilation.id}-{piece.id}")
+        node_lines(view, nodes, node_of(nodes, url.selected()), f"{view.compilation.id}-{segment.id}")
 
 
-def program_words(segment: PipelineSegment) -> str:
-    """Describe the program: the number of ops, inputs and instructions."""
-    inputs = sum(entry.op == "argument" for entry in segment.entries)
-    work = sum(entry.op not in ENDS for entry in segment.entries)
-    sizes = ", for each set of sizes that it meets; this is the first" if segment.dynamic else ""
-    return (
-        f"{fmt.count(len(segment.nodes), 'op')} of the graph became {fmt.count(inputs, 'input')}, "
-        f"{fmt.count(work, 'instruction')} and 1 result{sizes}. A click selects the node and its line."
-    )
-
-
-def _table(segment: PipelineSegment, nodes: Mapping[str, FxNode], key: str) -> None:
-    entries = segment.entries[:MOST_ENTRIES]
-    table = pd.DataFrame([_row(index, entry, nodes) for index, entry in enumerate(entries)])
-    picked = newly_picked(table, entries, key, height=TALL, column_config=COLUMNS)
+def _instructions(program: ProgramView, nodes: Mapping[str, FxNode], key: str) -> None:
+    rows = program.instructions(nodes)
+    table = pd.DataFrame(one_line_cells(rows))
+    picked = newly_picked(table, program.entries[: len(rows)], key, height=TALL, column_config=COLUMNS)
     if picked is not None and picked.nodes:
         url.select(f"n:{next((name for name in picked.nodes if name in nodes), picked.nodes[0])}")
         st.rerun()
-    if len(segment.entries) > MOST_ENTRIES:
-        st.caption(f"{fmt.count(len(segment.entries) - MOST_ENTRIES, 'more instruction')} not shown.")
+    if program.left_out_entries:
+        st.caption(program.left_out_entries)
 
 
-def _row(index: int, entry: ProgramEntry, nodes: Mapping[str, FxNode]) -> dict[str, object]:
-    lines = dict.fromkeys(nodes[name].code for name in entry.nodes if name in nodes and nodes[name].code)
-    return {
-        "": index,
-        "op": one_line(entry.op, LONGEST_NAME),
-        "nodes": one_line(", ".join(name for name in entry.nodes if name in nodes), LONGEST_LINE),
-        "makes": one_line(", ".join(entry.outputs), LONGEST_LINE),
-        "of": one_line(", ".join(entry.inputs), LONGEST_LINE),
-        "and then": one_line("; ".join(entry.steps), LONGEST_LINE),
-        "your line": one_line(" · ".join(lines), LONGEST_LINE),
+def passes_station(view: View, segment: SegmentView) -> None:
+    """Draw the choice of a pass, its diff, and the program after it."""
+    program = program_or_reason(segment)
+    if program is None:
+        return
+    if not program.passes:
+        st.caption("The log does not hold the program as it was between the passes.")
+        return
+    index = _chosen_pass(program)
+    key = f"{view.compilation.id}-{segment.id}-{index}"
+    st.caption(prose(program.pass_words(index)))
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _pass_diff(program, index, key)
+    with right:
+        title = f"after {one_line(program.passes[index][0], LONGEST_NAME)}"
+        picture = CodePicture(title, "text", code_lines(program.pass_text(index), prefix="p"))
+        code_view(picture, key=f"after-{key}", height=FILL, channel="after")
+
+
+def _chosen_pass(program: ProgramView) -> int:
+    """Return the pass that the URL names; by default the pass that removed the most instructions."""
+    labels = {
+        fmt.exact(index): f"{one_line(name, LONGEST_NAME)} · {fmt.number(entries)}"
+        for index, (name, entries) in enumerate(program.passes)
     }
+    default = fmt.exact(program.strongest_pass)
+    url.read(url.FRAME, labels, default)
+    chosen = st.segmented_control(
+        "Pass",
+        list(labels),
+        key=url.FRAME,
+        format_func=labels.__getitem__,
+        label_visibility="collapsed",
+        help="Each pass with the program entries after it, as `cb_run --print-graph` prints them",
+    )
+    url.write(url.FRAME)
+    return int(chosen or next(iter(labels)))
+
+
+def _pass_diff(program: ProgramView, index: int, key: str) -> None:
+    change = program.pass_diff(index)
+    if change is None:
+        st.caption("Before the first pass there is nothing to compare with.")
+        return
+    title, diff = change
+    if not diff.text:
+        st.caption("This pass changed nothing here.")
+        return
+    diff_view(title, diff.text, f"pass-{key}", diff.left_out, FILL)
+
+
+def memory_station(view: View, segment: SegmentView) -> None:
+    """Draw the memory plan, and the buffers as a table."""
+    program = program_or_reason(segment)
+    if program is None:
+        return
+    st.caption(program.memory)
+    if program.temporaries:
+        on, name = theme(), f"arena-{view.compilation.id}-{segment.id}"
+        figure = kept(lambda: arena_chart(program, on), name, view.run.id, view.report.log_bytes, on)
+        st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key=name)
+        if program.left_out_temporaries:
+            st.caption(program.left_out_temporaries)
+    rows = program.buffers
+    table = in_words(pd.DataFrame(one_line_cells(rows, LONGEST_NAME)), FORMS)
+    st.dataframe(table, hide_index=True, height="content" if len(rows) <= FEW_BUFFERS else SHORT, placeholder="")
+    if program.left_out_buffers:
+        st.caption(program.left_out_buffers)

@@ -7,26 +7,24 @@ from collections.abc import Callable
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from core.views.accelerator import SegmentView
 from pages.parts.accelerator.calls import calls_station
 from pages.parts.accelerator.change import changes_station, run_before
 from pages.parts.accelerator.divided import graph_station
 from pages.parts.accelerator.file import file_station
-from pages.parts.accelerator.memory import memory_station
-from pages.parts.accelerator.passes import passes_station
-from pages.parts.accelerator.pieces import PipelinePiece
-from pages.parts.accelerator.program import program_station
+from pages.parts.accelerator.program import memory_station, passes_station, program_station
 from pages.session import url
 from pages.session.view import View
 
 GRAPH, CHANGES = "graph", "changes"
-STATIONS: dict[str, Callable[[View, PipelinePiece], None]] = {
+STATIONS: dict[str, Callable[[View, SegmentView], None]] = {
     "program": program_station,
     "passes": passes_station,
     "memory": memory_station,
     "calls": calls_station,
 }
 # Stations with a button in the row of stations.
-WITH_BUTTON: dict[str, Callable[[View, PipelinePiece, DeltaGenerator], None]] = {
+WITH_BUTTON: dict[str, Callable[[View, SegmentView, DeltaGenerator], None]] = {
     GRAPH: graph_station,
     "file": file_station,
 }
@@ -42,12 +40,12 @@ def station_of(view: View) -> str:
     return chosen or GRAPH
 
 
-def draw_station(view: View, piece: PipelinePiece, station: str, row: DeltaGenerator) -> None:
+def draw_station(view: View, segment: SegmentView, station: str, row: DeltaGenerator) -> None:
     """Draw one station; `row` is the container of the stations' row."""
     before = run_before(view)
     if station == CHANGES and before is not None:
         changes_station(before, view)
     elif station in WITH_BUTTON:
-        WITH_BUTTON[station](view, piece, row)
+        WITH_BUTTON[station](view, segment, row)
     else:
-        STATIONS[station](view, piece)
+        STATIONS[station](view, segment)

@@ -1,0 +1,216 @@
+"""The program of a segment: its entries, the passes over it, and its memory plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+from core.accelerator.program import PASSES
+from core.analysis.pipeline import memory_words
+from core.base import words as fmt
+from core.code import TextDiff, diff_texts
+from core.report import FxNode, PipelineSegment, ProgramBuffer, ProgramEntry
+from core.views.accelerator.file import section_rows
+from core.views.names import quoted, sentence, short
+
+ENDS = ("argument", "result")
+MOST_ENTRIES = 2_000
+MOST_BUFFERS = 2_000
+MOST_DRAWN = 2_000
+NEAR = 2.5
+KINDS = ("input", "constant", "temporary", "output")
+PLACES = {"input": "input ", "output": "output ", "temporary": "arena + ", "constant": "constants + "}
+# The effect of each pass, as in docs/program-format.md.
+EFFECTS = {
+    "fold-constants": "computes what depends on constants alone",
+    "drop-no-ops": "takes out views, which are in the strides, and copies that change no layout",
+    "drop-dead-code": "takes out what no result needs",
+    "fuse-products": "makes elementwise steps behind a matrix product while its block is in the cache",
+    "fuse-elementwise": "makes chains of elementwise instructions in one loop",
+    "plan-memory": "places all temporaries in one arena, by the instructions between which each is needed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ArenaRectangle:
+    """A temporary from its first to its last instruction; `base` is its offset in bytes, `words` its hover lines."""
+
+    buffer: ProgramBuffer
+    base: int
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ProgramView:
+    """The program of a segment."""
+
+    segment: PipelineSegment
+
+    @property
+    def entries(self) -> tuple[ProgramEntry, ...]:
+        """Inputs, instructions and results of the program."""
+        return self.segment.entries
+
+    @property
+    def words(self) -> str:
+        """Number of ops, inputs and instructions of the program."""
+        segment = self.segment
+        inputs = sum(entry.op == "argument" for entry in segment.entries)
+        work = sum(entry.op not in ENDS for entry in segment.entries)
+        sizes = ", for each set of sizes that it meets; this is the first" if segment.dynamic else ""
+        return (
+            f"{fmt.count(len(segment.nodes), 'op')} of the graph became {fmt.count(inputs, 'input')}, "
+            f"{fmt.count(work, 'instruction')} and 1 result{sizes}. A click selects the node and its line."
+        )
+
+    def instructions(self, nodes: Mapping[str, FxNode]) -> list[dict[str, object]]:
+        """Return one row per entry of the program; `nodes` are the graph's, by name."""
+        return [_entry_row(index, entry, nodes) for index, entry in enumerate(self.entries[:MOST_ENTRIES])]
+
+    @property
+    def left_out_entries(self) -> str:
+        """Number of entries without a row; empty if there are none."""
+        return _left_out(len(self.entries) - MOST_ENTRIES, "instruction")
+
+    @property
+    def passes(self) -> list[tuple[str, int]]:
+        """Each pass with the number of program entries after it; empty if the log does not have them."""
+        return [(step.name, step.entries) for step in self.segment.passes]
+
+    @property
+    def strongest_pass(self) -> int:
+        """Index of the pass that removed the most entries."""
+        removed = [before.entries - after.entries for before, after in pairwise(self.segment.passes)]
+        return removed.index(max(removed)) + 1 if removed else 0
+
+    def pass_text(self, index: int) -> str:
+        """Return the program after a pass."""
+        return self.segment.passes[index].text
+
+    def pass_words(self, index: int) -> str:
+        """Return the effect of a pass, and the number of entries before and after it."""
+        steps = self.segment.passes
+        step, ran = steps[index], {step.name for step in steps}
+        off = [name for name in PASSES if name not in ran]
+        left_out = f" Switched off: {', '.join(off)}." if off else ""
+        if not index:
+            return f"The program as it was lowered, {fmt.count(step.entries, 'entry', 'entries')}.{left_out}"
+        effect = f" {EFFECTS[step.name]}" if step.name in EFFECTS else ""
+        counts = f"{fmt.count(steps[index - 1].entries, 'entry', 'entries')} became {fmt.number(step.entries)}"
+        return f"{quoted(step.name)}{effect}: {counts}.{left_out}"
+
+    def pass_diff(self, index: int) -> tuple[str, TextDiff] | None:
+        """Return the change of a pass with its title; None for the first pass."""
+        if not index:
+            return None
+        before, after = self.segment.passes[index - 1 : index + 1]
+        diff = diff_texts(before.text, after.text, short(before.name), short(after.name))
+        return f"{fmt.count(diff.removed, 'line')} out, {fmt.number(diff.added)} in", diff
+
+    @property
+    def temporaries(self) -> list[ProgramBuffer]:
+        """Buffers that live only within a call."""
+        return [buffer for buffer in self.segment.buffers if buffer.kind == "temporary"]
+
+    @property
+    def memory(self) -> str:
+        """Memory of the temporaries, and its share of the sum of their sizes."""
+        segment = self.segment
+        words = memory_words(segment)
+        if not segment.temporary_bytes:
+            return "This program needs no memory but its inputs, its constants and its outputs."
+        if not segment.arena_bytes:
+            return sentence(f"{words}: the pass that plans memory is switched off")
+        part = fmt.percent(segment.arena_bytes / segment.temporary_bytes)
+        saved = (
+            f"{part} of that: one that is not needed any more leaves its place to the next"
+            if segment.arena_bytes < segment.temporary_bytes
+            else "no less: all are needed at once"
+        )
+        drawn = "A rectangle is a temporary from its first instruction to its last."
+        return f"{sentence(f'{words}, {saved}')} {drawn}"
+
+    @property
+    def buffers(self) -> list[dict[str, object]]:
+        """One row per buffer: inputs, constants, temporaries, outputs."""
+        ordered = sorted(self.segment.buffers, key=lambda buffer: (_kind_index(buffer), buffer.first))
+        return [_buffer_row(buffer) for buffer in ordered[:MOST_BUFFERS]]
+
+    @property
+    def left_out_buffers(self) -> str:
+        """Number of buffers without a row; empty if there are none."""
+        return _left_out(len(self.segment.buffers) - MOST_BUFFERS, "buffer")
+
+    @property
+    def arena(self) -> list[ArenaRectangle]:
+        """The largest temporaries with their offsets: in the arena, or stacked without a plan."""
+        largest = sorted(self.temporaries, key=lambda buffer: -buffer.bytes)[:MOST_DRAWN]
+        placed, top = [], 0
+        for buffer in sorted(largest, key=lambda buffer: buffer.first):
+            base = top if buffer.place is None else buffer.place
+            placed.append(ArenaRectangle(buffer, base, self._buffer_words(buffer, base)))
+            top += buffer.bytes
+        return placed
+
+    def _buffer_words(self, buffer: ProgramBuffer, base: int) -> tuple[str, ...]:
+        place = "memory of its own" if buffer.place is None else f"from byte {fmt.exact(base)} of the arena on"
+        first, last = self.instruction_label(buffer.first), self.instruction_label(buffer.last)
+        return f" {fmt.bytes_(buffer.bytes)}", place, f"from {first}", f"to {last}"
+
+    @property
+    def sections(self) -> list[dict[str, object]]:
+        """One row per section of the file as the log recorded it."""
+        return section_rows(self.segment)
+
+    @property
+    def arena_marks(self) -> dict[str, int]:
+        """Marks for the arena's size, and for the sum of the temporaries if it is near enough."""
+        arena, alone = self.segment.arena_bytes, self.segment.temporary_bytes
+        marks = {f"arena {fmt.bytes_(arena)}": arena} if arena else {}
+        near = arena < alone <= NEAR * arena
+        return {**marks, f"each by itself {fmt.bytes_(alone)}": alone} if near else marks
+
+    @property
+    def left_out_temporaries(self) -> str:
+        """Number of temporaries that are drawn; empty if all are."""
+        too_many = len(self.temporaries) > MOST_DRAWN
+        return f"The {fmt.number(MOST_DRAWN)} largest are drawn." if too_many else ""
+
+    def instruction_label(self, index: int) -> str:
+        """Return the number of an instruction and its op."""
+        entry = self.entries[index] if 0 <= index < len(self.entries) else None
+        return short(f"{index} {entry.op}" if entry else fmt.exact(index))
+
+
+def _entry_row(index: int, entry: ProgramEntry, nodes: Mapping[str, FxNode]) -> dict[str, object]:
+    lines = dict.fromkeys(nodes[name].code for name in entry.nodes if name in nodes and nodes[name].code)
+    return {
+        "": index,
+        "op": entry.op,
+        "nodes": ", ".join(name for name in entry.nodes if name in nodes),
+        "makes": ", ".join(entry.outputs),
+        "of": ", ".join(entry.inputs),
+        "and then": "; ".join(entry.steps),
+        "your line": " · ".join(lines),
+    }
+
+
+def _kind_index(buffer: ProgramBuffer) -> int:
+    return KINDS.index(buffer.kind) if buffer.kind in KINDS else len(KINDS)
+
+
+def _buffer_row(buffer: ProgramBuffer) -> dict[str, object]:
+    place = "" if buffer.place is None else f"{PLACES.get(buffer.kind, '')}{fmt.exact(buffer.place)}"
+    return {
+        "buffer": buffer.name,
+        "kind": buffer.kind,
+        "bytes": buffer.bytes,
+        "place": place,
+        "from instruction": buffer.first,
+        "to instruction": buffer.last,
+    }
+
+
+def _left_out(count: int, noun: str) -> str:
+    return f"{fmt.count(count, f'more {noun}')} not shown." if count > 0 else ""

@@ -1,0 +1,151 @@
+"""The backend `accelerator` in one compilation: its title, segments, calls across the ABI, and changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from core.analysis import pipeline_sentence, scope_words
+from core.analysis.pipeline import crossings_disturbed, fallback_lines
+from core.base import words as fmt
+from core.job import CompileJob
+from core.report import Compilation, Crossing, Report
+from core.views.accelerator.changes import ACCELERATOR, AcceleratorChanges
+from core.views.accelerator.segment import SegmentView
+from core.views.names import sentence, short
+
+# Part of the message of a run that found no C++ compiler.
+NO_COMPILER = "builds its runtime with a C++ compiler"
+MOST_COMPILATIONS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class AcceleratorAbsence:
+    """Why a run has no accelerator graph; `error` is torch's message, and `no_compiler` if it was about C++."""
+
+    title: str
+    words: str
+    error: str
+    no_compiler: bool
+    elsewhere: bool
+
+
+@dataclass(frozen=True)
+class AcceleratorView:
+    """The graphs of one compilation that the accelerator divided."""
+
+    report: Report
+    compilation: Compilation
+
+    @property
+    def scope(self) -> str:
+        """The compilation's id as a prefix of the title; empty if the run has only one."""
+        return scope_words(self.report, self.compilation)
+
+    @property
+    def title(self) -> str:
+        """Part of the ops that the accelerator runs, and the size of its programs."""
+        return pipeline_sentence(self.report, self.compilation.id)
+
+    @cached_property
+    def segments(self) -> dict[str, SegmentView]:
+        """Segments of all graphs by id; a graph without segments counts as one."""
+        segments = (
+            SegmentView(self.report, self.compilation, pipeline, segment)
+            for pipeline in self.compilation.pipelines
+            for segment in pipeline.segments or (None,)
+        )
+        return {segment.id: segment for segment in segments}
+
+    @property
+    def largest(self) -> str:
+        """Id of the segment with the most ops."""
+        return max(self.segments, key=lambda name: self.segments[name].ops)
+
+    @property
+    def crossings(self) -> list[Crossing]:
+        """Calls of each segment across the ABI."""
+        return [crossing for crossing in self.report.crossings if crossing.compilation == self.compilation.id]
+
+    @property
+    def calls(self) -> str:
+        """Number and cost of the calls across the ABI."""
+        measured = self.report.timing is not None
+        return crossing_words(self.crossings, measured, crossings_disturbed(self.report))
+
+    @property
+    def call_rows(self) -> list[dict[str, object]]:
+        """One row per segment that was called."""
+        return [_crossing_row(crossing) for crossing in self.crossings]
+
+    @property
+    def fallbacks(self) -> list[str]:
+        """One line per segment and reason for which torch ran it instead."""
+        return [
+            f"{short(crossing.segment)}: {line}" for crossing in self.crossings for line in fallback_lines(crossing)
+        ]
+
+    def changes(self, before: Report) -> AcceleratorChanges:
+        """Return the differences from an earlier run."""
+        return AcceleratorChanges(before, self.report)
+
+    @staticmethod
+    def absence(report: Report, job: CompileJob | None) -> AcceleratorAbsence:
+        """Return why no graph of a compilation was given to the accelerator."""
+        on_accelerator = job is not None and job.compile.backend == ACCELERATOR
+        error = _error(report) if on_accelerator else ""
+        title = f"The accelerator {'could not be used' if error else 'was given no graph'}."
+        others = [compilation.id for compilation in report.compilations if compilation.pipelines]
+        if others:
+            names = ", ".join(f"[{name}]" for name in others[:MOST_COMPILATIONS])
+            return AcceleratorAbsence(title, f"It was given those of {names}: choose one above.", "", False, True)
+        words = ""
+        if job is None:
+            words = "This log is from elsewhere; torch's own trace does not hold what a backend makes of a graph."
+        elif not error:
+            words = f"This run was made with `{job.compile.backend}`."
+        return AcceleratorAbsence(title, words, error, NO_COMPILER in error, False)
+
+    @staticmethod
+    def is_used(report: Report) -> bool:
+        """Return True if a run's graphs were divided by the accelerator."""
+        return any(compilation.pipelines for compilation in report.compilations)
+
+
+def _error(report: Report) -> str:
+    """Return the message of the error that ended a run; empty if there is none."""
+    message = report.error.message if report.error else ""
+    return message or next((compilation.error for compilation in report.compilations if compilation.error), "")
+
+
+def crossing_words(crossings: list[Crossing], measured: bool, disturbed: str = "") -> str:
+    """Return the number and cost of calls across the ABI; `disturbed` is why their times are no evidence."""
+    calls = sum(crossing.calls for crossing in crossings)
+    if not calls:
+        return "No call across the ABI was recorded; a run that ended early has none."
+    within_s = sum(crossing.runtime_s for crossing in crossings)
+    whole_s = sum(crossing.call_s for crossing in crossings)
+    threads = max(crossing.threads for crossing in crossings)
+    copies = sum(crossing.copies for crossing in crossings)
+    copied = f"{fmt.count(copies, 'input')} copied" if copies else "no tensor copied"
+    beside = ", those that were measured among them" if measured else ""
+    doubt = f" {sentence(f'{disturbed}: its seconds are no evidence')}" if disturbed else ""
+    return (
+        f"{fmt.count(calls, 'call')} across the ABI{beside}: "
+        f"{fmt.duration_s(within_s)} in the runtime on {fmt.count(threads, 'thread')}, "
+        f"{fmt.duration_s(whole_s - within_s)} beside it, {copied}.{doubt}"
+    )
+
+
+def _crossing_row(crossing: Crossing) -> dict[str, object]:
+    calls = crossing.calls
+    return {
+        "segment": f"{crossing.direction} · {crossing.segment}",
+        "calls": calls,
+        "in the runtime": crossing.runtime_s / calls if calls else None,
+        "beside it": (crossing.call_s - crossing.runtime_s) / calls if calls else None,
+        "temporaries": crossing.allocated_bytes,
+        "copied": crossing.copies,
+        "programs": crossing.programs,
+        "torch ran": sum(crossing.fallbacks.values()),
+    }

@@ -1,0 +1,92 @@
+"""The accelerator's segments, programs, calls and options in sentences and rows."""
+
+from dataclasses import replace
+
+import pytest
+
+from core import CompileJob, CompileOptions, Model
+from core.report import Crossing
+from core.views.accelerator import AcceleratorOptions, AcceleratorView, SegmentView
+from core.views.accelerator.run import crossing_words
+from tests.support.logs import report_of
+from tests.support.pipelines import SEGMENT, pipeline_log
+
+REPORT = report_of(pipeline_log())
+VIEW = AcceleratorView(REPORT, REPORT.compilations[0])
+
+
+def segment() -> SegmentView:
+    return VIEW.segments[VIEW.largest]
+
+
+def test_title_and_division_count_ops_and_bytes() -> None:
+    assert VIEW.scope + VIEW.title == "5 of 6 ops in 1 segment on the accelerator: 5 program entries, 2.64 kB."
+    assert segment().division == (
+        "The inference graph of 6 ops: 1 segment, 128 B in and 60 B out across its borders; 1 op stays with torch."
+    )
+    assert segment().label == "inference · segment_0 · 5 ops"
+
+
+def test_the_order_has_segments_and_the_ops_that_torch_runs() -> None:
+    assert [row["runs"] for row in segment().order] == ["segment_0", "cumsum"]
+    assert [segment().first_node(index) for index in range(2)] == [SEGMENT.nodes[0], "cumsum"]
+    assert segment().refusals == [("1 op", "no kernel for aten.cumsum.default", "`cumsum`")]
+
+
+def test_a_program_has_entries_passes_and_memory() -> None:
+    program = segment().program
+    assert program is not None
+    assert program.words.startswith("5 ops of the graph became 2 inputs, 2 instructions and 1 result.")
+    assert [row["op"] for row in program.instructions({})] == [entry.op for entry in SEGMENT.entries]
+    assert program.memory.startswith("Temporaries of 192 B in an arena of 128 B, 66.7 % of that: ")
+    assert program.pass_diff(0) is None
+    assert list(program.arena_marks) == ["arena 128 B", "each by itself 192 B"]
+
+
+def test_a_segment_without_a_program_says_why() -> None:
+    whole = replace(segment(), segment=None)
+    broken = replace(segment(), segment=replace(SEGMENT, problem="a size that no input tells"))
+    assert (whole.program, broken.program, segment().missing_program) == (None, None, "")
+    assert whole.missing_program == "Every op of this graph stays with torch, so there is no program."
+    assert broken.missing_program == (
+        "Torch runs this segment, since no program could be made: a size that no input tells."
+    )
+
+
+def test_calls_are_summed_up_and_disturbed_times_are_no_evidence() -> None:
+    assert VIEW.calls.startswith("4 calls across the ABI: 4.00 ms in the runtime on 2 threads")
+    assert crossing_words([], measured=True) == "No call across the ABI was recorded; a run that ended early has none."
+    crossings: list[Crossing] = VIEW.crossings
+    assert crossing_words(crossings, True, "the machine was busy").endswith(
+        "1 input copied. The machine was busy: its seconds are no evidence."
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "values"),
+    [
+        (AcceleratorOptions(), None),
+        (AcceleratorOptions(("relu", "add")), {"without": "relu add"}),
+        (AcceleratorOptions(passes=("plan-memory",), freeze=True), {"passes": "plan-memory", "freeze": True}),
+        (AcceleratorOptions(passes=()), {"passes": "none"}),
+    ],
+)
+def test_options_are_read_from_the_job_that_they_are_applied_to(
+    options: AcceleratorOptions, values: dict[str, object] | None
+) -> None:
+    job = options.applied(CompileJob(Model("sample", "mlp")))
+    assert job.compile == CompileOptions(backend="accelerator", options=values)
+    assert AcceleratorOptions.of(job) == options
+
+
+def test_equal_runs_moved_no_op() -> None:
+    changes = VIEW.changes(REPORT)
+    assert (changes.words, changes.moved) == ("Each op runs where it ran before.", [])
+
+
+def test_a_run_of_another_backend_says_which() -> None:
+    absence = AcceleratorView.absence(replace(REPORT, compilations=()), CompileJob(Model("sample", "mlp")))
+    assert (absence.title, absence.words) == (
+        "The accelerator was given no graph.",
+        "This run was made with `inductor`.",
+    )
