@@ -5,7 +5,7 @@ from pathlib import Path
 from core import Runner, Store
 from core.views.accelerator import AcceleratorOptions
 from pages import menu
-from tests.support.apps import opened, sound, titles
+from tests.support.apps import opened, read_titles, sound
 from tests.support.homes import add_scenario
 from tests.support.pipelines import add_pipeline
 
@@ -22,17 +22,17 @@ def test_a_browser_that_asks_for_the_url_that_was_left_is_shown_what_was_wanted(
     app = sound(opened(menu.ACCELERATOR.script, before))
     left = dict(app.query_params)
     app.button(key="accelerate").click().run()
-    assert titles(app) == ACCELERATOR
+    assert read_titles(app) == ACCELERATOR
 
     for name in list(app.query_params):
         del app.query_params[name]
     for name, value in left.items():
         app.query_params[name] = value
     app.run()
-    assert titles(app) == ACCELERATOR
+    assert read_titles(app) == ACCELERATOR
     assert app.query_params["run"] == after
 
     app.run()
     app.query_params["run"] = before
     app.run()
-    assert titles(app) == ["The accelerator was given no graph."]
+    assert read_titles(app) == ["The accelerator was given no graph."]

@@ -100,7 +100,12 @@ def opened(page: str, run: str | None = None, *, held: Mapping[str, object] | No
 
 
 def titles(app: AppTest) -> list[str]:
-    return [plain(item.value) for item in app.title]
+    return [item.value for item in app.title]
+
+
+def read_titles(app: AppTest) -> list[str]:
+    """The titles as a reader sees them: without escapes."""
+    return list(map(plain, titles(app)))
 
 
 def component(app: AppTest, key: str) -> dict[str, Any]:
@@ -119,9 +124,14 @@ def chips(app: AppTest) -> list[str]:
 
 
 def words(app: AppTest) -> str:
-    """All text of a page that is not in a component or a table, as a reader sees it."""
+    """All text of a page that is not in a component or a table."""
     kinds = (app.title, app.subheader, app.markdown, app.caption, app.error, app.warning, app.info, app.code)
-    return "\n".join(plain(str(item.value)) for kind in kinds for item in kind)
+    return "\n".join(str(item.value) for kind in kinds for item in kind)
+
+
+def read_words(app: AppTest) -> str:
+    """The words of a page as a reader sees them: without escapes."""
+    return plain(words(app))
 
 
 def downloads(app: AppTest) -> list[str]:

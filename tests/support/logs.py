@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from core import build_report, from_json, to_json
+from core import Report, build_report, from_json, to_json
 from core.trace import TraceReader, TraceRecord
 
 PREFIX = "V1121 03:34:01.171000 5351 torch/_dynamo/output_graph.py:2841] "
@@ -33,6 +33,14 @@ def opened(data: bytes) -> Iterator[TraceReader]:
         file.flush()
         with TraceReader(Path(file.name)) as reader:
             yield reader
+
+
+def report_of(data: bytes) -> Report:
+    """Return the report of a log."""
+    with tempfile.NamedTemporaryFile(suffix=".log") as file:
+        file.write(data)
+        file.flush()
+        return build_report(Path(file.name))
 
 
 def report_survives(data: bytes) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pandas as pd
 import streamlit as st
 
@@ -61,5 +63,5 @@ def _table(accelerator: AcceleratorView) -> None:
     if not rows:
         return
     shown = in_words(pd.DataFrame(one_line_cells(rows, LONGEST_NAME)), FORMS)
-    height = "content" if len(rows) <= FEW_ROWS else TALL
+    height: int | Literal["content"] = "content" if len(rows) <= FEW_ROWS else TALL
     st.dataframe(shown, hide_index=True, height=height, column_config=COLUMNS, placeholder="")

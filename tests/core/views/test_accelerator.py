@@ -22,7 +22,8 @@ def segment() -> SegmentView:
 def test_title_and_division_count_ops_and_bytes() -> None:
     assert VIEW.scope + VIEW.title == "5 of 6 ops in 1 segment on the accelerator: 5 program entries, 2.64 kB."
     assert segment().division == (
-        "The inference graph of 6 ops: 1 segment, 128 B in and 60 B out across its borders; 1 op stays with torch."
+        "The inference graph of 6 ops: 1 segment, 128 B in and 60 B out across its borders; 1 op stays with torch; "
+        "1 parameter became constants."
     )
     assert segment().label == "inference · segment_0 · 5 ops"
 

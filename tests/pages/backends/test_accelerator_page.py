@@ -11,7 +11,18 @@ from core import CompileJob, CompileOptions, Model
 from core.accelerator.program import PROGRAMS
 from core.report import PipelineSegment
 from pages import menu
-from tests.support.apps import assert_sound, code_of, component, forget, keys, opened, sound, titles, words
+from tests.support.apps import (
+    assert_sound,
+    code_of,
+    component,
+    forget,
+    keys,
+    opened,
+    read_titles,
+    read_words,
+    sound,
+    words,
+)
 from tests.support.homes import add_run, add_scenario, line, record
 from tests.support.pipelines import ACCELERATED, FILE, PROGRAM, REFUSED, SEGMENT, add_pipeline, pipeline_log
 from tests.support.screen import plain
@@ -44,7 +55,7 @@ def table(app: AppTest, index: int = 0) -> list[list[object]]:
 
 
 def test_the_title_says_how_much_went_to_the_accelerator(run: str) -> None:
-    assert titles(at("graph", run)) == ["5 of 6 ops in 1 segment on the accelerator: 5 program entries, 2.64 kB."]
+    assert read_titles(at("graph", run)) == ["5 of 6 ops in 1 segment on the accelerator: 5 program entries, 2.64 kB."]
 
 
 def test_the_graph_is_coloured_by_segments_and_what_torch_runs_says_why(run: str) -> None:
@@ -57,7 +68,10 @@ def test_the_graph_is_coloured_by_segments_and_what_torch_runs_says_why(run: str
         "torch: no kernel for aten.cumsum.default",
     ]
     assert [row[0] for row in table(app)] == ["segment_0", "cumsum"]
-    assert "The inference graph of 6 ops: 1 segment, 128 B in and 60 B out across its borders; 1 op stays" in words(app)
+    assert (
+        "The inference graph of 6 ops: 1 segment, 128 B in and 60 B out across its borders; 1 op stays"
+        in read_words(app)
+    )
 
 
 @pytest.mark.parametrize(
@@ -85,7 +99,7 @@ def test_the_program_is_a_table_of_its_instructions_with_their_nodes_and_lines(r
         "add = add(product, b); relu = relu(add)",
         "return self.head(x).cumsum(1)",
     ]
-    assert "5 ops of the graph became 2 inputs, 2 instructions and 1 result." in words(app)
+    assert "5 ops of the graph became 2 inputs, 2 instructions and 1 result." in read_words(app)
 
 
 def test_a_pass_is_shown_before_and_after_at_first_the_one_that_took_out_the_most(run: str) -> None:
@@ -94,14 +108,14 @@ def test_a_pass_is_shown_before_and_after_at_first_the_one_that_took_out_the_mos
     assert "".join(text for _, text in shown["lines"][0][2]) == "--- as it was read"
     assert shown["title"] == "2 lines out, 1 in"
     assert code_of(app, "after-")["title"] == "after fuse-products"
-    assert "3 entries became 2. Switched off: fold-constants" in words(app)
+    assert "3 entries became 2. Switched off: fold-constants" in read_words(app)
     assert "This pass changed nothing here." in words(at("passes", run, frame="2"))
     assert "Before the first pass there is nothing to compare with." in words(at("passes", run, frame="0"))
 
 
 def test_memory_is_drawn_with_what_it_saves(run: str) -> None:
     app = at("memory", run)
-    assert "Temporaries of 192 B in an arena of 128 B, 66.7 % of that" in words(app)
+    assert "Temporaries of 192 B in an arena of 128 B, 66.7 % of that" in read_words(app)
     assert [row[0] for row in table(app)] == ["x", "w", "b", "mm", "relu", "mul", "softmax"]
 
 
@@ -137,8 +151,8 @@ def test_a_damaged_file_is_said_to_be_damaged(home: Path) -> None:
 def test_calls_across_the_abi_are_told_with_what_torch_ran_and_the_stages(run: str) -> None:
     app = at("calls", run)
     assert table(app) == [["inference · segment_0", 4, 0.001, 0.00025, 128, 1, 1, 2]]
-    assert "4 calls across the ABI: 4.00 ms in the runtime on 2 threads" in words(app)
-    assert "torch ran it 2 times: an input has other sizes, or another dtype, than the graph says" in words(app)
+    assert "4 calls across the ABI: 4.00 ms in the runtime on 2 threads" in read_words(app)
+    assert "torch ran it 2 times: an input has other sizes, or another dtype, than the graph says" in read_words(app)
 
 
 def test_a_segment_without_a_program_says_why(home: Path) -> None:
@@ -147,13 +161,13 @@ def test_a_segment_without_a_program_says_why(home: Path) -> None:
     for station in ("program", "passes", "memory", "file"):
         infos = [plain(item.value) for item in at(station, run).info]
         assert infos == ["Torch runs this segment, since no program could be made: a size that no input tells."]
-    assert titles(at("graph", run)) == ["0 of 3 ops in 0 segments on the accelerator: 0 program entries, 0 B."]
+    assert read_titles(at("graph", run)) == ["0 of 3 ops in 0 segments on the accelerator: 0 program entries, 0 B."]
 
 
 def test_two_runs_stand_beside_each_other(home: Path, run: str) -> None:
     other = add_pipeline(home, pipeline_log(replace(SEGMENT, arena_bytes=192), ())).id
     app = at("changes", run, other=other)
-    assert "1 op went back to torch." in words(app)
+    assert "1 op went back to torch." in read_words(app)
     assert table(app)[8] == ["temporaries as they are placed", "192 B", "128 B", "−64 B (33.3 %)"]
     assert table(app, 1) == [["cumsum", 0, 1]]
 
@@ -175,8 +189,8 @@ def test_what_was_chosen_before_is_what_the_menu_begins_with(submitted: list[Com
 def test_a_run_of_another_backend_is_offered_to_the_accelerator(submitted: list[CompileJob], empty_home: Path) -> None:
     run = add_scenario(empty_home, "transformer_block")
     app = sound(opened(PAGE, run))
-    assert titles(app) == ["The accelerator was given no graph."]
-    assert "This run was made with `inductor`." in words(app)
+    assert read_titles(app) == ["The accelerator was given no graph."]
+    assert "This run was made with `inductor`." in read_words(app)
 
 
 def test_without_a_compiler_that_is_said_and_other_backends_are_offered(
@@ -187,7 +201,7 @@ def test_without_a_compiler_that_is_said_and_other_backends_are_offered(
     log = line({"dynamo_start": {"stack": []}, "frame_id": 0, "frame_compile_id": 0}, "") + error
     run = add_run(empty_home, "failed", log, job=ACCELERATED, state="failed")
     app = sound(opened(PAGE, run.id))
-    assert titles(app) == ["The accelerator could not be used."]
+    assert read_titles(app) == ["The accelerator could not be used."]
     assert "builds its runtime with a C\\+\\+ compiler" in app.error[0].value
     app.button(key="instead-aot_eager").click().run()
     chosen = {"backend": "aot_eager", "mode": None, "options": None}

@@ -12,6 +12,7 @@ import streamlit as st
 
 from core import AccessError, CompileJob, Model, Run, Store, StoreError
 from core.runs.tools import Ladder, Passes, Task, create, tool_run
+from core.views.kernels import KernelTool
 from pages.gate.rules import Visitor
 from pages.gate.visitor import ANOTHERS, NOT_YOURS, Who
 from pages.session import doors, server
@@ -64,11 +65,11 @@ def test_an_onlooker_gets_through_no_door(behind: Behind, visited: Callable[[Who
     visited(ONLOOKER)
     for door in (
         lambda: doors.submit(JOB),
-        lambda: doors.start_tool(run, Ladder("k")),
+        lambda: doors.start_tool(KernelTool(run, Ladder("k"))),
         lambda: doors.add_log("a.log", io.BytesIO(LOG)),
         lambda: doors.rename(run, "mine"),
         lambda: doors.delete(run),
-        lambda: doors.forget(run, Ladder("k")),
+        lambda: doors.forget(KernelTool(run, Ladder("k"))),
     ):
         with pytest.raises(AccessError) as error:
             door()
@@ -80,7 +81,7 @@ def test_what_a_guest_sets_off_is_theirs(behind: Behind, visited: Callable[[Who]
     run = made(behind)
     visited(ANN)
     doors.submit(JOB)
-    doors.start_tool(run, Ladder("k"))
+    doors.start_tool(KernelTool(run, Ladder("k")))
     assert behind.came == [("submit", JOB, "ann"), ("start_tool", run, Ladder("k"), "ann")]
     assert doors.add_log("a.log", io.BytesIO(LOG)).status().by == "ann"
     assert doors.add_log("a.log", io.BytesIO(LOG), Who(Visitor.GUEST, "bob")).status().by == "bob"
@@ -105,10 +106,10 @@ def test_a_guest_deletes_answers_of_their_own_and_to_their_own_runs_alone(
         asked = tool_run(run, request)
         asked.write_status(replace(asked.status(), state="done", handle=""))
     visited(ANN)
-    doors.forget(mine, ladder)
-    doors.forget(bobs, passes)
+    doors.forget(KernelTool(mine, ladder))
+    doors.forget(KernelTool(bobs, passes))
     with pytest.raises(AccessError) as error:
-        doors.forget(bobs, ladder)
+        doors.forget(KernelTool(bobs, ladder))
     assert str(error.value) == ANOTHERS
     assert [path.name for run in (mine, bobs) for path in (run.path / "tools").iterdir()] == [
         tool_run(bobs, ladder).path.name

@@ -13,7 +13,7 @@ from core.views.kernels import KernelTool
 from pages import menu
 from pages.session import doors
 from tests.record import SCENARIOS
-from tests.support.apps import code_of, component, keys, opened, sound, titles, words
+from tests.support.apps import code_of, component, keys, opened, read_titles, read_words, sound, words
 from tests.support.homes import IMAGE, NOT_LOGS, add_run, add_scenario, job_of, record
 from tests.support.reports.kernel_answers import (
     ASSEMBLY,
@@ -35,8 +35,10 @@ def test_the_ladder_shows_two_rungs_with_linked_lines_and_says_that_it_did_not_r
     answer_with(run, Ladder(kernel.id), LADDER)
     app = sound(opened(PAGE, run.id))
 
-    assert "Compiled for NVIDIA H100 (cuda:sm\\_90) on this machine; not run." in words(app)
-    assert "22 registers a thread, no spills, 8 B of shared memory a block, theoretical occupancy 100 %." in words(app)
+    assert "Compiled for NVIDIA H100 (cuda:sm\\_90) on this machine; not run." in read_words(app)
+    assert "22 registers a thread, no spills, 8 B of shared memory a block, theoretical occupancy 100 %." in read_words(
+        app
+    )
     left, right = (component(app, key) for key in keys(app) if key.endswith(("left-python", "right-sass")))
     assert (left["title"], right["title"], left["channel"] == right["channel"]) == ("Triton Python", "SASS", True)
     assert (left["lines"][2][3], right["lines"][0][3]) == (["s:3"], ["s:3"])
@@ -67,7 +69,7 @@ def test_the_passes_are_listed_and_the_first_one_is_opened(empty_home: Path) -> 
     answer_with(run, Passes(kernel.id), PASSES)
     app = sound(opened(PAGE, run.id, view="passes"))
 
-    assert "1 pass of 68 changed the module" in words(app)
+    assert "1 pass of 68 changed the module" in read_words(app)
     assert list(app.dataframe[0].value["pass"]) == ["CSE"]
     assert code_of(app, "passes-")["title"] == "CSE (cse)"
 
@@ -77,7 +79,7 @@ def test_the_configs_are_a_table_that_says_what_did_not_compile(empty_home: Path
     answer_with(run, Configs(kernel.id), CONFIGS)
     app = sound(opened(PAGE, run.id, view="configs"))
 
-    assert "none was timed: that takes the device" in words(app)
+    assert "none was timed: that takes the device" in read_words(app)
     table = app.dataframe[0].value
     assert list(table["settings"]) == ["XBLOCK=1", "XBLOCK=8"]
     assert list(table["problem"]) == ["", "Triton could not"]
@@ -93,7 +95,7 @@ def test_a_config_that_autotuning_measured_has_its_time(empty_home: Path) -> Non
     answer_with(run, Configs(kernel.id), CONFIGS)
     app = sound(opened(PAGE, run.id, view="configs"))
 
-    assert "times are those of the run's autotuning" in words(app)
+    assert "times are those of the run's autotuning" in read_words(app)
     assert app.dataframe[0].value[["", "time"]].to_dict("list") == {"": ["", "chosen"], "time": [3e-6, 2e-6]}
 
 
@@ -102,7 +104,7 @@ def test_the_assembly_stands_beside_its_source_with_the_loops_marked(empty_home:
     answer_with(run, Assembly(kernel.id), ASSEMBLY)
     app = sound(opened(PAGE, run.id))
 
-    assert "1 of 1 loop vectorised; 1 OpenMP region outlined." in words(app)
+    assert "1 of 1 loop vectorised; 1 OpenMP region outlined." in read_words(app)
     source, assembly = (component(app, key) for key in keys(app) if key.endswith(("-cpp", "-asm")))
     loop = source["lines"][3]
     assert (loop[5], loop[6]) == ("ok", "vectorised with 64-byte vectors, written as at::vec::Vectorized<float>")
@@ -115,9 +117,9 @@ def test_the_interpreters_blocks_are_drawn_on_the_tensors(empty_home: Path) -> N
     answer_with(run, Interpret(kernel.id), INTERPRETED)
     app = sound(opened(PAGE, run.id, view="interpreter"))
 
-    assert titles(app)[0].replace("\\", "").startswith(kernel.name)
+    assert read_titles(app)[0].replace("\\", "").startswith(kernel.name)
     assert app.success[0].value.replace("\\", "") == "result: is what eager computes"
-    assert "`x` `float32[4, 8]`: 3 loads and 1 store" in words(app)
+    assert "`x` `float32[4, 8]`: 3 loads and 1 store" in read_words(app)
 
 
 def test_while_a_tool_works_the_page_says_so_and_can_cancel_and_the_source_stands_there(empty_home: Path) -> None:
@@ -125,7 +127,7 @@ def test_while_a_tool_works_the_page_says_so_and_can_cancel_and_the_source_stand
     assert create(run, Task(Ladder(kernel.id)))
     app = sound(opened(PAGE, run.id))
 
-    assert "Starting torch… " in words(app)
+    assert "Starting torch… " in read_words(app)
     assert [button.label for button in app.button] == ["Cancel"]
     source = component(app, f"kernel-{kernel.id}")
     assert (source["title"], source["lines"][0][0]) == (kernel.name, kernel.lines[0])
@@ -150,7 +152,7 @@ def test_a_tool_that_failed_says_why_and_can_be_tried_again(empty_home: Path, mo
     assert app.error[0].value.replace("\\", "") == "g++ could not compile the kernel"
     assert app.code[0].value == "kernel.cpp:1:1: error: no"
     assert [button.label for button in app.button] == ["Try again"]
-    assert titles(app)[0].endswith("FX nodes.")
+    assert read_titles(app)[0].endswith("FX nodes.")
     started: list[KernelTool] = []
     monkeypatch.setattr(doors, "start_tool", started.append)
     app.button[0].click().run()
@@ -182,7 +184,7 @@ def test_a_deep_link_opens_a_kernel_and_a_view(empty_home: Path) -> None:
     answer_with(run, Assembly(kernel.id), ASSEMBLY)
     app = sound(opened(PAGE, run.id, select=f"k:{kernel.id}", view="assembly"))
 
-    assert titles(app)[0].startswith("cpp\\_fused\\_gelu")
+    assert read_titles(app)[0].startswith("cpp\\_fused\\_gelu")
     assert app.query_params["select"] == f"k:{kernel.id}"
 
 
@@ -223,7 +225,7 @@ def test_every_recorded_scenario_opens(empty_home: Path, scenario: str) -> None:
     app = sound(opened(PAGE, run.id))
 
     if scenario == "eager_backend":
-        assert titles(app) == ["This compilation generated no C++ and no Triton kernel."]
+        assert read_titles(app) == ["This compilation generated no C++ and no Triton kernel."]
 
 
 @pytest.mark.parametrize("name", NOT_LOGS)

@@ -8,7 +8,7 @@ from msgspec import structs
 from core import ToolError
 from core.runs.tools import Interpret, Reproduce, ReproduceAnswer
 from pages import menu
-from tests.support.apps import code_of, opened, sound, titles
+from tests.support.apps import code_of, opened, read_titles, sound
 from tests.support.reports.kernel_answers import INTERPRETED, answer_with, made
 
 PAGE = menu.KERNEL.script
@@ -53,7 +53,7 @@ def test_code_of_ones_own_is_interpreted_at_the_program_that_is_asked_for(empty_
         run, Interpret("", "result = 1", (2, 0, 1)), structs.replace(INTERPRETED, same=False, words="result: differs")
     )
     app = sound(opened(PAGE, run.id, view="interpreter"))
-    assert titles(app) == ["Triton's interpreter, on another kernel: this one is no Triton."]
+    assert read_titles(app) == ["Triton's interpreter, on another kernel: this one is no Triton."]
     assert app.segmented_control(key="interpret").options == ["vector add", "your code"]
     assert len(app.success) == 1
     app.segmented_control(key="interpret").set_value("your code").run()
