@@ -109,7 +109,7 @@ def recording_or_not(recorded: bool, traces: Path) -> Iterator[None]:
 
     from core.job import Conditions
     from core.worker.record import emit, recording, start_trace
-    from core.worker.recorders.later import Later
+    from core.worker.recorders.deferred import Later
 
     if recorded:
         start_trace(traces)

@@ -1,7 +1,7 @@
 """python -m benchmarks.targets.attention_rules: on a GPU, compare the rules for attention with torch's choices.
 
-Runs torch's chooser and `core.worker.absent.attention` on every combination below, and prints those on which they
-differ.
+Runs torch's chooser and `core.worker.cross_compilation.attention` on every combination below, and prints those on
+which they differ.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from core.job.targets import TARGETS, Target
-from core.worker.absent.attention import Attention, choose
+from core.worker.cross_compilation.attention import Attention, choose
 
 NAMES = {-1: "error", 0: "math", 1: "flash", 2: "efficient", 3: "cudnn", 4: "overrideable"}
 DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64)

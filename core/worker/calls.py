@@ -15,7 +15,6 @@ from core.base.errors import JobError
 from core.job import CompileJob
 from core.report import Call, Difference
 from core.worker.backends.executions import making
-from core.worker.chance import position, seed
 from core.worker.conditions.modes import Mode
 from core.worker.conditions.sizes import mark_dynamic
 from core.worker.conditions.stances import Stance, force_eager, stance_of
@@ -25,10 +24,11 @@ from core.worker.measuring.stopwatches import synchronize
 from core.worker.numerics.results import call_numerics
 from core.worker.outcomes import observed
 from core.worker.record import emit
+from core.worker.results.effects import Before, Left, differences, unlike
 from core.worker.results.judge import Around, Circumstances, Judge
-from core.worker.results.left import Before, Left, differences, unlike
 from core.worker.results.named import Leaves, leaves
 from core.worker.results.printed import Printed, printed_words
+from core.worker.rng import position, seed
 from core.worker.streams import silence
 
 Enter = Callable[[str], None]

@@ -11,7 +11,7 @@ import torch
 
 from core.base.words import number
 from core.job import CompileJob, CompileOptions
-from core.worker.backends.own import compiler_of, load_backend
+from core.worker.backends.selection import compiler_of, load_backend
 from core.worker.calls import TwinCalls
 from core.worker.conditions.settings import set_dynamo, set_threads
 from core.worker.load import Twin

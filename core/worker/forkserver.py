@@ -54,7 +54,7 @@ MODULES = (
     "torch._inductor.codegen.cpp_wrapper_cpu",
     "torch._inductor.fx_passes.joint_graph",
     "torch._inductor.fx_passes.post_grad",
-    "core.worker.keeper",
+    "core.worker.supervisor",
     "core.worker.run",
     "core.worker.warmup",
 )
@@ -108,8 +108,8 @@ ANSWERS_FD = 200
 def main(backend: str = "") -> None:
     """Serve until standard input closes, and end all that was forked.
 
-    With a `backend`, serve runs for targets of it: see `core.worker.absent`. A process that is stopped when its parent
-    dies is sent on, so that it sees its input closed; while it imports it does not look there, and ends at once.
+    With a `backend`, serve runs for its targets: see `core.worker.cross_compilation`. If the parent dies, a stopped
+    process is continued, so that it sees its closed input; while importing it doesn't read input, and ends at once.
     """
     parent = int(os.environ.pop(PARENT, os.getppid()))
     signal.signal(signal.SIGCONT, lambda *_: _end_if_orphan(parent))
@@ -192,7 +192,7 @@ class _Server:
 
     def _started(self, path: Path) -> Started | Failed:
         """Fork the keeper of a run; a job that cannot be read is its end, and not the end of this process."""
-        from core.worker.keeper import KEEPER_SIGNALS, duty_of, keep
+        from core.worker.supervisor import KEEPER_SIGNALS, duty_of, keep
 
         run = Run(path.name, path)
         try:
@@ -223,8 +223,8 @@ def _prepare_target(backend: str) -> None:
     """Import torch with the absent device in its place."""
     if not backend:
         return
-    from core.worker.absent.device import pretend
-    from core.worker.absent.shim import load_shim, set_guard
+    from core.worker.cross_compilation.device import pretend
+    from core.worker.cross_compilation.shim import load_shim, set_guard
 
     shim = load_shim(Path(os.environ["COMPILEBOARD_CACHE"]))
     pretend(backend)

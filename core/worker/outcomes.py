@@ -12,7 +12,7 @@ from core.job import Conditions
 from core.report import How
 from core.worker.conditions.stances import refused
 from core.worker.recorders.reuse import watching_reuse
-from core.worker.results.left import Left
+from core.worker.results.effects import Left
 
 
 @dataclass(frozen=True, slots=True)

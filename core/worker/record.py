@@ -30,12 +30,12 @@ from core.worker.backends.watch import watching_backends
 from core.worker.conditions.caches import lookups
 from core.worker.recorders.autotuning import watching_autotuning
 from core.worker.recorders.bytecode import watching_bytecode
+from core.worker.recorders.deferred import Later
 from core.worker.recorders.guards import watching_guards
-from core.worker.recorders.kept import emit_kept
-from core.worker.recorders.later import Later
 from core.worker.recorders.modules import Modules
 from core.worker.recorders.partition import watching_partition
 from core.worker.recorders.passes import PassRecorder
+from core.worker.recorders.saved_values import emit_kept
 from core.worker.recorders.scheduler import ScheduleRecorder
 
 NAMES = {kind: f"compileboard_{what}" for what, kind in RECORDS.items()}

@@ -24,10 +24,9 @@ from core.report.records.run import NoteRecord
 from core.runs.packages import DIRECTORY as PACKAGES
 from core.runs.store import Run
 from core.worker.aoti.stage import PackageStage
-from core.worker.backends.own import backend_file, defines, load_backend, write_code
-from core.worker.backends.shipped import register_shipped
+from core.worker.backends.built_in import register_shipped
+from core.worker.backends.selection import backend_file, defines, load_backend, write_code
 from core.worker.calls import Pair, PreparedCall, make_calls
-from core.worker.circumstances import emit_counters, emit_error, emit_setting
 from core.worker.compiling import (
     compiled_parts,
     compiled_side,
@@ -42,14 +41,15 @@ from core.worker.conditions.settings import set_dynamo, set_threads
 from core.worker.environment import devices
 from core.worker.load import Twin
 from core.worker.log_watch import LogWatch
+from core.worker.measuring.alternative import measured_rival
 from core.worker.measuring.kernel_times import measure_kernels
 from core.worker.measuring.pairs import SLOW_LIMIT_S, TimedSide, in_turn
-from core.worker.measuring.rival import measured_rival
 from core.worker.measuring.roofline import emit_roofline
 from core.worker.memory.watch import MemoryWatch
 from core.worker.numerics.nodes import emit_graph_numerics
 from core.worker.record import emit, recording, start_trace, step
-from core.worker.recorders.later import Later
+from core.worker.recorders.deferred import Later
+from core.worker.run_environment import emit_counters, emit_error, emit_setting
 from core.worker.streams import flush, silence
 from core.worker.user_kernels import interpret_kernels
 
@@ -182,8 +182,8 @@ def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: Me
 
 def _generate(job: CompileJob, eager: Twin, compiled: Twin, stage: RunStep) -> None:
     """Make the calls while code is generated for the target; what is called runs eagerly on the CPU."""
-    from core.worker.absent.calls import make_calls
-    from core.worker.absent.generate import compiled_for, generating
+    from core.worker.cross_compilation.calls import make_calls
+    from core.worker.cross_compilation.generate import compiled_for, generating
 
     with generating(TARGETS[job.target]):
         make_calls(job, eager, compiled, compiled_for(compiled.model, job.compile), stage.enter)

@@ -126,20 +126,20 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "pages/session/sweeps.py": {"MOST_LISTED": "sweeps that the page lists"},
     },
     "A run and a tool": {
-        "core/worker/keeper.py": {"MAX_TRACE_BYTES": "the log of a run", "MOST_PROCESSES": "processes and threads"},
+        "core/worker/supervisor.py": {"MAX_TRACE_BYTES": "the log of a run", "MOST_PROCESSES": "processes and threads"},
         "core/runs/engine/processes.py": {"MAX_END_S": "seconds in which an ended process is awaited"},
-        "core/worker/circumstances.py": {"MAX_TRACEBACK_CHARS": "a traceback"},
+        "core/worker/run_environment.py": {"MAX_TRACEBACK_CHARS": "a traceback"},
         "core/worker/refusal.py": {"LONGEST_REASON": "characters of why something could not be held against float64"},
         "core/worker/recorders/stacks.py": {
             "LARGEST_SOURCE_BYTES": "a file of a library that is recorded",
             "MOST_SOURCES_BYTES": "all of them of a run",
             "MOST_STACK_FRAMES": "frames of a node's stack that are recorded",
         },
-        "core/worker/absent/kernels.py": {"MAX_ERROR_CHARS": "a compiler's message"},
+        "core/worker/cross_compilation/kernels.py": {"MAX_ERROR_CHARS": "a compiler's message"},
         "core/worker/measuring/repeated.py": {
             "MAX_REASON_CHARS": "why a kernel was not timed",
         },
-        "core/worker/measuring/rival.py": {"MAX_REASON_CHARS": "why a rival was not timed"},
+        "core/worker/measuring/alternative.py": {"MAX_REASON_CHARS": "why a rival was not timed"},
         "core/worker/memory/allocator.py": {
             "MOST_POINTS": "points of the curve of a call's memory",
             "MOST_ALIVE": "places whose memory is told of at the peak",
@@ -168,11 +168,11 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_TAPPED_BYTES": "what those values hold together",
         },
         "core/worker/run.py": {"MOST_NODES_S": "seconds in which the nodes of all graphs are held against float64"},
-        "core/worker/answering/__init__.py": {"MAX_DETAIL_CHARS": "what a tool printed"},
-        "core/worker/answering/scripts.py": {"MAX_OUTPUT_BYTES": "what a script printed"},
-        "core/worker/answering/interpreted.py": {"MAX_OFFSETS": "elements that a kernel touched"},
-        "core/worker/answering/triton_ladder.py": {"MAX_FILE_CHARS": "one stage of a kernel"},
-        "core/worker/answering/triton_passes.py": {
+        "core/worker/kernel_tools/__init__.py": {"MAX_DETAIL_CHARS": "what a tool printed"},
+        "core/worker/kernel_tools/scripts.py": {"MAX_OUTPUT_BYTES": "what a script printed"},
+        "core/worker/kernel_tools/interpreted.py": {"MAX_OFFSETS": "elements that a kernel touched"},
+        "core/worker/kernel_tools/triton_ladder.py": {"MAX_FILE_CHARS": "one stage of a kernel"},
+        "core/worker/kernel_tools/triton_passes.py": {
             "MAX_DUMP_BYTES": "what Triton's passes print",
             "MAX_DIFF_LINES": "lines of one pass's diff",
             "MAX_DIFFS": "passes that changed something",

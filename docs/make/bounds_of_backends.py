@@ -78,7 +78,9 @@ BACKENDS: dict[str, dict[str, str]] = {
         "MOST_COMPILATIONS": "compilations whose executions are watched",
     },
     "core/worker/backends/watch.py": {"MOST_PROBLEM_CHARS": "characters of what a backend raised"},
-    "core/worker/backends/own.py": {"MOST_NAMED": "functions of a file that are named where a backend is not found"},
+    "core/worker/backends/selection.py": {
+        "MOST_NAMED": "functions of a file that are named where a backend is not found"
+    },
     "core/analysis/backend/sentence.py": {
         "MOST_PROBLEM_CHARS": "what was wrong with a backend in a sentence",
         "MOST_LINES": "compilations, calls, problems or tables of a backend that the command line tells",

@@ -208,7 +208,7 @@ from dataclasses import replace
 from core import Run, open_report
 from core.base.errors import ToolError
 from core.runs.tools import Traffic, create, read_task, result, task_for, tool_run
-from core.worker.answering import answer
+from core.worker.kernel_tools import answer
 
 for name in ("target_h100", "transformer_block"):
     run = Run("run", home / "runs" / add_scenario(home, name))
@@ -249,11 +249,11 @@ def test_a_tool_is_asked_and_answers(copy: Copy) -> None:
         before="from core.runs.tools.script ",
     )
     copy.put("core/runs/tools/ask.py", ", Traffic", before=')) and kernel.language != "triton"')
-    copy.write("core/worker/answering/traffic.py", tool)
-    names = "from core.runs.tools import Traffic\nfrom core.worker.answering.traffic import traffic\n"
-    copy.put("core/worker/answering/__init__.py", names, before="from core.worker.run ")
+    copy.write("core/worker/kernel_tools/traffic.py", tool)
+    names = "from core.runs.tools import Traffic\nfrom core.worker.kernel_tools.traffic import traffic\n"
+    copy.put("core/worker/kernel_tools/__init__.py", names, before="from core.worker.run ")
     line = said("adding-a-tool", "Traffic: traffic")
-    copy.put("core/worker/answering/__init__.py", f"    {line},\n", before="    Ladder: ladder")
+    copy.put("core/worker/kernel_tools/__init__.py", f"    {line},\n", before="    Ladder: ladder")
     assert copy.run(PAGE + TOOL).splitlines() == [
         "TrafficAnswer(loads=3, stores=3)",
         " Triton kernel, so it has no such rungs; see its assembly",

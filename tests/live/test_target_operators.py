@@ -20,9 +20,9 @@ OTHERS = ("Meta", "CPU", "CompositeExplicitAutograd", "CompositeImplicitAutograd
 WITHIN = """
 import json, sys, warnings
 from pathlib import Path
-from core.worker.absent.shim import load_shim, set_guard
+from core.worker.cross_compilation.shim import load_shim, set_guard
 shim = load_shim(Path(sys.argv[1]))
-from core.worker.absent.device import compiling_for, pretend
+from core.worker.cross_compilation.device import compiling_for, pretend
 pretend("cuda")
 set_guard(shim, "cuda")
 import torch
@@ -32,7 +32,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 warnings.simplefilter("ignore")
 """
 LISTED = """
-from core.worker.absent.fallbacks import DESCRIBED, UNDECIDED
+from core.worker.cross_compilation.fallbacks import DESCRIBED, UNDECIDED
 print(json.dumps([list(DESCRIBED), list(UNDECIDED)]))
 """
 CALLS = """

@@ -72,15 +72,15 @@ calls = [(torch.randn(64),), (torch.randn(96),)]
 KERNELS = """
 import json
 from pathlib import Path
-from core.worker.absent.device import compiling_for, pretend
-from core.worker.absent.shim import load_shim, set_guard
+from core.worker.cross_compilation.device import compiling_for, pretend
+from core.worker.cross_compilation.shim import load_shim, set_guard
 import sys
 shim = load_shim(Path(sys.argv[1]))
 pretend("cuda")
 set_guard(shim, "cuda")
 from core.job.targets import TARGETS
 from core.code.output_code import Definition
-from core.worker.absent.kernels import compiled_kernels
+from core.worker.cross_compilation.kernels import compiled_kernels
 with compiling_for(TARGETS["h100"]):
     texts = ["raise ValueError('no such kernel')", "import os; os.kill(os.getpid(), 11)"]
     kernels = [Definition("k", "triton", ("k", text)) for text in texts]

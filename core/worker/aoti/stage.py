@@ -24,11 +24,11 @@ from core.worker.aoti.texts import emit_text, emit_texts, write_sources
 from core.worker.aoti.timing import PackageSide, timed_sides
 from core.worker.aoti.trials import RangeTrials
 from core.worker.calls import Pair, PreparedCall
-from core.worker.chance import seed
 from core.worker.load import Arguments, Twin
 from core.worker.measuring.copies import Copies
 from core.worker.measuring.stopwatches import WallClock
 from core.worker.record import emit, unrecorded
+from core.worker.rng import seed
 from core.worker.streams import silence
 
 CLOCKS = "the wall clock in Python, std::chrono::steady_clock in C++"

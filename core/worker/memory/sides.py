@@ -14,7 +14,7 @@ from torch.utils._pytree import tree_leaves
 from core.job import CompileJob
 from core.report import MemorySide
 from core.report.records.memory import MemoryRecord
-from core.worker.backends.own import load_backend
+from core.worker.backends.selection import load_backend
 from core.worker.calls import PreparedCall, TwinCalls
 from core.worker.compiling import compiled_side
 from core.worker.conditions.caches import lookups

@@ -14,9 +14,8 @@ import torch
 
 from core.job import CompileJob, CompileOptions
 from core.report import GraphNumerics, NodeAccuracy
-from core.worker.backends.own import Compiler, compiler_of
+from core.worker.backends.selection import Compiler, compiler_of
 from core.worker.calls import TwinCalls
-from core.worker.chance import seed
 from core.worker.compiling import is_compiled
 from core.worker.load import Twin
 from core.worker.numerics.accuracy import accuracy, apart
@@ -26,6 +25,7 @@ from core.worker.numerics.wide import InFloat64, widened
 from core.worker.record import emit
 from core.worker.refusal import first_line
 from core.worker.results.judge import has_room
+from core.worker.rng import seed
 from core.worker.streams import silence
 
 MOST_TAPS = 128

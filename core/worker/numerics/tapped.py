@@ -11,7 +11,7 @@ from torch.fx import Graph, GraphModule, Interpreter, Node
 from torch.fx.node import map_arg
 from torch.utils._pytree import tree_leaves
 
-from core.worker.chance import position
+from core.worker.rng import position
 
 CALLS = ("call_function", "call_method", "call_module")
 RANDOM = "draws random numbers; all three go on with eager's"

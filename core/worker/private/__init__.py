@@ -5,9 +5,9 @@ that are public but replaced stand here, too. `tests/live/test_private_names.py`
 installed, and refuses a private name in the worker that is not here.
 """
 
-from core.worker.private.absent import ABSENT, TRITON
 from core.worker.private.accelerator import ACCELERATOR
 from core.worker.private.aoti import AOTI
+from core.worker.private.cross_compilation import ABSENT, TRITON
 from core.worker.private.dynamo import DYNAMO, LOG, VALUES
 from core.worker.private.inductor import CPP, PARTITION, PASSES, SCHEDULER, TIMING
 from core.worker.private.name import FIRST, PrivateName

@@ -88,7 +88,7 @@ import sys, torch
 from torch import nn
 from core.job import Conditions
 from core.worker.record import emit, recording, start_trace
-from core.worker.recorders.later import Later
+from core.worker.recorders.deferred import Later
 
 start_trace(sys.argv[1])
 model = nn.Sequential(

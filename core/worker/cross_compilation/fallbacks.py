@@ -18,7 +18,7 @@ from torch._prims_common import suggest_memory_format
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils import _pytree as pytree
 
-from core.worker.absent.choices import record_choice
+from core.worker.cross_compilation.choices import record_choice
 
 RUN_HERE = ("CPU", "CompositeExplicitAutograd", "CompositeImplicitAutograd")
 GRU_WORKSPACE = 5

@@ -18,7 +18,7 @@ from pathlib import Path
 from core.base.errors import ToolError
 from core.code.diff import diff_texts, without_locations
 from core.runs.tools import PassChange, Passes, PassesAnswer, Task
-from core.worker.answering.triton_source import compiled, config_at, load, source_of
+from core.worker.kernel_tools.triton_source import compiled, config_at, load, source_of
 
 # `Coalesce (tritongpu-coalesce) (…)`, and since Triton 3.9 `Coalesce: tritongpu-coalesce{options} (…)`.
 HEADER = re.compile(

@@ -13,7 +13,7 @@ from torch._dynamo.backends import registry
 from core.accelerator.backends import SHIPPED
 from core.base.errors import JobError
 from core.job import CompileJob, CompileOptions
-from core.worker.backends.shipped import load_shipped
+from core.worker.backends.built_in import load_shipped
 from core.worker.load import Twin, executed
 
 MODULE = "compileboard_backend"

@@ -23,10 +23,10 @@ from core.runs.tools import (
     Trouble,
     write_answer,
 )
-from core.worker.answering.cpp_assembly import assembly
-from core.worker.answering.scripts import interpret, reproduce
-from core.worker.answering.triton_ladder import configs, ladder
-from core.worker.answering.triton_passes import passes
+from core.worker.kernel_tools.cpp_assembly import assembly
+from core.worker.kernel_tools.scripts import interpret, reproduce
+from core.worker.kernel_tools.triton_ladder import configs, ladder
+from core.worker.kernel_tools.triton_passes import passes
 from core.worker.run import DONE
 
 TOOLS: dict[type[Any], Callable[[Task, Path], Answer]] = {

@@ -22,8 +22,8 @@ from core.code.output_code import Definition, definitions
 from core.code.resources import Resources, too_large
 from core.report import Binary, Config
 from core.report.records.kernels import BinaryRecord
-from core.worker.absent.device import told
-from core.worker.absent.resources import resources
+from core.worker.cross_compilation.device import told
+from core.worker.cross_compilation.resources import resources
 from core.worker.record import emit
 from core.worker.recorders.scheduler import current_graph
 from core.worker.triton import compile_config

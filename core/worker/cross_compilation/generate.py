@@ -32,10 +32,10 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from core.job import CompileOptions
 from core.job.targets import Target
-from core.worker.absent import attention, kernels
-from core.worker.absent.choices import record_choice
-from core.worker.absent.device import compiling_for
-from core.worker.absent.products import Padding
+from core.worker.cross_compilation import attention, kernels
+from core.worker.cross_compilation.choices import record_choice
+from core.worker.cross_compilation.device import compiling_for
+from core.worker.cross_compilation.products import Padding
 
 DEVICE = torch.device("cuda", 0)
 CPU = torch.device("cpu")

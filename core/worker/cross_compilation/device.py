@@ -126,7 +126,7 @@ def _answer_for_tracing(torch: Any) -> None:
 
     fake_tensor.init_gpu_context = lambda device: None
     fake_tensor.FakeTensorMode.avoid_device_init = True
-    from core.worker.absent.fallbacks import on_target
+    from core.worker.cross_compilation.fallbacks import on_target
 
     fake_tensor.run_fallback_kernel = on_target(fake_tensor.run_fallback_kernel)
 

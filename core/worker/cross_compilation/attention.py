@@ -19,9 +19,9 @@ from torch.nn.attention import SDPBackend
 
 from core.base.words import exact
 from core.job.targets import Target
-from core.worker.absent.choices import record_choice
-from core.worker.absent.device import target
-from core.worker.absent.shim import choose_attention
+from core.worker.cross_compilation.choices import record_choice
+from core.worker.cross_compilation.device import target
+from core.worker.cross_compilation.shim import choose_attention
 
 aten = torch.ops.aten
 # Two of the rules, and cuDNN's head dimensions, changed between the releases that are supported.

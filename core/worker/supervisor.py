@@ -27,8 +27,8 @@ from core.runs.engine.processes import become_subreaper, descendants, end_descen
 from core.runs.status import State, Status
 from core.runs.store import Run
 from core.runs.tools import Task, has_answer, read_task
-from core.worker.answering import answer
 from core.worker.conditions.caches import DIRECTORY
+from core.worker.kernel_tools import answer
 from core.worker.log_watch import has_end
 from core.worker.output import OutputFile
 from core.worker.run import DISK_FULL, DONE, FAILED, LOG_LOST, OUT_OF_MEMORY, work

@@ -1,4 +1,4 @@
-"""python -m core.worker.answering.interpreted SCRIPT ANSWER X,Y,Z: one program of a kernel, interpreted and watched.
+"""python -m core.worker.kernel_tools.interpreted SCRIPT ANSWER X,Y,Z: one program of a kernel, interpreted and watched.
 
 The script launches Triton kernels on CPU tensors; of the first launch, the loads and stores of the program X,Y,Z are
 kept. What it leaves in `result` (a tensor, or a dictionary of them) is compared with what it leaves in `expected`.

@@ -11,7 +11,7 @@ from typing import Any
 
 from torch._inductor.fx_passes import pad_mm
 
-from core.worker.absent.choices import record_choice
+from core.worker.cross_compilation.choices import record_choice
 
 NOT_PADDED = "not padded"
 

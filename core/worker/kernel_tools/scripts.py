@@ -34,7 +34,7 @@ def interpret(task: Task, directory: Path) -> Answer:
     program = ",".join(map(str, getattr(task.request, "program", (0, 0, 0))))
     found = directory / "touched.json"
     environment = {"TRITON_INTERPRET": "1", "CUDA_VISIBLE_DEVICES": ""}
-    command = [sys.executable, "-m", "core.worker.answering.interpreted", str(path), str(found), program]
+    command = [sys.executable, "-m", "core.worker.kernel_tools.interpreted", str(path), str(found), program]
     code, output = _run(command, directory, environment)
     if not found.exists():
         raise ToolError(f"the interpreter ended with exit code {code}\n{output}")

@@ -15,7 +15,7 @@ from core.code.occupancy import occupancy
 from core.code.resources import Resources, amd_resources, ptxas_resources, too_large
 from core.runs.tools import CachedFile, ConfigFigures, Configs, ConfigsAnswer, Ladder, LadderAnswer, Rung, Task
 from core.runs.tools.answers import MAX_LINES
-from core.worker.answering.triton_source import KernelSource, compiled, config_at, config_words, load, source_of
+from core.worker.kernel_tools.triton_source import KernelSource, compiled, config_at, config_words, load, source_of
 
 DISASSEMBLER_LIMIT_S = 60
 MAX_FILE_CHARS = 200_000

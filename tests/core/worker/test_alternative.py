@@ -25,7 +25,7 @@ def rival_of(job: CompileJob, tmp_path: Path) -> tuple[Rival, list[str]]:
     from core.worker.calls import make_calls
     from core.worker.compiling import compiled_by
     from core.worker.load import Twin
-    from core.worker.measuring.rival import measured_rival
+    from core.worker.measuring.alternative import measured_rival
 
     torch._dynamo.reset()
     path = tmp_path / "model.py"
@@ -60,7 +60,7 @@ def test_a_rival_that_cannot_be_compiled_says_why(tmp_path: Path) -> None:
 
 
 def test_a_rival_of_the_same_name_is_a_backend_of_the_same_code(tmp_path: Path) -> None:
-    from core.worker.backends.own import write_code
+    from core.worker.backends.selection import write_code
 
     code = "def backend(graph, inputs):\n    return graph.forward\n"
     own = CompileOptions(backend="backend", backend_code=code)

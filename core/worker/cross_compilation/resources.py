@@ -1,6 +1,6 @@
 """Resources of a compiled kernel: from Triton's bundled tools, or from the binary itself.
 
-Triton's own compile reports them, too (`core.worker.answering.triton_ladder`), but not for a cached binary.
+Triton's own compile reports them, too (`core.worker.kernel_tools.triton_ladder`), but not for a cached binary.
 """
 
 from __future__ import annotations
