@@ -90,9 +90,9 @@ def _sides(function: Callable[..., Any], inputs: Sequence[Any]) -> dict[str, Any
 def _ratio(left: Callable[[], Any], right: Callable[[], Any]) -> tuple[float, float, float]:
     """Return low, middle and high of the left side's CPU time over the right side's."""
     from core.analysis.interval import median_ratio
-    from core.worker.measuring.pairs import TimedSide, in_turn
+    from core.worker.measuring.pairs import TimedSide, time_interleaved
 
-    samples = in_turn(TimedSide(left), TimedSide(right), "cpu", MOST_S, time.thread_time)
+    samples = time_interleaved(TimedSide(left), TimedSide(right), "cpu", MOST_S, time.thread_time)
     ratio = median_ratio(samples.left_s[samples.warm_up :], samples.right_s[samples.warm_up :])
     if ratio is None:
         raise RuntimeError(f"too few pairs in {MOST_S} s")

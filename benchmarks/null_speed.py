@@ -127,11 +127,11 @@ def in_child(part: str, times: int) -> list[Any]:
 
 def timed(part: str, times: int) -> Iterator[dict[str, Any]]:
     """Time a call repeatedly, alternately with itself or with five percent more work."""
-    from core.worker.measuring.pairs import TimedSide, in_turn
+    from core.worker.measuring.pairs import TimedSide, time_interleaved
 
     call, compared = products(SIZES[part], SECONDS[part], 1.05 if part == "slower" else 1.0)
     for index in range(times):
-        samples = in_turn(TimedSide(call), TimedSide(compared), "cpu")
+        samples = time_interleaved(TimedSide(call), TimedSide(compared), "cpu")
         tell(f"{part}, {index + 1} of {times}: {len(samples.left_s)} pairs in {samples.spent_s:.1f} s")
         yield {
             "eager_s": samples.left_s,
@@ -186,12 +186,12 @@ def harness_us() -> tuple[float, float]:
     from core.worker.conditions.modes import Mode
     from core.worker.conditions.stances import Stance, force_eager
     from core.worker.cotangents import Cotangents
-    from core.worker.measuring.pairs import TimedSide, in_turn
+    from core.worker.measuring.pairs import TimedSide, time_interleaved
 
     mode, start = Mode(grad=False, inference=False), Cotangents(0)
     stances: tuple[Stance, Stance] = (force_eager, nullcontext)
     eager, compiled = (PreparedCall(lambda: None, ((), {}), mode, None, start, stance) for stance in stances)
-    samples = in_turn(TimedSide(eager, eager.ready), TimedSide(compiled, compiled.ready), "cpu")
+    samples = time_interleaved(TimedSide(eager, eager.ready), TimedSide(compiled, compiled.ready), "cpu")
     return min(samples.left_s) * 1e6, min(samples.right_s) * 1e6
 
 

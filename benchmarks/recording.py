@@ -88,9 +88,9 @@ def first_call_s(name: str, recorded: bool) -> float:
     import torch
 
     from core import CompileJob, Model, sample
-    from core.worker.load import Twin
+    from core.worker.load import ModelCopy
 
-    model_copy = Twin(sample(name).path, CompileJob(Model("sample", name)), "benchmark_model")
+    model_copy = ModelCopy(sample(name).path, CompileJob(Model("sample", name)), "benchmark_model")
     args, kwargs = next(model_copy.calls())
     with torch.no_grad(), tempfile.TemporaryDirectory() as traces, recording_or_not(recorded, Path(traces)):
         model_copy.model(*args, **kwargs)
@@ -109,11 +109,11 @@ def recording_or_not(recorded: bool, traces: Path) -> Iterator[None]:
 
     from core.job import Conditions
     from core.worker.record import emit, recording, start_trace
-    from core.worker.recorders.deferred import Later
+    from core.worker.recorders.deferred import DeferredRecords
 
     if recorded:
         start_trace(traces)
-        with recording(Later(emit), Conditions()):
+        with recording(DeferredRecords(emit), Conditions()):
             yield
         return
     with (

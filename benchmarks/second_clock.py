@@ -84,26 +84,26 @@ def both(name: str, device: str, batch: int) -> dict[str, Any]:
     """Time one sample by both clocks."""
     from core.analysis import speed
     from core.report import Timing
-    from core.worker.calls import TwinCalls
+    from core.worker.calls import ModelCalls
     from core.worker.compiling import compiled_by
-    from core.worker.load import Twin
-    from core.worker.measuring.pairs import TimedSide, in_turn
+    from core.worker.load import ModelCopy
+    from core.worker.measuring.pairs import TimedSide, time_interleaved
 
     entry = sample(name)
     sizes = {"batch": batch} if batch else {}
     job = CompileJob(Model("sample", name), device=device, training=entry.training, sizes=sizes)
-    copies = [Twin(entry.path, job, f"second_{side}") for side in ("eager", "compiled")]
+    copies = [ModelCopy(entry.path, job, f"second_{side}") for side in ("eager", "compiled")]
     functions = [copies[0].model, compiled_by(job, copies[1])]
     sides = []
     for index, (model_copy, function) in enumerate(zip(copies, functions, strict=True)):
-        call = TwinCalls(job, model_copy, function, index == 0).next(0)
+        call = ModelCalls(job, model_copy, function, index == 0).next(0)
         assert call is not None
         with call.ready():
             call()
         sides.append(call)
     second_s = [second(call, call.ready, device) for call in sides]
     eager, compiled = (TimedSide(call, call.ready) for call in sides)
-    samples = in_turn(eager, compiled, device)
+    samples = time_interleaved(eager, compiled, device)
     measured = speed(Timing(tuple(samples.left_s), tuple(samples.right_s), samples.warm_up, 1, load=samples.load))
     assert measured is not None
     assert measured.interval is not None

@@ -1,3 +1,4 @@
-"""The process that compiles: a fork server, a keeper for each run, and the run itself. With
-`core.accelerator` and `core.samples` the only place that imports torch.
+"""The process that compiles: a fork server, a supervisor for each run, and the run itself.
+
+With `core.accelerator` and `core.samples` the only place that imports torch.
 """

@@ -1,6 +1,7 @@
-"""python -m core.worker [cuda | hip]: the fork server, spoken to by the engine through its standard streams.
+"""python -m core.worker [cuda
 
-With a backend it is one for targets: torch is told of an absent device of that backend before it is imported.
+hip]: the fork server, which the engine talks to over its standard streams. | With a backend it serves targets: before
+torch is imported, it is given a device of that backend that is not present.
 """
 
 import sys

@@ -1,7 +1,7 @@
-"""What the fork server has forked: keepers, each with its time, and helpers.
+"""Children of the fork server: supervisors, each with its deadline, and helpers.
 
-A keeper holds its run to its limits, and this process the keepers: one that is stopped goes on, one that is not done
-when it must be is killed with all that came of it, and what a dead keeper leaves is adopted by this process and killed.
+A supervisor ends its run at its limits, and this process ends supervisors: one that is stopped is continued, one that
+is late is killed with all its descendants, and descendants of a dead supervisor are adopted by this process and killed.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ POLL_S = 0.02
 
 
 class Children:
-    """The processes that were forked and have not been told as ended."""
+    """Forked processes whose end has not been reported."""
 
     def __init__(self, margin_s: float = MARGIN_S) -> None:
         self._margin_s = margin_s
         self._deadlines: dict[int, float] = {}
-        self._untold: set[int] = set()
+        self._unreported: set[int] = set()
 
-    def add(self, pid: int, limit_s: float = math.inf, told: bool = True) -> None:
-        """Take a process into account, which should end itself within its limit."""
+    def add(self, pid: int, limit_s: float = math.inf, reported: bool = True) -> None:
+        """Register a process that should end by itself within its limit."""
         self._deadlines[pid] = time.monotonic() + limit_s + self._margin_s
-        if not told:
-            self._untold.add(pid)
+        if not reported:
+            self._unreported.add(pid)
 
     def ended(self) -> list[int]:
-        """Those to be told of that have ended since the last call; nothing that came of them is alive."""
+        """Return the pids to report that have ended since the last call; none of their descendants is alive."""
         now = time.monotonic()
         for pid in [pid for pid, deadline in self._deadlines.items() if now > deadline]:
             self._deadlines[pid] = math.inf
@@ -50,14 +50,14 @@ class Children:
         ended = [pid for pid in reaped if pid in self._deadlines]
         for pid in ended:
             end_groups(group_of(pid))
-        told = [pid for pid in ended if pid not in self._untold]
+        reported = [pid for pid in ended if pid not in self._unreported]
         for pid in ended:
             del self._deadlines[pid]
-            self._untold.discard(pid)
-        return told
+            self._unreported.discard(pid)
+        return reported
 
     def end(self) -> None:
-        """End all: each may first do so itself, as a keeper that tells how its run ended."""
+        """End all children; each may first end by itself, as a supervisor that reports how its run ended."""
         for pid in self._deadlines:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGUSR1)
@@ -75,7 +75,7 @@ class Children:
             end_tree(psutil.Process(pid))
 
     def _reaped(self) -> list[int]:
-        """Children that have ended; those that were stopped are sent on."""
+        """Return the children that have ended; stopped ones are continued."""
         reaped: list[int] = []
         while True:
             try:
@@ -90,8 +90,6 @@ class Children:
                 os.kill(pid, signal.SIGCONT)
 
     def _strangers(self) -> list[psutil.Process]:
-        """Children that this process has not forked, and all that came of them: a keeper that was killed has left
-        them.
-        """
+        """Return children that this process has not forked, with their descendants: a killed supervisor left them."""
         strangers = [child for child in alive(psutil.Process().children()) if child.pid not in self._deadlines]
         return [*strangers, *(process for stranger in strangers for process in descendants(stranger))]

@@ -12,9 +12,9 @@ import torch
 from core.base.words import number
 from core.job import CompileJob, CompileOptions
 from core.worker.backends.selection import compiler_of, load_backend
-from core.worker.calls import TwinCalls
+from core.worker.calls import ModelCalls
 from core.worker.conditions.settings import set_dynamo, set_threads
-from core.worker.load import Twin
+from core.worker.load import ModelCopy
 from core.worker.outcomes import observed
 
 AS_IT_IS = (
@@ -28,27 +28,27 @@ FOR_TARGET = (
 )
 
 
-def compiled_by(job: CompileJob, twin: Twin) -> Callable[..., Any]:
-    """The model of a twin, compiled by its first call with the options of the job."""
+def compiled_by(job: CompileJob, model_copy: ModelCopy) -> Callable[..., Any]:
+    """Return a copy's model, compiled by its first call with the options of the job."""
     options = job.compile
     function: Callable[..., Any] = torch.compile(
-        twin.model,
+        model_copy.model,
         fullgraph=options.fullgraph,
         dynamic=options.dynamic,
-        backend=compiler_of(job, twin),
+        backend=compiler_of(job, model_copy),
         mode=options.mode,
         options=options.options,
     )
     return function
 
 
-def compiled_side(job: CompileJob, twin: Twin) -> Callable[..., Any]:
-    """What a run calls: a model that its file has compiled is taken as it is."""
-    return twin.model if is_compiled(twin.model) else compiled_by(job, twin)
+def compiled_side(job: CompileJob, model_copy: ModelCopy) -> Callable[..., Any]:
+    """Return the callable of a run: a model that its file has compiled is taken as it is."""
+    return model_copy.model if is_compiled(model_copy.model) else compiled_by(job, model_copy)
 
 
 def is_compiled(model: Any) -> bool:
-    """Whether the file itself has called torch.compile on its model."""
+    """Return True if the file itself has called torch.compile on its model."""
     if getattr(model, "_torchdynamo_disable", False):
         return False
     marks = ("_torchdynamo_orig_callable", "_compiled_call_impl")
@@ -56,38 +56,38 @@ def is_compiled(model: Any) -> bool:
 
 
 def compiled_words(job: CompileJob) -> str:
-    """What is said of a run whose file compiles its model itself."""
+    """Return the note for a run whose file compiles its model itself."""
     if job.target:
         return FOR_TARGET
-    given = job.compile.given()
-    return f"{AS_IT_IS} Those of the job were not used: {', '.join(given)}." if given else AS_IT_IS
+    named_options = job.compile.given()
+    return f"{AS_IT_IS} Those of the job were not used: {', '.join(named_options)}." if named_options else AS_IT_IS
 
 
 def compiled_parts(model: Any) -> list[str]:
-    """The parts of a model that its file compiles by themselves, by their names."""
+    """Return the names of a model's parts that its file compiles by themselves."""
     parts = model.named_modules() if isinstance(model, torch.nn.Module) else ()
     return [name for name, part in parts if name and is_compiled(part)]
 
 
 def parts_words(parts: Sequence[str]) -> str:
-    """What is said of a run whose file compiles parts of its model."""
+    """Return the note for a run whose file compiles parts of its model."""
     named = ", ".join(f"`{name}`" for name in parts[:MOST_NAMED])
     more = f" and {number(len(parts) - MOST_NAMED)} more" if len(parts) > MOST_NAMED else ""
     return f"The file compiles {named}{more} by themselves. This run compiles the whole model, with them inlined."
 
 
-def on_its_own(job: CompileJob, twin: Twin) -> CompileJob:
-    """The job with what is known of how its model is compiled: nothing, where the file does that."""
-    return replace(job, compile=CompileOptions()) if is_compiled(twin.model) else job
+def effective_job(job: CompileJob, model_copy: ModelCopy) -> CompileJob:
+    """Return the job without its compile options if the file compiles the model itself: those are unknown."""
+    return replace(job, compile=CompileOptions()) if is_compiled(model_copy.model) else job
 
 
 def make_compiled_calls(job: CompileJob, path: Path) -> None:
-    """Make the compiled calls of a job alone, of a model that is loaded for them."""
+    """Make only the compiled calls of a job, on a model loaded for them."""
     set_threads(job.conditions)
     load_backend(job)
-    twin = Twin(path, job, "compileboard_model")
+    model_copy = ModelCopy(path, job, "compileboard_model")
     set_dynamo(job.conditions)
-    calls = TwinCalls(job, twin, compiled_side(job, twin), False)
+    calls = ModelCalls(job, model_copy, compiled_side(job, model_copy), False)
     index = 0
     while (call := calls.next(index)) is not None:
         observed(job.conditions, calls.make, index, call, calls.before())

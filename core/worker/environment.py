@@ -1,4 +1,4 @@
-"""What this machine's torch can do: versions, devices, backends."""
+"""Capabilities of this machine's torch: versions, devices, backends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from torch._dynamo.backends import registry
 
 from core.accelerator.register import register
 from core.base.machine import BackendEntry, Environment, cpp_compiler
-from core.worker.backends.built_in import register_shipped
+from core.worker.backends.built_in import register_built_in
 
 PACKAGES = Path(torch.__file__).parents[1]
 # Those that torch gives its backends.
@@ -23,18 +23,18 @@ TAGS = ("debug", "experimental")
 
 
 def devices() -> list[str]:
-    """Device strings that a job may name here, `cpu` first."""
-    found = ["cpu"]
+    """Return the device strings that a job may name here, `cpu` first."""
+    names = ["cpu"]
     for kind in ("cuda", "xpu", "mps"):
         module = getattr(torch, kind, None)
         if module is not None and module.is_available():
             count = module.device_count()
-            found += [kind] if count == 1 else [f"{kind}:{index}" for index in range(count)]
-    return found
+            names += [kind] if count == 1 else [f"{kind}:{index}" for index in range(count)]
+    return names
 
 
 def device_name(device: str) -> str:
-    """The device in words, as its driver names it."""
+    """Return the device as its driver names it."""
     kind = device.partition(":")[0]
     if kind in ("cuda", "xpu"):
         return str(getattr(torch, kind).get_device_name(device))
@@ -42,9 +42,9 @@ def device_name(device: str) -> str:
 
 
 def probe() -> Environment:
-    """Everything that the pages and the command line want to know about torch here."""
+    """Return everything that the pages and the command line show about torch here."""
     register()
-    register_shipped()
+    register_built_in()
     names = tuple(sorted(torch._dynamo.list_backends(exclude_tags=())))
     return Environment(
         torch=str(torch.__version__),
@@ -63,8 +63,9 @@ def _tags(name: str) -> tuple[str, ...]:
 
 
 def _place(function: Any) -> str:
-    """Where a function, or the class of what is called, is defined in a backend's own module; a backend that a package
-    brings is not imported for that.
+    """Return where a backend's function or class is defined, as `file:line`; empty outside the packages.
+
+    A backend that a package brings isn't imported for that.
     """
     function = inspect.unwrap(function)
     defined = function if inspect.isroutine(function) or inspect.isclass(function) else type(function)
@@ -72,8 +73,8 @@ def _place(function: Any) -> str:
         path, line = inspect.getsourcefile(defined), inspect.getsourcelines(defined)[1]
     except (OSError, TypeError):
         return ""
-    made_by_another = defined is not function and defined.__module__.endswith("backends.common")
-    if path is None or made_by_another or not Path(path).is_relative_to(PACKAGES):
+    is_wrapper = defined is not function and defined.__module__.endswith("backends.common")
+    if path is None or is_wrapper or not Path(path).is_relative_to(PACKAGES):
         return ""
     return f"{Path(path).relative_to(PACKAGES).as_posix()}:{line}"
 

@@ -1,4 +1,4 @@
-"""The warm process: it has imported torch, Dynamo and Inductor, and forks a keeper for each run.
+"""The warm process: it has imported torch, Dynamo and Inductor, and forks a supervisor for each run.
 
 It starts no thread and touches no accelerator, so that a fork is safe on every device. Requests come on standard input,
 answers go to what was standard output: `core.runs.engine.messages`.
@@ -132,13 +132,13 @@ def main(backend: str = "") -> None:
 
 
 def _end_if_orphan(parent: int) -> None:
-    """Nothing has been forked yet but compilers, which are of this process's group."""
+    """Kill this process's group if the parent is gone: so far, only compilers have been forked."""
     if os.getppid() != parent:
         os.killpg(0, signal.SIGKILL)
 
 
 class _Server:
-    """Answers requests, and watches what it has forked meanwhile."""
+    """Server of requests that also watches its children."""
 
     def __init__(self, answers: BinaryIO) -> None:
         self._answers = answers
@@ -150,7 +150,7 @@ class _Server:
         self._answers.write(written(answer))
 
     def serve(self) -> None:
-        """Until standard input closes, or nobody reads what is said."""
+        """Serve until standard input closes or nobody reads the answers."""
         try:
             self.say(Ready())
             for line in self._lines():
@@ -171,7 +171,7 @@ class _Server:
             yield from lines
 
     def _wait_for(self, descriptor: int) -> None:
-        """Wait until something can be read, and tell meanwhile that this process lives, and which others have ended."""
+        """Wait until a descriptor can be read; meanwhile report ended children and that this process is alive."""
         while not select.select([descriptor], [], [], POLL_S)[0]:
             for pid in self._children.ended():
                 self.say(Ended(pid))
@@ -179,39 +179,39 @@ class _Server:
                 self._next_beat_s = time.monotonic() + BEAT_S
                 self.say(Alive())
 
-    def _answer(self, asked: Request) -> Answer:
-        if isinstance(asked, Probe):
+    def _answer(self, message: Request) -> Answer:
+        if isinstance(message, Probe):
             return Probed(self._probed())
-        if isinstance(asked, WarmUp):
+        if isinstance(message, WarmUp):
             from core.worker.warmup import warm_up
 
             pid = _fork(warm_up)
             self._children.add(pid)
             return Started(pid)
-        return self._started(Path(asked.run))
+        return self._started(Path(message.run))
 
     def _started(self, path: Path) -> Started | Failed:
-        """Fork the keeper of a run; a job that cannot be read is its end, and not the end of this process."""
-        from core.worker.supervisor import KEEPER_SIGNALS, duty_of, keep
+        """Fork the supervisor of a run; an unreadable job ends the run, not this process."""
+        from core.worker.supervisor import SUPERVISOR_SIGNALS, supervise, task_of
 
         run = Run(path.name, path)
         try:
-            found = duty_of(run)
+            task = task_of(run)
         except (CompileboardError, OSError, ValueError) as error:
             return Failed(f"the run cannot be started: {error}")
-        signal.pthread_sigmask(signal.SIG_BLOCK, KEEPER_SIGNALS)
-        pid = _fork(lambda: keep(run, found), signal.SIGUSR1)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, KEEPER_SIGNALS)
-        self._children.add(pid, found.limits.time_limit_s)
+        signal.pthread_sigmask(signal.SIG_BLOCK, SUPERVISOR_SIGNALS)
+        pid = _fork(lambda: supervise(run, task), signal.SIGUSR1)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SUPERVISOR_SIGNALS)
+        self._children.add(pid, task.limits.time_limit_s)
         return Started(pid)
 
     def _probed(self) -> Environment:
-        """What torch says of this machine, asked in a process of its own: it may touch a device."""
+        """Return what torch reports about this machine, from a separate process: it may touch a device."""
         from core.worker.environment import probe
 
         reader, writer = os.pipe()
         pid = _fork(lambda: os.write(writer, msgspec.json.encode(probe())))
-        self._children.add(pid, told=False)
+        self._children.add(pid, reported=False)
         os.close(writer)
         self._wait_for(reader)
         with os.fdopen(reader, "rb") as pipe:
@@ -220,7 +220,7 @@ class _Server:
 
 
 def _prepare_target(backend: str) -> None:
-    """Import torch with the absent device in its place."""
+    """Import torch with the target's device in place of a real one."""
     if not backend:
         return
     from core.worker.cross_compilation.device import pretend
@@ -232,7 +232,7 @@ def _prepare_target(backend: str) -> None:
 
 
 def _import_everything() -> None:
-    """Do once what every compilation would do again: imports, and what torch caches in the process."""
+    """Do once what every compilation would repeat: imports, and what torch caches in the process."""
     for name in MODULES:
         importlib.import_module(name)
     for name in IMPORTED_LATE:
@@ -257,7 +257,7 @@ def _import_everything() -> None:
 
 
 def _prepare_for_cpu() -> None:
-    """Ask what vectors the CPU has, and trace the patterns of Inductor's passes: the tracing would touch a GPU.
+    """Query the CPU's vector extensions, and trace the patterns of Inductor's passes: tracing would touch a GPU.
 
     `lazy_init` is called exactly as Inductor calls it: its result is cached by the arguments, and patterns may be
     registered once only.
@@ -273,14 +273,14 @@ def _prepare_for_cpu() -> None:
 
 
 def _fork(task: Callable[[], object], at_my_end: signal.Signals = signal.SIGKILL) -> int:
-    """Do something in a process of its own, which gets a signal when this one ends."""
-    me = os.getpid()
+    """Run a function in a forked process, which gets a signal when this process ends."""
+    parent = os.getpid()
     pid = os.fork()
     if pid == 0:
         code = 1
         try:
-            follow_parent(me, at_my_end)
-            _let_go()
+            follow_parent(parent, at_my_end)
+            _close_streams()
             task()
             code = 0
         finally:
@@ -288,7 +288,7 @@ def _fork(task: Callable[[], object], at_my_end: signal.Signals = signal.SIGKILL
     return pid
 
 
-def _let_go() -> None:
+def _close_streams() -> None:
     """Close the streams to the Runner: a child must not speak for this process."""
     os.close(ANSWERS_FD)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

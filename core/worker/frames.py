@@ -1,4 +1,4 @@
-"""Where an error went through the user's own file."""
+"""Frames of an error in the user's own files."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from core.report import Frame
 
 
 def user_frames(paths: Collection[Path], error: BaseException) -> tuple[Frame, ...]:
-    """The lines of the user's files that an error went through, outermost first."""
-    own = {str(path) for path in paths}
+    """Return the lines of the user's files in an error's traceback, outermost first."""
+    files = {str(path) for path in paths}
     frames = [
         Frame(frame.filename, frame.lineno or 0, frame.name, frame.line or "")
         for frame in traceback.TracebackException.from_exception(error).stack
-        if frame.filename in own
+        if frame.filename in files
     ]
-    if isinstance(error, SyntaxError) and error.filename in own:
+    if isinstance(error, SyntaxError) and error.filename in files:
         line = error.lineno or 0
         frames.append(Frame(error.filename, line, "", linecache.getline(error.filename, line).strip()))
     return tuple(frames)

@@ -1,4 +1,4 @@
-"""From a file to a callable and its calls. The convention that samples and users' files share:
+"""From a file to a callable and its calls, by one convention for samples and users' files:
 
     model = torch.nn.Linear(64, 64)      # any callable
     inputs = (torch.randn(8, 64),)       # positional arguments, or a dict of keyword arguments
@@ -32,10 +32,10 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 GRAD_MODES = {"no_grad", "enable_grad", "set_grad_enabled", "inference_mode"}
 
 
-class Twin:
-    """One freshly loaded copy of the user's code: its callable, its calls, its modules.
+class ModelCopy:
+    """A freshly loaded copy of the user's code: its callable, its calls, its modules.
 
-    A `wide` one holds the same numbers in float64.
+    With `wide`, the same numbers in float64.
     """
 
     def __init__(self, path: Path, job: CompileJob, module_name: str, wide: bool = False) -> None:
@@ -53,32 +53,32 @@ class Twin:
             vars(self._module).update({name: _widened(value) for name, value in self.values().items()})
 
     def modules(self) -> list[torch.nn.Module]:
-        """Every nn.Module that the file holds by name, the model among them."""
-        found = [value for value in vars(self._module).values() if isinstance(value, torch.nn.Module)]
+        """Return every nn.Module that the file holds by name, the model included."""
+        named = [value for value in vars(self._module).values() if isinstance(value, torch.nn.Module)]
         if isinstance(self.model, torch.nn.Module):
-            found.append(self.model)
-        return list(dict.fromkeys(found))
+            named.append(self.model)
+        return list(dict.fromkeys(named))
 
     def named_modules(self) -> list[tuple[str, torch.nn.Module]]:
-        """Every such module with what its names begin with: nothing for the model itself, `name.` for another."""
+        """Return every such module with its name's prefix: empty for the model itself, `name.` for another."""
         names = {id(value): f"{name}." for name, value in vars(self._module).items()}
         return [("" if module is self.model else names[id(module)], module) for module in self.modules()]
 
     def values(self) -> dict[str, Any]:
-        """What the file holds by name and is no module: tensors, numbers, lists …"""
+        """Return the file's named values other than modules: tensors, numbers, lists …"""
         return {name: value for name, value in vars(self._module).items() if not isinstance(value, torch.nn.Module)}
 
     def parameters(self) -> list[torch.nn.Parameter]:
-        """The parameters of all modules, each once."""
+        """Return the parameters of all modules, each once."""
         return list(dict.fromkeys(p for module in self.modules() for p in module.parameters()))
 
     def calls(self) -> Iterator[Arguments]:
-        """The inputs of each call, of the job's sizes, on its device and in its dtype."""
-        inputs = self._given_calls() if self._job.calls else self._own_calls()
-        for index, item in enumerate(inputs):
-            call = resized(_call(item), self._job.sizes, self._job.seed + index)
-            made = tree_map_only(torch.Tensor, self._moved, call)
-            yield tree_map_only(torch.Tensor, _widened, made) if self.wide else made
+        """Yield the inputs of each call in the job's sizes, on its device and in its dtype."""
+        inputs = self._requested_calls() if self._job.calls else self._file_calls()
+        for index, value in enumerate(inputs):
+            call = resized(_call(value), self._job.sizes, self._job.seed + index)
+            moved = tree_map_only(torch.Tensor, self._moved, call)
+            yield tree_map_only(torch.Tensor, _widened, moved) if self.wide else moved
 
     def _moved(self, tensor: torch.Tensor) -> torch.Tensor:
         dtype = getattr(torch, self._job.dtype) if self._job.dtype and tensor.is_floating_point() else tensor.dtype
@@ -88,21 +88,21 @@ class Twin:
         vars(moved).update({name: mark for name, mark in vars(tensor).items() if name.startswith("_dynamo_")})
         return moved
 
-    def _given_calls(self) -> Iterator[CallSpec]:
+    def _requested_calls(self) -> Iterator[CallSpec]:
         generator = torch.Generator().manual_seed(self._job.seed)
         for place, text in enumerate(self._job.calls):
             spec = parse_call(text)
-            own = self._differing() if isinstance(spec, OwnCall) and spec.as_given else []
-            if own:
-                yield from own[place : place + 1]
+            several = self._distinct_calls() if isinstance(spec, OwnCall) and spec.as_given else []
+            if several:
+                yield from several[place : place + 1]
             elif isinstance(spec, OwnCall):
                 yield self._resized(spec)
             else:
-                yield CallSpec(_made(spec.args, generator), _made(spec.kwargs, generator))
+                yield CallSpec(_built(spec.args, generator), _built(spec.kwargs, generator))
 
-    def _differing(self) -> list[Any]:
-        """The file's calls, where it lists several whose tensors differ in size; a function may change state."""
-        name = self._own_name()
+    def _distinct_calls(self) -> list[Any]:
+        """Return the file's calls if it lists several of different sizes; a function may change state."""
+        name = self._calls_name()
         listed = getattr(self._module, name) if name else None
         if not isinstance(listed, (list, tuple)) or name is None or name.endswith("inputs"):
             return []
@@ -112,23 +112,23 @@ class Twin:
         return list(listed) if len(shapes) > 1 else []
 
     def _resized(self, spec: OwnCall) -> CallSpec:
-        """The file's first call with other sizes; raises JobError."""
-        own = next(self._own_calls(), None)
-        if own is None:
+        """Return the file's first call with other sizes; raises JobError."""
+        first_call = next(self._file_calls(), None)
+        if first_call is None:
             raise JobError("calls", "the file's `calls` are empty, so that there is none to give other sizes")
-        return CallSpec(*resized(_call(own), spec.sizes, self._job.seed))
+        return CallSpec(*resized(_call(first_call), spec.sizes, self._job.seed))
 
     def sets_grad_mode(self) -> bool:
-        """Whether the file's `calls` function names one of torch's functions that set the grad mode."""
-        function = None if self._job.calls else getattr(self._module, self._own_name() or "", None)
+        """Return True if the file's `calls` function names a torch function that sets the grad mode."""
+        function = None if self._job.calls else getattr(self._module, self._calls_name() or "", None)
         return isinstance(function, FunctionType) and bool(GRAD_MODES & set(function.__code__.co_names))
 
-    def _own_name(self) -> str | None:
+    def _calls_name(self) -> str | None:
         names = [f"{self._job.model.name}_calls", "calls", f"{self._job.model.name}_inputs", "inputs"]
         return next((name for name in names if hasattr(self._module, name)), None)
 
-    def _own_calls(self) -> Iterator[Any]:
-        name = self._own_name()
+    def _file_calls(self) -> Iterator[Any]:
+        name = self._calls_name()
         if name is None:
             raise JobError("model", "the file defines neither `inputs` nor `calls`; add inputs = (torch.randn(8, 64),)")
         value = getattr(self._module, name)
@@ -138,14 +138,14 @@ class Twin:
 
 
 def _widened(value: Any) -> Any:
-    """A floating tensor in float64, anything else as it is."""
+    """Return a floating tensor in float64, anything else as it is."""
     if not isinstance(value, torch.Tensor) or not value.is_floating_point():
         return value
     return value.detach().to(torch.float64).requires_grad_(value.requires_grad)
 
 
 def executed(path: Path, job: CompileJob, module_name: str) -> ModuleType:
-    """A file as a module of that name, whose random numbers begin with the job's seed."""
+    """Return a file as a module of that name, executed with the job's seed."""
     seed(job.seed)
     spec = importlib.util.spec_from_file_location(module_name, path)
     assert spec is not None
@@ -157,8 +157,8 @@ def executed(path: Path, job: CompileJob, module_name: str) -> ModuleType:
     return module
 
 
-class _Anew(dict[str, Any]):
-    """Torch's table of backends while a file is loaded: a name that the file registered before is taken once more."""
+class _RegistrationTable(dict[str, Any]):
+    """Torch's table of backends while a file is loaded: a name that the file registered before is taken again."""
 
     def __contains__(self, name: object) -> bool:
         return False
@@ -166,9 +166,9 @@ class _Anew(dict[str, Any]):
 
 @contextmanager
 def _registering() -> Iterator[None]:
-    """Each twin may register the backends of its file; the last to be loaded counts."""
+    """Let each model copy register the backends of its file; the last one loaded counts."""
     backends = registry._COMPILER_FNS
-    table = _Anew(backends)
+    table = _RegistrationTable(backends)
     registry._COMPILER_FNS = table
     try:
         yield
@@ -189,23 +189,23 @@ def _callable(module: ModuleType, job: CompileJob) -> Callable[..., Any]:
     raise JobError("model.name", f"`{job.model.name}` {what} in the file{have}")
 
 
-def _call(item: Any) -> Arguments:
-    if isinstance(item, CallSpec):
-        return item.args, item.kwargs
-    if isinstance(item, dict):
-        return (), item
-    if isinstance(item, (tuple, list)):
-        return tuple(item), {}
-    return (item,), {}
+def _call(value: Any) -> Arguments:
+    if isinstance(value, CallSpec):
+        return value.args, value.kwargs
+    if isinstance(value, dict):
+        return (), value
+    if isinstance(value, (tuple, list)):
+        return tuple(value), {}
+    return (value,), {}
 
 
-def _made(value: Any, generator: torch.Generator) -> Any:
+def _built(value: Any, generator: torch.Generator) -> Any:
     if isinstance(value, TensorSpec):
         return _random(value, generator)
     if isinstance(value, (list, tuple)):
-        return type(value)(_made(item, generator) for item in value)
+        return type(value)(_built(element, generator) for element in value)
     if isinstance(value, dict):
-        return {key: _made(item, generator) for key, item in value.items()}
+        return {key: _built(element, generator) for key, element in value.items()}
     return value
 
 
@@ -219,19 +219,19 @@ def _random(spec: TensorSpec, generator: torch.Generator) -> torch.Tensor:
 
 
 def described(call: Arguments) -> str:
-    """The inputs of a call as text, tensors by dtype and shape."""
+    """Return the inputs of a call as text, tensors by dtype and shape."""
     args, kwargs = call
     parts = [value_text(value) for value in args]
     return ", ".join([*parts, *(f"{name}={value_text(value)}" for name, value in kwargs.items())])[:2000]
 
 
 def value_text(value: Any) -> str:
-    """One value as text."""
+    """Return a value as text."""
     if isinstance(value, torch.Tensor):
         short = torch.utils._dtype_abbrs.dtype_abbrs.get(value.dtype, str(value.dtype))
         return f"{short}{list(value.shape)}"
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(value_text(item) for item in value)}]"
+        return f"[{', '.join(value_text(element) for element in value)}]"
     if isinstance(value, (bool, int, float, str, type(None))):
         return repr(value)[:200]
     if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):

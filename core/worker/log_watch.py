@@ -1,4 +1,4 @@
-"""A run is worth its log: whether that is still the file which torch opened, and whether its last record is there."""
+"""Guards a run's log: is it still the file that torch opened, and does it have its last record."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ TAIL_BYTES = 1 << 20
 
 
 class LogWatch(logging.Filter):
-    """Looks before each record whether the user's code has closed, replaced, cut off or deleted the log.
+    """Filter that checks before each record whether user code has closed, replaced, truncated or deleted the log.
 
-    What was closed gets no more records: its number may be that of another file.
+    A closed log gets no more records: its descriptor may now be another file's.
     """
 
     def __init__(self) -> None:
@@ -35,11 +35,11 @@ class LogWatch(logging.Filter):
         handler.addFilter(self)
 
     def filter(self, _: logging.LogRecord) -> bool:
-        """Whether the record can be written."""
+        """Return True if the record can be written."""
         return os.getpid() != self._pid or self._is_open()
 
     def end(self, outcome: str) -> bool:
-        """Write the last record; false if the log is not what was written."""
+        """Write the last record; returns False if the log lost records."""
         emit(EndRecord(outcome=outcome))
         return self._is_open() and not self._lost
 
@@ -48,19 +48,19 @@ class LogWatch(logging.Filter):
         if stream is None and self._file is None:
             return True
         try:
-            found = os.fstat(stream.fileno())
+            file_status = os.fstat(stream.fileno())
         except (AttributeError, OSError, ValueError):
             self._lost = True
             return False
-        self._file = self._file or (found.st_dev, found.st_ino)
-        same = self._file == (found.st_dev, found.st_ino)
-        self._lost |= not same or found.st_size < self._size or found.st_nlink == 0
-        self._size = found.st_size
+        self._file = self._file or (file_status.st_dev, file_status.st_ino)
+        same = self._file == (file_status.st_dev, file_status.st_ino)
+        self._lost |= not same or file_status.st_size < self._size or file_status.st_nlink == 0
+        self._size = file_status.st_size
         return same
 
 
 def has_end(directory: Path) -> bool:
-    """Whether a log in a directory has its last record."""
+    """Return True if a log in a directory has its last record."""
     return any(_has_end(path) for path in directory.glob("*.log"))
 
 

@@ -1,4 +1,4 @@
-"""What became of a compiled call: whether Dynamo compiled for it, used code again, left it to eager, or refused it."""
+"""Outcome of a compiled call: compiled, reused, left to eager, or refused."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from core.job import Conditions
 from core.report import How
 from core.worker.conditions.stances import refused
 from core.worker.recorders.reuse import watching_reuse
-from core.worker.results.effects import Left
+from core.worker.results.effects import CallEffects
 
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """One call: what it left in so many seconds, or in torch's words why it `raised`.
+    """A call with its effects and seconds, or torch's message in `raised`.
 
-    `compilations` counts the frames that were compiled meanwhile, `entered` the places that called a frame whose code
-    was found good, and `newest` names the compilation that was used last for each frame that has code.
+    `compilations` counts the frames compiled meanwhile, `entered` the places that called a frame with a cache hit, and
+    `newest` names the compilation used last for each frame that has code.
     """
 
-    left: Left | None
+    left: CallEffects | None
     seconds: float | None
     how: How
     compilations: int
@@ -32,8 +32,8 @@ class CallOutcome:
     newest: tuple[str, ...]
 
 
-def observed(conditions: Conditions, make: Callable[..., tuple[Left, float]], /, *args: Any) -> CallOutcome:
-    """Make a call and see; an error is raised unless it is the stance's."""
+def observed(conditions: Conditions, make: Callable[..., tuple[CallEffects, float]], /, *args: Any) -> CallOutcome:
+    """Make a call and return its outcome; raises errors other than the stance's."""
     before = counters["frames"]["ok"]
     left, seconds, raised = None, None, ""
     with watching_reuse() as reuse:

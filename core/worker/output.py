@@ -1,4 +1,4 @@
-"""What a worker prints, bounded: its first megabyte and its last words."""
+"""Bounded output of a worker: its first megabyte and its end."""
 
 from __future__ import annotations
 

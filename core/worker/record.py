@@ -1,4 +1,4 @@
-"""What Compileboard adds to PyTorch's structured trace.
+"""Compileboard's additions to PyTorch's structured trace.
 
 Every addition is an `artifact` record named `compileboard_<what>` whose payload is JSON with a `schema` number, written
 through `torch._logging.trace_structured`, so that tlparse reads our logs and our reader needs one format only.
@@ -30,12 +30,12 @@ from core.worker.backends.watch import watching_backends
 from core.worker.conditions.caches import lookups
 from core.worker.recorders.autotuning import watching_autotuning
 from core.worker.recorders.bytecode import watching_bytecode
-from core.worker.recorders.deferred import Later
+from core.worker.recorders.deferred import DeferredRecords
 from core.worker.recorders.guards import watching_guards
 from core.worker.recorders.modules import Modules
 from core.worker.recorders.partition import watching_partition
 from core.worker.recorders.passes import PassRecorder
-from core.worker.recorders.saved_values import emit_kept
+from core.worker.recorders.saved_values import emit_saved_values
 from core.worker.recorders.scheduler import ScheduleRecorder
 
 NAMES = {kind: f"compileboard_{what}" for what, kind in RECORDS.items()}
@@ -54,7 +54,7 @@ def emit(record: Record) -> None:
 
 
 def _json(record: Record) -> str:
-    """JSON with a line for each field: torch's own way, one for each value, is many times slower."""
+    """Return JSON with a line for each field: torch's own way, one for each value, is many times slower."""
     payload = {"schema": SCHEMA, **_fields(record)}
     lines = (f"{json.dumps(name)}: {json.dumps(value, default=_fields)}" for name, value in payload.items())
     return "{\n" + ",\n".join(lines) + "\n}"
@@ -65,12 +65,12 @@ def _fields(value: Any) -> dict[str, Any]:
 
 
 def step(name: str) -> None:
-    """Say what the worker does next; the live timeline shows it."""
+    """Record the worker's next step; the live timeline shows it."""
     emit(StepRecord(name=name))
 
 
 def start_trace(directory: Path) -> None:
-    """What TORCH_TRACE does at import, for a process that was forked long after it."""
+    """Start the log as TORCH_TRACE does at import, for a process forked long after it."""
     handler = torch_logging.LOG_TRACE_HANDLER
     assert handler is not None
     handler.root_dir = str(directory)
@@ -79,13 +79,13 @@ def start_trace(directory: Path) -> None:
 
 
 def is_recorded() -> bool:
-    """Whether what is compiled now is told in the log."""
+    """Return True if compilations are currently written to the log."""
     return torch_logging.LOG_TRACE_HANDLER in torch_logging.trace_log.handlers
 
 
 @contextmanager
 def unrecorded() -> Iterator[None]:
-    """Whatever is compiled within is in neither the log nor torch's counters."""
+    """Keep compilations inside this context out of the log and of torch's counters."""
     handler = torch_logging.LOG_TRACE_HANDLER
     assert handler is not None
     torch_logging.trace_log.removeHandler(handler)
@@ -102,9 +102,10 @@ def unrecorded() -> Iterator[None]:
 
 
 @contextmanager
-def recording(later: Later, conditions: Conditions) -> Iterator[None]:
-    """Switch on everything that a run records, and switch off the caches that would hide it, but for a run that is to
-    find them; what no call is to wait for goes into `later`.
+def recording(later: DeferredRecords, conditions: Conditions) -> Iterator[None]:
+    """Switch on all recorders of a run, and switch off caches that would hide compilations.
+
+    A run that tests the caches keeps them. Records that no call should wait for go into `deferred`.
     """
     # torch.compile deep-copies Inductor's config: a lambda is copied as itself, a bound method with its whole object.
     modules = Modules()
@@ -116,7 +117,7 @@ def recording(later: Later, conditions: Conditions) -> Iterator[None]:
     logger.propagate = False
     settings = {
         "_pre_fusion_custom_pass": lambda nodes: recorder.before_fusion(nodes),
-        "_post_fusion_custom_pass": lambda nodes: recorder.after_fusion(emit_kept(emit, nodes)),
+        "_post_fusion_custom_pass": lambda nodes: recorder.after_fusion(emit_saved_values(emit, nodes)),
     }
     # With a pass of one's own torch looks up no cached graph.
     watched = {} if conditions.caches == "warm" else settings

@@ -1,4 +1,4 @@
-"""Why something could not be done, in one line."""
+"""Reasons in one line."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ LONGEST_REASON = 300
 
 
 def first_line(error: Exception) -> str:
-    """An error by its type and the first line that it says."""
+    """Return an error's type and the first line of its message."""
     return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"[:LONGEST_REASON]

@@ -1,4 +1,4 @@
-"""Random numbers: each twin begins with the same, and whether a call drew any is seen."""
+"""Random number generators: the same seed for each model copy, and the state that shows whether a call drew."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import torch
 
 
 def seed(number: int) -> None:
-    """Begin anew: torch's generators, Python's, and NumPy's where the user's code has it."""
+    """Seed torch's generators, Python's, and NumPy's if the user's code imported it."""
     torch.manual_seed(number)
     random.seed(number)
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(number % 2**32)
 
 
-def position(device: str) -> tuple[Any, ...]:
-    """Where the generators stand that a compiled call may draw from otherwise: torch's, and NumPy's.
+def rng_state(device: str) -> tuple[Any, ...]:
+    """Return the state of the generators that compiled code may draw from differently: torch's, and NumPy's.
 
-    Python's own is none of them: Dynamo draws from it as eager does.
+    Python's own is not among them: Dynamo draws from it as eager does.
     """
     kind = device.partition(":")[0]
     states = [torch.get_rng_state()] if kind == "cpu" else [torch.get_rng_state(), getattr(torch, kind).get_rng_state()]
-    found: list[Any] = [state.numpy().tobytes() for state in states]
+    all_states: list[Any] = [state.numpy().tobytes() for state in states]
     if "numpy" in sys.modules:
         name, keys, *rest = sys.modules["numpy"].random.get_state()
-        found.append((name, keys.tobytes(), *rest))
-    return tuple(found)
+        all_states.append((name, keys.tobytes(), *rest))
+    return tuple(all_states)

@@ -24,31 +24,31 @@ from core.report.records.run import NoteRecord
 from core.runs.packages import DIRECTORY as PACKAGES
 from core.runs.store import Run
 from core.worker.aoti.stage import PackageStage
-from core.worker.backends.built_in import register_shipped
+from core.worker.backends.built_in import register_built_in
 from core.worker.backends.selection import backend_file, defines, load_backend, write_code
 from core.worker.calls import Pair, PreparedCall, make_calls
 from core.worker.compiling import (
     compiled_parts,
     compiled_side,
     compiled_words,
+    effective_job,
     is_compiled,
     make_compiled_calls,
-    on_its_own,
     parts_words,
 )
-from core.worker.conditions.caches import filled, found_words, own_caches
+from core.worker.conditions.caches import cache_hit_words, fill_caches, use_run_caches
 from core.worker.conditions.settings import set_dynamo, set_threads
 from core.worker.environment import devices
-from core.worker.load import Twin
+from core.worker.load import ModelCopy
 from core.worker.log_watch import LogWatch
-from core.worker.measuring.alternative import measured_rival
+from core.worker.measuring.alternative import measure_alternative
 from core.worker.measuring.kernel_times import measure_kernels
-from core.worker.measuring.pairs import SLOW_LIMIT_S, TimedSide, in_turn
+from core.worker.measuring.pairs import SLOW_LIMIT_S, TimedSide, time_interleaved
 from core.worker.measuring.roofline import emit_roofline
 from core.worker.memory.watch import MemoryWatch
 from core.worker.numerics.nodes import emit_graph_numerics
 from core.worker.record import emit, recording, start_trace, step
-from core.worker.recorders.deferred import Later
+from core.worker.recorders.deferred import DeferredRecords
 from core.worker.run_environment import emit_counters, emit_error, emit_setting
 from core.worker.streams import flush, silence
 from core.worker.user_kernels import interpret_kernels
@@ -72,7 +72,7 @@ REFUSED = "The last call was not made compiled, since its stance refused it: not
 class RunStep:
     """Which part of the run is under way; an error is told with it."""
 
-    def __init__(self, later: Later) -> None:
+    def __init__(self, later: DeferredRecords) -> None:
         self.name = "starting"
         self._later = later
 
@@ -89,17 +89,17 @@ def work(run: Run, job: CompileJob) -> int:
     sys.path.insert(0, str(on_disk.parent))
     path = run.model_path if job.repairs else on_disk
     conditions = job.conditions
-    register_shipped()
+    register_built_in()
     write_code(job, run.path)
     files = [path, *filter(None, [backend_file(job.compile)])]
-    own_caches(conditions, run.path)
-    filling = filled(conditions, lambda: make_compiled_calls(job, path))
+    use_run_caches(conditions, run.path)
+    filling = fill_caches(conditions, lambda: make_compiled_calls(job, path))
     original = run.original_path if job.repairs else path
     memory = MemoryWatch(job, original, path)
     start_trace(run.trace_dir)
     log = LogWatch()
     set_threads(conditions)
-    later = Later(emit)
+    later = DeferredRecords(emit)
     for file in files:
         later.sources.already(str(file))
     stage = RunStep(later)
@@ -109,12 +109,12 @@ def work(run: Run, job: CompileJob) -> int:
             last = _run(job, path, original, stage, memory)
         if job.aoti is not None:
             packaging = PackageStage(job, run.path / PACKAGES, original, path)
-            packaging.go(last, min(SLOW_LIMIT_S, _left_s(job) / 4), stage.enter)
+            packaging.run(last, min(SLOW_LIMIT_S, _left_s(job) / 4), stage.enter)
         if job.numerics == "nodes" and not job.target:
             stage.enter(NODES)
             emit_graph_numerics(job, path, time.monotonic() + min(MOST_NODES_S, _left_s(job) / 2))
         if filling:
-            emit(NoteRecord(text=f"{filling} {found_words()}"))
+            emit(NoteRecord(text=f"{filling} {cache_hit_words()}"))
         code = DONE
     except BaseException as error:
         emit_error(stage.name, files, error)
@@ -143,8 +143,8 @@ def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: Me
         load_backend(job)
     interpret_kernels(bool(job.target))
     stage.enter("loading the model")
-    eager = Twin(original, job, "compileboard_eager")
-    compiled = Twin(path, job, "compileboard_model")
+    eager = ModelCopy(original, job, "compileboard_eager")
+    compiled = ModelCopy(path, job, "compileboard_model")
     for name in unread(original.read_text("utf-8")):
         emit(NoteRecord(text=UNREAD.format(name=name)))
     if is_compiled(compiled.model):
@@ -159,7 +159,7 @@ def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: Me
         _generate(job, eager, compiled, stage)
         return None
     function = compiled_side(job, compiled)
-    last = make_calls(on_its_own(job, compiled), original, eager, compiled, function, stage.enter)
+    last = make_calls(effective_job(job, compiled), original, eager, compiled, function, stage.enter)
     if job.measure and last is None:
         emit(NoteRecord(text=REFUSED))
     if job.measure and last is not None:
@@ -173,14 +173,14 @@ def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: Me
                 emit_roofline(job.device)
         if job.rival is not None:
             most_s = min(SLOW_LIMIT_S, _left_s(job) / 2)
-            emit(measured_rival(job, (original, path), last[1], most_s, stage.enter))
+            emit(measure_alternative(job, (original, path), last[1], most_s, stage.enter))
     if job.memory and last is not None:
         stage.enter("measuring memory")
         memory.emit(last, (eager, compiled))
     return last
 
 
-def _generate(job: CompileJob, eager: Twin, compiled: Twin, stage: RunStep) -> None:
+def _generate(job: CompileJob, eager: ModelCopy, compiled: ModelCopy, stage: RunStep) -> None:
     """Make the calls while code is generated for the target; what is called runs eagerly on the CPU."""
     from core.worker.cross_compilation.calls import make_calls
     from core.worker.cross_compilation.generate import compiled_for, generating
@@ -197,7 +197,7 @@ def _check_device(job: CompileJob) -> None:
 def _measure(job: CompileJob, eager: PreparedCall, compiled: PreparedCall) -> float:
     """Time both and record it; returns the seconds of a compiled call in its steady state."""
     most_s = min(SLOW_LIMIT_S, _left_s(job) / 2)
-    samples = in_turn(TimedSide(eager, eager.ready), TimedSide(compiled, compiled.ready), job.device, most_s)
+    samples = time_interleaved(TimedSide(eager, eager.ready), TimedSide(compiled, compiled.ready), job.device, most_s)
     emit(
         Timing(
             eager_s=tuple(samples.left_s),

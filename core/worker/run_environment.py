@@ -1,6 +1,4 @@
-"""What a run records around its compilations: the job and the machine at the start, torch's counters and an error at
-the end.
-"""
+"""Records around a run's compilations: the job and the machine first, torch's counters and an error last."""
 
 from __future__ import annotations
 
@@ -32,7 +30,7 @@ NOT_IN = re.compile(r"cannot import name '(\w+)'")
 
 
 def emit_setting(run: Run, job: CompileJob, paths: Collection[Path]) -> None:
-    """Record the job, what it runs on, and the files of the model and of its backend."""
+    """Record the job, its machine, and the files of the model and of its backend."""
     emit(
         Setting(
             job=msgspec.to_builtins(job),
@@ -66,32 +64,32 @@ def emit_counters() -> None:
 
 
 def emit_error(stage: str, paths: Collection[Path], error: BaseException) -> None:
-    """Record an error with the lines of the user's files; the raw traceback goes with it."""
+    """Record an error with the lines of the user's files and the raw traceback."""
     trace = traceback.TracebackException.from_exception(error)
     emit(
         RunError(
             stage=stage,
             type=type(error).__name__,
             field=error.field if isinstance(error, JobError) else "",
-            message=f"{error}{elsewhere(error)}"[:MAX_TRACEBACK_CHARS],
+            message=f"{error}{suggestion(error)}"[:MAX_TRACEBACK_CHARS],
             frames=user_frames(paths, error),
             traceback="".join(trace.format())[-MAX_TRACEBACK_CHARS:],
         )
     )
 
 
-def elsewhere(error: BaseException) -> str:
-    """As Python does with a name that is nearly right: where torch has what was looked for in the wrong module."""
-    module, wanted = _looked_for(error)
+def suggestion(error: BaseException) -> str:
+    """Return the right module of a missing torch name as a question, like Python's own; empty if there is none."""
+    module, wanted = _missing_name(error)
     path = module.split(".")
     above = [".".join(path[:depth]) for depth in range(len(path) - 1, 0, -1)] if path[0] == "torch" else []
-    found = next((name for name in above if hasattr(sys.modules.get(name), wanted)), None)
-    return f". Did you mean: '{found}.{wanted}'?" if found else ""
+    owner = next((name for name in above if hasattr(sys.modules.get(name), wanted)), None)
+    return f". Did you mean: '{owner}.{wanted}'?" if owner else ""
 
 
-def _looked_for(error: BaseException) -> tuple[str, str]:
-    """A module, and the name that it does not have; empty for any other error."""
+def _missing_name(error: BaseException) -> tuple[str, str]:
+    """Return a module and the name that it lacks; empty for any other error."""
     if isinstance(error, AttributeError) and isinstance(error.obj, ModuleType):
         return error.obj.__name__, str(error.name)
-    found = NOT_IN.match(str(error)) if isinstance(error, ImportError) else None
-    return (str(error.name), found[1]) if isinstance(error, ImportError) and found else ("", "")
+    match = NOT_IN.match(str(error)) if isinstance(error, ImportError) else None
+    return (str(error.name), match[1]) if isinstance(error, ImportError) and match else ("", "")

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 
 
 def flush() -> None:
-    """What was printed goes out; closed streams are left alone."""
+    """Flush what was printed; closed streams are left alone."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
             stream.flush()
@@ -17,7 +17,9 @@ def flush() -> None:
 
 @contextmanager
 def silence() -> Iterator[None]:
-    """Drop what the model prints: it has printed it before, and now it would thousands of times."""
+    """Drop the model's output inside this context: it was printed before, and repeats would print it thousands of
+    times.
+    """
     flush()
     try:
         kept = os.dup(1)

@@ -1,8 +1,8 @@
-"""The keeper of one run: forks the worker, holds it to its limits, keeps its last words, writes its status.
+"""Supervisor of one run: forks the worker, enforces its limits, keeps the end of its output, writes its status.
 
-The keeper is a process of its own that never runs user code. It is the subreaper of everything that the worker starts,
-so that no process outlives its run, however it detached itself. It ends when told (SIGTERM: cancelled) and when the
-fork server ends (SIGUSR1: interrupted). When it is killed itself, the worker dies with it, and the fork server ends the
+The supervisor is a separate process that never runs user code. It is the subreaper of everything that the worker
+starts, so that no process outlives its run, however it detached itself. It ends on SIGTERM (cancelled), and on SIGUSR1
+when the fork server ends (interrupted). If it is killed itself, the worker dies with it, and the fork server ends the
 rest.
 """
 
@@ -28,12 +28,12 @@ from core.runs.status import State, Status
 from core.runs.store import Run
 from core.runs.tools import Task, has_answer, read_task
 from core.worker.conditions.caches import DIRECTORY
-from core.worker.kernel_tools import answer
+from core.worker.kernel_tools import run_tool
 from core.worker.log_watch import has_end
 from core.worker.output import OutputFile
 from core.worker.run import DISK_FULL, DONE, FAILED, LOG_LOST, OUT_OF_MEMORY, work
 
-KEEPER_SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
+SUPERVISOR_SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
 POLL_S = 0.05
 MEMORY_POLL_S = 0.2
 MAX_TRACE_BYTES = 4 * 1024**3
@@ -44,7 +44,7 @@ DISK_WAS_FULL = "the disk is full; delete runs, or make room, and run the job ag
 
 @dataclass(slots=True)
 class _Stop:
-    """Why the run was stopped from outside, once it was."""
+    """Outside reason for stopping the run; None while there is none."""
 
     state: State | None = None
     reason: str = ""
@@ -55,16 +55,16 @@ class _Stop:
 
 
 @dataclass(frozen=True, slots=True)
-class Duty:
-    """What the worker does, the limits that it is held to, and whether it has left its last record."""
+class WorkerTask:
+    """Work of a worker, its limits, and a check for its last record."""
 
     limits: CompileJob | Task
     work: Callable[[], int]
     has_end: Callable[[], bool]
 
 
-def keep(run: Run, duty: Duty) -> None:
-    """Run the job of a run directory to its end and write how it ended; one cancelled meanwhile is not begun."""
+def supervise(run: Run, task: WorkerTask) -> None:
+    """Run the task of a run directory to its end and write how it ended; a run cancelled meanwhile isn't started."""
     before = run.written_status()
     if before.state == "cancelled":
         return
@@ -73,35 +73,35 @@ def keep(run: Run, duty: Duty) -> None:
     stop = _Stop()
     signal.signal(signal.SIGTERM, lambda *_: stop.set("cancelled", "cancelled by the user"))
     signal.signal(signal.SIGUSR1, lambda *_: stop.set("interrupted", "the server that ran it ended"))
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, KEEPER_SIGNALS)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SUPERVISOR_SIGNALS)
     handle = process_handle(psutil.Process(), psutil.Process(os.getppid()))
     status = replace(before, state="running", started_s=time.time(), handle=handle)
     run.write_status(status)
-    ended = _watch(run, duty, status, stop)
+    ended = _watch(run, task, status, stop)
     shutil.rmtree(run.path / DIRECTORY, ignore_errors=True)
     run.path.mkdir(parents=True, exist_ok=True)
     run.write_status(ended)
 
 
-def duty_of(run: Run) -> Duty:
-    """What a run directory asks for, a tool's task or a job; raises JobError, OSError, ValueError."""
-    task = read_task(run)
-    if task is not None:
-        return Duty(task, lambda: answer(run, task), lambda: has_answer(run))
+def task_of(run: Run) -> WorkerTask:
+    """Return the task of a run directory, a tool's or a job's; raises JobError, OSError, ValueError."""
+    tool_task = read_task(run)
+    if tool_task is not None:
+        return WorkerTask(tool_task, lambda: run_tool(run, tool_task), lambda: has_answer(run))
     job = run.job()
     if job is None:
         raise ValueError("there is no job.json")
-    return Duty(job, lambda: work(run, job), lambda: has_end(run.trace_dir))
+    return WorkerTask(job, lambda: work(run, job), lambda: has_end(run.trace_dir))
 
 
-def _watch(run: Run, duty: Duty, status: Status, stop: _Stop) -> Status:
-    job = duty.limits
+def _watch(run: Run, task: WorkerTask, status: Status, stop: _Stop) -> Status:
+    limits = task.limits
     reader, writer = os.pipe()
-    me = psutil.Process()
-    pid = _start_worker(duty, reader, writer)
+    supervisor = psutil.Process()
+    pid = _start_worker(task, reader, writer)
     os.close(writer)
     output = OutputFile(run.output_path)
-    deadline = time.monotonic() + job.time_limit_s
+    deadline = time.monotonic() + limits.time_limit_s
     next_memory, peak, exit_status = 0.0, 0, None
     while exit_status is None:
         _drain(reader, output, stop, POLL_S)
@@ -109,33 +109,34 @@ def _watch(run: Run, duty: Duty, status: Status, stop: _Stop) -> Status:
         now = time.monotonic()
         if now > deadline:
             stop.set(
-                "timed out", f"not done after {limit_s(job.time_limit_s)}; raise the time limit, or give it less to do"
+                "timed out",
+                f"not done after {limit_s(limits.time_limit_s)}; raise the time limit, or give it less to do",
             )
         if now > next_memory:
             next_memory = now + MEMORY_POLL_S
-            peak = max(peak, _check_memory(job, stop))
+            peak = max(peak, _check_memory(limits, stop))
             _check_trace(run, stop)
         if stop.state is not None and exit_status is None:
-            end_descendants(me)
+            end_descendants(supervisor)
             exit_status = os.waitpid(pid, 0)[1]
-    end_descendants(me)
-    if ran_out_of_memory(group_of(me.pid)):
-        stop.set("out of memory", _memory_reason(job))
-    end_groups(group_of(me.pid))
+    end_descendants(supervisor)
+    if ran_out_of_memory(group_of(supervisor.pid)):
+        stop.set("out of memory", _memory_reason(limits))
+    end_groups(group_of(supervisor.pid))
     while _drain(reader, output, stop, 0):
         pass
     output.close()
     if output.full:
         stop.set("crashed", DISK_WAS_FULL)
-    return _ended(replace(status, peak_memory_bytes=peak), exit_status, stop, duty)
+    return _ended(replace(status, peak_memory_bytes=peak), exit_status, stop, task)
 
 
-def _start_worker(duty: Duty, reader: int, writer: int) -> int:
-    keeper = os.getpid()
+def _start_worker(task: WorkerTask, reader: int, writer: int) -> int:
+    supervisor = os.getpid()
     pid = os.fork()
     if pid:
         return pid
-    follow_parent(keeper, signal.SIGKILL)
+    follow_parent(supervisor, signal.SIGKILL)
     os.setsid()
     for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
@@ -144,14 +145,14 @@ def _start_worker(duty: Duty, reader: int, writer: int) -> int:
     os.dup2(writer, 1)
     os.dup2(writer, 2)
     os.close(writer)
-    limits = duty.limits
+    limits = task.limits
     if limits.device == "cpu":
         resource.setrlimit(resource.RLIMIT_DATA, (limits.memory_limit_bytes,) * 2)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    enter(group_of(keeper), {MEMORY: limits.memory_limit_bytes, PROCESSES: MOST_PROCESSES})
+    enter(group_of(supervisor), {MEMORY: limits.memory_limit_bytes, PROCESSES: MOST_PROCESSES})
     code = 70
     try:
-        code = duty.work()
+        code = task.work()
     finally:
         os._exit(code)
 
@@ -169,7 +170,7 @@ def _drain(reader: int, output: OutputFile, stop: _Stop, wait_s: float) -> bool:
 
 
 def _exit_status(pid: int) -> int | None:
-    """The worker's exit status once it ended; orphans that it left are reaped in passing."""
+    """Return the worker's exit status, None while it runs; also reaps orphans that it left."""
     while True:
         ended, status = os.waitpid(-1, os.WNOHANG)
         if ended == pid:
@@ -197,7 +198,7 @@ def _check_trace(run: Run, stop: _Stop) -> None:
         stop.set("crashed", f"the trace log grew beyond {MAX_TRACE_BYTES // 1024**3} GiB")
 
 
-def _ended(status: Status, exit_status: int, stop: _Stop, duty: Duty) -> Status:
+def _ended(status: Status, exit_status: int, stop: _Stop, task: WorkerTask) -> Status:
     status = replace(status, ended_s=time.time(), handle="")
     if stop.state is not None:
         return replace(status, state=stop.state, reason=stop.reason)
@@ -211,14 +212,14 @@ def _ended(status: Status, exit_status: int, stop: _Stop, duty: Duty) -> Status:
         return replace(status, state="failed", exit_code=1, reason=DISK_WAS_FULL)
     if code not in (DONE, FAILED, OUT_OF_MEMORY):
         return replace(status, state="crashed", exit_code=code, reason=f"the worker left with exit code {code}")
-    if not duty.has_end():
+    if not task.has_end():
         reason = f"the worker left with exit code {code} before its last record"
         return replace(status, state="crashed", exit_code=code, reason=reason)
     if code == DONE:
         return replace(status, state="done", exit_code=0)
     if code == FAILED:
         return replace(status, state="failed", exit_code=1, reason="the run ended with an error")
-    return replace(status, state="out of memory", exit_code=1, reason=_memory_reason(duty.limits))
+    return replace(status, state="out of memory", exit_code=1, reason=_memory_reason(task.limits))
 
 
 def _memory_reason(job: CompileJob | Task) -> str:

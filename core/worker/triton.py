@@ -27,7 +27,7 @@ class _Utils:
         return _refused(name)
 
 
-class AbsentDriver:
+class TargetDriver:
     """Triton's driver of a target: it names the target and says what Triton asks of its device, and can launch nothing.
 
     Target and properties are asked for when Triton asks, since a process may compile for several targets, and so is the
@@ -115,7 +115,7 @@ def gpu_target(backend: str, arch: int | str, warp_size: int) -> Any:
     return GPUTarget(backend, arch, warp_size)
 
 
-def stand_in(driver: AbsentDriver) -> None:
+def install_driver(driver: TargetDriver) -> None:
     """Let a driver be Triton's, for good: kernels that Inductor wrote ask for the GPU's when they are imported."""
     from torch._inductor.runtime import triton_helpers
     from triton.runtime.driver import driver as drivers
@@ -124,7 +124,7 @@ def stand_in(driver: AbsentDriver) -> None:
     triton_helpers.set_driver_to_gpu = lambda: None
 
 
-def stand_in_for_launches(driver: AbsentDriver) -> None:
+def install_launch_driver(driver: TargetDriver) -> None:
     """Let a driver be Triton's where there is no other, for kernels that user code launches."""
     from triton.runtime.driver import driver as drivers
 

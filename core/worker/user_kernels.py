@@ -17,7 +17,7 @@ import torch
 from core.report.records.run import NoteRecord
 from core.worker.environment import devices
 from core.worker.record import emit
-from core.worker.triton import AbsentDriver, gpu_target, stand_in_for_launches
+from core.worker.triton import TargetDriver, gpu_target, install_launch_driver
 
 INTERPRETED = "Triton's interpreter ran `{}`: no GPU is here.{}"
 UNTIMED = " Of {} configs it took the first: nothing is timed."
@@ -35,7 +35,7 @@ def interpret_kernels(target: bool) -> None:
     if importlib.util.find_spec("triton") is None or (not target and devices() != ["cpu"]):
         return
     if not target:
-        stand_in_for_launches(AbsentDriver(_interpreter, _properties, lambda: torch.device("cpu")))
+        install_launch_driver(TargetDriver(_interpreter, _properties, lambda: torch.device("cpu")))
         _keep_operators_whole()
     from triton.runtime import autotuner, jit
 

@@ -1,4 +1,4 @@
-"""What is done once ahead of all runs: MKL's functions resolved, Inductor's precompiled C++ header built.
+"""Work done once ahead of all runs: MKL's functions resolved, Inductor's precompiled C++ header built.
 
 The header takes 10 to 18 s the first time on a machine, while the user is still choosing.
 """
@@ -17,8 +17,7 @@ VECTOR_MATH = (
 
 
 def resolve_vector_math() -> None:
-    """Call each function of MKL's vector math once, on one element: no thread starts, and every fork inherits the
-    choice.
+    """Call each function of MKL's vector math once, on one element: every fork inherits the choice, without a thread.
 
     MKL chooses a function's kernel when it is first called. Where several threads make that call at once, one of them
     may take a kernel of low accuracy for its part (pytorch/pytorch issue 188792).
@@ -30,6 +29,6 @@ def resolve_vector_math() -> None:
 
 
 def warm_up() -> None:
-    """Compile the smallest C++ kernel there is."""
+    """Compile the smallest possible C++ kernel."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     torch.compile(lambda x: x.sin() + 1)(torch.ones(64))

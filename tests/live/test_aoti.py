@@ -14,7 +14,7 @@ from core.base.errors import JobError
 from core.commands.main import main
 from core.job import DynamicDim, Packaging
 from core.runs.packages import package_files
-from core.worker.aoti.exporting import ExportedModel, exported
+from core.worker.aoti.exporting import ExportedModel, export_model
 from core.worker.aoti.trials import NO_PROGRAM, RangeTrials, reason_in
 
 pytestmark = pytest.mark.torch
@@ -35,7 +35,7 @@ def job_with(packaging: Packaging, **changes: object) -> CompileJob:
 
 
 def export_to_128() -> ExportedModel:
-    made, record = exported(job_with(TO_128), LAYERS, ((ROWS,), {}), Path("m.py"))
+    made, record = export_model(job_with(TO_128), LAYERS, ((ROWS,), {}), Path("m.py"))
     assert made is not None
     shapes = "{'input': {0: Dim('dim_0_0', min=1, max=128)}}"
     assert record.call == f"torch.export.export(model, args, dynamic_shapes={shapes})"
@@ -63,7 +63,7 @@ def test_a_function_is_exported_with_its_keyword_arguments_and_a_dim_that_two_in
         return x * by
 
     shared = job_with(Packaging((DynamicDim("0.0+by.0", 2, 16),)))
-    made, record = exported(shared, scaled, ((torch.ones(8),), {"by": torch.ones(8)}), Path("m.py"))
+    made, record = export_model(shared, scaled, ((torch.ones(8),), {"by": torch.ones(8)}), Path("m.py"))
     assert made is not None
     dim = "{0: Dim('dim_0_0', min=2, max=16)}"
     shapes = f"{{'x': {dim}, 'by': {dim}}}"
@@ -73,7 +73,7 @@ def test_a_function_is_exported_with_its_keyword_arguments_and_a_dim_that_two_in
 
 def test_a_dimension_that_no_input_has_is_an_error_of_its_field() -> None:
     with pytest.raises(JobError) as error:
-        exported(job_with(Packaging((DynamicDim("3.0"),))), LAYERS, ((ROWS,), {}), Path("m.py"))
+        export_model(job_with(Packaging((DynamicDim("3.0"),))), LAYERS, ((ROWS,), {}), Path("m.py"))
     assert error.value.field == "aoti.dims"
 
 

@@ -149,11 +149,11 @@ def test_a_page_opens_once_it_is_in_the_menu(copy: Copy) -> None:
 SAMPLE = """
 from pathlib import Path
 from core import CompileJob, Model, samples
-from core.worker.load import Twin
+from core.worker.load import ModelCopy
 
 found = next(one for one in samples() if one.name == "softplus")
 print(found.title, found.group, sep=", ")
-twin = Twin(found.path, CompileJob(Model("sample", "softplus")), "softplus")
+twin = ModelCopy(found.path, CompileJob(Model("sample", "softplus")), "softplus")
 for args, kwargs in twin.calls():
     print(tuple(twin.model(*args, **kwargs).shape))
 """
@@ -208,7 +208,7 @@ from dataclasses import replace
 from core import Run, open_report
 from core.base.errors import ToolError
 from core.runs.tools import Traffic, create, read_task, result, task_for, tool_run
-from core.worker.kernel_tools import answer
+from core.worker.kernel_tools import run_tool
 
 for name in ("target_h100", "transformer_block"):
     run = Run("run", home / "runs" / add_scenario(home, name))
@@ -220,7 +220,7 @@ for name in ("target_h100", "transformer_block"):
         print(str(error).partition("is no")[2])
         continue
     tool = tool_run(run, request)
-    answer(tool, read_task(tool))
+    run_tool(tool, read_task(tool))
     tool.write_status(replace(tool.status(), state="done", handle=""))
     print(result(run, request))
 """

@@ -23,11 +23,11 @@ calls = [(torch.randn({first}, 8), torch.randint(0, {first}, (4 * {first},))), (
 def test_calls_that_differ_in_size_are_made_as_they_are(
     tmp_path: Path, first: int, shapes: list[list[tuple[int, ...]]]
 ) -> None:
-    from core.worker.load import Twin
+    from core.worker.load import ModelCopy
 
     path = tmp_path / "model.py"
     path.write_text(FILE.format(first=first))
     texts = tuple(f"calls(batch={size})" for size in (4, 16, 7))
-    twin = Twin(path, CompileJob(Model("file", str(path)), calls=texts), "own_calls_of_a_preset")
+    twin = ModelCopy(path, CompileJob(Model("file", str(path)), calls=texts), "own_calls_of_a_preset")
     made = [[tuple(tensor.shape) for tensor in args] for args, _ in twin.calls()]
     assert made == shapes

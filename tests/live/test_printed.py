@@ -5,15 +5,15 @@ import sys
 import pytest
 
 from core import CompileJob, Model
-from core.worker.results.printed import Printed, printed_words
+from core.worker.results.printed import PrintedText, print_difference
 
 pytestmark = pytest.mark.torch
 
 REPAIRED = CompileJob(Model("code", "model = abs"), repairs=(("where:1",),))
 
 
-def heard(*lines: str, stderr: str = "") -> Printed:
-    printed = Printed(REPAIRED)
+def heard(*lines: str, stderr: str = "") -> PrintedText:
+    printed = PrintedText(REPAIRED)
     with printed.heard():
         for line in lines:
             print(line)
@@ -22,7 +22,7 @@ def heard(*lines: str, stderr: str = "") -> Printed:
 
 
 def test_equal_text_is_no_difference() -> None:
-    assert printed_words(heard("a", "b"), heard("a", "b")) == ""
+    assert print_difference(heard("a", "b"), heard("a", "b")) == ""
 
 
 @pytest.mark.parametrize(
@@ -36,21 +36,21 @@ def test_equal_text_is_no_difference() -> None:
 def test_text_that_is_missing_or_in_another_order_differs(
     eager: tuple[str, ...], compiled: tuple[str, ...], words: str
 ) -> None:
-    assert printed_words(heard(*eager), heard(*compiled)) == words
+    assert print_difference(heard(*eager), heard(*compiled)) == words
 
 
 def test_what_torch_says_on_standard_error_is_no_difference_and_a_lost_warning_is() -> None:
     one = heard(stderr="/a/model.py:7: UserWarning: careful\n  warnings.warn('careful')\n")
     other = heard(stderr="torch says this\n/b/model.py:9: UserWarning: careful\n")
-    assert printed_words(one, other) == ""
-    assert printed_words(one, heard()) == "compiled prints nothing where eager prints 'UserWarning: careful'"
+    assert print_difference(one, other) == ""
+    assert print_difference(one, heard()) == "compiled prints nothing where eager prints 'UserWarning: careful'"
 
 
 def test_the_streams_come_back_and_what_the_code_puts_in_their_place_stays() -> None:
     before, own = sys.stdout, sys.__stdout__
     heard("a")
     assert sys.stdout is before
-    with Printed(REPAIRED).heard():
+    with PrintedText(REPAIRED).heard():
         sys.stdout = own
     assert sys.stdout is own
     sys.stdout = before

@@ -15,9 +15,9 @@ def test_without_a_compiler_or_triton_the_tools_say_what_is_missing(tmp_path: Pa
     code = (
         "import sys; sys.modules['triton'] = None\n"
         "from pathlib import Path; from core.runs.tools import *; from core.runs.store import Run\n"
-        "from core.worker.kernel_tools import answer\n"
+        "from core.worker.kernel_tools import run_tool\n"
         "for request in (Assembly('k'), Ladder('k')):\n"
-        f"    tool = Run('t', Path({str(tmp_path)!r})); answer(tool, Task(request, 'k', 'k = f(1)'))\n"
+        f"    tool = Run('t', Path({str(tmp_path)!r})); run_tool(tool, Task(request, 'k', 'k = f(1)'))\n"
         "    print((tool.path / 'answer.json').read_text())\n"
     )
     environment = {"CXX": "no-such-compiler", "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core import CompileJob, LocalEngine, Model, Report, Runner, Store, open_report
-from core.worker.triton import AbsentDriver, NothingToLaunch
+from core.worker.triton import NothingToLaunch, TargetDriver
 from tests.support.places import ROOT
 
 pytestmark = pytest.mark.torch
@@ -114,15 +114,15 @@ def test_for_a_target_the_kernels_are_compiled_in_one_graph(engine: LocalEngine,
 
 def test_the_driver_of_a_target_answers_or_says_that_the_device_is_not_here() -> None:
     code = (
-        "import json; from core.worker.triton import AbsentDriver, gpu_target\n"
-        "driver = AbsentDriver(lambda: gpu_target('cuda', 90, 32), lambda: {'max_shared_mem': 1})\n"
+        "import json; from core.worker.triton import TargetDriver, gpu_target\n"
+        "driver = TargetDriver(lambda: gpu_target('cuda', 90, 32), lambda: {'max_shared_mem': 1})\n"
         "found = [driver.get_current_device(), driver.get_current_stream(0), driver.get_device_capability()]\n"
         "found += [str(driver.get_active_torch_device()), driver.utils.get_device_properties(0)]\n"
         "print(json.dumps([*found, driver.get_benchmarker()(None)]))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert json.loads(done.stdout) == [0, 0, [9, 0], "cuda:0", {"max_shared_mem": 1}, [0.0, 0.0, 0.0]]
-    driver = AbsentDriver(lambda: None, dict)
+    driver = TargetDriver(lambda: None, dict)
     for ask in (lambda: driver.launcher_cls(None, None), lambda: driver.utils.load_binary("k", b"", 0, 0)):
         with pytest.raises(NothingToLaunch, match="needs the device itself, and it is not here"):
             ask()

@@ -18,7 +18,7 @@ from torch._dynamo.eval_frame import _debug_get_cache_entry_list
 
 from core.job import Conditions
 from core.worker.record import emit, recording, start_trace
-from core.worker.recorders.deferred import Later
+from core.worker.recorders.deferred import DeferredRecords
 
 OFFSET = 3
 TABLE = {"a": 1.5, "b": {"c": [1, 2, 3]}, 7: "x"}
@@ -96,7 +96,7 @@ def main(directory: str) -> None:
     """Compile all, and print the trees' leaves."""
     start_trace(Path(directory))
     found: dict[str, tuple[str, int]] = {}
-    with recording(Later(emit), Conditions()):
+    with recording(DeferredRecords(emit), Conditions()):
         for name, (model, calls) in models().items():
             compiled = torch.compile(model, backend="eager")
             for call in calls:

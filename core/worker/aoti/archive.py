@@ -57,16 +57,16 @@ class Archive:
     metadata: dict[str, str] = field(default_factory=dict)
 
 
-def opened(path: Path) -> Archive:
+def open_archive(path: Path) -> Archive:
     """The files of a package; raises ProgramError where it is none."""
     try:
         with zipfile.ZipFile(path) as package:
-            found = [info for info in package.infolist() if not info.is_dir()]
-            texts = tuple(_texts(package, found[:MOST_FILES]))
+            entries = [info for info in package.infolist() if not info.is_dir()]
+            texts = tuple(_texts(package, entries[:MOST_FILES]))
     except DAMAGED as error:
         raise ProgramError(f"{path.name} is no package: {error}") from None
-    files = tuple(PackagedFile(_name(info), kind_of(_name(info)), info.file_size, info.CRC) for info in found)
-    return Archive(files[:MOST_FILES], max(0, len(found) - MOST_FILES), texts, _metadata(texts))
+    files = tuple(PackagedFile(_name(info), kind_of(_name(info)), info.file_size, info.CRC) for info in entries)
+    return Archive(files[:MOST_FILES], max(0, len(entries) - MOST_FILES), texts, _metadata(texts))
 
 
 def kind_of(name: str) -> PackagedKind:
@@ -101,11 +101,11 @@ def _texts(package: zipfile.ZipFile, files: list[zipfile.ZipInfo]) -> Iterator[A
 
 def _metadata(texts: tuple[ArchiveText, ...]) -> dict[str, str]:
     """Return the entries that AOTInductor wrote into files whose names end with `metadata.json`, by key."""
-    found: dict[str, str] = {}
-    for item in texts:
-        if item.name.endswith("metadata.json"):
-            found.update(_pairs(item.text))
-    return dict(list(found.items())[:MOST_METADATA])
+    metadata: dict[str, str] = {}
+    for text in texts:
+        if text.name.endswith("metadata.json"):
+            metadata.update(_pairs(text.text))
+    return dict(list(metadata.items())[:MOST_METADATA])
 
 
 def _pairs(text: str) -> dict[str, str]:

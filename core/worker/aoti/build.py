@@ -30,7 +30,7 @@ NO_COMPILER = (
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class RunnerBuild:
     """The program: where it is, what built it, and how long that took, None where it was there already."""
 
     path: Path
@@ -39,17 +39,17 @@ class Built:
     seconds: float | None
 
 
-def built() -> Built:
+def build_runner() -> RunnerBuild:
     """The program, built if it is not there; raises ProgramError with the compiler's words."""
     compiler = cpp_compiler()
     if compiler is None:
         raise ProgramError(NO_COMPILER)
     version = _version(compiler)
     path = build_cache("aoti") / _key(compiler, version) / NAME
-    begun = time.perf_counter()
-    made = build_once(path, lambda target: _call(_command(compiler, str(target))))
+    start = time.perf_counter()
+    compiled = build_once(path, lambda target: _call(_command(compiler, str(target))))
     shown = shlex.join(_command(compiler, NAME))
-    return Built(path, version, shown, time.perf_counter() - begun if made else None)
+    return RunnerBuild(path, version, shown, time.perf_counter() - start if compiled else None)
 
 
 def _command(compiler: str, target: str) -> list[str]:

@@ -14,28 +14,28 @@ from core.base.errors import ProgramError
 from core.job import CompileJob
 from core.report import Package
 from core.runs.packages import PACKAGE
-from core.worker.aoti.archive import Archive, opened
+from core.worker.aoti.archive import Archive, open_archive
 from core.worker.aoti.exporting import ExportedModel, words_of
 
 MOST_KEPT_BYTES = 2 * 1024**3
 CUDAGRAPHS = "triton.cudagraphs"
 
 
-def packaged(job: CompileJob, made: ExportedModel, directory: Path) -> tuple[Archive | None, Package]:
+def package_model(job: CompileJob, exported: ExportedModel, directory: Path) -> tuple[Archive | None, Package]:
     """Compile and package an exported program below a directory; what torch or the compiler refuses is told."""
-    begun = time.perf_counter()
+    start = time.perf_counter()
     path = directory / PACKAGE
     try:
         torch._inductor.aoti_compile_and_package(
-            made.program, package_path=str(path), inductor_configs=inductor_configs(job)
+            exported.program, package_path=str(path), inductor_configs=inductor_configs(job)
         )
-        seconds = time.perf_counter() - begun
-        archive = opened(path)
+        seconds = time.perf_counter() - start
+        archive = open_archive(path)
     except ProgramError as error:
-        return None, Package(seconds=time.perf_counter() - begun, problem=str(error))
+        return None, Package(seconds=time.perf_counter() - start, problem=str(error))
     except Exception as error:
-        return None, Package(seconds=time.perf_counter() - begun, problem=words_of(error))
-    constants = (*made.program.state_dict, *made.program.constants)
+        return None, Package(seconds=time.perf_counter() - start, problem=words_of(error))
+    constants = (*exported.program.state_dict, *exported.program.constants)
     return archive, Package(
         seconds=seconds,
         file=PACKAGE,
@@ -53,8 +53,8 @@ def inductor_configs(job: CompileJob) -> dict[str, Any]:
     options = job.compile
     if options.backend != "inductor":
         return {}
-    given = options.options or (torch._inductor.list_mode_options(options.mode) if options.mode else {})
-    return {name: value for name, value in given.items() if name != CUDAGRAPHS}
+    configs = options.options or (torch._inductor.list_mode_options(options.mode) if options.mode else {})
+    return {name: value for name, value in configs.items() if name != CUDAGRAPHS}
 
 
 def _digest(path: Path) -> str:

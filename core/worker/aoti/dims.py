@@ -31,57 +31,61 @@ class ExportShapes:
 
 def export_shapes(job: CompileJob, model: torch.nn.Module, call: Arguments) -> ExportShapes:
     """The dynamic dimensions of a call; raises JobError where an input has none of that name."""
-    found: list[ExportedDim] = []
+    exported: list[ExportedDim] = []
     shapes: dict[int, tuple[torch.Tensor, dict[int, Any]]] = {}
     texts: dict[str, str] = {}
-    for asked in _asked(job):
-        places = tuple(asked.at.split("+"))
-        where = [item for place in places for item in dimensions(call, place, FIELD)]
-        dim = _dim(asked)
-        texts[dim.__name__] = _text(asked)
-        found.append(ExportedDim(dim.__name__, places, _text(asked), _size(asked, where), asked.least, asked.most))
-        for item in where:
-            shapes.setdefault(id(item.tensor), (item.tensor, {}))[1][item.index] = dim
-    if not found:
+    for requested in _requested_dims(job):
+        places = tuple(requested.at.split("+"))
+        matches = [dimension for place in places for dimension in dimensions(call, place, FIELD)]
+        dim = _dim(requested)
+        texts[dim.__name__] = _text(requested)
+        exported.append(
+            ExportedDim(
+                dim.__name__, places, _text(requested), _size(requested, matches), requested.least, requested.most
+            )
+        )
+        for dimension in matches:
+            shapes.setdefault(id(dimension.tensor), (dimension.tensor, {}))[1][dimension.index] = dim
+    if not exported:
         return ExportShapes((), None, "")
     collected = ShapesCollection()
     for tensor, dims in shapes.values():
         collected[tensor] = dims
     spec = collected.dynamic_shapes(model, *call)
-    return ExportShapes(tuple(found), spec, _written(spec, texts))
+    return ExportShapes(tuple(exported), spec, _written(spec, texts))
 
 
-def _asked(job: CompileJob) -> tuple[DynamicDim, ...]:
+def _requested_dims(job: CompileJob) -> tuple[DynamicDim, ...]:
     """The dimensions with bounds, then those that the job marks and that have none."""
     assert job.aoti is not None
-    taken = {place for dim in job.aoti.dims for place in dim.at.split("+")}
-    return (*job.aoti.dims, *(DynamicDim(at) for at in dict.fromkeys(job.marks) if at not in taken))
+    bounded = {place for dim in job.aoti.dims for place in dim.at.split("+")}
+    return (*job.aoti.dims, *(DynamicDim(at) for at in dict.fromkeys(job.marks) if at not in bounded))
 
 
-def _name(asked: DynamicDim) -> str:
-    first = asked.at.split("+")[0]
+def _name(requested: DynamicDim) -> str:
+    first = requested.at.split("+")[0]
     return BATCH if first == BATCH else re.sub(r"\W", "_", f"dim_{first}")
 
 
-def _dim(asked: DynamicDim) -> Any:
-    bounds = {"min": asked.least, "max": asked.most}
+def _dim(requested: DynamicDim) -> Any:
+    bounds = {"min": requested.least, "max": requested.most}
     try:
-        return Dim(_name(asked), **{name: bound for name, bound in bounds.items() if bound is not None})
+        return Dim(_name(requested), **{name: bound for name, bound in bounds.items() if bound is not None})
     except (AssertionError, ValueError) as error:
-        raise JobError(FIELD, f"torch does not take `{asked.text}`: {error}") from None
+        raise JobError(FIELD, f"torch does not take `{requested.text}`: {error}") from None
 
 
-def _text(asked: DynamicDim) -> str:
-    bounds = [("min", asked.least), ("max", asked.most)]
-    given = [f"{name}={bound}" for name, bound in bounds if bound is not None]
-    return f"Dim({', '.join([repr(_name(asked)), *given])})"
+def _text(requested: DynamicDim) -> str:
+    bounds = [("min", requested.least), ("max", requested.most)]
+    limits = [f"{name}={bound}" for name, bound in bounds if bound is not None]
+    return f"Dim({', '.join([repr(_name(requested)), *limits])})"
 
 
-def _size(asked: DynamicDim, where: Sequence[Dimension]) -> int:
-    sizes = {int(item.tensor.shape[item.index]) for item in where}
+def _size(requested: DynamicDim, matches: Sequence[Dimension]) -> int:
+    sizes = {int(dimension.tensor.shape[dimension.index]) for dimension in matches}
     if len(sizes) != 1:
-        told = " and ".join(map(str, sorted(sizes)))
-        raise JobError(FIELD, f"`{asked.at}` has sizes {told}, and a Dim stands for one")
+        size_words = " and ".join(map(str, sorted(sizes)))
+        raise JobError(FIELD, f"`{requested.at}` has sizes {size_words}, and a Dim stands for one")
     return sizes.pop()
 
 

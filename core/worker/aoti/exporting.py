@@ -45,24 +45,24 @@ class ExportedModel:
         return bool(self.program.graph_signature.buffers_to_mutate)
 
 
-def exported(job: CompileJob, model: Any, call: Arguments, path: Path) -> tuple[ExportedModel | None, Export]:
+def export_model(job: CompileJob, model: Any, call: Arguments, path: Path) -> tuple[ExportedModel | None, Export]:
     """Export a model with the inputs of a call; what torch refuses is told. Raises JobError for dimensions that are
     not there.
     """
     module = as_module(model)
-    begun = time.perf_counter()
+    start = time.perf_counter()
     shapes, text = None, "torch.export.export(model, args)"
     try:
         shapes = export_shapes(job, module, call)
         text = _call_text(call, shapes.text)
         program = torch.export.export(module, *call, dynamic_shapes=shapes.spec)
-        seconds = time.perf_counter() - begun
-        made = ExportedModel(program, _graph(program), call, shapes.dims)
-        return made, _record(made, text, seconds)
+        seconds = time.perf_counter() - start
+        model_export = ExportedModel(program, _graph(program), call, shapes.dims)
+        return model_export, _record(model_export, text, seconds)
     except JobError:
         raise
     except Exception as error:
-        seconds = time.perf_counter() - begun
+        seconds = time.perf_counter() - start
         dims = shapes.dims if shapes else ()
         frames = user_frames((path,), error)
         return None, Export(call=text, seconds=seconds, dims=dims, problem=words_of(error), frames=frames)
@@ -89,19 +89,19 @@ def words_of(error: BaseException) -> str:
 
 def _call_text(call: Arguments, shapes: str) -> str:
     kwargs = ["kwargs"] if call[1] else []
-    given = [f"dynamic_shapes={shapes}"] if shapes else []
-    return f"torch.export.export({', '.join(['model', 'args', *kwargs, *given])})"[: 4 * MOST_CHARS]
+    shape_arguments = [f"dynamic_shapes={shapes}"] if shapes else []
+    return f"torch.export.export({', '.join(['model', 'args', *kwargs, *shape_arguments])})"[: 4 * MOST_CHARS]
 
 
-def _record(made: ExportedModel, text: str, seconds: float) -> Export:
-    program = made.program
+def _record(model_export: ExportedModel, text: str, seconds: float) -> Export:
+    program = model_export.program
     nodes = [node for node in program.graph.nodes if node.op.startswith("call_")]
     values = list(_values(program))
-    ranges = [f"{symbol}: {found}" for symbol, found in program.range_constraints.items()]
+    ranges = [f"{symbol}: {bounds}" for symbol, bounds in program.range_constraints.items()]
     return Export(
         call=text,
         seconds=seconds,
-        dims=made.dims,
+        dims=model_export.dims,
         nodes=len(nodes),
         targets=dict(Counter(str(node.target)[:MOST_CHARS] for node in nodes)),
         values=tuple(values[:MOST_VALUES]),
@@ -137,8 +137,8 @@ def _guards(program: ExportedProgram) -> list[str]:
     """Return the program's assertions on its inputs, which torch stores only in the messages of a function."""
     checks = [module.forward for module in program.module().modules() if type(module).__name__ == GUARDS]
     texts = [text for check in checks for text in _constants(check)]
-    found = [text.removeprefix(GUARD) for text in texts if isinstance(text, str) and text.startswith(GUARD)]
-    return [" ".join(text.split())[:MOST_CHARS] for text in found]
+    guards = [text.removeprefix(GUARD) for text in texts if isinstance(text, str) and text.startswith(GUARD)]
+    return [" ".join(text.split())[:MOST_CHARS] for text in guards]
 
 
 def _constants(function: Any, depth: int = 3) -> Iterator[Any]:

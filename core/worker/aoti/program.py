@@ -22,7 +22,7 @@ END_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class StartReport:
     """Report of the program after it has loaded the package and called it."""
 
     load_s: float
@@ -39,9 +39,9 @@ class PackageProgram:
         self._process, self._errors, self._reader = process, errors, reader
         words = self._answer(ANSWER_S).split()
         if len(words) != 4 or words[0] != "ready":
-            raise ProgramError(self._said(f"it began with {' '.join(words)[:200]!r}"))
+            raise ProgramError(self._failure_text(f"it began with {' '.join(words)[:200]!r}"))
         load_ns, call_ns, threads = map(int, words[1:])
-        self.begun = Begun(load_ns / 1e9, call_ns / 1e9, threads)
+        self.start_report = StartReport(load_ns / 1e9, call_ns / 1e9, threads)
 
     def seconds(self, calls: int) -> float:
         """Seconds per call of so many, one after the other; raises ProgramError where the program has ended."""
@@ -60,10 +60,12 @@ class PackageProgram:
         readable, _, _ = select.select([self._process.stdout], [], [], most_s)
         line = self._process.stdout.readline() if readable else ""
         if not line:
-            raise ProgramError(self._said("it ended" if readable else f"it did not answer within {limit_s(most_s)}"))
+            raise ProgramError(
+                self._failure_text("it ended" if readable else f"it did not answer within {limit_s(most_s)}")
+            )
         return line
 
-    def _said(self, what: str) -> str:
+    def _failure_text(self, what: str) -> str:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(END_S)
         self._reader.join(END_S)
@@ -85,7 +87,7 @@ def running(command: list[str], directory: Path) -> Iterator[PackageProgram]:
         errors="replace",
     )
     errors: list[str] = []
-    reader = threading.Thread(target=_kept, args=(process, errors), daemon=True)
+    reader = threading.Thread(target=_collect_errors, args=(process, errors), daemon=True)
     reader.start()
     try:
         yield PackageProgram(process, errors, reader)
@@ -94,7 +96,7 @@ def running(command: list[str], directory: Path) -> Iterator[PackageProgram]:
         reader.join(END_S)
 
 
-def _kept(process: subprocess.Popen[str], errors: list[str]) -> None:
+def _collect_errors(process: subprocess.Popen[str], errors: list[str]) -> None:
     """Take what the program prints, so that it never waits; its end is kept."""
     assert process.stderr is not None
     with process.stderr:

@@ -15,7 +15,7 @@ import torch._inductor
 from core.base.errors import ProgramError
 from core.report import PackageRun
 from core.runs.packages import EXPECTED, INPUTS
-from core.worker.aoti.build import Built, built
+from core.worker.aoti.build import RunnerBuild, build_runner
 from core.worker.aoti.exporting import words_of
 from core.worker.aoti.program import PackageProgram, running
 from core.worker.aoti.same import bits_equal, flat_differences, tensors_of
@@ -38,20 +38,20 @@ class PythonRun:
 
 def run_in_python(package: Path, call: Arguments, expected: Any, device: str) -> tuple[PythonRun | None, PackageRun]:
     """Load the package and call it once; what torch refuses is told."""
-    stage, begun = "load", time.perf_counter()
+    stage, start = "load", time.perf_counter()
     try:
         loaded = torch._inductor.aoti_load_package(str(package))
-        load_s = time.perf_counter() - begun
-        stage, begun = "call", time.perf_counter()
+        load_s = time.perf_counter() - start
+        stage, start = "call", time.perf_counter()
         with torch.no_grad():
             outputs = loaded(*call[0], **call[1])
         synchronize(device)
-        call_s = time.perf_counter() - begun
+        call_s = time.perf_counter() - start
     except Exception as error:
         return None, PackageRun(user="python", stage=stage, problem=words_of(error))
-    found = compare(leaves("output", expected), leaves("output", outputs))
+    differences = compare(leaves("output", expected), leaves("output", outputs))
     record = PackageRun(
-        user="python", load_s=load_s, call_s=call_s, differences=tuple(found), threads=torch.get_num_threads()
+        user="python", load_s=load_s, call_s=call_s, differences=tuple(differences), threads=torch.get_num_threads()
     )
     return PythonRun(loaded, outputs), record
 
@@ -65,22 +65,22 @@ def write_examples(directory: Path, call: Arguments, expected: Any) -> None:
 @contextmanager
 def run_in_cpp(
     package: Path, expected: Any, python: PythonRun | None, device: str
-) -> Iterator[tuple[Built | None, PackageProgram | None, PackageRun]]:
+) -> Iterator[tuple[RunnerBuild | None, PackageProgram | None, PackageRun]]:
     """Build the program, and let it load and call the package; it goes on while this context does."""
     try:
-        program = built()
+        build = build_runner()
     except ProgramError as error:
         yield None, None, PackageRun(user="c++", stage="build", problem=str(error))
         return
-    told = PackageRun(user="c++", compiler=program.compiler, command=program.command, build_s=program.seconds)
-    command = [str(program.path), package.name, INPUTS, "--out", OUTPUTS, "--serve", *settings(device)]
+    record = PackageRun(user="c++", compiler=build.compiler, command=build.command, build_s=build.seconds)
+    command = [str(build.path), package.name, INPUTS, "--out", OUTPUTS, "--serve", *settings(device)]
     with ExitStack() as stack:
         try:
             process = stack.enter_context(running(command, package.parent))
         except ProgramError as error:
-            yield program, None, replace(told, stage="load", problem=str(error))
+            yield build, None, replace(record, stage="load", problem=str(error))
             return
-        yield program, process, _ran(told, process, package.parent / OUTPUTS, expected, python)
+        yield build, process, _run_record(record, process, package.parent / OUTPUTS, expected, python)
     (package.parent / OUTPUTS).unlink(missing_ok=True)
 
 
@@ -89,13 +89,17 @@ def settings(device: str) -> list[str]:
     return ["--threads", str(torch.get_num_threads()), "--device", device]
 
 
-def _ran(told: PackageRun, process: PackageProgram, path: Path, expected: Any, python: PythonRun | None) -> PackageRun:
+def _run_record(
+    record: PackageRun, process: PackageProgram, path: Path, expected: Any, python: PythonRun | None
+) -> PackageRun:
     """Return the record of the program's report and results."""
-    begun = process.begun
-    told = replace(told, load_s=begun.load_s, call_s=begun.call_s, threads=begun.threads, output=process.printed())
+    report = process.start_report
+    record = replace(
+        record, load_s=report.load_s, call_s=report.call_s, threads=report.threads, output=process.printed()
+    )
     try:
         outputs = read_tensors(path)
     except ProgramError as error:
-        return replace(told, stage="call", problem=str(error))
+        return replace(record, stage="call", problem=str(error))
     same_bits = None if python is None else bits_equal(tensors_of(python.outputs), outputs)
-    return replace(told, differences=flat_differences(expected, outputs), same_bits=same_bits)
+    return replace(record, differences=flat_differences(expected, outputs), same_bits=same_bits)

@@ -26,19 +26,23 @@ def flat_differences(expected: Any, outputs: Sequence[torch.Tensor]) -> tuple[Di
 
     Compares eager's tensors, and its numbers if the package returns them as tensors, too.
     """
-    found = leaves("output", expected)
-    named = {name: leaf for name, leaf in found.items() if isinstance(leaf, torch.Tensor)}
+    expected_leaves = leaves("output", expected)
+    named = {name: leaf for name, leaf in expected_leaves.items() if isinstance(leaf, torch.Tensor)}
     if len(named) != len(outputs):
-        named = {name: torch.as_tensor(leaf) for name, leaf in found.items() if isinstance(leaf, RETURNED)}
+        named = {name: torch.as_tensor(leaf) for name, leaf in expected_leaves.items() if isinstance(leaf, RETURNED)}
     if len(named) != len(outputs):
         return (Difference("output", False, "tree", count(len(named), "tensor"), count(len(outputs), "tensor")),)
     pairs = zip(named.items(), outputs, strict=True)
-    return tuple(item for (name, one), other in pairs for item in compare_leaf(name, one.detach().cpu(), other))
+    return tuple(
+        difference
+        for (name, expected_leaf), output in pairs
+        for difference in compare_leaf(name, expected_leaf.detach().cpu(), output)
+    )
 
 
-def bits_equal(one: Sequence[torch.Tensor], other: Sequence[torch.Tensor]) -> bool:
+def bits_equal(left: Sequence[torch.Tensor], right: Sequence[torch.Tensor]) -> bool:
     """Return True if two lists of tensors have the same bytes."""
-    return len(one) == len(other) and all(_bytes_equal(a.detach().cpu(), b) for a, b in zip(one, other, strict=True))
+    return len(left) == len(right) and all(_bytes_equal(a.detach().cpu(), b) for a, b in zip(left, right, strict=True))
 
 
 def _bytes_equal(a: torch.Tensor, b: torch.Tensor) -> bool:

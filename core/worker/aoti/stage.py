@@ -15,16 +15,16 @@ from core.job import CompileJob
 from core.report import Export, PackageRun, PackageTimes
 from core.report.records.run import NoteRecord
 from core.runs.packages import COMPILING, EXPORTING, FROM_CPP, FROM_PYTHON, PACKAGE, TIMING, TRYING
-from core.worker.aoti.build import Built
-from core.worker.aoti.compiling import MOST_KEPT_BYTES, packaged
-from core.worker.aoti.exporting import TRAINING, ExportedModel, as_module, exported, words_of
+from core.worker.aoti.build import RunnerBuild
+from core.worker.aoti.compiling import MOST_KEPT_BYTES, package_model
+from core.worker.aoti.exporting import TRAINING, ExportedModel, as_module, export_model, words_of
 from core.worker.aoti.program import PackageProgram
 from core.worker.aoti.running import PythonRun, run_in_cpp, run_in_python, write_examples
 from core.worker.aoti.texts import emit_text, emit_texts, write_sources
-from core.worker.aoti.timing import PackageSide, timed_sides
+from core.worker.aoti.timing import PackageSide, time_sides
 from core.worker.aoti.trials import RangeTrials
 from core.worker.calls import Pair, PreparedCall
-from core.worker.load import Arguments, Twin
+from core.worker.load import Arguments, ModelCopy
 from core.worker.measuring.copies import Copies
 from core.worker.measuring.stopwatches import WallClock
 from core.worker.record import emit, unrecorded
@@ -43,45 +43,45 @@ class PackageStage:
         self._original, self._path = original, path
         self._eager: Any = None
 
-    def go(self, last: Pair | None, most_s: float, enter: Callable[[str], None]) -> None:
+    def run(self, last: Pair | None, most_s: float, enter: Callable[[str], None]) -> None:
         """All of it, each step told as soon as it is done; `last` are the run's own sides, ready to be timed."""
         if self._job.training:
             emit(Export(call="torch.export.export(model, args)", seconds=0.0, problem=TRAINING))
             return
         enter(EXPORTING)
-        made = self._export()
-        if made is None:
+        exported_model = self._export()
+        if exported_model is None:
             return
         enter(COMPILING)
-        if not self._compile(made):
+        if not self._compile(exported_model):
             return
         enter(FROM_PYTHON)
-        expected = self._expected(made.call)
-        python = self._in_python(made, expected)
+        expected = self._expected(exported_model.call)
+        python = self._in_python(exported_model, expected)
         enter(FROM_CPP)
-        with self._in_cpp(made, expected, python) as (program, process):
+        with self._in_cpp(exported_model, expected, python) as (program, process):
             if self._job.measure and last is not None:
                 enter(TIMING)
-                self._time(made, last, python, process, most_s)
-        if python is not None and made.dims:
+                self._time(exported_model, last, python, process, most_s)
+        if python is not None and exported_model.dims:
             enter(TRYING)
-            self._try(made, python, program)
+            self._try(exported_model, python, program)
         self._bound()
 
     def _export(self) -> ExportedModel | None:
-        twin = Twin(self._path, self._job, "compileboard_exported")
-        call = _last_call(twin, self._job)
+        model_copy = ModelCopy(self._path, self._job, "compileboard_exported")
+        call = _last_call(model_copy, self._job)
         with silence(), unrecorded(), torch.no_grad():
-            made, record = exported(self._job, twin.model, call, self._path)
+            exported_model, record = export_model(self._job, model_copy.model, call, self._path)
         emit(record)
-        if made is not None:
-            emit_text("graph", "exported program", "python", made.graph)
-        return made
+        if exported_model is not None:
+            emit_text("graph", "exported program", "python", exported_model.graph)
+        return exported_model
 
-    def _compile(self, made: ExportedModel) -> bool:
+    def _compile(self, exported_model: ExportedModel) -> bool:
         self._directory.mkdir(exist_ok=True)
         with silence(), unrecorded():
-            archive, record = packaged(self._job, made, self._directory)
+            archive, record = package_model(self._job, exported_model, self._directory)
         emit(record)
         if archive is not None:
             emit_texts(archive.texts)
@@ -90,7 +90,7 @@ class PackageStage:
 
     def _expected(self, call: Arguments) -> Any:
         """Return the eager results of the model before its repairs; keeps the model for the trials."""
-        self._eager = as_module(Twin(self._original, self._job, "compileboard_package_eager").model)
+        self._eager = as_module(ModelCopy(self._original, self._job, "compileboard_package_eager").model)
         return self._eagerly(_copied(call))
 
     def _eagerly(self, call: Arguments) -> Any:
@@ -98,19 +98,21 @@ class PackageStage:
         with torch.no_grad():
             return self._eager(*call[0], **call[1])
 
-    def _in_python(self, made: ExportedModel, expected: Any) -> PythonRun | None:
+    def _in_python(self, exported_model: ExportedModel, expected: Any) -> PythonRun | None:
         seed(self._job.seed)
         with silence():
-            run, record = run_in_python(self._directory / PACKAGE, _copied(made.call), expected, self._job.device)
+            run, record = run_in_python(
+                self._directory / PACKAGE, _copied(exported_model.call), expected, self._job.device
+            )
         emit(record)
         return run
 
     @contextmanager
     def _in_cpp(
-        self, made: ExportedModel, expected: Any, python: PythonRun | None
-    ) -> Iterator[tuple[Built | None, PackageProgram | None]]:
+        self, exported_model: ExportedModel, expected: Any, python: PythonRun | None
+    ) -> Iterator[tuple[RunnerBuild | None, PackageProgram | None]]:
         try:
-            write_examples(self._directory, made.call, expected)
+            write_examples(self._directory, exported_model.call, expected)
         except ProgramError as error:
             emit(PackageRun(user="c++", stage="call", problem=str(error)))
             yield None, None
@@ -120,12 +122,17 @@ class PackageStage:
             yield program, process
 
     def _time(
-        self, made: ExportedModel, last: Pair, python: PythonRun | None, process: PackageProgram | None, most_s: float
+        self,
+        exported_model: ExportedModel,
+        last: Pair,
+        python: PythonRun | None,
+        process: PackageProgram | None,
+        most_s: float,
     ) -> None:
         sides = dict(zip(("eager", "compiled"), (_prepared(call, self._job.device) for call in last), strict=True))
         wall = WallClock(self._job.device)
         if python is not None:
-            loaded, (args, kwargs) = python.loaded, _copied(made.call)
+            loaded, (args, kwargs) = python.loaded, _copied(exported_model.call)
             sides["python"] = PackageSide(
                 lambda calls: wall.seconds(lambda: loaded(*args, **kwargs), calls), torch.no_grad
             )
@@ -133,14 +140,20 @@ class PackageStage:
             sides["c++"] = PackageSide(process.seconds)
         try:
             with silence():
-                record = timed_sides(sides, most_s, CLOCKS)
+                record = time_sides(sides, most_s, CLOCKS)
         except Exception as error:
             record = PackageTimes(reason=words_of(error))
         emit(record if len(sides) > 2 else PackageTimes(reason=EAGER_ALONE))
 
-    def _try(self, made: ExportedModel, python: PythonRun, program: Built | None) -> None:
+    def _try(self, exported_model: ExportedModel, python: PythonRun, program: RunnerBuild | None) -> None:
         trials = RangeTrials(
-            self._eagerly, made, python.loaded, program, self._directory / PACKAGE, self._job.device, self._job.seed
+            self._eagerly,
+            exported_model,
+            python.loaded,
+            program,
+            self._directory / PACKAGE,
+            self._job.device,
+            self._job.seed,
         )
         for record in trials.records():
             emit(record)
@@ -158,14 +171,14 @@ def _prepared(call: PreparedCall, device: str) -> PackageSide:
     return PackageSide(lambda calls: wall.seconds(call, calls), call.ready)
 
 
-def _last_call(twin: Twin, job: CompileJob) -> Arguments:
+def _last_call(model_copy: ModelCopy, job: CompileJob) -> Arguments:
     """The inputs of the run's last call, made as the run makes them."""
-    found: Arguments = ((), {})
+    last: Arguments = ((), {})
     seed(job.seed)
-    for index, call in enumerate(twin.calls()):
-        found = call
+    for index, call in enumerate(model_copy.calls()):
+        last = call
         seed(job.seed + index + 1)
-    return found
+    return last
 
 
 def _copied(call: Arguments) -> Arguments:

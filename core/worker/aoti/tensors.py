@@ -86,18 +86,18 @@ def _numbers(*values: int) -> bytes:
 def _read(file: BinaryIO) -> list[torch.Tensor]:
     if file.read(len(MAGIC)) != MAGIC:
         raise ProgramError("a file of tensors begins with CBTENS01")
-    (count,) = _taken(file, 1)
+    (count,) = _read_numbers(file, 1)
     if not 0 <= count <= MOST_TENSORS:
         raise ProgramError(f"a file of tensors holds at most {MOST_TENSORS}")
     return [_tensor(file) for _ in range(count)]
 
 
 def _tensor(file: BinaryIO) -> torch.Tensor:
-    number, rank = _taken(file, 2)
+    number, rank = _read_numbers(file, 2)
     if number not in DTYPES or not 0 <= rank <= MOST_RANK:
         raise ProgramError(f"there is no tensor of scalar type {number} with {rank} dimensions")
-    sizes, strides = _taken(file, rank), _taken(file, rank)
-    (size,) = _taken(file, 1)
+    sizes, strides = _read_numbers(file, rank), _read_numbers(file, rank)
+    (size,) = _read_numbers(file, 1)
     dtype = DTYPES[number]
     if min((0, *sizes, *strides)) < 0 or size != dtype.itemsize * _span(sizes, strides) or size > MOST_TENSOR_BYTES:
         raise ProgramError("a tensor has another number of bytes than its sizes say")
@@ -108,5 +108,5 @@ def _tensor(file: BinaryIO) -> torch.Tensor:
     return flat.as_strided(sizes, strides)
 
 
-def _taken(file: BinaryIO, count: int) -> tuple[int, ...]:
+def _read_numbers(file: BinaryIO, count: int) -> tuple[int, ...]:
     return struct.unpack(f"<{count}q", file.read(8 * count))

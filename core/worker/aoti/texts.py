@@ -50,8 +50,8 @@ def emit_text(part: PackagePart, title: str, language: str, text: str) -> None:
 
 def emit_texts(texts: Iterable[ArchiveText]) -> None:
     """Emit the texts of a package's files."""
-    for item in texts:
-        emit_text("file", item.name, item.language, item.text)
+    for text in texts:
+        emit_text("file", text.name, text.language, text.text)
 
 
 def write_sources(directory: Path, torch: str, device: str) -> None:

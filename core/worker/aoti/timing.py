@@ -42,28 +42,28 @@ class PackageSide:
     around: Callable[[], AbstractContextManager[Any]] = nullcontext
 
 
-def timed_sides(
+def time_sides(
     sides: Mapping[str, PackageSide], most_s: float, clocks: str, clock: Clock = time.perf_counter
 ) -> PackageTimes:
     """Time all sides, `eager` among them; no round begins that would end after `most_s` if it took as long as the
     others.
     """
-    one_s = min(_one_s(side) for side in sides.values())
-    calls = max(1, round(SAMPLE_S / max(one_s, 1e-7)))
+    call_s = min(_call_seconds(side) for side in sides.values())
+    calls = max(1, round(SAMPLE_S / max(call_s, 1e-7)))
     samples: dict[str, list[float]] = {name: [] for name in sides}
-    order, lot, watch = list(sides), random.Random(0), LoadWatch()
-    begun, stopped, spent_s = clock(), "", 0.0
+    order, rng, watch = list(sides), random.Random(0), LoadWatch()
+    start, stopped, spent_s = clock(), "", 0.0
     while not stopped:
-        lot.shuffle(order)
+        rng.shuffle(order)
         for name in order:
             with sides[name].around():
-                if one_s <= CACHED_S:
+                if call_s <= CACHED_S:
                     sides[name].seconds(1)
                 samples[name].append(sides[name].seconds(calls))
-        spent_s = clock() - begun
+        spent_s = clock() - start
         stopped = _stopped(samples, spent_s, most_s)
     return PackageTimes(
-        sides={name: tuple(found) for name, found in samples.items()},
+        sides={name: tuple(seconds) for name, seconds in samples.items()},
         warm_up=unsettled(*samples.values()),
         calls_per_sample=calls,
         stopped=stopped,
@@ -74,7 +74,7 @@ def timed_sides(
     )
 
 
-def _one_s(side: PackageSide) -> float:
+def _call_seconds(side: PackageSide) -> float:
     """Return the seconds of a call, by the median of a few."""
     with side.around():
         return statistics.median(side.seconds(1) for _ in range(TRIED))
@@ -84,10 +84,10 @@ def _stopped(samples: Mapping[str, list[float]], spent_s: float, most_s: float) 
     """Return why sampling can stop; empty if it must go on."""
     warm_up = unsettled(*samples.values())
     first = samples[FIRST][warm_up:]
-    ratios = [median_ratio(first, found[warm_up:]) for name, found in samples.items() if name != FIRST]
-    found = [ratio for ratio in ratios if ratio is not None]
-    known = len(found) == len(ratios)
-    if known and all(map(is_narrow, found)) and spent_s >= LEAST_S:
+    ratios = [median_ratio(first, seconds[warm_up:]) for name, seconds in samples.items() if name != FIRST]
+    intervals = [ratio for ratio in ratios if ratio is not None]
+    all_known = len(intervals) == len(ratios)
+    if all_known and all(map(is_narrow, intervals)) and spent_s >= LEAST_S:
         return NARROW_ENOUGH
     round_s = spent_s / len(samples[FIRST])
-    return LIMIT if spent_s + round_s > min(most_s, LIMIT_S if known else SLOW_LIMIT_S) else ""
+    return LIMIT if spent_s + round_s > min(most_s, LIMIT_S if all_known else SLOW_LIMIT_S) else ""

@@ -14,7 +14,7 @@ import torch
 from core.base.errors import JobError, ProgramError
 from core.base.words import bytes_, limit_s
 from core.report import ExportedDim, RangeTrial
-from core.worker.aoti.build import Built
+from core.worker.aoti.build import RunnerBuild
 from core.worker.aoti.exporting import ExportedModel, words_of
 from core.worker.aoti.running import settings
 from core.worker.aoti.same import flat_differences, tensors_of
@@ -39,59 +39,61 @@ class RangeTrials:
     """Input of the trials: the eager model, the exported program, the package in Python and in C++."""
 
     eager: Callable[[Arguments], Any]
-    made: ExportedModel
+    exported: ExportedModel
     python: Callable[..., Any]
-    program: Built | None
+    program: RunnerBuild | None
     package: Path
     device: str
     seed: int
 
     def records(self) -> Iterator[RangeTrial]:
         """A record for each size."""
-        checking = self.made.program.module()
-        tried = [(dim, size) for dim in self.made.dims for size in sizes_of(dim)]
+        checking = self.exported.program.module()
+        tried = [(dim, size) for dim in self.exported.dims for size in sizes_of(dim)]
         for dim, size in tried[:MOST_TRIALS]:
             inside = (dim.least is None or size >= dim.least) and (dim.most is None or size <= dim.most)
-            yield self._tried(dim, size, inside, checking)
+            yield self._trial(dim, size, inside, checking)
 
-    def _tried(self, dim: ExportedDim, size: int, inside: bool, checking: Callable[..., Any]) -> RangeTrial:
-        told = RangeTrial(dim=dim.name, size=size, inside=inside)
-        item = self.made.call
-        item_bytes = sum(leaf.numel() * leaf.element_size() for leaf in tensors_of(item))
-        if item_bytes / max(dim.size, 1) * size > MOST_TRIED_BYTES:
-            return replace(told, skipped=f"not tried: its inputs would take more than {bytes_(MOST_TRIED_BYTES)}")
+    def _trial(self, dim: ExportedDim, size: int, inside: bool, checking: Callable[..., Any]) -> RangeTrial:
+        trial = RangeTrial(dim=dim.name, size=size, inside=inside)
+        example = self.exported.call
+        example_bytes = sum(leaf.numel() * leaf.element_size() for leaf in tensors_of(example))
+        if example_bytes / max(dim.size, 1) * size > MOST_TRIED_BYTES:
+            return replace(trial, skipped=f"not tried: its inputs would take more than {bytes_(MOST_TRIED_BYTES)}")
         try:
-            call = resized(item, dict.fromkeys(dim.at, size), self.seed)
+            call = resized(example, dict.fromkeys(dim.at, size), self.seed)
         except (JobError, RuntimeError) as error:
-            return replace(told, skipped=f"not tried: {error}")
+            return replace(trial, skipped=f"not tried: {error}")
         expected = _tried_call(lambda: self.eager(call))
         program = _tried_call(lambda: checking(*call[0], **call[1]))
         same = self._same(expected, program)
-        told = replace(told, inputs=described(call), program=program.problem, program_same=same)
+        trial = replace(trial, inputs=described(call), program=program.problem, program_same=same)
         if inside:
             package = _tried_call(lambda: self.python(*call[0], **call[1]))
-            told = replace(told, package=package.problem, package_same=self._same(expected, package))
+            trial = replace(trial, package=package.problem, package_same=self._same(expected, package))
         if self.program is None:
-            return told if inside else replace(told, skipped=NO_PROGRAM)
-        return self._apart(self.program, told, call, expected)
+            return trial if inside else replace(trial, skipped=NO_PROGRAM)
+        return self._separate_trial(self.program, trial, call, expected)
 
-    def _apart(self, program: Built, told: RangeTrial, call: Arguments, expected: TriedCall) -> RangeTrial:
+    def _separate_trial(
+        self, program: RunnerBuild, trial: RangeTrial, call: Arguments, expected: TriedCall
+    ) -> RangeTrial:
         """Return the package's result in a separate process, since an unexpected size may crash it."""
         directory = self.package.parent
         try:
             write_tensors(directory / TRIED, tensors_of(call))
-            if not told.inside:
-                said = self._called(program, {})
-                same = None if said or expected.problem or self.made.mutates else self._equal(expected.value)
-                told = replace(told, package=said, package_same=same)
-            return replace(told, checked=self._called(program, {CHECKS: "1"}))
+            if not trial.inside:
+                message = self._run_program(program, {})
+                same = None if message or expected.problem or self.exported.mutates else self._equal(expected.value)
+                trial = replace(trial, package=message, package_same=same)
+            return replace(trial, checked=self._run_program(program, {CHECKS: "1"}))
         except ProgramError as error:
-            return replace(told, skipped=str(error))
+            return replace(trial, skipped=str(error))
         finally:
             for name in (TRIED, RETURNED):
                 (directory / name).unlink(missing_ok=True)
 
-    def _called(self, program: Built, more: dict[str, str]) -> str:
+    def _run_program(self, program: RunnerBuild, more: dict[str, str]) -> str:
         """Return the program's error message; empty if it ran."""
         command = [str(program.path), self.package.name, TRIED, "--out", RETURNED, *settings(self.device)]
         try:
@@ -113,14 +115,14 @@ class RangeTrials:
         return reason_in(done.stderr) or f"it ended by {how}"
 
     def _equal(self, expected: Any) -> bool:
-        found = read_tensors(self.package.parent / RETURNED)
-        return all(item.same for item in flat_differences(expected, found))
+        outputs = read_tensors(self.package.parent / RETURNED)
+        return all(difference.same for difference in flat_differences(expected, outputs))
 
-    def _same(self, expected: TriedCall, found: TriedCall) -> bool | None:
-        if expected.problem or found.problem or self.made.mutates:
+    def _same(self, expected: TriedCall, actual: TriedCall) -> bool | None:
+        if expected.problem or actual.problem or self.exported.mutates:
             return None
-        differences = compare(leaves("output", expected.value), leaves("output", found.value))
-        return all(item.same for item in differences)
+        differences = compare(leaves("output", expected.value), leaves("output", actual.value))
+        return all(difference.same for difference in differences)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +136,8 @@ class TriedCall:
 def sizes_of(dim: ExportedDim) -> tuple[int, ...]:
     """The ends of a range and what is next to them, without the size of the example."""
     ends = [(dim.least, -1), (dim.most, 1)]
-    found = [size for end, step in ends if end is not None for size in (end, end + step)]
-    return tuple(sorted({size for size in found if size >= 0 and size != dim.size}))
+    sizes = [size for end, step in ends if end is not None for size in (end, end + step)]
+    return tuple(sorted({size for size in sizes if size >= 0 and size != dim.size}))
 
 
 def _tried_call(call: Callable[[], Any]) -> TriedCall:

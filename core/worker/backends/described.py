@@ -21,7 +21,7 @@ MOST_CODE_CHARS = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class GivenOutput:
+class OutputDescription:
     """A value that a graph returns: what it is called, its dtype, and its shape with None for what may be any size; a
     dtype of None is of no tensor.
     """
@@ -33,20 +33,20 @@ class GivenOutput:
 
 
 @dataclass(frozen=True, slots=True)
-class GivenGraph:
+class GraphDescription:
     """Description of a graph, and the values that it returns."""
 
     nodes: tuple[BackendNode, ...]
     left_out: int
     code: str
-    outputs: tuple[GivenOutput, ...]
+    outputs: tuple[OutputDescription, ...]
 
 
-def given_graph(graph: GraphModule) -> GivenGraph:
+def describe_graph(graph: GraphModule) -> GraphDescription:
     """Describe it as it is now: a backend may change it."""
     nodes = list(graph.graph.nodes)
     code = graph.code
-    return GivenGraph(
+    return GraphDescription(
         tuple(map(_node, nodes[:MOST_NODES])),
         max(0, len(nodes) - MOST_NODES),
         code if len(code) <= MOST_CODE_CHARS else "",
@@ -72,7 +72,7 @@ def _value(node: Node) -> Any:
     return next((node.meta[key] for key in ("example_value", "val", "tensor_meta") if key in node.meta), None)
 
 
-def _outputs(last: Node) -> tuple[GivenOutput, ...]:
+def _outputs(last: Node) -> tuple[OutputDescription, ...]:
     """Dynamo's graphs return a tuple of nodes; nothing is known of one that returns another thing."""
     values = last.args[0] if last.op == "output" and last.args else None
     if not isinstance(values, (tuple, list)) or not all(isinstance(value, Node) for value in values):
@@ -80,12 +80,12 @@ def _outputs(last: Node) -> tuple[GivenOutput, ...]:
     return tuple(_output(node) for node in values if isinstance(node, Node))
 
 
-def _output(node: Node) -> GivenOutput:
+def _output(node: Node) -> OutputDescription:
     value = _value(node)
     if not isinstance(value, torch.Tensor):
-        return GivenOutput(node.name, None, (), "")
+        return OutputDescription(node.name, None, (), "")
     shape = tuple(size if isinstance(size, int) else None for size in value.shape)
-    return GivenOutput(node.name, value.dtype, shape, value_text(value))
+    return OutputDescription(node.name, value.dtype, shape, value_text(value))
 
 
 def words_of(values: Any) -> tuple[str, ...]:
@@ -105,7 +105,7 @@ def named(returned: Callable[..., Any]) -> str:
     return cut(f"{type(returned).__name__} `{name}`" if isinstance(name, str) and name else type(returned).__name__)
 
 
-def unlike(outputs: Sequence[GivenOutput], returned: Any) -> str:
+def output_problem(outputs: Sequence[OutputDescription], returned: Any) -> str:
     """Return what is wrong with the returned values apart from their numbers; empty if nothing is."""
     if not outputs:
         return ""
@@ -119,7 +119,7 @@ def unlike(outputs: Sequence[GivenOutput], returned: Any) -> str:
     return next(filter(None, (_wrong(at, expected, value) for at, (expected, value) in pairs)), "")
 
 
-def _wrong(at: int, expected: GivenOutput, value: Any) -> str:
+def _wrong(at: int, expected: OutputDescription, value: Any) -> str:
     if expected.dtype is None:
         return ""
     if isinstance(value, torch.Tensor) and value.dtype == expected.dtype and _fits(expected.shape, value.shape):
@@ -131,4 +131,4 @@ def _wrong(at: int, expected: GivenOutput, value: Any) -> str:
 
 def _fits(expected: Sequence[int | None], shape: Sequence[int]) -> bool:
     pairs = zip(expected, shape, strict=False)
-    return len(expected) == len(shape) and all(one is None or one == other for one, other in pairs)
+    return len(expected) == len(shape) and all(extent is None or extent == size for extent, size in pairs)

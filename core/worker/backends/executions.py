@@ -11,24 +11,24 @@ from torch.fx._lazy_graph_module import _LazyGraphModule
 
 from core.report import Execution, Executions
 from core.report.records.backend import ExecutionsRecord
-from core.worker.backends.described import GivenOutput, cut, unlike, words_of
+from core.worker.backends.described import OutputDescription, cut, output_problem, words_of
 
 MOST_EXECUTIONS = 64
 MOST_COMPILATIONS = 1_000
 
 
-class MadeCall:
+class CurrentCall:
     """The index of the run's call that is made just now, None outside of them."""
 
     def __init__(self) -> None:
         self.index: int | None = None
 
 
-CALL = MadeCall()
+CALL = CurrentCall()
 
 
 @contextmanager
-def making(index: int) -> Iterator[None]:
+def marking_call(index: int) -> Iterator[None]:
     """Within it call `index` is made compiled."""
     CALL.index = index
     try:
@@ -37,7 +37,7 @@ def making(index: int) -> Iterator[None]:
         CALL.index = None
 
 
-class Counted:
+class ExecutionCounts:
     """The executions of one compilation: the first in full, all by number and time."""
 
     def __init__(self, compilation: str) -> None:
@@ -55,38 +55,38 @@ class ExecutionWatch:
     """The executions of a run, by compilation."""
 
     def __init__(self) -> None:
-        self._found: dict[str, Counted] = {}
+        self._counts: dict[str, ExecutionCounts] = {}
 
     def record(self) -> ExecutionsRecord | None:
         """Return the record of executions; None if no backend was called."""
-        found = self._found.values()
-        if not found:
+        counts = self._counts.values()
+        if not counts:
             return None
-        executions = tuple(execution for counted in found for execution in counted.first)
-        return ExecutionsRecord(executions=executions, totals=tuple(counted.total() for counted in found))
+        executions = tuple(execution for counted in counts for execution in counted.first)
+        return ExecutionsRecord(executions=executions, totals=tuple(counted.total() for counted in counts))
 
     def watched(
-        self, compilation: str, function: Callable[..., Any], outputs: Sequence[GivenOutput]
+        self, compilation: str, function: Callable[..., Any], outputs: Sequence[OutputDescription]
     ) -> Callable[..., Any]:
         """The same function; what it returns is held against the graph's `outputs` while it is told in full."""
-        if compilation not in self._found and len(self._found) >= MOST_COMPILATIONS:
+        if compilation not in self._counts and len(self._counts) >= MOST_COMPILATIONS:
             return function
-        counted = self._found.setdefault(compilation, Counted(compilation))
+        counted = self._counts.setdefault(compilation, ExecutionCounts(compilation))
         function = _compiled_by_now(function)
 
-        def run(*given: Any, **named: Any) -> Any:
+        def run(*args: Any, **kwargs: Any) -> Any:
             call = CALL.index
             if call is not None:
                 counted.calls += 1
                 if len(counted.first) < MOST_EXECUTIONS:
-                    return _told(counted, call, function, given, named, outputs)
+                    return _record_execution(counted, call, function, args, kwargs, outputs)
             else:
                 counted.measured += 1
-            begun = time.perf_counter()
+            start = time.perf_counter()
             try:
-                return function(*given, **named)
+                return function(*args, **kwargs)
             finally:
-                counted.seconds += time.perf_counter() - begun
+                counted.seconds += time.perf_counter() - start
 
         # `_boxed_call` among them: arguments then come as a list, which what runs may empty.
         run.__dict__.update(getattr(function, "__dict__", {}) if not isinstance(function, _LazyGraphModule) else {})
@@ -105,28 +105,30 @@ def _compiled_by_now(function: Callable[..., Any]) -> Callable[..., Any]:
     return forward
 
 
-def _told(
-    counted: Counted,
+def _record_execution(
+    counted: ExecutionCounts,
     call: int,
     function: Callable[..., Any],
-    given: tuple[Any, ...],
-    named: dict[str, Any],
-    outputs: Sequence[GivenOutput],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    outputs: Sequence[OutputDescription],
 ) -> Any:
-    inputs = words_of(given[0] if getattr(function, "_boxed_call", False) and given else given)
+    inputs = words_of(args[0] if getattr(function, "_boxed_call", False) and args else args)
 
-    def tell(told: tuple[str, ...], problem: str) -> None:
+    def add(returned_words: tuple[str, ...], problem: str) -> None:
         counted.seconds += seconds
         number = len(counted.first)
-        counted.first.append(Execution(counted.compilation, number, call, seconds, inputs, told, cut(problem)))
+        counted.first.append(
+            Execution(counted.compilation, number, call, seconds, inputs, returned_words, cut(problem))
+        )
 
-    begun = time.perf_counter()
+    start = time.perf_counter()
     try:
-        returned = function(*given, **named)
+        returned = function(*args, **kwargs)
     except Exception as error:
-        seconds = time.perf_counter() - begun
-        tell((), f"raised {type(error).__name__}: {error}")
+        seconds = time.perf_counter() - start
+        add((), f"raised {type(error).__name__}: {error}")
         raise
-    seconds = time.perf_counter() - begun
-    tell(words_of(returned), unlike(outputs, returned))
+    seconds = time.perf_counter() - start
+    add(words_of(returned), output_problem(outputs, returned))
     return returned

@@ -13,8 +13,8 @@ from torch._dynamo.backends import registry
 from core.accelerator.backends import SHIPPED
 from core.base.errors import JobError
 from core.job import CompileJob, CompileOptions
-from core.worker.backends.built_in import load_shipped
-from core.worker.load import Twin, executed
+from core.worker.backends.built_in import load_built_in
+from core.worker.load import ModelCopy, executed
 
 MODULE = "compileboard_backend"
 MOST_NAMED = 12
@@ -46,21 +46,23 @@ def load_backend(job: CompileJob) -> None:
     if job.compile.backend_code:
         _values(job)
     elif job.compile.backend in SHIPPED:
-        load_shipped(job.compile.backend)
+        load_built_in(job.compile.backend)
 
 
-def compiler_of(job: CompileJob, twin: Twin) -> Compiler:
+def compiler_of(job: CompileJob, model_copy: ModelCopy) -> Compiler:
     """Return the `backend` argument of torch.compile; raises JobError for an unknown name."""
     options, name = job.compile, job.compile.backend
-    own = _values(job).get(name) if options.backend_code else None
-    if callable(own):
-        return own
+    defined = _values(job).get(name) if options.backend_code else None
+    if callable(defined):
+        return defined
     if name in torch._dynamo.list_backends(exclude_tags=()):
         return name
-    found = None if options.backend_code else twin.values().get(name)
-    if callable(found):
-        return found
-    raise JobError("compile.backend", _missing(name, own if options.backend_code else found, options, job, twin))
+    in_file = None if options.backend_code else model_copy.values().get(name)
+    if callable(in_file):
+        return in_file
+    raise JobError(
+        "compile.backend", _missing(name, defined if options.backend_code else in_file, options, job, model_copy)
+    )
 
 
 def defines(job: CompileJob) -> bool:
@@ -78,12 +80,12 @@ def _values(job: CompileJob) -> Mapping[str, Any]:
     return _defined[code]
 
 
-def _missing(name: str, found: Any, options: CompileOptions, job: CompileJob, twin: Twin) -> str:
+def _missing(name: str, value: Any, options: CompileOptions, job: CompileJob, model_copy: ModelCopy) -> str:
     """Return an error message with the places searched for the backend, and the names found."""
-    values = _values(job) if options.backend_code else twin.values()
+    values = _values(job) if options.backend_code else model_copy.values()
     where = "the backend's code" if options.backend_code else "the file"
     functions = [key for key, value in values.items() if callable(value) and not key.startswith("_")][:MOST_NAMED]
-    what = f"is a {type(found).__name__} in {where}, and no callable" if found is not None else f"is not in {where}"
+    what = f"is a {type(value).__name__} in {where}, and no callable" if value is not None else f"is not in {where}"
     has = f", which has {', '.join(functions)}" if functions else ""
-    known = ", ".join(sorted(torch._dynamo.list_backends(exclude_tags=())))
-    return f"no backend `{name}`: it {what}{has}; torch has {known}"
+    torch_names = ", ".join(sorted(torch._dynamo.list_backends(exclude_tags=())))
+    return f"no backend `{name}`: it {what}{has}; torch has {torch_names}"

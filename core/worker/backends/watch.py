@@ -21,7 +21,7 @@ from torch._guards import CompileContext
 
 from core.report import Invocation
 from core.report.records import Emit
-from core.worker.backends.described import GivenGraph, cut, given_graph, named, words_of
+from core.worker.backends.described import GraphDescription, cut, describe_graph, named, words_of
 from core.worker.backends.executions import ExecutionWatch
 
 INDUCTOR = "inductor"
@@ -46,7 +46,7 @@ def watching_backends(emit: Emit, recorded: Callable[[], bool]) -> Iterator[None
         name = backend_name(backend)
         if name == INDUCTOR or not recorded():
             return original(self, graph, *rest)
-        self.compiler_fn = _observed(name, backend, given_graph(graph), emit, watch)
+        self.compiler_fn = _observed(name, backend, describe_graph(graph), emit, watch)
         try:
             return original(self, graph, *rest)
         finally:
@@ -56,8 +56,8 @@ def watching_backends(emit: Emit, recorded: Callable[[], bool]) -> Iterator[None
         try:
             yield
         finally:
-            if found := watch.record():
-                emit(found)
+            if executions := watch.record():
+                emit(executions)
 
 
 def backend_name(backend: Any) -> str:
@@ -68,44 +68,46 @@ def backend_name(backend: Any) -> str:
 
 
 def _observed(
-    name: str, backend: Callable[..., Any], told: GivenGraph, emit: Emit, watch: ExecutionWatch
+    name: str, backend: Callable[..., Any], description: GraphDescription, emit: Emit, watch: ExecutionWatch
 ) -> Callable[..., Any]:
     """The same backend; what torch gives it beside the graph that was `told`, such as a part of that, is told, too."""
-    first = [told]
+    first = [description]
 
     def compile_graph(graph: Any, inputs: Sequence[Any]) -> Any:
-        given = first.pop() if first else given_graph(graph)
+        described = first.pop() if first else describe_graph(graph)
         words, compilation = words_of(inputs), str(CompileContext.current_compile_id() or "")
 
-        def tell(begun: float, returned: str, problem: str = "", place: tuple[str, int] | None = None) -> None:
+        def emit_invocation(
+            start: float, returned: str, problem: str = "", place: tuple[str, int] | None = None
+        ) -> None:
             emit(
                 Invocation(
                     backend=name,
                     inputs=words,
-                    nodes=given.nodes,
-                    left_out=given.left_out,
-                    code=given.code,
+                    nodes=described.nodes,
+                    left_out=described.left_out,
+                    code=described.code,
                     returned=returned,
-                    seconds=time.perf_counter() - begun,
+                    seconds=time.perf_counter() - start,
                     problem=problem[:MOST_PROBLEM_CHARS],
                     place=place,
                 )
             )
 
-        begun = time.perf_counter()
+        start = time.perf_counter()
         try:
             returned = backend(graph, inputs)
         except RestartAnalysis:
-            tell(begun, AGAIN)
+            emit_invocation(start, AGAIN)
             raise
         except Exception as error:
-            tell(begun, "", f"raised {type(error).__name__}: {error}", raised_at(error))
+            emit_invocation(start, "", f"raised {type(error).__name__}: {error}", raised_at(error))
             raise
         if not callable(returned):
-            tell(begun, "", f"returned {words_of((returned,))[0]}, which cannot be called")
+            emit_invocation(start, "", f"returned {words_of((returned,))[0]}, which cannot be called")
             return returned
-        tell(begun, named(returned))
-        return watch.watched(compilation, returned, given.outputs)
+        emit_invocation(start, named(returned))
+        return watch.watched(compilation, returned, described.outputs)
 
     compile_graph.__name__ = getattr(backend, "__name__", name)
     return compile_graph
@@ -114,5 +116,7 @@ def _observed(
 def raised_at(error: BaseException) -> tuple[str, int] | None:
     """The innermost line of an error that is neither Python's nor torch's nor the worker's own."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not any(Path(frame.filename).is_relative_to(place) for place in NOT_ITS_OWN)]
-    return (own[-1].filename, own[-1].lineno or 0) if own else None
+    backend_frames = [
+        frame for frame in frames if not any(Path(frame.filename).is_relative_to(place) for place in NOT_ITS_OWN)
+    ]
+    return (backend_frames[-1].filename, backend_frames[-1].lineno or 0) if backend_frames else None

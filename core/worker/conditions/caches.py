@@ -1,4 +1,4 @@
-"""Torch's caches on disk, where a run has its own: empty at its start, or filled by a first process.
+"""Torch's caches on disk, where a run has its own: empty at its start, or fill_caches by a first process.
 
 They lie in the run's directory, and the keeper removes them when the run is over.
 """
@@ -24,7 +24,7 @@ DIRECTORY = "caches"
 FAILED = 1
 
 
-def own_caches(conditions: Conditions, run: Path) -> None:
+def use_run_caches(conditions: Conditions, run: Path) -> None:
     """Have Inductor and Triton keep what they build in the run's own directory."""
     if conditions.caches == "objects":
         return
@@ -45,9 +45,9 @@ def lookups(conditions: Conditions) -> Iterator[None]:
         yield
 
 
-def filled(conditions: Conditions, fill: Callable[[], object]) -> str:
+def fill_caches(conditions: Conditions, fill: Callable[[], object]) -> str:
     """Fill the caches in a process of its own, before this one has begun; what came of it, in words, empty where
-    nothing was to be filled.
+    nothing was to be fill_caches.
     """
     if conditions.caches != "warm":
         return ""
@@ -55,11 +55,13 @@ def filled(conditions: Conditions, fill: Callable[[], object]) -> str:
     pid = os.fork()
     if pid == 0:
         _leave(conditions, fill)
-    ended = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    took = duration_s(time.perf_counter() - start)
-    if ended:
-        return f"The process that was to fill the caches ended after {took} with exit code {ended}."
-    return f"A first process made the same compiled calls in {took}, loading the model included, and left its caches."
+    exit_code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    duration = duration_s(time.perf_counter() - start)
+    if exit_code:
+        return f"The process that was to fill the caches ended after {duration} with exit code {exit_code}."
+    return (
+        f"A first process made the same compiled calls in {duration}, loading the model included, and left its caches."
+    )
 
 
 def _leave(conditions: Conditions, fill: Callable[[], object]) -> None:
@@ -75,14 +77,14 @@ def _leave(conditions: Conditions, fill: Callable[[], object]) -> None:
         os._exit(code)
 
 
-def found_words() -> str:
+def cache_hit_words() -> str:
     """Return the hits of this process in the caches of whole graphs, by torch's counters, in words."""
-    told = (
+    caches = (
         ("FX graphs", counters["inductor"], "fxgraph_cache_"),
         ("AOTAutograd's results", counters["aot_autograd"], "autograd_cache_"),
     )
     parts = []
-    for what, group, prefix in told:
+    for what, group, prefix in caches:
         hits, missed = group[f"{prefix}hit"], group[f"{prefix}miss"] + group[f"{prefix}bypass"]
         parts.append(f"{number(hits)} of {number(hits + missed)} {what}")
     return f"This one found {' and '.join(parts)} there."

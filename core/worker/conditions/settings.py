@@ -28,10 +28,15 @@ def set_dynamo(conditions: Conditions) -> None:
 
 def _check(field: str, name: str, value: OptionValue) -> None:
     """A value of another type would be taken, and fail somewhere in torch."""
-    known = torch._dynamo.config.get_config_copy()
-    if name not in known:
+    config = torch._dynamo.config.get_config_copy()
+    if name not in config:
         raise JobError(field, f"torch {torch.__version__} has no torch._dynamo.config.{name}")
-    now = known[name]
-    fits = now is None or value is None or type(value) is type(now) or (type(now) is float and type(value) is int)
+    current = config[name]
+    fits = (
+        current is None
+        or value is None
+        or type(value) is type(current)
+        or (type(current) is float and type(value) is int)
+    )
     if not fits:
-        raise JobError(field, f"it is {now!r} in torch {torch.__version__}, which `{value}` is no value for")
+        raise JobError(field, f"it is {current!r} in torch {torch.__version__}, which `{value}` is no value for")

@@ -17,7 +17,7 @@ from core.base.errors import JobError
 from core.job import BATCH
 
 # Positional and keyword arguments.
-Given = tuple[tuple[Any, ...], dict[str, Any]]
+CallInputs = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Dimension:
     index: int
 
 
-def resized(call: Given, sizes: Mapping[str, int], seed: int) -> Given:
+def resized(call: CallInputs, sizes: Mapping[str, int], seed: int) -> CallInputs:
     """The same inputs with tensors of other sizes in their places; raises JobError.
 
     A tensor made anew has the dtype of the one that was there, and random numbers within the range of its values: of
@@ -36,34 +36,34 @@ def resized(call: Given, sizes: Mapping[str, int], seed: int) -> Given:
     """
     shapes: dict[int, list[int]] = {}
     for where, size in sizes.items():
-        for found in dimensions(call, where, f"sizes.{where}"):
-            shape = shapes.setdefault(id(found.tensor), list(found.tensor.shape))
-            shape[found.index] = size
+        for dimension in dimensions(call, where, f"sizes.{where}"):
+            shape = shapes.setdefault(id(dimension.tensor), list(dimension.tensor.shape))
+            shape[dimension.index] = size
     if not shapes:
         return call
     generator = torch.Generator().manual_seed(seed)
 
-    def other(tensor: torch.Tensor) -> torch.Tensor:
+    def with_size(tensor: torch.Tensor) -> torch.Tensor:
         shape = shapes.get(id(tensor), list(tensor.shape))
-        return tensor if shape == list(tensor.shape) else _made(tensor, shape, generator)
+        return tensor if shape == list(tensor.shape) else _random_like(tensor, shape, generator)
 
-    made: Given = tree_map_only(torch.Tensor, other, call)
-    return made
+    inputs: CallInputs = tree_map_only(torch.Tensor, with_size, call)
+    return inputs
 
 
-def mark_dynamic(call: Given, marks: Sequence[str]) -> None:
+def mark_dynamic(call: CallInputs, marks: Sequence[str]) -> None:
     """Mark dimensions of the inputs, as the user's code would; raises JobError."""
     for where in marks:
-        for found in dimensions(call, where, "marks"):
-            torch._dynamo.mark_dynamic(found.tensor, found.index)
+        for dimension in dimensions(call, where, "marks"):
+            torch._dynamo.mark_dynamic(dimension.tensor, dimension.index)
 
 
-def dimensions(call: Given, where: str, field: str) -> list[Dimension]:
+def dimensions(call: CallInputs, where: str, field: str) -> list[Dimension]:
     """The dimensions that a text names; raises JobError where there is none."""
     if where == BATCH:
         return list(_batch(call, field))
     *path, last = where.split(".")
-    tensor = _found(call, path)
+    tensor = _value_at(call, path)
     what = f"`{'.'.join(path)}`"
     if not isinstance(tensor, torch.Tensor):
         raise JobError(field, f"{what} is no tensor among the inputs of this model")
@@ -72,15 +72,15 @@ def dimensions(call: Given, where: str, field: str) -> list[Dimension]:
     return [Dimension(tensor, int(last))]
 
 
-def _batch(call: Given, field: str) -> Iterator[Dimension]:
+def _batch(call: CallInputs, field: str) -> Iterator[Dimension]:
     tensors = [leaf for leaf in tree_leaves(call) if isinstance(leaf, torch.Tensor) and leaf.dim()]
     if not tensors:
         raise JobError(field, "no input of this model is a tensor with dimensions")
-    alike = {id(leaf): leaf for leaf in tensors if leaf.shape[0] == tensors[0].shape[0]}
-    yield from (Dimension(leaf, 0) for leaf in alike.values())
+    batched = {id(leaf): leaf for leaf in tensors if leaf.shape[0] == tensors[0].shape[0]}
+    yield from (Dimension(leaf, 0) for leaf in batched.values())
 
 
-def _found(call: Given, path: Sequence[str]) -> Any:
+def _value_at(call: CallInputs, path: Sequence[str]) -> Any:
     """Return the value at a place; None if there is none."""
     args, kwargs = call
     first, *rest = path
@@ -93,31 +93,35 @@ def _found(call: Given, path: Sequence[str]) -> Any:
     return value
 
 
-def _made(tensor: torch.Tensor, shape: list[int], generator: torch.Generator) -> torch.Tensor:
+def _random_like(tensor: torch.Tensor, shape: list[int], generator: torch.Generator) -> torch.Tensor:
     """A tensor of another shape like one that is there, on the CPU first, so that every device gets the same."""
     values = tensor.detach().cpu()
-    made = _whole(values, shape, generator) if _is_whole(values.dtype) else _floating(values, shape, generator)
-    moved = made.to(dtype=tensor.dtype, device=tensor.device).requires_grad_(tensor.requires_grad)
+    random_values = (
+        _random_integers(values, shape, generator)
+        if _is_integral(values.dtype)
+        else _random_floats(values, shape, generator)
+    )
+    moved = random_values.to(dtype=tensor.dtype, device=tensor.device).requires_grad_(tensor.requires_grad)
     vars(moved).update({name: mark for name, mark in vars(tensor).items() if name.startswith("_dynamo_")})
     return moved
 
 
-def _is_whole(dtype: torch.dtype) -> bool:
+def _is_integral(dtype: torch.dtype) -> bool:
     return not (dtype.is_floating_point or dtype.is_complex)
 
 
-def _whole(values: torch.Tensor, shape: list[int], generator: torch.Generator) -> torch.Tensor:
+def _random_integers(values: torch.Tensor, shape: list[int], generator: torch.Generator) -> torch.Tensor:
     if values.dtype == torch.bool or not values.numel():
         return torch.randint(0, 2, shape, generator=generator)
     high = min(int(values.max()) + 1, torch.iinfo(torch.int64).max)
     return torch.randint(int(values.min()), high, shape, generator=generator)
 
 
-def _floating(values: torch.Tensor, shape: list[int], generator: torch.Generator) -> torch.Tensor:
+def _random_floats(values: torch.Tensor, shape: list[int], generator: torch.Generator) -> torch.Tensor:
     if values.is_complex():
         return torch.randn(shape, generator=generator, dtype=torch.complex64)
-    made = torch.randn(shape, generator=generator)
-    known = values.to(torch.float32)
-    if values.numel() < 2 or not bool(known.isfinite().all()):
-        return made
-    return (made * known.std() + known.mean()).clamp(known.min(), known.max())
+    normal = torch.randn(shape, generator=generator)
+    existing = values.to(torch.float32)
+    if values.numel() < 2 or not bool(existing.isfinite().all()):
+        return normal
+    return (normal * existing.std() + existing.mean()).clamp(existing.min(), existing.max())

@@ -55,9 +55,9 @@ class Attention:
             f"{name} {list(t.shape)}" for name, t in (("q", self.query), ("k", self.key), ("v", self.value))
         )
         dtype = str(self.query.dtype).removeprefix("torch.")
-        marks = [mark for mark, on in (("causal", self.is_causal), ("mask", self.mask is not None)) if on]
-        marks += [f"dropout {exact(self.dropout_p)}"] if self.dropout_p else []
-        return ", ".join([dtype, sizes, *marks])
+        flags = [flag for flag, on in (("causal", self.is_causal), ("mask", self.mask is not None)) if on]
+        flags += [f"dropout {exact(self.dropout_p)}"] if self.dropout_p else []
+        return ", ".join([dtype, sizes, *flags])
 
 
 @contextmanager
@@ -77,9 +77,9 @@ def _attend(
     *, scale: float | None = None, enable_gqa: bool = False,
 ) -> Any:  # fmt: skip
     call = Attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
-    chosen = target()
-    assert chosen is not None
-    backend, reason = choose(call, chosen)
+    attention_target = target()
+    assert attention_target is not None
+    backend, reason = choose(call, attention_target)
     # Dynamo tries the call first, with symbols for sizes that it then finds to be equal.
     if get_proxy_mode() is not None:
         record_choice("scaled_dot_product_attention", backend, f"{reason} ({call.words()})", list(RULES))
@@ -126,17 +126,17 @@ def _last_stride(call: Attention, singleton: bool) -> Iterator[Rule]:
     yield call.mask is None or call.mask.stride(-1) == 1, "a mask whose last dimension has stride 1"
 
 
-def _batch_and_heads(call: Attention, grouped: bool, alike: bool = True) -> Iterator[Rule]:
+def _batch_and_heads(call: Attention, grouped: bool, equal_kv: bool = True) -> Iterator[Rule]:
     """Batch size and heads; kernels that know `grouped` heads may want k and v to have equally many."""
     batch, heads = ([tensor.size(dim) for tensor in (call.query, call.key, call.value)] for dim in (0, -3))
     yield _same(batch), "the same batch size for q, k and v"
-    same = _same(heads)
+    equal_heads = _same(heads)
     if not (call.enable_gqa and grouped):
-        yield same, "as many heads in k and v as in q"
+        yield equal_heads, "as many heads in k and v as in q"
         return
-    yield not alike or _holds(heads[1] == heads[2]), "as many heads in k as in v"
-    others = heads[1:2] if alike else heads[1:]
-    yield all(_holds(heads[0] % count == 0) for count in others), "heads of k and v that divide those of q"
+    yield not equal_kv or _holds(heads[1] == heads[2]), "as many heads in k as in v"
+    key_value_heads = heads[1:2] if equal_kv else heads[1:]
+    yield all(_holds(heads[0] % count == 0) for count in key_value_heads), "heads of k and v that divide those of q"
 
 
 def _same(sizes: list[Any]) -> bool:
@@ -148,7 +148,7 @@ def _mask_shape(call: Attention) -> Rule:
     if mask is None:
         return True, words
     lengths = ((-2, call.query.size(2)), (-1, call.key.size(2)))
-    if mask.requires_grad or any(mask.size(dim) != whole and mask.size(dim) != 1 for dim, whole in lengths):
+    if mask.requires_grad or any(mask.size(dim) != length and mask.size(dim) != 1 for dim, length in lengths):
         return False, words
     outer = mask.dim() == 4 and all(mask.size(dim) == 1 or mask.size(dim) == call.query.size(dim) for dim in (0, 1))
     return mask.dim() == 2 or outer, words
@@ -212,7 +212,7 @@ def _cudnn(call: Attention, on: Target) -> Iterator[Rule]:
     yield not SINCE_213 or (call.dropout_p * 16).is_integer(), "a dropout that is a multiple of 1/16"
     yield _lengths(call)
     yield from _last_stride(call, singleton=True)
-    yield from _batch_and_heads(call, grouped=True, alike=False)
+    yield from _batch_and_heads(call, grouped=True, equal_kv=False)
     yield from _cudnn_sizes(call, on)
 
 

@@ -12,25 +12,27 @@ from typing import Any
 from core.job import CompileJob
 from core.job.targets import TARGETS
 from core.report import Call
-from core.worker.calls import Enter, PreparedCall, TwinCalls
-from core.worker.load import Twin, described
+from core.worker.calls import Enter, ModelCalls, PreparedCall
+from core.worker.load import ModelCopy, described
 from core.worker.record import emit
 
 
-def make_calls(job: CompileJob, eager: Twin, compiled: Twin, function: Callable[..., Any], enter: Enter) -> None:
+def make_calls(
+    job: CompileJob, eager: ModelCopy, compiled: ModelCopy, function: Callable[..., Any], enter: Enter
+) -> None:
     """Make each call on both twins, and record it."""
-    left, right = TwinCalls(job, eager, eager.model, True), TwinCalls(job, compiled, function, False)
+    eager_side, compiled_side = ModelCalls(job, eager, eager.model, True), ModelCalls(job, compiled, function, False)
     index = 0
     while True:
         enter(f"making the inputs of call {index}")
-        one, other = left.next(index), right.next(index)
-        if one is None or other is None:
+        eager_call, compiled_call = eager_side.next(index), compiled_side.next(index)
+        if eager_call is None or compiled_call is None:
             return
-        inputs = described(left.call)
+        inputs = described(eager_side.call)
         enter(f"call {index}: eager")
-        eager_s, failed = _made(left, index, one)
+        eager_s, eager_problem = _make_call(eager_side, index, eager_call)
         enter(f"call {index}: generating for {TARGETS[job.target].title}")
-        _, ended = _made(right, index, other)
+        _, problem = _make_call(compiled_side, index, compiled_call)
         emit(
             Call(
                 index=index,
@@ -38,13 +40,13 @@ def make_calls(job: CompileJob, eager: Twin, compiled: Twin, function: Callable[
                 eager_s=eager_s,
                 compiled_s=None,
                 differences=(),
-                ended=ended or failed,
+                ended=problem or eager_problem,
             )
         )
         index += 1
 
 
-def _made(side: TwinCalls, index: int, call: PreparedCall) -> tuple[float | None, str]:
+def _make_call(side: ModelCalls, index: int, call: PreparedCall) -> tuple[float | None, str]:
     """The seconds of a call, or why it could not be made here."""
     try:
         return side.make(index, call, side.before())[1], ""

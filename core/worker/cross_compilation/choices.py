@@ -7,12 +7,12 @@ import torch
 from core.report import TargetChoice
 from core.worker.record import emit
 
-_told: set[tuple[str, ...]] = set()
+_recorded: set[tuple[str, ...]] = set()
 
 
 def record_choice(about: str, chosen: str, reason: str, among: list[str]) -> None:
     """Record a decision, once a compilation: tracing meets the same call several times."""
-    found = (str(torch._guards.CompileContext.current_compile_id()), about, chosen, reason)
-    if found not in _told:
-        _told.add(found)
+    choice = (str(torch._guards.CompileContext.current_compile_id()), about, chosen, reason)
+    if choice not in _recorded:
+        _recorded.add(choice)
         emit(TargetChoice(about=about, chosen=chosen, reason=reason, among=tuple(among)))

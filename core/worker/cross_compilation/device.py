@@ -16,7 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from core.job.targets import TARGETS, Target
-from core.worker.triton import AbsentDriver, gpu_target, stand_in
+from core.worker.triton import TargetDriver, gpu_target, install_driver
 
 CUDA_VERSION, HIP_VERSION = "13.0", "7.0"
 # Any version since 8 gives the same answers; `shim.cpp` has it, too.
@@ -25,32 +25,32 @@ MEMORY_BUS_BITS = 8
 
 
 @dataclass(slots=True)
-class _Absent:
+class _TargetState:
     """Target of this process, and whether torch is currently asked to see it."""
 
     target: Target | None = None
-    asked: bool = False
+    visible: bool = False
 
 
-_absent = _Absent()
+_state = _TargetState()
 # A torch.library.Library takes its kernels with it when it goes.
 _memory: list[Any] = []
 
 
 def target() -> Target | None:
     """The target that code is being generated for, None while user code runs."""
-    return _absent.target if _absent.asked else None
+    return _state.target if _state.visible else None
 
 
 @contextmanager
 def compiling_for(chosen: Target) -> Iterator[None]:
     """Within, torch believes that the target is its one accelerator."""
-    before = _absent.target, _absent.asked
-    _absent.target, _absent.asked = chosen, True
+    before = _state.target, _state.visible
+    _state.target, _state.visible = chosen, True
     try:
         yield
     finally:
-        _absent.target, _absent.asked = before
+        _state.target, _state.visible = before
 
 
 def pretend(backend: str) -> None:
@@ -66,15 +66,15 @@ def pretend(backend: str) -> None:
     _answer_for_cudnn(torch)
     _answer_for_memory(torch)
     _answer_for_tracing(torch)
-    with compiling_for(next(item for item in TARGETS.values() if item.backend == backend)):
+    with compiling_for(next(known_target for known_target in TARGETS.values() if known_target.backend == backend)):
         _answer_for_triton()
 
 
 def _answer_for_cuda(torch: Any) -> None:
     answers = {
-        "is_available": lambda: _absent.asked,
+        "is_available": lambda: _state.visible,
         "is_initialized": lambda: False,
-        "device_count": lambda: int(_absent.asked),
+        "device_count": lambda: int(_state.visible),
         "current_device": lambda: 0,
         "get_device_properties": lambda device=None: properties(),
         "get_device_capability": lambda device=None: (properties().major, properties().minor),
@@ -99,8 +99,8 @@ def _answer_for_cuda(torch: Any) -> None:
 def _answer_for_cudnn(torch: Any) -> None:
     """Torch calls MIOpen by cuDNN's name. What it imports is a wrapper of the module whose functions ask each other."""
     cudnn = torch.backends.cudnn.m
-    cudnn.is_available = cudnn._init = lambda: _absent.asked
-    cudnn.version = lambda: CUDNN_VERSION if _absent.asked else None
+    cudnn.is_available = cudnn._init = lambda: _state.visible
+    cudnn.version = lambda: CUDNN_VERSION if _state.visible else None
 
 
 def _answer_for_memory(torch: Any) -> None:
@@ -134,32 +134,32 @@ def _answer_for_tracing(torch: Any) -> None:
 def _answer_for_triton() -> None:
     import triton.testing
 
-    stand_in(AbsentDriver(_triton_target, _driver_properties, _user_device))
+    install_driver(TargetDriver(_triton_target, _driver_properties, _user_device))
     triton.testing.nvsmi = _nvsmi
 
 
 def _user_device() -> Any:
     import torch
 
-    return torch.device("cuda", 0) if _absent.asked else torch.device("cpu")
+    return torch.device("cuda", 0) if _state.visible else torch.device("cpu")
 
 
-def told() -> Target:
+def process_target() -> Target:
     """The target that this process was last told of, which there must be."""
-    assert _absent.target is not None
-    return _absent.target
+    assert _state.target is not None
+    return _state.target
 
 
 def properties() -> SimpleNamespace:
     """Return the target's `torch.cuda.get_device_properties`, under torch's names; clocks are in kHz."""
-    chosen = told()
-    architecture = chosen.architecture
+    current = process_target()
+    architecture = current.architecture
     return SimpleNamespace(
-        name=chosen.device_name or chosen.title,
+        name=current.device_name or current.title,
         gcnArchName=str(architecture.arch),
-        multi_processor_count=chosen.multi_processor_count,
-        total_memory=chosen.total_memory,
-        L2_cache_size=chosen.l2_cache_bytes,
+        multi_processor_count=current.multi_processor_count,
+        total_memory=current.total_memory,
+        L2_cache_size=current.l2_cache_bytes,
         major=architecture.major,
         minor=architecture.minor,
         warp_size=architecture.warp_size,
@@ -169,8 +169,8 @@ def properties() -> SimpleNamespace:
         shared_memory_per_block=architecture.shared_memory_per_block,
         shared_memory_per_block_optin=architecture.shared_memory_per_block_optin,
         shared_memory_per_multiprocessor=architecture.shared_memory_per_multiprocessor,
-        clock_rate=1000 * chosen.max_clock_mhz,
-        memory_clock_rate=_memory_clock_khz(chosen),
+        clock_rate=1000 * current.max_clock_mhz,
+        memory_clock_rate=_memory_clock_khz(current),
         memory_bus_width=MEMORY_BUS_BITS,
         is_integrated=0,
         is_multi_gpu_board=0,
@@ -184,20 +184,20 @@ def _memory_clock_khz(chosen: Target) -> int:
 
 def _driver_properties() -> dict[str, int]:
     """Return the properties that Triton queries from its driver."""
-    chosen = told()
+    current = process_target()
     return {
-        "max_shared_mem": chosen.architecture.shared_memory_per_block_optin,
-        "multiprocessor_count": chosen.multi_processor_count,
+        "max_shared_mem": current.architecture.shared_memory_per_block_optin,
+        "multiprocessor_count": current.multi_processor_count,
         "mem_bus_width": MEMORY_BUS_BITS,
-        "mem_clock_rate": _memory_clock_khz(chosen),
+        "mem_clock_rate": _memory_clock_khz(current),
     }
 
 
 def _nvsmi(names: list[str]) -> list[int]:
     """Return the output of `nvidia-smi` for clocks, in MHz, the only query."""
-    return [told().max_clock_mhz for _ in names]
+    return [process_target().max_clock_mhz for _ in names]
 
 
 def _triton_target() -> Any:
-    architecture = told().architecture
+    architecture = process_target().architecture
     return gpu_target(architecture.backend, architecture.arch, architecture.warp_size)

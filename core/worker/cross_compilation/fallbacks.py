@@ -84,7 +84,7 @@ def _gru_cell_backward(grad_hy: Tensor, workspace: Tensor, has_bias: bool) -> An
 
 def _rnn_backward(input: Tensor, weight: Sequence[Tensor], stride0: int, buffer: Tensor, hx: Tensor, cx: Optional,
                   *_: Any, **__: Any) -> Any:  # fmt: skip
-    return _plain(input), _plain(hx), _plain(cx) if cx is not None else None, [_plain(item) for item in weight]
+    return _plain(input), _plain(hx), _plain(cx) if cx is not None else None, [_plain(part) for part in weight]
 
 
 def _use_ctc(log_probs: Tensor, targets: Tensor, input_lengths: Sizes, target_lengths: Sizes, blank: int) -> bool:
@@ -100,8 +100,8 @@ def _use_ctc(log_probs: Tensor, targets: Tensor, input_lengths: Sizes, target_le
 def _use_ctc_tensor(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor,
                     blank: int) -> bool:  # fmt: skip
     """Torch asks with lengths of zero, which all fit."""
-    whole = input_lengths.dtype == target_lengths.dtype == torch.int32
-    return _ctc_fits(log_probs, targets, blank) and whole
+    int32_lengths = input_lengths.dtype == target_lengths.dtype == torch.int32
+    return _ctc_fits(log_probs, targets, blank) and int32_lengths
 
 
 def _ctc_fits(log_probs: Tensor, targets: Tensor, blank: int) -> bool:

@@ -39,7 +39,7 @@ from core.worker.cross_compilation.products import Padding
 
 DEVICE = torch.device("cuda", 0)
 CPU = torch.device("cpu")
-_dynamos_own: Any = WeakIdKeyDictionary()
+_dynamo_tensors: Any = WeakIdKeyDictionary()
 # Since torch 2.15 it has another name, and warns of the old one.
 BENCHMARKED_FUSION = next(
     name for name in ("benchmark_template_fusion", "benchmark_epilogue_fusion") if hasattr(torch._inductor.config, name)
@@ -85,7 +85,7 @@ def _replacements(target: Target) -> tuple[tuple[Any, str, Any], ...]:
         (convert_frame, "_compile", _compile_for(target, convert_frame._compile)),
         (builder, "wrap_to_fake_tensor_and_record", _wrapped(builder.wrap_to_fake_tensor_and_record)),
         (FakeTensorMode, "from_tensor", _from_tensor(FakeTensorMode.from_tensor)),
-        (compile_fx, "compile_fx_backward", _afresh(compile_fx.compile_fx_backward)),
+        (compile_fx, "compile_fx_backward", _renumbered_backward(compile_fx.compile_fx_backward)),
         (PyCodeCache, "load_by_key_path", _loaded(PyCodeCache.load_by_key_path)),
         (AlgorithmSelectorCache, "do_autotuning", _first_choice),
         (pad_mm, "_should_pad", padding.should_pad),
@@ -106,13 +106,13 @@ def _wrapped(original: Callable[..., Any]) -> Callable[..., Any]:
 
     def wrap_to_fake_tensor_and_record(value: Any, tx: Any, *, is_tensor: bool, **options: Any) -> Any:
         if not is_tensor and isinstance(value, torch.Tensor):
-            _dynamos_own[value] = True
+            _dynamo_tensors[value] = True
         return original(value, tx, is_tensor=is_tensor, **options)
 
     return wrap_to_fake_tensor_and_record
 
 
-def _afresh(original: Callable[..., Any]) -> Callable[..., Any]:
+def _renumbered_backward(original: Callable[..., Any]) -> Callable[..., Any]:
     """A backward that torch would compile at its first call numbers its kernels from one here, too.
 
     With saved sizes torch compiles it with the forward, and goes on counting.
@@ -136,7 +136,7 @@ def _from_tensor(original: Callable[..., Any]) -> Callable[..., Any]:
         return replace(described, device=DEVICE) if described.device == CPU else described
 
     def from_tensor(self: FakeTensorMode, tensor: torch.Tensor, **options: Any) -> Any:
-        if tensor in _dynamos_own:
+        if tensor in _dynamo_tensors:
             return original(self, tensor, **options)
         with patch.object(MetaTensorDescriber, "describe_tensor", describe_on_target):
             return original(self, tensor, **options)

@@ -22,7 +22,7 @@ from core.code.output_code import Definition, definitions
 from core.code.resources import Resources, too_large
 from core.report import Binary, Config
 from core.report.records.kernels import BinaryRecord
-from core.worker.cross_compilation.device import told
+from core.worker.cross_compilation.device import process_target
 from core.worker.cross_compilation.resources import resources
 from core.worker.record import emit
 from core.worker.recorders.scheduler import current_graph
@@ -37,9 +37,9 @@ ONLY = "the only config"
 
 def record_binaries(module_code: str) -> None:
     """Compile every Triton kernel of a module; one `compileboard_binary` record each, in the module's order."""
-    found = [kernel for kernel in definitions(ast.parse(module_code)) if kernel.how == "triton"]
+    kernels = [kernel for kernel in definitions(ast.parse(module_code)) if kernel.how == "triton"]
     graph_id, direction = current_graph()
-    for kernel, outcome in zip(found, compiled_kernels(found), strict=True):
+    for kernel, outcome in zip(kernels, compiled_kernels(kernels), strict=True):
         emit(
             BinaryRecord(
                 graph_id=graph_id,
@@ -53,10 +53,10 @@ def record_binaries(module_code: str) -> None:
         )
 
 
-def compiled_kernels(found: list[Definition]) -> list[Binary]:
+def compiled_kernels(kernels: list[Definition]) -> list[Binary]:
     """The outcome of each kernel, compiled in a few processes at a time."""
     outcomes: dict[int, Binary] = {}
-    waiting = list(enumerate(found))
+    waiting = list(enumerate(kernels))
     running: dict[int, tuple[int, _Child]] = {}
     while waiting or running:
         while waiting and len(running) < PARALLEL:
@@ -71,7 +71,7 @@ def compiled_kernels(found: list[Definition]) -> list[Binary]:
                 outcomes[index] = child.ended()
             if index in outcomes:
                 del running[reader]
-    return [outcomes[index] for index in range(len(found))]
+    return [outcomes[index] for index in range(len(kernels))]
 
 
 class _Child:
@@ -152,7 +152,7 @@ def _config(autotuner: Any, config: Any, chosen: bool | None) -> Config:
     figures = {}
     try:
         binary = compile_config(autotuner, config)
-        failed = too_large(int(binary.metadata.shared), told().architecture)
+        failed = too_large(int(binary.metadata.shared), process_target().architecture)
         figures = {} if failed else _figures(binary, resources(binary))
     except Exception as error:
         failed = _words(error)
@@ -167,12 +167,12 @@ def _config(autotuner: Any, config: Any, chosen: bool | None) -> Config:
     )
 
 
-def _figures(binary: Any, used: Resources) -> dict[str, Any]:
+def _figures(binary: Any, usage: Resources) -> dict[str, Any]:
     return {
-        "registers": used.registers,
-        "spill_bytes": used.spill_store_bytes,
-        "local_bytes": used.local_bytes,
-        "shared_bytes": used.shared_bytes,
+        "registers": usage.registers,
+        "spill_bytes": usage.spill_store_bytes,
+        "local_bytes": usage.local_bytes,
+        "shared_bytes": usage.shared_bytes,
         "sizes": {rung: len(content) for rung, content in binary.asm.items() if isinstance(content, (str, bytes))},
         "hash": str(binary.hash),
     }

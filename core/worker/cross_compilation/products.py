@@ -31,7 +31,7 @@ class Padding:
         self._product = op, mat1, mat2
         return bool(self._rule(match, mat1, mat2, op, input))
 
-    def timed(self, _key: str) -> bool:
+    def decline_benchmark(self, _key: str) -> bool:
         """Asked of the products that the rule leaves to a benchmark."""
         assert self._product is not None
         about, padded = _words(*self._product)

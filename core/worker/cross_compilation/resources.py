@@ -20,10 +20,10 @@ def resources(binary: Any) -> Resources:
     """Return the resources of a `CompiledKernel` for NVIDIA or AMD; raises RuntimeError with the tool's message."""
     if "amdgcn" not in binary.asm:
         return _of_cubin(binary)
-    found = amd_resources(binary.asm["amdgcn"], int(binary.metadata.shared))
-    if found is None:
+    usage = amd_resources(binary.asm["amdgcn"], int(binary.metadata.shared))
+    if usage is None:
         raise RuntimeError("the assembly's notes tell no register count")
-    return found
+    return usage
 
 
 def _of_cubin(binary: Any) -> Resources:
@@ -49,8 +49,8 @@ def _spills(ptx: str, kernel: str, folder: Path) -> tuple[int | None, int | None
     architecture = re.search(r"^\.target (\w+)", ptx, re.MULTILINE)
     assert architecture is not None
     command = [_assembler(architecture.group(1)), "-v", f"--gpu-name={architecture.group(1)}", str(path)]
-    found = ptxas_resources(_run([*command, "-o", str(folder / "x")]), kernel, 0)
-    return (found.spill_store_bytes, found.spill_load_bytes) if found else (None, None)
+    usage = ptxas_resources(_run([*command, "-o", str(folder / "x")]), kernel, 0)
+    return (usage.spill_store_bytes, usage.spill_load_bytes) if usage else (None, None)
 
 
 def _assembler(architecture: str) -> str:

@@ -40,15 +40,15 @@ TOOLS: dict[type[Any], Callable[[Task, Path], Answer]] = {
 MAX_DETAIL_CHARS = 20_000
 
 
-def answer(tool: Run, task: Task) -> int:
+def run_tool(tool: Run, task: Task) -> int:
     """Do one task and store its answer; what goes wrong is an answer, too. Returns the exit code."""
     try:
-        found = TOOLS[type(task.request)](task, tool.path)
+        result = TOOLS[type(task.request)](task, tool.path)
     except ToolError as error:
         message, _, detail = str(error).partition("\n")
-        found = Trouble(message, detail[-MAX_DETAIL_CHARS:])
+        result = Trouble(message, detail[-MAX_DETAIL_CHARS:])
     except Exception as error:
         trace = "".join(traceback.format_exception(error))
-        found = Trouble(f"{type(error).__name__}: {error}".split("\n")[0][:600], trace[-MAX_DETAIL_CHARS:])
-    write_answer(tool, found)
+        result = Trouble(f"{type(error).__name__}: {error}".split("\n")[0][:600], trace[-MAX_DETAIL_CHARS:])
+    write_answer(tool, result)
     return DONE

@@ -27,30 +27,32 @@ NOISE = re.compile(
 
 def assembly(task: Task, directory: Path) -> AssemblyAnswer:
     """Compile one kernel to assembly; raises ToolError without a compiler, or in its words."""
-    found = cpp_compiler()
-    if found is None:
+    compiler = cpp_compiler()
+    if compiler is None:
         raise ToolError("there is no C++ compiler here; on Debian, `apt-get install g++` brings one")
     source = directory / "kernel.cpp"
     text = _source(task.definition)
     source.write_text(text, encoding="utf-8")
     command = _command(source, text)
-    asking = _ask(command, directory)
-    said = _compile(command, directory)
-    asked = _said(asking, directory)
+    vectorized_compile = _start_vectorized_compile(command, directory)
+    compiled_report = _compile(command, directory)
+    vectorized_report = _report_text(vectorized_compile, directory)
     output = (directory / "kernel.s").read_text(encoding="utf-8", errors="replace")
     rows, lines, outlined = _functions(output, source.name)
-    written = shlex.join(command)
+    command_text = shlex.join(command)
     rung = Rung("asm", "\n".join(rows[:MAX_LINES]), lines, max(0, len(rows) - MAX_LINES))
-    judged = loops(text, remarks(said, source.name), remarks(asked, source.name), written)
-    return AssemblyAnswer(found, written, text, rung, judged, regions(text), tuple(outlined))
+    loop_remarks = loops(
+        text, remarks(compiled_report, source.name), remarks(vectorized_report, source.name), command_text
+    )
+    return AssemblyAnswer(compiler, command_text, text, rung, loop_remarks, regions(text), tuple(outlined))
 
 
 def _source(definition: str) -> str:
     """The C++ among the arguments of `async_compile.cpp_pybinding([…], r'''…''')`."""
-    found = definition_in(definition)
-    if found is None or not found.texts:
+    kernel = definition_in(definition)
+    if kernel is None or not kernel.texts:
         raise ToolError("the output code does not define this kernel as `async_compile.cpp_pybinding(…, source)`")
-    return found.texts[0].lstrip("\n")
+    return kernel.texts[0].lstrip("\n")
 
 
 def _command(source: Path, text: str) -> list[str]:
@@ -96,24 +98,24 @@ def _reporting(command: list[str], report: str) -> list[str]:
     return [*command, f"-fopt-info-vec-all={report}"]
 
 
-def _ask(command: list[str], directory: Path) -> subprocess.Popen[bytes] | None:
+def _start_vectorized_compile(command: list[str], directory: Path) -> subprocess.Popen[bytes] | None:
     """Where Inductor switches the vectorisation of loops off, hear beside it what the compiler would say to them."""
     if OFF not in command:
         return None
-    switched = [part for part in command if part != OFF]
-    switched[switched.index("-o") + 1] = os.devnull
+    vectorizing = [part for part in command if part != OFF]
+    vectorizing[vectorizing.index("-o") + 1] = os.devnull
     with (directory / "asked.err").open("wb") as file:
-        return subprocess.Popen(_reporting(switched, "asked.txt"), cwd=directory, stdout=file, stderr=file)
+        return subprocess.Popen(_reporting(vectorizing, "asked.txt"), cwd=directory, stdout=file, stderr=file)
 
 
-def _said(asking: subprocess.Popen[bytes] | None, directory: Path) -> str:
+def _report_text(process: subprocess.Popen[bytes] | None, directory: Path) -> str:
     """What it said; nothing if that took too long."""
-    if asking is None:
+    if process is None:
         return ""
     try:
-        asking.wait(COMPILER_LIMIT_S / 2)
+        process.wait(COMPILER_LIMIT_S / 2)
     except subprocess.TimeoutExpired:
-        asking.kill()
+        process.kill()
     return "\n".join(
         path.read_text(encoding="utf-8", errors="replace")
         for name in ("asked.txt", "asked.err")
@@ -124,7 +126,7 @@ def _said(asking: subprocess.Popen[bytes] | None, directory: Path) -> str:
 def _compile(command: list[str], directory: Path) -> str:
     """Make the assembly; returns what the compiler said of loops. Raises ToolError in its words."""
     try:
-        ended = subprocess.run(
+        process = subprocess.run(
             _reporting(command, "said.txt"),
             cwd=directory,
             capture_output=True,
@@ -136,10 +138,10 @@ def _compile(command: list[str], directory: Path) -> str:
         raise ToolError(f"{command[0]} cannot be started: {error.strerror}") from None
     except subprocess.TimeoutExpired:
         raise ToolError(f"{command[0]} was not done after {COMPILER_LIMIT_S} s") from None
-    if ended.returncode:
-        raise ToolError(f"{command[0]} could not compile the kernel\n{ended.stderr}")
+    if process.returncode:
+        raise ToolError(f"{command[0]} could not compile the kernel\n{process.stderr}")
     report = directory / "said.txt"
-    return report.read_text(encoding="utf-8", errors="replace") if report.exists() else ended.stderr
+    return report.read_text(encoding="utf-8", errors="replace") if report.exists() else process.stderr
 
 
 def _functions(output: str, file: str) -> tuple[list[str], dict[int, int], list[str]]:
@@ -148,8 +150,8 @@ def _functions(output: str, file: str) -> tuple[list[str], dict[int, int], list[
     """
     rows = output.split("\n")
     lines = loc_lines(rows, file)
-    kept: list[str] = []
-    mapped: dict[int, int] = {}
+    code_rows: list[str] = []
+    code_lines: dict[int, int] = {}
     outlined: list[str] = []
     for name, first, last in sorted(_spans(rows), key=lambda span: ".cold" in span[0]):
         if name.startswith("_GLOBAL__") or not any(number in lines for number in range(first, last + 1)):
@@ -160,10 +162,10 @@ def _functions(output: str, file: str) -> tuple[list[str], dict[int, int], list[
             row = rows[number - 1].rstrip()
             if not row or NOISE.match(row):
                 continue
-            kept.append(row.expandtabs(8))
+            code_rows.append(row.expandtabs(8))
             if number in lines:
-                mapped[len(kept)] = lines[number]
-    return kept, mapped, outlined
+                code_lines[len(code_rows)] = lines[number]
+    return code_rows, code_lines, outlined
 
 
 def _spans(rows: list[str]) -> list[tuple[str, int, int]]:

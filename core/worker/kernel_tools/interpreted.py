@@ -81,35 +81,35 @@ class Watch:
             raise SystemExit(f"there is no program {self.program}: the grid is {self.grid}")
         self.tensors = [_Tensor(name, value) for name, value in named.items() if isinstance(value, torch.Tensor)]
 
-    def _hook(self, builder: Any, name: str, kept_in: Any, pointers: int = 0, mask: int = 1) -> None:
+    def _hook(self, builder: Any, name: str, elements_of: Any, pointers: int = 0, mask: int = 1) -> None:
         original = getattr(builder, name)
 
         def watched(*arguments: Any, **keywords: Any) -> Any:
             if self._launches == 1 and tuple(builder.grid_idx) == self.program:
-                self._keep(arguments[pointers].data, arguments[mask].data, kept_in)
+                self._record_access(arguments[pointers].data, arguments[mask].data, elements_of)
             return original(*arguments, **keywords)
 
         setattr(builder, name, watched)
 
-    def _keep(self, addresses: Any, mask: Any, kept_in: Any) -> None:
+    def _record_access(self, addresses: Any, mask: Any, elements_of: Any) -> None:
         wanted = addresses[mask.astype(bool)].ravel()
         for tensor in self.tensors:
-            kept_in(tensor).extend(tensor.offsets(wanted))
+            elements_of(tensor).extend(tensor.offsets(wanted))
 
     def touched(self) -> tuple[Touched, ...]:
         """All tensors of the launch."""
         return tuple(
             Touched(
-                item.name,
-                str(item.tensor.dtype).removeprefix("torch."),
-                tuple(item.tensor.shape),
-                tuple(item.tensor.stride()),
-                tuple(dict.fromkeys(item.loaded))[:MAX_OFFSETS],
-                tuple(dict.fromkeys(item.stored))[:MAX_OFFSETS],
-                len(item.loaded),
-                len(item.stored),
+                argument.name,
+                str(argument.tensor.dtype).removeprefix("torch."),
+                tuple(argument.tensor.shape),
+                tuple(argument.tensor.stride()),
+                tuple(dict.fromkeys(argument.loaded))[:MAX_OFFSETS],
+                tuple(dict.fromkeys(argument.stored))[:MAX_OFFSETS],
+                len(argument.loaded),
+                len(argument.stored),
             )
-            for item in self.tensors
+            for argument in self.tensors
         )
 
 
@@ -138,21 +138,21 @@ def main(script: str, answer: str, program: str) -> None:
     x, y, z = (int(part) for part in program.split(","))
     watch = Watch((x, y, z))
     watch.install()
-    found: InterpretAnswer | Trouble
+    result: InterpretAnswer | Trouble
     try:
-        left = runpy.run_path(script, run_name="__main__")
-        found = _answer(watch, left, (x, y, z))
+        namespace = runpy.run_path(script, run_name="__main__")
+        result = _result(watch, namespace, (x, y, z))
     except SystemExit as error:
-        found = Trouble(str(error) or "the script ended itself")
+        result = Trouble(str(error) or "the script ended itself")
     except BaseException as error:
-        found = Trouble(f"{type(error).__name__}: {error}"[:2_000])
-    Path(answer).write_bytes(msgspec.json.encode(found))
+        result = Trouble(f"{type(error).__name__}: {error}"[:2_000])
+    Path(answer).write_bytes(msgspec.json.encode(result))
 
 
-def _answer(watch: Watch, left: dict[str, Any], program: tuple[int, ...]) -> InterpretAnswer | Trouble:
+def _result(watch: Watch, namespace: dict[str, Any], program: tuple[int, ...]) -> InterpretAnswer | Trouble:
     if not watch.kernel:
         return Trouble("the script launched no Triton kernel: call one, `kernel[grid](…)`, on CPU tensors")
-    same, words = compared(left.get("result"), left.get("expected"))
+    same, words = compared(namespace.get("result"), namespace.get("expected"))
     return InterpretAnswer(watch.kernel, watch.grid, program, watch.touched(), same, words, "")
 
 

@@ -32,13 +32,13 @@ def interpret(task: Task, directory: Path) -> Answer:
     path = directory / "kernel.py"
     path.write_text(script, encoding="utf-8")
     program = ",".join(map(str, getattr(task.request, "program", (0, 0, 0))))
-    found = directory / "touched.json"
+    result_path = directory / "touched.json"
     environment = {"TRITON_INTERPRET": "1", "CUDA_VISIBLE_DEVICES": ""}
-    command = [sys.executable, "-m", "core.worker.kernel_tools.interpreted", str(path), str(found), program]
+    command = [sys.executable, "-m", "core.worker.kernel_tools.interpreted", str(path), str(result_path), program]
     code, output = _run(command, directory, environment)
-    if not found.exists():
+    if not result_path.exists():
         raise ToolError(f"the interpreter ended with exit code {code}\n{output}")
-    answer = decoded_as(read(found), InterpretAnswer | Trouble)
+    answer = decoded_as(read(result_path), InterpretAnswer | Trouble)
     return msgspec.structs.replace(answer, output=output) if isinstance(answer, InterpretAnswer) else answer
 
 
@@ -46,7 +46,7 @@ def _run(command: list[str], directory: Path, environment: dict[str, str]) -> tu
     """The exit code and the bounded output of a fresh process."""
     log = directory / "script.txt"
     with log.open("wb") as file:
-        ended = subprocess.run(
+        process = subprocess.run(
             command,
             cwd=directory,
             env={**os.environ, "PYTHONPATH": python_path(), **environment},
@@ -57,4 +57,4 @@ def _run(command: list[str], directory: Path, environment: dict[str, str]) -> tu
         )
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - MAX_OUTPUT_BYTES))
-        return ended.returncode, file.read().decode("utf-8", "replace")
+        return process.returncode, file.read().decode("utf-8", "replace")

@@ -74,11 +74,11 @@ def ptxas_logs() -> Iterator[list[str]]:
     original = subprocess.run
 
     def run(command: Any, *arguments: Any, **options: Any) -> Any:
-        ended = original(command, *arguments, **options)
+        process = original(command, *arguments, **options)
         log = getattr(options.get("stderr"), "name", None)
         if "ptxas" in str(command[0] if isinstance(command, list) else command) and isinstance(log, str):
             logs.append(Path(log).read_text(encoding="utf-8", errors="replace"))
-        return ended
+        return process
 
     subprocess.run = run  # type: ignore[assignment]
     try:
@@ -90,14 +90,14 @@ def ptxas_logs() -> Iterator[list[str]]:
 def _resources(binary: Any, source: KernelSource, logs: list[str]) -> Resources | None:
     shared = int(binary.metadata.shared)
     if "amdgcn" in binary.asm:
-        found = amd_resources(binary.asm["amdgcn"], shared)
+        usage = amd_resources(binary.asm["amdgcn"], shared)
     else:
-        found = ptxas_resources("\n".join(logs), binary.metadata.name, shared)
-    if found is None or source.architecture is None:
-        return found
+        usage = ptxas_resources("\n".join(logs), binary.metadata.name, shared)
+    if usage is None or source.architecture is None:
+        return usage
     warps = int(binary.metadata.num_warps)
-    fits = occupancy(source.architecture, warps, found.registers, found.shared_bytes)
-    return replace(found, warps=warps, occupancy=fits)
+    fits = occupancy(source.architecture, warps, usage.registers, usage.shared_bytes)
+    return replace(usage, warps=warps, occupancy=fits)
 
 
 def _python(source: KernelSource) -> Rung:
@@ -125,7 +125,7 @@ def _sass(asm: dict[str, Any], source: KernelSource, directory: Path) -> Rung:
     path = directory / "kernel.cubin"
     path.write_bytes(asm["cubin"])
     try:
-        ended = subprocess.run(
+        process = subprocess.run(
             [knobs.nvidia.nvdisasm.path, "-g", "-c", str(path)],
             capture_output=True,
             text=True,
@@ -134,16 +134,16 @@ def _sass(asm: dict[str, Any], source: KernelSource, directory: Path) -> Rung:
         )
     except (OSError, RuntimeError, subprocess.TimeoutExpired) as error:
         raise ToolError(f"nvdisasm could not disassemble the cubin: {error}") from None
-    if ended.returncode:
-        raise ToolError(f"nvdisasm could not disassemble the cubin: {ended.stderr.strip()[:2_000]}")
-    lines = sass_lines(ended.stdout, source.path.name, asm.get("ptx", ""))
-    return _bounded("sass", *without_places(ended.stdout, lines))
+    if process.returncode:
+        raise ToolError(f"nvdisasm could not disassemble the cubin: {process.stderr.strip()[:2_000]}")
+    lines = sass_lines(process.stdout, source.path.name, asm.get("ptx", ""))
+    return _bounded("sass", *without_places(process.stdout, lines))
 
 
 def _bounded(name: str, text: str, lines: dict[int, int]) -> Rung:
     rows = text.rstrip("\n").split("\n")
-    kept = {number: line for number, line in lines.items() if number <= MAX_LINES}
-    return Rung(name, "\n".join(rows[:MAX_LINES]), kept, max(0, len(rows) - MAX_LINES))
+    bounded_lines = {number: line for number, line in lines.items() if number <= MAX_LINES}
+    return Rung(name, "\n".join(rows[:MAX_LINES]), bounded_lines, max(0, len(rows) - MAX_LINES))
 
 
 def _files(cache: Path) -> Iterator[CachedFile]:

@@ -51,7 +51,7 @@ def passes(task: Task, directory: Path) -> PassesAnswer:
 @contextmanager
 def _printed_to(path: Path) -> Iterator[None]:
     """Let MLIR print, on standard error, into a file."""
-    kept = os.dup(2)
+    standard_error = os.dup(2)
     with path.open("wb") as file:
         os.dup2(file.fileno(), 2)
     os.environ["MLIR_ENABLE_DUMP"] = "1"
@@ -59,8 +59,8 @@ def _printed_to(path: Path) -> Iterator[None]:
         yield
     finally:
         del os.environ["MLIR_ENABLE_DUMP"]
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(standard_error, 2)
+        os.close(standard_error)
 
 
 def _steps(dump: Path) -> Iterator[tuple[str, str, str]]:

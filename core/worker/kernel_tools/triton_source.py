@@ -15,7 +15,7 @@ from core.base.words import count
 from core.code.output_code import definition_in
 from core.job.targets import TARGETS, Architecture, Target, architecture_words
 from core.runs.tools import Task
-from core.worker.triton import AbsentDriver, compile_config, gpu_target, stand_in
+from core.worker.triton import TargetDriver, compile_config, gpu_target, install_driver
 
 DEVICE = re.compile(r"DeviceProperties\(([^()]*)\)")
 
@@ -41,25 +41,27 @@ class KernelSource:
     @property
     def architecture(self) -> Architecture | None:
         """What is known of the architecture, None if no target has it."""
-        known = (target.architecture for target in TARGETS.values())
-        return next((item for item in known if (item.backend, item.arch) == (self.backend, self.arch)), None)
+        architectures = (target.architecture for target in TARGETS.values())
+        return next(
+            (known for known in architectures if (known.backend, known.arch) == (self.backend, self.arch)), None
+        )
 
 
 def source_of(task: Task, target_key: str, directory: Path) -> KernelSource:
     """Write the kernel's module into the directory, with the target's device in it; raises ToolError."""
     _require_triton()
     name, text = _strings(task.definition)
-    found = DEVICE.search(text)
-    if found is None:
+    device = DEVICE.search(text)
+    if device is None:
         raise ToolError(f"the source of {name} does not say which device it is for")
     target = TARGETS.get(target_key)
-    own = dict(part.strip().split("=", 1) for part in found.group(1).split(",") if "=" in part)
+    recorded = dict(part.strip().split("=", 1) for part in device.group(1).split(",") if "=" in part)
     if target is not None:
         text = DEVICE.sub(lambda _: _properties(target), text)
         backend, arch, warp = target.backend, target.architecture.arch, target.architecture.warp_size
     else:
-        backend, arch = ast.literal_eval(own["type"]), ast.literal_eval(own["cc"])
-        warp = int(own.get("warp_size", "32"))
+        backend, arch = ast.literal_eval(recorded["type"]), ast.literal_eval(recorded["cc"])
+        warp = int(recorded.get("warp_size", "32"))
     path = directory / f"{re.sub(r'[^A-Za-z0-9_]', '_', name)[:100]}.py"
     path.write_text(text, encoding="utf-8")
     return KernelSource(name, path, text, backend, arch, warp, target)
@@ -72,10 +74,10 @@ def _require_triton() -> None:
 
 def _strings(definition: str) -> tuple[str, str]:
     """The kernel's name and its module, the first two arguments of `async_compile.triton`."""
-    found = definition_in(definition)
-    if found is None or len(found.texts) < 2:
+    kernel = definition_in(definition)
+    if kernel is None or len(kernel.texts) < 2:
         raise ToolError("the output code does not define this kernel as `async_compile.triton(name, source)`")
-    return found.texts[0], found.texts[1]
+    return kernel.texts[0], kernel.texts[1]
 
 
 def _properties(target: Target) -> str:
@@ -93,7 +95,7 @@ def load(source: KernelSource) -> Any:
     """The kernel's autotuner, with its configs; raises ToolError if the module cannot be imported."""
     os.environ["TRITON_CACHE_DIR"] = str(source.path.parent / "triton")
     os.environ["TRITON_ALWAYS_COMPILE"] = "1"
-    stand_in(AbsentDriver(lambda: gpu_target(source.backend, source.arch, source.warp_size), lambda: {}))
+    install_driver(TargetDriver(lambda: gpu_target(source.backend, source.arch, source.warp_size), lambda: {}))
     spec = importlib.util.spec_from_file_location(source.path.stem, source.path)
     assert spec is not None
     assert spec.loader is not None

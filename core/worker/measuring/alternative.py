@@ -16,8 +16,8 @@ from core.job import CompileJob, CompileOptions
 from core.report import Call, Rival
 from core.worker.calls import PreparedCall, make_calls
 from core.worker.compiling import compiled_by
-from core.worker.load import Twin
-from core.worker.measuring.pairs import TimedSide, in_turn
+from core.worker.load import ModelCopy
+from core.worker.measuring.pairs import TimedSide, time_interleaved
 from core.worker.record import unrecorded
 from core.worker.streams import silence
 
@@ -25,7 +25,7 @@ MAX_REASON_CHARS = 2_000
 REFUSED = "its stance refused the last call"
 
 
-def measured_rival(
+def measure_alternative(
     job: CompileJob, paths: tuple[Path, Path], own: PreparedCall, most_s: float, enter: Callable[[str], None]
 ) -> Rival:
     """Compile, call and time the rival of a job; `paths` are the files of eager and compiled models.
@@ -57,8 +57,8 @@ def _instead(job: CompileJob, rival: CompileOptions) -> CompileJob:
 
 def _made(job: CompileJob, paths: tuple[Path, Path], calls: list[Call]) -> PreparedCall | None:
     """The rival's last call, ready to be made again, after all calls of the job."""
-    eager = Twin(paths[0], job, "compileboard_rival_eager")
-    model = Twin(paths[1], job, "compileboard_rival")
+    eager = ModelCopy(paths[0], job, "compileboard_rival_eager")
+    model = ModelCopy(paths[1], job, "compileboard_rival")
     function = compiled_by(job, model)
     # Dynamo numbered frames that are not in the log.
     last = make_calls(
@@ -83,7 +83,7 @@ def _timed(
 ) -> Rival:
     if other is None:
         return Rival(options=options, calls=calls, reason=REFUSED)
-    samples = in_turn(TimedSide(own, own.ready), TimedSide(other, other.ready), device, most_s)
+    samples = time_interleaved(TimedSide(own, own.ready), TimedSide(other, other.ready), device, most_s)
     return Rival(
         options=options,
         calls=calls,

@@ -19,7 +19,7 @@ from core.base.load import LoadWatch
 from core.base.words import duration_s
 from core.report.records.measured import KernelTimesRecord
 from core.worker.measuring.clocks import clock_of
-from core.worker.measuring.repeated import SAMPLE_S, Timed, error_words, repeat
+from core.worker.measuring.repeated import SAMPLE_S, KernelTiming, error_words, repeat
 from core.worker.measuring.stopwatches import synchronize
 from core.worker.measuring.wrappers import Wrapper, wrappers
 from core.worker.record import emit
@@ -45,7 +45,7 @@ class Times:
     wrapper: Wrapper
     wrapper_s: list[float] = field(default_factory=list)
     calls: int = 0
-    kernels: dict[int, Timed] = field(default_factory=dict)
+    kernels: dict[int, KernelTiming] = field(default_factory=dict)
 
 
 def measure_kernels(call: Call, steady_s: float, device: str, most_s: float) -> bool:
@@ -159,7 +159,7 @@ def _in_place(every: list[Times], call: Call, repeats: int, device: str) -> None
 
     def tap(times: Times) -> Callable[..., Any]:
         def in_place(line: int, name: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-            timed = times.kernels.setdefault(line, Timed(name, line))
+            timed = times.kernels.setdefault(line, KernelTiming(name, line))
             timed.calls += 1
             return clock.timed((id(times), line), function, *args, **kwargs)
 
@@ -189,7 +189,7 @@ def _alone(used: list[Times], call: Call, budget_s: float) -> None:
 
     def tap(times: Times) -> Callable[..., Any]:
         def alone(line: int, name: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-            timed = times.kernels.setdefault(line, Timed(name, line, 1))
+            timed = times.kernels.setdefault(line, KernelTiming(name, line, 1))
             if not timed.method and not timed.reason:
                 spare_s = max(0.0, end - time.perf_counter() - sum(least.values())) / max(1, len(least))
                 share_s = least.pop((id(times), line), 0.0)

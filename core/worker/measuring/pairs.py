@@ -69,7 +69,7 @@ class Samples:
     right_wall_s: list[float]
 
 
-def in_turn(
+def time_interleaved(
     left: TimedSide, right: TimedSide, device: str, most_s: float = SLOW_LIMIT_S, clock: Clock = time.perf_counter
 ) -> Samples:
     """Time both until the interval of their ratio is narrow, or for ten seconds; after the first, no pair that ends

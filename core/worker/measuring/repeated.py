@@ -27,7 +27,7 @@ Call = Callable[[], Any]
 
 
 @dataclass(slots=True)
-class Timed:
+class KernelTiming:
     """A wrapper line that calls a kernel; `in_place_s` is for all its `calls` in one call of the model."""
 
     name: str
@@ -53,7 +53,7 @@ class Timed:
         )
 
 
-def repeat(timed: Timed, share_s: float, function: Callable[..., Any], args: Any, kwargs: Any) -> None:
+def repeat(timed: KernelTiming, share_s: float, function: Callable[..., Any], args: Any, kwargs: Any) -> None:
     """Time a kernel by itself on copies of its arguments."""
     if share_s <= 0:
         timed.reason = NO_TIME

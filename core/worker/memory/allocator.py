@@ -34,7 +34,7 @@ Names = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class ProfilerEvent:
     """An event of the profiler and the names around it.
 
     `bytes` is negative for a release, 0 for an event that is not memory; `total` is the allocated memory after it, in
@@ -50,7 +50,7 @@ class Marked:
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class CallMemory:
     """The allocator's side of one call."""
 
     peak_bytes: int
@@ -67,7 +67,7 @@ class Story:
 
 def watched(
     call: Callable[[], Any], before: Callable[[], None], marks: Callable[[], AbstractContextManager[Any]], device: str
-) -> Story:
+) -> CallMemory:
     """Make a call twice, and tell the story of the second; `before` is done ahead of it, `marks` say where it is."""
     os.environ.setdefault(LOG_LEVEL, NOTHING)
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as found:
@@ -80,7 +80,7 @@ def watched(
     return story(sorted(flat(tree, device), key=lambda event: event.at_ns))
 
 
-def flat(tree: Iterable[Any], device: str) -> Iterator[Marked]:
+def flat(tree: Iterable[Any], device: str) -> Iterator[ProfilerEvent]:
     """The events of the profiler's tree, of memory those of the device alone."""
     kind = torch.device(device).type
     waiting: list[tuple[Any, Names]] = [(event, ()) for event in tree]
@@ -88,16 +88,16 @@ def flat(tree: Iterable[Any], device: str) -> Iterator[Marked]:
         event, around = waiting.pop()
         names = (*around, event.name)
         if event.name != MEMORY:
-            yield Marked(event.start_time_ns, event.end_time_ns, names)
+            yield ProfilerEvent(event.start_time_ns, event.end_time_ns, names)
         elif event.extra_fields.device.type == kind:
             said = event.extra_fields
-            yield Marked(
+            yield ProfilerEvent(
                 event.start_time_ns, event.start_time_ns, around, said.ptr, said.alloc_size, said.total_allocated
             )
         waiting += [(child, names) for child in event.children]
 
 
-def story(events: list[Marked]) -> Story:
+def story(events: list[ProfilerEvent]) -> CallMemory:
     """Return the memory of the marked call; the events are in order."""
     call = next(event for event in events if event.names[-1:] == (CALL,))
     inside = [event for event in events if call.at_ns <= event.at_ns <= call.end_ns]
@@ -112,7 +112,7 @@ def story(events: list[Marked]) -> Story:
         peak = None
     given = [event.bytes for event in memory if event.bytes > 0]
     kept = _kept(live)
-    return Story(
+    return CallMemory(
         peak_bytes=0 if peak is None else live[peak],
         peak_us=0.0 if peak is None else at_us[peak],
         call_us=(call.end_ns - call.at_ns) / 1e3,
@@ -134,7 +134,7 @@ class _Places:
     def __init__(self) -> None:
         self.found: dict[MemoryPlace, int] = {}
 
-    def of_all(self, events: list[Marked]) -> list[int]:
+    def of_all(self, events: list[ProfilerEvent]) -> list[int]:
         """The place of each event of memory, −1 for a release: told from the back, since generated code allocates
         ahead of the kernel that it is for.
         """
@@ -192,7 +192,7 @@ def _place(names: Names, next_kernel: MemoryPlace | None, position: _Position) -
     return MemoryPlace(op, position.line, module=position.module)
 
 
-def _alive(memory: list[Marked], where: list[int]) -> tuple[AliveMemory, ...]:
+def _alive(memory: list[ProfilerEvent], where: list[int]) -> tuple[AliveMemory, ...]:
     """Return the memory of these events that was not released, by place."""
     alive: dict[int, tuple[int, int]] = {}
     for event, place in zip(memory, where, strict=False):

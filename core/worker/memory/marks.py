@@ -22,7 +22,7 @@ Trace = Callable[[FrameType, str, Any], Any]
 
 
 @contextmanager
-def lines_marked(path: str) -> Iterator[None]:
+def mark_lines(path: str) -> Iterator[None]:
     """Mark each line of a file when it begins, and the line that goes on when a function of the file returns."""
     running: list[int] = []
 
@@ -50,7 +50,7 @@ def lines_marked(path: str) -> Iterator[None]:
 
 
 @contextmanager
-def modules_marked(names: Mapping[torch.nn.Module, str]) -> Iterator[None]:
+def mark_modules(names: Mapping[torch.nn.Module, str]) -> Iterator[None]:
     """Mark the module whose forward begins, and the one that goes on when it returns."""
     running: list[str] = []
 
@@ -76,7 +76,7 @@ def _mark(what: str) -> None:
 
 
 @contextmanager
-def kernels_marked(codes: list[Wrapper]) -> Iterator[None]:
+def mark_kernels(codes: list[Wrapper]) -> Iterator[None]:
     """Mark each kernel that generated code calls, with that code's place in the list and the line."""
     with ExitStack() as stack:
         for index, code in enumerate(codes):

@@ -15,15 +15,15 @@ from core.job import CompileJob
 from core.report import MemorySide
 from core.report.records.memory import MemoryRecord
 from core.worker.backends.selection import load_backend
-from core.worker.calls import PreparedCall, TwinCalls
+from core.worker.calls import ModelCalls, PreparedCall
 from core.worker.compiling import compiled_side
 from core.worker.conditions.caches import lookups
 from core.worker.conditions.settings import set_dynamo, set_threads
-from core.worker.load import Arguments, Twin
+from core.worker.load import Arguments, ModelCopy
 from core.worker.measuring.stopwatches import synchronize
 from core.worker.measuring.wrappers import wrappers
-from core.worker.memory.allocator import Story, watched
-from core.worker.memory.marks import kernels_marked, lines_marked, modules_marked
+from core.worker.memory.allocator import CallMemory, watched
+from core.worker.memory.marks import mark_kernels, mark_lines, mark_modules
 from core.worker.memory.resident import give_back_at_once, let_go, resident_growth
 from core.worker.outcomes import observed
 
@@ -33,17 +33,17 @@ def side_alone(side: MemorySide, job: CompileJob, path: Path) -> MemoryRecord:
     give_back_at_once()
     set_threads(job.conditions)
     load_backend(job)
-    twin = Twin(path, job, f"compileboard_{side}")
+    twin = ModelCopy(path, job, f"compileboard_{side}")
     set_dynamo(job.conditions)
     with lookups(job.conditions):
         call = _last_call(job, twin, side == "eager")
         return measured(side, call, twin, job.device, path)
 
 
-def _last_call(job: CompileJob, twin: Twin, eager: bool) -> PreparedCall:
+def _last_call(job: CompileJob, twin: ModelCopy, eager: bool) -> PreparedCall:
     """Make all calls; raises LookupError where the last one was not made."""
     function = twin.model if eager else compiled_side(job, twin)
-    calls = TwinCalls(job, twin, function, eager)
+    calls = ModelCalls(job, twin, function, eager)
     last, index = None, 0
     while (call := calls.next(index)) is not None:
         outcome = observed(job.conditions, calls.make, index, call, calls.before())
@@ -53,7 +53,7 @@ def _last_call(job: CompileJob, twin: Twin, eager: bool) -> PreparedCall:
     return last
 
 
-def measured(side: MemorySide, call: PreparedCall, twin: Twin, device: str, path: Path) -> MemoryRecord:
+def measured(side: MemorySide, call: PreparedCall, twin: ModelCopy, device: str, path: Path) -> MemoryRecord:
     """The memory of a call that was made before."""
 
     def before() -> None:
@@ -65,7 +65,7 @@ def measured(side: MemorySide, call: PreparedCall, twin: Twin, device: str, path
     codes = [] if side == "eager" else wrappers()
 
     def marks() -> AbstractContextManager[Any]:
-        return _eager_marked(twin, path) if side == "eager" else kernels_marked(codes)
+        return _eager_marked(twin, path) if side == "eager" else mark_kernels(codes)
 
     with call.ready():
         call()
@@ -82,22 +82,22 @@ def measured(side: MemorySide, call: PreparedCall, twin: Twin, device: str, path
         codes=tuple(code.path for code in codes),
         resident_bytes=resident,
         counted_bytes=counted,
-        **{field.name: getattr(found, field.name) for field in fields(Story)},
+        **{field.name: getattr(found, field.name) for field in fields(CallMemory)},
     )
 
 
 @contextmanager
-def _eager_marked(twin: Twin, path: Path) -> Iterator[None]:
+def _eager_marked(twin: ModelCopy, path: Path) -> Iterator[None]:
     names = {
         module: f"{prefix}{name}".removesuffix(".")
         for prefix, root in twin.named_modules()
         for name, module in root.named_modules()
     }
-    with lines_marked(str(path)), modules_marked(names):
+    with mark_lines(str(path)), mark_modules(names):
         yield
 
 
-def held_bytes(twin: Twin, call: Arguments, device: str) -> int:
+def held_bytes(twin: ModelCopy, call: Arguments, device: str) -> int:
     """Parameters, buffers and inputs on the device; what shares memory counts once."""
     kind = torch.device(device).type
     modules = [tensor for module in twin.modules() for tensor in (*module.parameters(), *module.buffers())]

@@ -7,7 +7,7 @@ from pathlib import Path
 from core.job import CompileJob
 from core.report import MemorySide
 from core.worker.calls import Pair
-from core.worker.load import Twin
+from core.worker.load import ModelCopy
 from core.worker.memory.sides import measured, side_alone
 from core.worker.memory.standby import SIDES, StandBy, failed
 from core.worker.record import emit
@@ -23,7 +23,7 @@ class MemoryWatch:
         alone = job.memory and not job.target and job.device.partition(":")[0] == "cpu"
         self._stand_by = StandBy(lambda side: side_alone(side, job, self._paths[side])) if alone else None
 
-    def emit(self, calls: Pair, twins: tuple[Twin, Twin]) -> None:
+    def emit(self, calls: Pair, twins: tuple[ModelCopy, ModelCopy]) -> None:
         """Measure and record both sides; what goes wrong is recorded, not raised."""
         if self._stand_by is not None:
             for record in self._stand_by.measured():

@@ -23,7 +23,7 @@ METRICS = ("generated_kernel_count", "generated_cpp_vec_kernel_count", "ir_nodes
 
 
 @dataclass(slots=True)
-class Captured:
+class CapturedGraph:
     """A captured graph with copies of the inputs of its last call, and that call's mode.
 
     `reason` is why there are no inputs.
@@ -36,17 +36,17 @@ class Captured:
     reason: str = NOT_CALLED
 
 
-class Capture:
+class CaptureBackend:
     """A backend that runs what Dynamo gives it eagerly, and keeps it; inputs of more than `room` bytes in all are not
     kept.
     """
 
     def __init__(self, room: int) -> None:
-        self.graphs: dict[str, Captured] = {}
+        self.graphs: dict[str, CapturedGraph] = {}
         self._room = room
 
     def __call__(self, graph: torch.fx.GraphModule, _: Sequence[Any]) -> Callable[..., Any]:
-        found = Captured(str(CompileContext.current_compile_id()), graph, Mode.current())
+        found = CapturedGraph(str(CompileContext.current_compile_id()), graph, Mode.current())
         self.graphs[found.compilation] = found
 
         def call(*given: Any) -> Any:
@@ -55,7 +55,7 @@ class Capture:
 
         return call
 
-    def _keep(self, found: Captured, given: tuple[Any, ...]) -> None:
+    def _keep(self, found: CapturedGraph, given: tuple[Any, ...]) -> None:
         fits = size_of(given) <= self._room
         found.inputs, found.reason = (copies(given), "") if fits else ((), TOO_MUCH)
         # What is computed in inference mode is the same without gradients, and can be looked at.
@@ -81,7 +81,7 @@ def size_of(values: Sequence[Any]) -> int:
 
 
 @contextmanager
-def unheard() -> Iterator[None]:
+def quiet_compilation() -> Iterator[None]:
     """Keep compilations inside out of the log and of torch's counters, and forget them afterwards."""
     handler = torch_logging.LOG_TRACE_HANDLER
     counted = deepcopy(dict(counters))

@@ -15,12 +15,12 @@ import torch
 from core.job import CompileJob, CompileOptions
 from core.report import GraphNumerics, NodeAccuracy
 from core.worker.backends.selection import Compiler, compiler_of
-from core.worker.calls import TwinCalls
+from core.worker.calls import ModelCalls
 from core.worker.compiling import is_compiled
-from core.worker.load import Twin
+from core.worker.load import ModelCopy
 from core.worker.numerics.accuracy import accuracy, apart
-from core.worker.numerics.captured import Capture, Captured, copies, unheard
-from core.worker.numerics.tapped import RANDOM, Meeting, tapped
+from core.worker.numerics.captured import CaptureBackend, CapturedGraph, copies, quiet_compilation
+from core.worker.numerics.tapped import RANDOM, NodeRecorder, tapped
 from core.worker.numerics.wide import InFloat64, widened
 from core.worker.record import emit
 from core.worker.refusal import first_line
@@ -48,7 +48,7 @@ def emit_graph_numerics(job: CompileJob, path: Path, until_s: float) -> None:
     if job.conditions.stance == "force_eager":
         emit(GraphNumerics(compilation="", reason=NOT_COMPILED))
         return
-    with unheard(), silence():
+    with quiet_compilation(), silence():
         found = graph_numerics(unconditional(job), path, until_s)
     for graph in found:
         emit(graph)
@@ -66,9 +66,9 @@ def graph_numerics(job: CompileJob, path: Path, until_s: float) -> list[GraphNum
     """Each graph of the model; a model that cannot be captured again is told as one without a compilation."""
     if not has_room(job):
         return [GraphNumerics("", reason=NO_ROOM)]
-    capture = Capture(max(0, job.memory_limit_bytes - psutil.Process().memory_info().rss) // 8)
+    capture = CaptureBackend(max(0, job.memory_limit_bytes - psutil.Process().memory_info().rss) // 8)
     try:
-        twin = Twin(path, job, "compileboard_numerics")
+        twin = ModelCopy(path, job, "compileboard_numerics")
         if is_compiled(twin.model):
             return [GraphNumerics("", reason=ITS_OWN)]
         _make_calls(job, twin, capture)
@@ -78,10 +78,10 @@ def graph_numerics(job: CompileJob, path: Path, until_s: float) -> list[GraphNum
     return [_timed(job, compiler, captured, until_s) for captured in capture.graphs.values()]
 
 
-def _make_calls(job: CompileJob, twin: Twin, capture: Capture) -> None:
+def _make_calls(job: CompileJob, twin: ModelCopy, capture: CaptureBackend) -> None:
     options = job.compile
     function = torch.compile(twin.model, fullgraph=options.fullgraph, dynamic=options.dynamic, backend=capture)
-    side = TwinCalls(job, twin, function, False)
+    side = ModelCalls(job, twin, function, False)
     index = 0
     while (call := side.next(index)) is not None:
         seed(job.seed + index)
@@ -90,13 +90,13 @@ def _make_calls(job: CompileJob, twin: Twin, capture: Capture) -> None:
         index += 1
 
 
-def _timed(job: CompileJob, compiler: Compiler, captured: Captured, until_s: float) -> GraphNumerics:
+def _timed(job: CompileJob, compiler: Compiler, captured: CapturedGraph, until_s: float) -> GraphNumerics:
     begun_s = time.monotonic()
     found = _graph(job, compiler, captured, until_s)
     return replace(found, spent_s=time.monotonic() - begun_s)
 
 
-def _graph(job: CompileJob, compiler: Compiler, captured: Captured, until_s: float) -> GraphNumerics:
+def _graph(job: CompileJob, compiler: Compiler, captured: CapturedGraph, until_s: float) -> GraphNumerics:
     told = GraphNumerics(captured.compilation, reason=captured.reason)
     if not told.reason and time.monotonic() > until_s:
         told = replace(told, reason=NO_TIME)
@@ -115,13 +115,13 @@ def _graph(job: CompileJob, compiler: Compiler, captured: Captured, until_s: flo
 class GraphComparison:
     """Comparison of a captured graph, part by part."""
 
-    def __init__(self, job: CompileJob, compiler: Compiler, captured: Captured, until_s: float) -> None:
+    def __init__(self, job: CompileJob, compiler: Compiler, captured: CapturedGraph, until_s: float) -> None:
         self.parts = 0
         self.changed: float | None = None
         self._float64 = InFloat64()
         self._options, self._compiler = job.compile, compiler
         self._graph, self._mode, self._until_s = captured.graph, captured.mode, until_s
-        meeting = Meeting(captured.graph, job.device)
+        meeting = NodeRecorder(captured.graph, job.device)
         with torch.no_grad():
             meeting.run(*copies(captured.inputs))
         self._met = meeting.met

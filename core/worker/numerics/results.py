@@ -8,7 +8,7 @@ import torch
 
 from core.report import CallNumerics, Difference, ResultAccuracy
 from core.worker.numerics.accuracy import judged_before
-from core.worker.results.judge import Circumstances, Judge
+from core.worker.results.judge import CallContext, Judge
 from core.worker.results.named import Leaves
 
 VALUES = ("value", "mutation")
@@ -17,7 +17,7 @@ NOT_RUN = "the model could not be run in float64"
 
 
 def call_numerics(
-    judge: Judge, call: Circumstances, found: Sequence[Difference], eager: Leaves, compiled: Leaves
+    judge: Judge, call: CallContext, found: Sequence[Difference], eager: Leaves, compiled: Leaves
 ) -> CallNumerics:
     """The record of a call whose results were judged."""
     known = {} if call.drew else judge.reference(call.index)

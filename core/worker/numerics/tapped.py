@@ -22,7 +22,7 @@ NOT_STRIDED = "a sparse, quantised or wrapped tensor"
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
+class NodeResult:
     """Result of a node in eager: the bytes of a comparable value, or why it is left out.
 
     `drawn` is the value of a random op, and `in_place` is True if it was written in place.
@@ -34,12 +34,12 @@ class Met:
     in_place: bool = False
 
 
-class Meeting(Interpreter):
+class NodeRecorder(Interpreter):
     """Runs a graph eagerly, node by node, and sees what each gives."""
 
     def __init__(self, graph: GraphModule, device: str) -> None:
         super().__init__(graph)
-        self.met: dict[str, Met] = {}
+        self.met: dict[str, NodeResult] = {}
         self._device = device
 
     def run_node(self, n: Node) -> Any:
@@ -53,15 +53,19 @@ class Meeting(Interpreter):
         self.met[n.name] = self._of(value, read, written, position(self._device) != stood)
         return value
 
-    def _of(self, value: Any, read: Sequence[torch.Tensor], written: bool, drew: bool) -> Met:
+    def _of(self, value: Any, read: Sequence[torch.Tensor], written: bool, drew: bool) -> NodeResult:
         if not isinstance(value, torch.Tensor):
-            return Met(left_out=RANDOM if drew else SEVERAL if isinstance(value, (tuple, list)) else NO_TENSOR)
+            return NodeResult(left_out=RANDOM if drew else SEVERAL if isinstance(value, (tuple, list)) else NO_TENSOR)
         if not _plain(value):
-            return Met(left_out=NOT_STRIDED)
+            return NodeResult(left_out=NOT_STRIDED)
         shared = any(_memory(value) == _memory(one) for one in read)
         if drew:
-            return Met(left_out=RANDOM, drawn=value.detach().clone(), in_place=shared and written)
-        return Met(left_out=VIEW) if shared and not written else Met(bytes=value.numel() * value.element_size())
+            return NodeResult(left_out=RANDOM, drawn=value.detach().clone(), in_place=shared and written)
+        return (
+            NodeResult(left_out=VIEW)
+            if shared and not written
+            else NodeResult(bytes=value.numel() * value.element_size())
+        )
 
 
 def _plain(value: Any) -> bool:
@@ -78,7 +82,7 @@ def _memory(value: torch.Tensor) -> int | None:
         return None
 
 
-def tapped(graph: GraphModule, taps: Collection[str], drawn: Mapping[str, Met]) -> GraphModule:
+def tapped(graph: GraphModule, taps: Collection[str], drawn: Mapping[str, NodeResult]) -> GraphModule:
     """The same graph with the values of `taps` after its own outputs, in order; what nodes drew are inputs after its
     own.
     """
@@ -98,7 +102,7 @@ def tapped(graph: GraphModule, taps: Collection[str], drawn: Mapping[str, Met]) 
 
 
 def _copied(
-    node: Node, made: Graph, known: Mapping[Node, Any], drawn: Mapping[str, Met], chance: Mapping[str, Node]
+    node: Node, made: Graph, known: Mapping[Node, Any], drawn: Mapping[str, NodeResult], chance: Mapping[str, Node]
 ) -> Node:
     """A node, or in its place what it drew."""
     if node.name not in drawn:

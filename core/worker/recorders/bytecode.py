@@ -18,7 +18,7 @@ from torch._guards import CompileContext, compile_context
 from core.base.words import count
 from core.report.records import Emit
 from core.report.records.frames import BytecodeRecord
-from core.worker.recorders.deferred import Later
+from core.worker.recorders.deferred import DeferredRecords
 
 MAX_CODE_CHARS = 200_000
 MAX_CONSTANT_CHARS = 200
@@ -40,7 +40,7 @@ class Constant:
 
 
 @contextmanager
-def watching_bytecode(emit: Emit, is_recorded: Callable[[], bool], later: Later) -> Iterator[None]:
+def watching_bytecode(emit: Emit, is_recorded: Callable[[], bool], later: DeferredRecords) -> Iterator[None]:
     """Record the bytecode of every frame that Dynamo rewrites, and later what depyf makes of it."""
     depyf, modules = _depyf(), _Globals()
 

@@ -8,7 +8,7 @@ from core.report.records import Emit
 from core.worker.recorders.stacks import Sources
 
 
-class Later:
+class DeferredRecords:
     """The files that were named meanwhile, and tasks, which record something when they are called."""
 
     def __init__(self, emit: Emit) -> None:

@@ -18,7 +18,7 @@ MOST_FRAMES = 1_000
 CODES: dict[CodeType, None] = {}
 
 
-class Reuse:
+class CodeReuse:
     """Reused code of one call.
 
     It has the places that entered frames with a cache hit, those that `missed`, and then the newest code of each frame.
@@ -42,9 +42,9 @@ def met(code: CodeType) -> None:
 
 
 @contextmanager
-def watching_reuse() -> Iterator[Reuse]:
+def watching_reuse() -> Iterator[CodeReuse]:
     """Listen while a call is made; a hook that somebody else has set is called as before."""
-    reuse = Reuse()
+    reuse = CodeReuse()
 
     def searched(found: bool) -> bool:
         caller = sys._getframe(1)

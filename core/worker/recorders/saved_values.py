@@ -16,7 +16,7 @@ from core.report.records.graphs import KeptRecord
 Nodes = list[Any]
 
 
-def emit_kept(emit: Emit, nodes: Nodes) -> Nodes:
+def emit_saved_values(emit: Emit, nodes: Nodes) -> Nodes:
     """Record the saved values in Inductor's pass after fusion, when every output has its buffer; returns the nodes."""
     graph = V.graph
     if not graph.is_backward and not graph.is_inference:

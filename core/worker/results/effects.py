@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from core.report import Difference
-from core.worker.load import Arguments, Twin
+from core.worker.load import Arguments, ModelCopy
 from core.worker.results.compare import compare, compare_leaf
 from core.worker.results.named import (
     Container,
@@ -27,18 +27,18 @@ from core.worker.results.named import (
 OWN = "memory of its own"
 
 
-class Before:
+class StateBefore:
     """A twin before a call: what the call may change."""
 
-    def __init__(self, twin: Twin, call: Arguments) -> None:
+    def __init__(self, twin: ModelCopy, call: Arguments) -> None:
         self.leaves = {**inputs_of(call), **state_of(twin)}
         self._snapshot = Snapshot(self.leaves)
         self._twin, self._call = twin, call
 
-    def left(self, output: object, wanted: list[torch.Tensor], drew: bool) -> Left:
+    def left(self, output: object, wanted: list[torch.Tensor], drew: bool) -> CallEffects:
         """Return the results of the call, right after it was executed."""
         after = {**inputs_of(self._call), **state_of(self._twin)}
-        return Left(
+        return CallEffects(
             outputs=leaves("output", output),
             gradients=gradients_of(self._twin, self._call, wanted),
             rest=after,
@@ -50,7 +50,7 @@ class Before:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class CallEffects:
     """Outputs, gradients, and the rest: inputs and state, with the names of what changed.
 
     Whether tensors `by_version` changed is known from autograd's counter alone, which a compiler may forget. `drew`
@@ -76,7 +76,7 @@ class Left:
         return dict(Counter(kind.group() for kind in kinds if kind))
 
 
-def unlike(eager: Before, compiled: Before, first: bool) -> str:
+def unlike(eager: StateBefore, compiled: StateBefore, first: bool) -> str:
     """Return the first difference between two model copies before a call; empty if there is none.
 
     Compares inputs, and before the first call also tensors of the state.
@@ -93,7 +93,7 @@ def unlike(eager: Before, compiled: Before, first: bool) -> str:
     return ""
 
 
-def differences(eager: Left, compiled: Left, repaired: bool = False) -> list[Difference]:
+def differences(eager: CallEffects, compiled: CallEffects, repaired: bool = False) -> list[Difference]:
     """Compiled against eager: outputs and gradients each with a row, inputs and state where they changed.
 
     Code that is `repaired` may keep a number of its state in a tensor.
@@ -106,7 +106,7 @@ def differences(eager: Left, compiled: Left, repaired: bool = False) -> list[Dif
     ]
 
 
-def _aliasing(eager: Left, compiled: Left) -> list[Difference]:
+def _aliasing(eager: CallEffects, compiled: CallEffects) -> list[Difference]:
     left, right = aliases(eager.outputs, eager.owners), aliases(compiled.outputs, compiled.owners)
     return [
         Difference(name, False, "aliasing", _memory(left.get(name)), _memory(right.get(name)))
@@ -119,7 +119,7 @@ def _memory(owner: str | None) -> str:
     return f"memory of {owner}" if owner else OWN
 
 
-def _changes(eager: Left, compiled: Left, repaired: bool) -> list[Difference]:
+def _changes(eager: CallEffects, compiled: CallEffects, repaired: bool) -> list[Difference]:
     found = []
     for name in eager.rest:
         touched = name in eager.changed or name in compiled.changed
@@ -136,7 +136,7 @@ def _equal(one: torch.Tensor, other: object) -> bool:
     return isinstance(other, torch.Tensor) and equal(one, other)
 
 
-def _change(name: str, eager: Left, compiled: Left) -> list[Difference]:
+def _change(name: str, eager: CallEffects, compiled: CallEffects) -> list[Difference]:
     """Return the differences of one changed value.
 
     A value that only compiled has belongs to Dynamo; a value that its container lacks is reported for the container.

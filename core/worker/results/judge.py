@@ -17,7 +17,7 @@ import torch._inductor.config
 
 from core.job import CompileJob
 from core.report import Difference
-from core.worker.load import Twin
+from core.worker.load import ModelCopy
 from core.worker.numerics.wide import InFloat64
 from core.worker.refusal import first_line
 from core.worker.results.compare import ELEMENT, TOLERANCE, beyond, close, compare_leaf, failing, floor
@@ -44,7 +44,7 @@ RANDOM = (
 )
 ALONE = "the stance refused an earlier call to the compiled model alone, so that the two may not be alike"
 NO_REFERENCE = "within what two ways of computing may differ by; the model could not be run in float64 to tell"
-UNTOLD = "the model could not be run in float64 to tell whether that is rounding"
+UNRESOLVED = "the model could not be run in float64 to tell whether that is rounding"
 ROUNDING = "eager is about as far from the result in float64"
 NOISE = "zero but for rounding"
 RIGHT = "eager loses it in rounding or overflows; compiled is right by float64"
@@ -57,7 +57,7 @@ Around = AbstractContextManager[None]
 
 
 @dataclass(frozen=True, slots=True)
-class Circumstances:
+class CallContext:
     """Conditions of a call for its comparison.
 
     They are whether it drew random numbers, the initial difference of the model copies, and whether an earlier call ran
@@ -77,7 +77,7 @@ class Judge:
     returns what that one left.
     """
 
-    def __init__(self, job: CompileJob, path: Path, replaying: Callable[[Twin, Around], Replay]) -> None:
+    def __init__(self, job: CompileJob, path: Path, replaying: Callable[[ModelCopy, Around], Replay]) -> None:
         self._job = job
         self._path = path
         self._replaying = replaying
@@ -85,11 +85,11 @@ class Judge:
         self.float64 = InFloat64()
         self.refused = ""
 
-    def decide(self, found: list[Difference], eager: Leaves, compiled: Leaves, call: Circumstances) -> list[Difference]:
+    def decide(self, found: list[Difference], eager: Leaves, compiled: Leaves, call: CallContext) -> list[Difference]:
         """The same differences, each with the reason why it is none or cannot be told."""
         return [item if item.same is not False else self._decided(item, eager, compiled, call) for item in found]
 
-    def _decided(self, item: Difference, eager: Leaves, compiled: Leaves, call: Circumstances) -> Difference:
+    def _decided(self, item: Difference, eager: Leaves, compiled: Leaves, call: CallContext) -> Difference:
         if item.kind not in DEPEND_ON_VALUES:
             return item
         if call.alone:
@@ -109,7 +109,7 @@ class Judge:
         same_numbers = (chosen.options or {}).get("fallback_random", torch._inductor.config.fallback_random)
         return chosen.backend not in DRAWS_AS_EAGER and not same_numbers
 
-    def _by_reference(self, item: Difference, eager: Leaves, compiled: Leaves, call: Circumstances) -> Difference:
+    def _by_reference(self, item: Difference, eager: Leaves, compiled: Leaves, call: CallContext) -> Difference:
         one, other = eager.get(item.what), compiled.get(item.what)
         if not (isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor)) or one.shape != other.shape:
             return item
@@ -140,7 +140,7 @@ class Judge:
         if not has_room(self._job):
             return None
         try:
-            twin = Twin(self._path, self._job, f"compileboard_{name}", wide=name != "again")
+            twin = ModelCopy(self._path, self._job, f"compileboard_{name}", wide=name != "again")
             return self._replaying(twin, self.float64 if name == THROUGHOUT else nullcontext())
         except Exception as error:
             self.refused = first_line(error)
@@ -173,7 +173,7 @@ def without_reference(item: Difference, one: torch.Tensor, other: torch.Tensor) 
     kinds = {excess.kind for excess in beyond(one, other, distance(one, other), one.dtype, UNSURE)}
     if not kinds:
         return replace(item, same=True, reason=NO_REFERENCE)
-    return item if kinds & {"elements", "whole"} else replace(item, same=None, reason=f"{item.actual}; {UNTOLD}")
+    return item if kinds & {"elements", "whole"} else replace(item, same=None, reason=f"{item.actual}; {UNRESOLVED}")
 
 
 def judged(

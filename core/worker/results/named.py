@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
-from core.worker.load import Arguments, Twin
+from core.worker.load import Arguments, ModelCopy
 
 Leaves = dict[str, Any]
 MAX_LEAVES = 20_000
@@ -102,7 +102,7 @@ def inputs_of(call: Arguments) -> Leaves:
     return {where: leaf for name, value in named.items() for where, leaf in leaves(f"input {name}", value).items()}
 
 
-def gradients_of(twin: Twin, call: Arguments, wanted: Iterable[torch.Tensor]) -> Leaves:
+def gradients_of(twin: ModelCopy, call: Arguments, wanted: Iterable[torch.Tensor]) -> Leaves:
     """The gradients that a training call was to compute, by whose they are; None for one that it did not."""
     ids = {id(leaf) for leaf in wanted}
     named = {**parameters_of(twin), **inputs_of(call), **_globals(twin)}
@@ -111,7 +111,7 @@ def gradients_of(twin: Twin, call: Arguments, wanted: Iterable[torch.Tensor]) ->
     }
 
 
-def parameters_of(twin: Twin) -> Leaves:
+def parameters_of(twin: ModelCopy) -> Leaves:
     """Every parameter, each once."""
     return _once(
         (f"parameter `{prefix}{name}`", parameter)
@@ -120,7 +120,7 @@ def parameters_of(twin: Twin) -> Leaves:
     )
 
 
-def state_of(twin: Twin) -> Leaves:
+def state_of(twin: ModelCopy) -> Leaves:
     """Return the state between calls: parameters, buffers, attributes of modules, and values of the file."""
     buffers = _once(
         (f"buffer `{prefix}{name}`", buffer)
@@ -135,7 +135,7 @@ def _once(items: Iterable[tuple[str, Any]]) -> Leaves:
     return dict(reversed(first.values()))
 
 
-def _module_attributes(twin: Twin) -> Leaves:
+def _module_attributes(twin: ModelCopy) -> Leaves:
     found: Leaves = {}
     modules = _once(
         (f"{prefix}{path}.".lstrip("."), module)
@@ -147,7 +147,7 @@ def _module_attributes(twin: Twin) -> Leaves:
     return found
 
 
-def _globals(twin: Twin) -> Leaves:
+def _globals(twin: ModelCopy) -> Leaves:
     return _simple("global `{}`", {name: value for name, value in twin.values().items() if not name.endswith("inputs")})
 
 

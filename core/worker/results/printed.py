@@ -16,7 +16,7 @@ SHOWN_CHARS = 60
 WARNING = re.compile(r"^\S.*?:\d+: (\w*Warning: )")
 
 
-class Heard(io.TextIOBase):
+class RecordedStream(io.TextIOBase):
     """A stream that passes on what is written to it and keeps the beginning."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -34,7 +34,7 @@ class Heard(io.TextIOBase):
         self._stream.flush()
 
 
-class Printed:
+class PrintedText:
     """The text of a call, of both streams, each in its order; of a job without repairs nothing is listened to."""
 
     def __init__(self, job: CompileJob) -> None:
@@ -48,7 +48,7 @@ class Printed:
             yield
             return
         kept = sys.stdout, sys.stderr
-        ours = Heard(kept[0]), Heard(kept[1])
+        ours = RecordedStream(kept[0]), RecordedStream(kept[1])
         sys.stdout, sys.stderr = ours
         try:
             yield
@@ -60,7 +60,7 @@ class Printed:
                 sys.stderr = kept[1]
 
 
-def printed_words(eager: Printed, compiled: Printed) -> str:
+def print_difference(eager: PrintedText, compiled: PrintedText) -> str:
     """Return the difference of the texts as a part of a sentence; empty if there is none.
 
     Standard error also has torch's own messages: there, only lines that are missing in compiled count.

@@ -226,11 +226,11 @@ def quiet(rng: random.Random) -> Iterator[float]:
 def test_a_call_gets_the_samples_that_it_needs_within_the_limit(
     seconds: float, noise: Noise, most_s: float, pairs: range, stopped: str
 ) -> None:
-    from core.worker.measuring.pairs import TimedSide, in_turn
+    from core.worker.measuring.pairs import TimedSide, time_interleaved
 
     machine = Machine(noise)
     call = machine.taking(seconds)
-    found = in_turn(TimedSide(call), TimedSide(call), "cpu", most_s, lambda: machine.now_s)
+    found = time_interleaved(TimedSide(call), TimedSide(call), "cpu", most_s, lambda: machine.now_s)
 
     assert found.stopped == stopped
     assert len(found.left_s) in pairs
@@ -239,11 +239,11 @@ def test_a_call_gets_the_samples_that_it_needs_within_the_limit(
 
 @pytest.mark.torch
 def test_what_stands_around_a_call_is_entered_once_a_sample_and_not_timed() -> None:
-    from core.worker.measuring.pairs import TimedSide, in_turn
+    from core.worker.measuring.pairs import TimedSide, time_interleaved
 
     machine = Machine(quiet)
     side = TimedSide(machine.taking(1e-3), machine.around)
-    found = in_turn(side, side, "cpu", clock=lambda: machine.now_s)
+    found = time_interleaved(side, side, "cpu", clock=lambda: machine.now_s)
 
     assert found.calls == 5
     assert max(found.left_s + found.right_s) <= 1.011e-3
@@ -254,7 +254,7 @@ def test_what_stands_around_a_call_is_entered_once_a_sample_and_not_timed() -> N
 @pytest.mark.parametrize(("seconds", "timed"), [(0.02, 2.0), (0.5, 3.0)])
 def test_what_the_other_side_left_in_the_caches_is_timed_of_slow_calls_alone(seconds: float, timed: float) -> None:
     """A call takes half as much again right after one of the other side."""
-    from core.worker.measuring.pairs import TimedSide, in_turn
+    from core.worker.measuring.pairs import TimedSide, time_interleaved
 
     machine = Machine(quiet)
     last = ""
@@ -267,7 +267,7 @@ def test_what_the_other_side_left_in_the_caches_is_timed_of_slow_calls_alone(sec
 
         return call
 
-    found = in_turn(
+    found = time_interleaved(
         TimedSide(taking("left", 2 * seconds)), TimedSide(taking("right", seconds)), "cpu", clock=lambda: machine.now_s
     )
 
@@ -276,7 +276,7 @@ def test_what_the_other_side_left_in_the_caches_is_timed_of_slow_calls_alone(sec
 
 @pytest.mark.torch
 def test_warm_up_takes_a_quarter_of_the_samples_at_most() -> None:
-    from core.worker.measuring.pairs import TimedSide, in_turn
+    from core.worker.measuring.pairs import TimedSide, time_interleaved
 
     def cooling(rng: random.Random) -> Iterator[float]:
         factor = 3.0
@@ -286,7 +286,7 @@ def test_warm_up_takes_a_quarter_of_the_samples_at_most() -> None:
 
     machine = Machine(cooling)
     call = machine.taking(0.4)
-    found = in_turn(TimedSide(call), TimedSide(call), "cpu", clock=lambda: machine.now_s)
+    found = time_interleaved(TimedSide(call), TimedSide(call), "cpu", clock=lambda: machine.now_s)
 
     assert found.warm_up == len(found.left_s) // 4
     assert len(found.left_s) - found.warm_up >= 8

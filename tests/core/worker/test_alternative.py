@@ -24,19 +24,19 @@ def rival_of(job: CompileJob, tmp_path: Path) -> tuple[Rival, list[str]]:
     """What is told of a job's rival after its own calls, and the steps that were told meanwhile."""
     from core.worker.calls import make_calls
     from core.worker.compiling import compiled_by
-    from core.worker.load import Twin
-    from core.worker.measuring.alternative import measured_rival
+    from core.worker.load import ModelCopy
+    from core.worker.measuring.alternative import measure_alternative
 
     torch._dynamo.reset()
     path = tmp_path / "model.py"
     path.write_text(CODE)
-    compiled = Twin(path, job, "rival_test")
+    compiled = ModelCopy(path, job, "rival_test")
     function, own = compiled_by(job, compiled), list[Call]()
-    last = make_calls(job, path, Twin(path, job, "rival_eager"), compiled, function, lambda _: None, own.append)
+    last = make_calls(job, path, ModelCopy(path, job, "rival_eager"), compiled, function, lambda _: None, own.append)
     assert last is not None
     assert [call.how for call in own] == ["compiled"]
     counted, steps = dict(counters["stats"]), list[str]()
-    found = measured_rival(job, (path, path), last[1], MOST_S, steps.append)
+    found = measure_alternative(job, (path, path), last[1], MOST_S, steps.append)
     assert dict(counters["stats"]) == counted
     assert torch_logging.LOG_TRACE_HANDLER in torch_logging.trace_log.handlers
     return found, steps

@@ -44,9 +44,9 @@ def executions(said: list[Record]) -> ExecutionsRecord:
 
 
 def call(index: int, function: Callable[..., Any], *given: Any) -> Any:
-    from core.worker.backends.executions import making
+    from core.worker.backends.executions import marking_call
 
-    with making(index):
+    with marking_call(index):
         return function(*given)
 
 
@@ -123,7 +123,7 @@ def test_gradients_go_through_what_aot_autograd_returns() -> None:
 
 
 def test_what_takes_its_arguments_as_a_list_is_given_a_list_and_may_empty_it() -> None:
-    from core.worker.backends.described import given_graph
+    from core.worker.backends.described import describe_graph
     from core.worker.backends.executions import ExecutionWatch
 
     graph = torch.fx.symbolic_trace(product)
@@ -135,7 +135,7 @@ def test_what_takes_its_arguments_as_a_list_is_given_a_list_and_may_empty_it() -
 
     boxed._boxed_call = True  # type: ignore[attr-defined]
     watch = ExecutionWatch()
-    function = watch.watched("0/0", boxed, given_graph(graph).outputs)
+    function = watch.watched("0/0", boxed, describe_graph(graph).outputs)
     inputs = [X, W]
     (result,) = call(0, function, inputs)
     assert (function._boxed_call, inputs) == (True, [])  # type: ignore[attr-defined]
@@ -170,17 +170,17 @@ def test_what_cannot_be_called_is_told() -> None:
 
 
 def test_a_result_that_is_not_the_graphs_is_told() -> None:
-    from core.worker.backends.described import given_graph, unlike
+    from core.worker.backends.described import describe_graph, output_problem
 
     given: list[Any] = []
 
     def mine(graph: Any, inputs: Any) -> Any:
-        given.append(given_graph(graph).outputs)
+        given.append(describe_graph(graph).outputs)
         return graph.forward
 
     value = torch.compile(product, backend=mine)(X, W)
     results = (value, (value, value), (value.double(),), (value[1:],), (None,), (value + 1,))
-    assert [unlike(given[0], result) for result in results] == [
+    assert [output_problem(given[0], result) for result in results] == [
         "returned f32[4, 8], where the graph returns 1 value in a tuple",
         "returned 2 values, where the graph returns 1",
         "returned f64[4, 8] for output 0 (`add`), where the graph has f32[4, 8]",

@@ -9,11 +9,11 @@ pytestmark = pytest.mark.torch
 
 SHARED = """
 from core.worker.measuring.kernel_times import Times, _least
-from core.worker.measuring.repeated import Timed
+from core.worker.measuring.repeated import KernelTiming
 
 times = Times(None)
 for line, seconds in ((10, 1.0), (11, 0.2), (12, 0.5), (13, 0.001)):
-    times.kernels[line] = Timed("kernel", line, 1, [seconds])
+    times.kernels[line] = KernelTiming("kernel", line, 1, [seconds])
 lines = lambda budget_s: [line for _, line in _least([times], budget_s)]
 assert lines(10.0) == [10, 12, 11, 13]
 assert lines(3.2) == [10, 13]

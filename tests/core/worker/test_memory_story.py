@@ -3,7 +3,7 @@
 import pytest
 
 from core.report import AliveMemory, MemoryCurve, MemoryPlace
-from core.worker.memory.allocator import MOST_POINTS, Marked, Story, story
+from core.worker.memory.allocator import MOST_POINTS, CallMemory, ProfilerEvent, story
 from core.worker.memory.marks import CALL, CODE, KERNEL, LINE, MODULE
 
 pytestmark = pytest.mark.torch
@@ -11,9 +11,9 @@ pytestmark = pytest.mark.torch
 BACKWARD = "autograd::engine::evaluate_function: MulBackward0"
 
 
-def event(at_us: int, *names: str, pointer: int = 0, size: int = 0, total: int = 0) -> Marked:
+def event(at_us: int, *names: str, pointer: int = 0, size: int = 0, total: int = 0) -> ProfilerEvent:
     end_us = 90 if names == (CALL,) else at_us
-    return Marked(1000 * at_us, 1000 * end_us, names, pointer, size, total)
+    return ProfilerEvent(1000 * at_us, 1000 * end_us, names, pointer, size, total)
 
 
 def test_an_eager_call_is_told_by_line_module_and_op() -> None:
@@ -33,7 +33,7 @@ def test_an_eager_call_is_told_by_line_module_and_op() -> None:
             event(95, pointer=3, size=-60, total=110),
         ]
     )
-    assert found == Story(
+    assert found == CallMemory(
         peak_bytes=100,
         peak_us=20.0,
         call_us=80.0,
@@ -73,7 +73,7 @@ def test_generated_code_allocates_for_the_kernel_that_it_calls_next_and_a_kernel
 
 
 def test_a_call_without_memory_has_no_peak() -> None:
-    assert story([event(10, CALL)]) == Story(0, 0.0, 80.0, 0, 0, 0, 0, MemoryCurve(), (), ())
+    assert story([event(10, CALL)]) == CallMemory(0, 0.0, 80.0, 0, 0, 0, 0, MemoryCurve(), (), ())
 
 
 def test_a_long_curve_keeps_its_peak() -> None:

@@ -7,7 +7,7 @@ import torch
 from torch.fx import GraphModule
 
 from core.worker.numerics.accuracy import accuracy
-from core.worker.numerics.tapped import RANDOM, SEVERAL, VIEW, Meeting, tapped
+from core.worker.numerics.tapped import RANDOM, SEVERAL, VIEW, NodeRecorder, tapped
 from core.worker.numerics.wide import InFloat64, as_written, widened
 from core.worker.results.judge import RIGHT
 
@@ -36,7 +36,7 @@ def of_chance(x: torch.Tensor) -> tuple[torch.Tensor]:
 
 def test_a_value_is_given_out_as_it_was_before_others_wrote_into_it() -> None:
     graph = traced(written_over)
-    meeting = Meeting(graph, "cpu")
+    meeting = NodeRecorder(graph, "cpu")
     meeting.run(X.clone())
 
     assert {name: met.left_out for name, met in meeting.met.items()} == {
@@ -52,7 +52,7 @@ def test_a_value_is_given_out_as_it_was_before_others_wrote_into_it() -> None:
 def test_what_a_node_drew_goes_into_every_run() -> None:
     torch.manual_seed(0)
     graph = traced(of_chance)
-    meeting = Meeting(graph, "cpu")
+    meeting = NodeRecorder(graph, "cpu")
     (found,) = meeting.run(X.clone())
     drawn = {name: met for name, met in meeting.met.items() if met.drawn is not None}
 

@@ -9,7 +9,7 @@ import pytest
 
 from core.base.errors import ProgramError
 from core.report import PackagedFile
-from core.worker.aoti.archive import MOST_TEXT_BYTES, ArchiveText, kind_of, opened
+from core.worker.aoti.archive import MOST_TEXT_BYTES, ArchiveText, kind_of, open_archive
 
 MODEL = "model/data/aotinductor/model/"
 
@@ -27,7 +27,7 @@ def test_a_package_is_its_files_its_texts_and_its_metadata(tmp_path: Path) -> No
         f"{MODEL}c.wrapper_metadata.json": b'{"AOTI_DEVICE_KEY": "cpu"}',
         f"{MODEL}c.so": b"\x7fELF",
     }
-    found = opened(package(tmp_path, files))
+    found = open_archive(package(tmp_path, files))
     assert found.files == (
         PackagedFile(f"{MODEL}c.wrapper.cpp", "wrapper", 9, 594_025_710),
         PackagedFile(f"{MODEL}c.wrapper_metadata.json", "metadata", 26, 3_778_975_605),
@@ -41,13 +41,13 @@ def test_a_package_is_its_files_its_texts_and_its_metadata(tmp_path: Path) -> No
 def test_a_name_that_leads_out_of_the_package_is_told_and_written_nowhere(tmp_path: Path) -> None:
     inside = tmp_path / "inside"
     inside.mkdir()
-    found = opened(package(inside, {"../../escaped.cpp": b"x", "/tmp/escaped.json": b"{}"}))
+    found = open_archive(package(inside, {"../../escaped.cpp": b"x", "/tmp/escaped.json": b"{}"}))
     assert [item.name for item in found.files] == ["../../escaped.cpp", "/tmp/escaped.json"]
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["inside", "model.pt2"]
 
 
 def test_a_text_that_is_too_large_is_listed_and_not_read(tmp_path: Path) -> None:
-    found = opened(package(tmp_path, {"large.cpp": b" " * (MOST_TEXT_BYTES + 1), "small.cpp": b"x"}))
+    found = open_archive(package(tmp_path, {"large.cpp": b" " * (MOST_TEXT_BYTES + 1), "small.cpp": b"x"}))
     assert [item.name for item in found.files] == ["large.cpp", "small.cpp"]
     assert [item.name for item in found.texts] == ["small.cpp"]
 
@@ -56,7 +56,7 @@ def test_a_text_that_is_too_large_is_listed_and_not_read(tmp_path: Path) -> None
 def test_what_is_no_package_is_an_error_that_names_the_file(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "model.pt2").write_bytes(data)
     with pytest.raises(ProgramError, match=r"^model.pt2 is no package: "):
-        opened(tmp_path / "model.pt2")
+        open_archive(tmp_path / "model.pt2")
 
 
 def test_no_damage_of_a_package_is_anything_but_a_package_or_an_error_in_words(tmp_path: Path) -> None:
@@ -70,11 +70,11 @@ def test_no_damage_of_a_package_is_anything_but_a_package_or_an_error_in_words(t
             damaged[chance.randrange(len(damaged))] = chance.randrange(256)
         path.write_bytes(damaged)
         with contextlib.suppress(ProgramError):
-            opened(path)
+            open_archive(path)
 
 
 def test_metadata_that_are_no_json_are_left_out(tmp_path: Path) -> None:
-    assert opened(package(tmp_path, {"a_metadata.json": b"{", "b_metadata.json": b"[1]"})).metadata == {}
+    assert open_archive(package(tmp_path, {"a_metadata.json": b"{", "b_metadata.json": b"[1]"})).metadata == {}
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.worker.aoti.timing import PackageSide, timed_sides
+from core.worker.aoti.timing import PackageSide, time_sides
 from core.worker.measuring.pairs import LIMIT, NARROW_ENOUGH
 
 pytestmark = pytest.mark.torch
@@ -32,7 +32,7 @@ class Sides:
 
 def test_every_side_is_timed_in_every_round_until_the_ratios_are_known() -> None:
     made = Sides()
-    found = timed_sides(
+    found = time_sides(
         {"eager": made.side("eager", 4e-3), "python": made.side("python", 2e-3), "c++": made.side("c++", 1e-3)},
         30.0,
         "a clock",
@@ -48,7 +48,7 @@ def test_every_side_is_timed_in_every_round_until_the_ratios_are_known() -> None
 def test_a_side_whose_seconds_scatter_is_timed_until_time_is_up() -> None:
     made = Sides()
     slower = (1e-3 * step for step in range(1, 100))
-    found = timed_sides(
+    found = time_sides(
         {"eager": made.side("eager", 4e-3), "c++": made.side("c++", *slower)}, 5.0, "a clock", made.read
     )
     assert found.stopped == LIMIT
@@ -58,7 +58,7 @@ def test_a_side_whose_seconds_scatter_is_timed_until_time_is_up() -> None:
 
 def test_the_order_of_a_round_is_by_lot() -> None:
     made = Sides()
-    timed_sides({"eager": made.side("eager", 1e-2), "c++": made.side("c++", 1e-2)}, 5.0, "a clock", made.read)
+    time_sides({"eager": made.side("eager", 1e-2), "c++": made.side("c++", 1e-2)}, 5.0, "a clock", made.read)
     later = made.made[6:]
     first = [later[index] for index in range(0, len(later), 4)]
     assert 0.2 < first.count("eager") / len(first) < 0.8

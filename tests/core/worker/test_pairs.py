@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from core.analysis import median_ratio
-from core.worker.measuring.pairs import LIMIT, NARROW_ENOUGH, TimedSide, in_turn
+from core.worker.measuring.pairs import LIMIT, NARROW_ENOUGH, TimedSide, time_interleaved
 from core.worker.measuring.stopwatches import WALL, WallClock, event_clock
 
 
@@ -38,7 +38,7 @@ class Hands:
 
 def test_the_ratio_of_two_calls_is_that_of_their_seconds_alone() -> None:
     hands = Hands()
-    found = in_turn(hands.side("left", 2e-3), hands.side("right", 1e-3), "cpu", clock=hands.read)
+    found = time_interleaved(hands.side("left", 2e-3), hands.side("right", 1e-3), "cpu", clock=hands.read)
     interval = median_ratio(found.left_s, found.right_s)
     assert interval is not None
     assert (interval.low, interval.middle, interval.high) == pytest.approx((2, 2, 2))
@@ -48,7 +48,7 @@ def test_the_ratio_of_two_calls_is_that_of_their_seconds_alone() -> None:
 
 def test_which_goes_first_is_tossed() -> None:
     hands = Hands()
-    in_turn(hands.side("left", 1e-2), hands.side("right", 1e-2), "cpu", clock=hands.read)
+    time_interleaved(hands.side("left", 1e-2), hands.side("right", 1e-2), "cpu", clock=hands.read)
     calls = hands.made[8:]
     pairs = [calls[start : start + 4] for start in range(0, len(calls), 4)]
     firsts = [pair[0] for pair in pairs]
@@ -58,7 +58,7 @@ def test_which_goes_first_is_tossed() -> None:
 
 def test_what_does_not_become_known_ends_at_the_limit() -> None:
     hands = Hands()
-    found = in_turn(
+    found = time_interleaved(
         hands.side("left", 1e-2, 4e-2, 2e-2), hands.side("right", 1e-2, 9e-2, 2e-2, 6e-2, 1e-2), "cpu", clock=hands.read
     )
     assert found.stopped == LIMIT

@@ -8,7 +8,7 @@ import torch
 
 from core.report import Difference
 from core.worker.results.compare import compare_leaf
-from core.worker.results.judge import UNTOLD, judged, without_reference
+from core.worker.results.judge import UNRESOLVED, judged, without_reference
 from core.worker.results.scaled import CHUNK, largest_unrepeated, scaled
 
 SIZE = 64
@@ -94,7 +94,7 @@ def test_a_row_that_is_off_cannot_be_told_without_a_reference() -> None:
     words = "1 of 64 rows is off by up to 0.827 of its magnitude"
     assert (found.same, found.actual) == (False, words)
     told = without_reference(found, eager, lost)
-    assert (told.same, told.reason) == (None, f"{words}; {UNTOLD}")
+    assert (told.same, told.reason) == (None, f"{words}; {UNRESOLVED}")
 
 
 ROUNDINGS = {

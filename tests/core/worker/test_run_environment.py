@@ -11,21 +11,21 @@ pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 
 
 def test_a_name_that_torch_has_in_another_module_is_told() -> None:
-    from core.worker.run_environment import elsewhere
+    from core.worker.run_environment import suggestion
 
     with pytest.raises(AttributeError) as raised:
         torch._dynamo.backends.register_backend  # noqa: B018
-    assert elsewhere(raised.value) == ". Did you mean: 'torch._dynamo.register_backend'?"
+    assert suggestion(raised.value) == ". Did you mean: 'torch._dynamo.register_backend'?"
     with pytest.raises(ImportError) as unknown:
         from torch._dynamo.backends import register_backend  # noqa: F401
-    assert elsewhere(unknown.value) == ". Did you mean: 'torch._dynamo.register_backend'?"
+    assert suggestion(unknown.value) == ". Did you mean: 'torch._dynamo.register_backend'?"
 
 
 def test_of_a_name_that_is_nowhere_or_not_torchs_nothing_is_told() -> None:
-    from core.worker.run_environment import elsewhere
+    from core.worker.run_environment import suggestion
 
     for owner in (torch._dynamo.backends, math, object()):
         with pytest.raises(AttributeError) as raised:
             owner.compileboard  # noqa: B018
-        assert elsewhere(raised.value) == ""
-    assert elsewhere(ValueError("compileboard")) == ""
+        assert suggestion(raised.value) == ""
+    assert suggestion(ValueError("compileboard")) == ""

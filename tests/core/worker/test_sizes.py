@@ -6,15 +6,15 @@ import pytest
 import torch
 
 from core.base.errors import JobError
-from core.worker.conditions.sizes import Given, dimensions, mark_dynamic, resized
+from core.worker.conditions.sizes import CallInputs, dimensions, mark_dynamic, resized
 
-INPUTS: Given = (
+INPUTS: CallInputs = (
     (torch.linspace(2, 3, 24).reshape(4, 6), [torch.tensor([5, 7, 9, 5])], 4),
     {"mask": torch.ones(4, 2, dtype=torch.bool), "scale": torch.tensor(2.0), "other": torch.ones(3)},
 )
 
 
-def shapes(call: Given) -> dict[str, Any]:
+def shapes(call: CallInputs) -> dict[str, Any]:
     (first, (ids,), number), named = call
     tensors = {"0": first, "0.1": ids, **named}
     return {"number": number, **{name: (list(tensor.shape), tensor.dtype) for name, tensor in tensors.items()}}

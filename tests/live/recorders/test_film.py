@@ -88,7 +88,7 @@ import sys, torch
 from torch import nn
 from core.job import Conditions
 from core.worker.record import emit, recording, start_trace
-from core.worker.recorders.deferred import Later
+from core.worker.recorders.deferred import DeferredRecords
 
 start_trace(sys.argv[1])
 model = nn.Sequential(
@@ -97,7 +97,7 @@ model = nn.Sequential(
 inputs = torch.randn(4, 3, 16, 16)
 given = {tensor.data_ptr() for tensor in (*model.parameters(), *model.buffers(), inputs)}
 kept = []
-with recording(Later(emit), Conditions()):
+with recording(DeferredRecords(emit), Conditions()):
     compiled = torch.compile(model)
     compiled(inputs)
     pack = lambda tensor: (kept.append(tensor), tensor)[1]
