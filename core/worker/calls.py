@@ -250,7 +250,7 @@ class Replay:
         self._results: Leaves = {}
 
     def __call__(self, index: int) -> Leaves:
-        """What call `index` leaves; calls are asked for in their order."""
+        """Return what call `index` leaves; calls are requested in their order."""
         with silence():
             while self._last_index < index:
                 self._last_index += 1

@@ -1,4 +1,4 @@
-"""From a file to a callable and its calls, by one convention for samples and users' files:
+"""Loading a file's callable and its calls, by one convention for samples and users' files:
 
     model = torch.nn.Linear(64, 64)      # any callable
     inputs = (torch.randn(8, 64),)       # positional arguments, or a dict of keyword arguments

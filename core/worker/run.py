@@ -1,4 +1,4 @@
-"""One run, inside its own process: load the code twice, call eagerly and compiled, compare, measure."""
+"""A run inside its own process: load the code twice, call eagerly and compiled, compare, measure."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ REFUSED = "The last call was not made compiled, since its stance refused it: not
 
 
 class RunStep:
-    """Which part of the run is under way; an error is told with it."""
+    """Current step of the run, which is recorded with an error."""
 
     def __init__(self, later: DeferredRecords) -> None:
         self.name = "starting"
@@ -130,7 +130,7 @@ def _is_out_of_memory(error: BaseException) -> bool:
 
 
 def _is_disk_full(error: BaseException) -> bool:
-    """Whether the disk had no room, for this process or for the compiler that it called."""
+    """Return True if the disk was full, for this process or for the compiler that it called."""
     here = isinstance(error, OSError) and error.errno in NO_ROOM
     return here or os.strerror(errno.ENOSPC) in str(error)
 

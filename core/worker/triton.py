@@ -1,7 +1,7 @@
-"""Triton for a target that need not be here: the driver that stands in for its own, and the compile of a kernel that
-Inductor wrote.
+"""Triton for a target that may not be present: a stand-in for its driver, and the compile of a kernel that Inductor
+wrote.
 
-Nothing is imported before it is asked for: what stands in must be there before Inductor is, which asks at import.
+Modules are imported late: the driver must be in place before Inductor, which asks for it at import.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Any
 
 
 class NothingToLaunch(RuntimeError):
-    """What Triton would do with the device itself: load a kernel, launch it."""
+    """Triton needs the device itself: to load a kernel, or to launch it."""
 
 
 class _Utils:
-    """What Triton calls a driver's `utils`: the device's properties, and nothing that needs the device."""
+    """A driver's `utils`: the device's properties, and nothing that needs the device."""
 
     def __init__(self, properties: Callable[[], dict[str, int]]) -> None:
         self._properties = properties
@@ -45,60 +45,60 @@ class TargetDriver:
         self._device = device
 
     def __getattr__(self, name: str) -> Any:
-        """Whatever else a driver has: it needs the device."""
+        """Refuse everything else that a driver has: it needs the device."""
         return _refused(name)
 
     @staticmethod
     def get_device_interface() -> Any:
-        """The module of torch that speaks for the device."""
+        """Return torch's module of the device."""
         import torch
 
         return torch.cuda
 
     @staticmethod
     def is_active() -> bool:
-        """As Triton asks its drivers."""
+        """Return True: Triton asks each of its drivers."""
         return True
 
     def get_current_device(self) -> int:
-        """The one device there is."""
+        """Return 0, the only device."""
         return 0
 
     def set_current_device(self, device: Any) -> None:
-        """There is one device."""
+        """Do nothing: there is one device."""
 
     def get_current_stream(self, _device: Any = None) -> int:
-        """The one stream."""
+        """Return 0, the only stream."""
         return 0
 
     def get_device_capability(self, _device: Any = None) -> tuple[int, int]:
-        """Of the target, as torch says it."""
+        """Return the target's compute capability as torch writes it."""
         major, minor = divmod(arch, 10) if isinstance(arch := self.get_current_target().arch, int) else (0, 0)
         return major, minor
 
     def get_active_torch_device(self) -> Any:
-        """The device as torch writes it."""
+        """Return the device as torch writes it."""
         import torch
 
         return self._device() if self._device else torch.device("cuda", 0)
 
     @staticmethod
     def get_benchmarker() -> Callable[..., list[float]]:
-        """Nothing is timed: all configs of a kernel are as fast, so that Triton takes the first."""
+        """Return a benchmarker that times nothing: all configs are equally fast, so Triton takes the first."""
         return lambda kernel_call, *_, **__: [0.0, 0.0, 0.0]
 
     def get_empty_cache_for_benchmark(self) -> Any:
-        """What is cleared before each sample: nothing."""
+        """Return an empty tensor: nothing is cleared before a sample."""
         import torch
 
         return torch.empty(0)
 
     def clear_cache(self, cache: Any) -> None:
-        """Nothing is timed."""
+        """Do nothing: nothing is timed."""
 
 
 def _refused(name: str) -> Callable[..., Any]:
-    """What stands for a part of a driver that needs the device; names that Python asks about are not there."""
+    """Return a stand-in for a part of a driver that needs the device; raises AttributeError for Python's own names."""
     if name.startswith("__"):
         raise AttributeError(name)
 
@@ -109,14 +109,14 @@ def _refused(name: str) -> Callable[..., Any]:
 
 
 def gpu_target(backend: str, arch: int | str, warp_size: int) -> Any:
-    """A target as Triton writes it."""
+    """Return a target as Triton writes it."""
     from triton.backends.compiler import GPUTarget
 
     return GPUTarget(backend, arch, warp_size)
 
 
 def install_driver(driver: TargetDriver) -> None:
-    """Let a driver be Triton's, for good: kernels that Inductor wrote ask for the GPU's when they are imported."""
+    """Make a driver Triton's for the whole process: kernels that Inductor wrote ask for the GPU's when they are imported."""
     from torch._inductor.runtime import triton_helpers
     from triton.runtime.driver import driver as drivers
 
@@ -125,14 +125,14 @@ def install_driver(driver: TargetDriver) -> None:
 
 
 def install_launch_driver(driver: TargetDriver) -> None:
-    """Let a driver be Triton's where there is no other, for kernels that user code launches."""
+    """Make a driver Triton's if there is no other, for kernels that user code launches."""
     from triton.runtime.driver import driver as drivers
 
     drivers.set_active(driver)
 
 
 def compile_config(autotuner: Any, config: Any) -> Any:
-    """One config compiled to the last rung, with the signature, constants and options that Inductor gives Triton.
+    """Compile a config to the last rung, with the signature, constants and options that Inductor gives Triton.
 
     It is what `CachingAutotuner._precompile_config` does before it looks for the device. Raises what Triton raises.
     """

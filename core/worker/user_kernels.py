@@ -75,7 +75,7 @@ class _Launch:
 
 
 def _interpret(kernel: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> None:
-    """What replaces `JITFunction.run`, for a grid of one number as well."""
+    """Replace `JITFunction.run`; the grid may be a single number."""
     from triton.runtime.interpreter import InterpretedFunction
 
     if warmup:

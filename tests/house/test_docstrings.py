@@ -28,15 +28,7 @@ TOPS = (
     "core/views",
     "core/__init__.py",
     "core/__main__.py",
-    "core/worker/absent",
-    "core/worker/aoti",
-    "core/worker/backends",
-    "core/worker/conditions",
-    "core/worker/measuring",
-    "core/worker/memory",
-    "core/worker/numerics",
-    "core/worker/recorders",
-    "core/worker/results",
+    "core/worker",
 )
 OPENERS = frozenset(
     {

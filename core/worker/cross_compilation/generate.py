@@ -89,7 +89,7 @@ def _replacements(target: Target) -> tuple[tuple[Any, str, Any], ...]:
         (PyCodeCache, "load_by_key_path", _loaded(PyCodeCache.load_by_key_path)),
         (AlgorithmSelectorCache, "do_autotuning", _first_choice),
         (pad_mm, "_should_pad", padding.should_pad),
-        (pad_mm, "get_cached_should_pad", padding.timed),
+        (pad_mm, "get_cached_should_pad", padding.decline_benchmark),
     )
 
 

@@ -32,7 +32,7 @@ class Padding:
         return bool(self._rule(match, mat1, mat2, op, input))
 
     def decline_benchmark(self, _key: str) -> bool:
-        """Asked of the products that the rule leaves to a benchmark."""
+        """Return False for a product that the rule leaves to a benchmark, and record the choice."""
         assert self._product is not None
         about, padded = _words(*self._product)
         reason = "needs timing on the device: torch pads it there if that is faster"

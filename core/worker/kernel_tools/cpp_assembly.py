@@ -99,7 +99,7 @@ def _reporting(command: list[str], report: str) -> list[str]:
 
 
 def _start_vectorized_compile(command: list[str], directory: Path) -> subprocess.Popen[bytes] | None:
-    """Where Inductor switches the vectorisation of loops off, hear beside it what the compiler would say to them."""
+    """Start a compile with vectorised loops for its remarks; None unless Inductor switches vectorisation off."""
     if OFF not in command:
         return None
     vectorizing = [part for part in command if part != OFF]
@@ -109,7 +109,7 @@ def _start_vectorized_compile(command: list[str], directory: Path) -> subprocess
 
 
 def _report_text(process: subprocess.Popen[bytes] | None, directory: Path) -> str:
-    """What it said; nothing if that took too long."""
+    """Return the compiler's remarks; empty if they took too long."""
     if process is None:
         return ""
     try:

@@ -33,7 +33,7 @@ class _Tensor:
     stored: list[int] = field(default_factory=list)
 
     def offsets(self, addresses: Any) -> list[int]:
-        """Which of the addresses lie in this tensor's storage, as elements from the tensor's start."""
+        """Return the addresses that lie in this tensor's storage, as elements from the tensor's start."""
         storage = self.tensor.untyped_storage()
         first, size = storage.data_ptr(), self.tensor.element_size()
         inside = addresses[(addresses >= first) & (addresses < first + storage.nbytes())]
@@ -114,7 +114,7 @@ class Watch:
 
 
 def compared(result: Any, expected: Any) -> tuple[bool | None, str]:
-    """Whether the result is the expected one, and by how much it differs."""
+    """Return True if the result is the expected one, and a sentence about their difference; None without both."""
     if result is None or expected is None:
         return None, "the script leaves no `result` and `expected` to compare"
     results = result if isinstance(result, dict) else {"result": result}

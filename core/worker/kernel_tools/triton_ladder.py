@@ -48,7 +48,7 @@ def ladder(task: Task, directory: Path) -> LadderAnswer:
 
 
 def configs(task: Task, directory: Path) -> ConfigsAnswer:
-    """What every config takes; one that does not compile says why."""
+    """Compile every config of a kernel; return the resources of each, or why it does not compile."""
     request = task.request
     assert isinstance(request, Configs)
     source = source_of(task, request.target, directory)
@@ -147,7 +147,7 @@ def _bounded(name: str, text: str, lines: dict[int, int]) -> Rung:
 
 
 def _files(cache: Path) -> Iterator[CachedFile]:
-    """What Triton left in its cache for this kernel."""
+    """Yield the files that Triton left in its cache for this kernel."""
     for path in sorted(cache.rglob("*")):
         if not path.is_file() or path.suffix == ".lock":
             continue

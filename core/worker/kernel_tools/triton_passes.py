@@ -1,4 +1,4 @@
-"""Which MLIR passes changed a kernel's module, from what MLIR prints before each of them:
+"""MLIR passes that changed a kernel's module, from the dump that MLIR prints before each pass:
 
 // -----// IR Dump Before TritonGPUCoalesce (tritongpu-coalesce) ('builtin.module' operation) //----- //
 module { … }

@@ -40,7 +40,7 @@ class KernelSource:
 
     @property
     def architecture(self) -> Architecture | None:
-        """What is known of the architecture, None if no target has it."""
+        """Facts about the architecture; None if no target has it."""
         architectures = (target.architecture for target in TARGETS.values())
         return next(
             (known for known in architectures if (known.backend, known.arch) == (self.backend, self.arch)), None
@@ -108,14 +108,14 @@ def load(source: KernelSource) -> Any:
 
 
 def config_at(kernel: Any, index: int) -> Any:
-    """One of the kernel's configs; raises ToolError if there is none of that number."""
+    """Return a config of the kernel; raises ToolError if it has none of that number."""
     if not 0 <= index < len(kernel.configs):
         raise ToolError(f"the kernel has {count(len(kernel.configs), 'config')}; there is no number {index}")
     return kernel.configs[index]
 
 
 def compiled(kernel: Any, config: Any) -> Any:
-    """One config compiled for the target of the kernel's source; raises ToolError in Triton's words."""
+    """Compile a config for the target of the kernel's source; raises ToolError with Triton's message."""
     try:
         return compile_config(kernel, config)
     except Exception as error:

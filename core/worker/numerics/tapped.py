@@ -11,7 +11,7 @@ from torch.fx import Graph, GraphModule, Interpreter, Node
 from torch.fx.node import map_arg
 from torch.utils._pytree import tree_leaves
 
-from core.worker.rng import position
+from core.worker.rng import rng_state
 
 CALLS = ("call_function", "call_method", "call_module")
 RANDOM = "draws random numbers; all three go on with eager's"
@@ -47,10 +47,10 @@ class NodeRecorder(Interpreter):
         if n.op not in CALLS:
             return super().run_node(n)
         read = [leaf for one in n.all_input_nodes for leaf in tree_leaves(self.env[one]) if _plain(leaf)]
-        before, stood = [one._version for one in read], position(self._device)
+        before, stood = [one._version for one in read], rng_state(self._device)
         value = super().run_node(n)
         written = before != [one._version for one in read]
-        self.met[n.name] = self._of(value, read, written, position(self._device) != stood)
+        self.met[n.name] = self._of(value, read, written, rng_state(self._device) != stood)
         return value
 
     def _of(self, value: Any, read: Sequence[torch.Tensor], written: bool, drew: bool) -> NodeResult:

@@ -1,4 +1,4 @@
-"""What the table says of one name."""
+"""A row of the table of torch's private names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FIRST = "2.11"
 
 @dataclass(frozen=True, slots=True)
 class PrivateName:
-    """One name: the module that has it, its path in there, and what is done with it.
+    """A private name of torch: its module, its path there, and why it is used.
 
     `since` is the first of the supported versions of torch that has it, `until` the first that has it no more; `build`
     is `cuda` where only a build for CUDA has it.
@@ -30,5 +30,5 @@ class PrivateName:
 
 
 def rows(module: str, why: str, *attributes: str) -> Iterator[PrivateName]:
-    """Names of one module that are used for one reason."""
+    """Return the names of a module that are used for the same reason."""
     return (PrivateName(module, attribute, why) for attribute in attributes)

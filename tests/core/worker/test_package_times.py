@@ -48,9 +48,7 @@ def test_every_side_is_timed_in_every_round_until_the_ratios_are_known() -> None
 def test_a_side_whose_seconds_scatter_is_timed_until_time_is_up() -> None:
     made = Sides()
     slower = (1e-3 * step for step in range(1, 100))
-    found = time_sides(
-        {"eager": made.side("eager", 4e-3), "c++": made.side("c++", *slower)}, 5.0, "a clock", made.read
-    )
+    found = time_sides({"eager": made.side("eager", 4e-3), "c++": made.side("c++", *slower)}, 5.0, "a clock", made.read)
     assert found.stopped == LIMIT
     assert found.spent_s is not None
     assert 4.5 < found.spent_s < 5.2
