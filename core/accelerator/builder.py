@@ -155,10 +155,10 @@ class Builder:
         if given is None:
             self.add(Opcode.ARGUMENT, node.name, [], [self.env[node]])
 
-    def _constant(self, given: torch.Tensor, tensor: ProgramTensor) -> None:
+    def _constant(self, value: torch.Tensor, tensor: ProgramTensor) -> None:
         """Append a tensor's memory, including gaps, to the constants."""
         count = tensor.extent_bytes // ITEM_BYTES[tensor.dtype]
-        flat = given.detach().as_strided((count,), (1,)).contiguous().view(torch.uint8)
+        flat = value.detach().as_strided((count,), (1,)).contiguous().view(torch.uint8)
         place = aligned(len(self._constants))
         self._constants.extend(bytes(place - len(self._constants)) + flat.numpy().tobytes())
         self._storages.append(ProgramStorage(StorageKind.CONSTANT, tensor.extent_bytes, place))

@@ -100,21 +100,21 @@ def _entries(text: str) -> int:
     return sum(1 for line in text.splitlines() if not line.startswith(" "))
 
 
-def _entry(program: Program, item: ProgramInstruction) -> ProgramEntry:
-    tensors = [program.tensors[number] for number in item.outputs]
+def _entry(program: Program, instruction: ProgramInstruction) -> ProgramEntry:
+    tensors = [program.tensors[number] for number in instruction.outputs]
     outputs = (f"{tensor.name}: {tensor_text(DTYPES[tensor.dtype], tensor.sizes)}" for tensor in tensors)
-    nodes = dict.fromkeys([item.name, *(step.name for step in item.steps)])
-    steps = (_step(program, item, step) for step in item.steps)
-    inputs = (program.tensors[number].name for number in item.inputs)
-    return ProgramEntry(item.op.name.lower(), tuple(nodes), tuple(steps), tuple(inputs), tuple(outputs))
+    nodes = dict.fromkeys([instruction.name, *(step.name for step in instruction.steps)])
+    steps = (_step(program, instruction, step) for step in instruction.steps)
+    inputs = (program.tensors[number].name for number in instruction.inputs)
+    return ProgramEntry(instruction.op.name.lower(), tuple(nodes), tuple(steps), tuple(inputs), tuple(outputs))
 
 
-def _step(program: Program, item: ProgramInstruction, step: ProgramStep) -> str:
+def _step(program: Program, instruction: ProgramInstruction, step: ProgramStep) -> str:
     def operand(kind: OperandKind, index: int) -> str:
         if kind == OperandKind.FROM_INPUT:
-            return program.tensors[item.inputs[index]].name
+            return program.tensors[instruction.inputs[index]].name
         if kind == OperandKind.FROM_STEP:
-            return item.steps[index].name
+            return instruction.steps[index].name
         if kind == OperandKind.FROM_PRODUCT:
             return "product"
         return exact(struct.unpack("<f", struct.pack("<I", index))[0])

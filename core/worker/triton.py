@@ -84,7 +84,7 @@ class TargetDriver:
 
     @staticmethod
     def get_benchmarker() -> Callable[..., list[float]]:
-        """Return a benchmarker that times nothing: all configs are equally fast, so Triton takes the first."""
+        """Return a benchmarker that times nothing: Triton takes the first of equally fast configs."""
         return lambda kernel_call, *_, **__: [0.0, 0.0, 0.0]
 
     def get_empty_cache_for_benchmark(self) -> Any:

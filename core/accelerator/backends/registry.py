@@ -132,9 +132,9 @@ def shapes(value: Any) -> str:
     )
 
 
-def tell(title: str, told: tuple[str, str], columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+def tell(title: str, headline: tuple[str, str], columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """A table in torch's own trace, where Compileboard finds it; nothing where no trace is written."""
-    table = {"title": f"{title}, {told[0]}", "columns": columns, "rows": rows, "compilation": told[1]}
+    table = {"title": f"{title}, {headline[0]}", "columns": columns, "rows": rows, "compilation": headline[1]}
     name = {"name": "backend_table", "encoding": "json"}
     trace_structured("artifact", lambda: name, payload_fn=lambda: json.dumps(table), expect_trace_id=False)
 

@@ -83,16 +83,22 @@ class _Writer:
             self._strings.extend(text.encode() + b"\0")
         return self._names[text]
 
-    def _tensor(self, item: ProgramTensor) -> bytes:
-        gap = (0,) * (MAX_RANK - len(item.sizes))
-        name, rank = self._name(item.name), len(item.sizes)
-        return TENSOR.pack(item.storage, item.dtype, rank, name, item.offset, *item.sizes, *gap, *item.strides, *gap, 0)
+    def _tensor(self, tensor: ProgramTensor) -> bytes:
+        gap = (0,) * (MAX_RANK - len(tensor.sizes))
+        name, rank = self._name(tensor.name), len(tensor.sizes)
+        return TENSOR.pack(
+            tensor.storage, tensor.dtype, rank, name, tensor.offset, *tensor.sizes, *gap, *tensor.strides, *gap, 0
+        )
 
-    def _instruction(self, item: ProgramInstruction) -> bytes:
-        name = self._name(item.name)
-        inputs, outputs = self._listed(item.inputs), self._listed(item.outputs)
-        rest = (*item.stored, *self._steps(item.steps)) if item.op in FUSED else item.attributes
-        return INSTRUCTION.pack(item.op, name, *inputs, *outputs, *self._listed(rest))
+    def _instruction(self, instruction: ProgramInstruction) -> bytes:
+        name = self._name(instruction.name)
+        inputs, outputs = self._listed(instruction.inputs), self._listed(instruction.outputs)
+        rest = (
+            (*instruction.stored, *self._steps(instruction.steps))
+            if instruction.op in FUSED
+            else instruction.attributes
+        )
+        return INSTRUCTION.pack(instruction.op, name, *inputs, *outputs, *self._listed(rest))
 
     def _listed(self, values: tuple[int, ...]) -> tuple[int, int]:
         at = len(self._words)

@@ -76,14 +76,16 @@ def _made(job: CompileJob, paths: tuple[Path, Path], calls: list[Call]) -> Prepa
 def _timed(
     device: str,
     options: dict[str, Any],
-    own: PreparedCall,
-    other: PreparedCall | None,
+    run_call: PreparedCall,
+    alternative_call: PreparedCall | None,
     calls: tuple[Call, ...],
     most_s: float,
 ) -> Rival:
-    if other is None:
+    if alternative_call is None:
         return Rival(options=options, calls=calls, reason=REFUSED)
-    samples = time_interleaved(TimedSide(own, own.ready), TimedSide(other, other.ready), device, most_s)
+    samples = time_interleaved(
+        TimedSide(run_call, run_call.ready), TimedSide(alternative_call, alternative_call.ready), device, most_s
+    )
     return Rival(
         options=options,
         calls=calls,

@@ -213,7 +213,7 @@ def _least(used: list[Times], budget_s: float) -> dict[tuple[int, int], float]:
         if timed.in_place_s
     }
     chosen: dict[tuple[int, int], float] = {}
-    for key, seconds in sorted(once_s.items(), key=lambda item: -item[1]):
+    for key, seconds in sorted(once_s.items(), key=lambda entry: -entry[1]):
         needed_s = max(SAMPLE_S, LEAST_RUNS * seconds)
         if sum(chosen.values()) + needed_s <= budget_s:
             chosen[key] = needed_s

@@ -93,19 +93,19 @@ def _best(device: str, path: Path) -> Roofline:
     return found
 
 
-def raised(found: Roofline, stored: Roofline | None) -> Roofline:
+def raised(measured: Roofline, stored: Roofline | None) -> Roofline:
     """Return the new ceilings, each at least as high as the stored one; undisturbed if either was."""
     if stored is None:
-        return found
+        return measured
     before = {(level.level, level.bytes): level.bytes_s for level in stored.bandwidths}
     return replace(
-        found,
+        measured,
         bandwidths=tuple(
             replace(level, bytes_s=max(level.bytes_s, before.get((level.level, level.bytes), 0.0)))
-            for level in found.bandwidths
+            for level in measured.bandwidths
         ),
-        flops_s={dtype: max(rate, stored.flops_s.get(dtype, 0.0)) for dtype, rate in found.flops_s.items()},
-        disturbed=found.disturbed and stored.disturbed,
+        flops_s={dtype: max(rate, stored.flops_s.get(dtype, 0.0)) for dtype, rate in measured.flops_s.items()},
+        disturbed=measured.disturbed and stored.disturbed,
     )
 
 
@@ -217,14 +217,14 @@ def _products(device: str) -> list[tuple[str, torch.dtype, str]]:
     return [float32, *tfloat32, bfloat16, ("float16", torch.float16, "highest")]
 
 
-def _time(found: TimedWork, device: str, budget_s: float) -> float:
+def _time(work: TimedWork, device: str, budget_s: float) -> float:
     """Run it within a budget, once at least; returns the seconds of the fastest run so far."""
     clock = _seconds if device == "cpu" else _event_seconds
     end = time.perf_counter() + budget_s
-    found.best_s = min(found.best_s, clock(found.run, device))
+    work.best_s = min(work.best_s, clock(work.run, device))
     while time.perf_counter() < end:
-        found.best_s = min(found.best_s, clock(found.run, device))
-    return found.best_s
+        work.best_s = min(work.best_s, clock(work.run, device))
+    return work.best_s
 
 
 def _seconds(run: Callable[[], Any], device: str) -> float:

@@ -86,10 +86,10 @@ def _forked(task: Callable[[], None]) -> int:
         os._exit(code)
 
 
-def _wait(asked: int, answer: int, ask: int, measure: Measure) -> None:
+def _wait(request: int, answer: int, ask: int, measure: Measure) -> None:
     """Until the run asks, or ends without."""
     os.close(ask)
-    if not os.read(asked, 1):
+    if not os.read(request, 1):
         return
     silent = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silent, 1)

@@ -28,11 +28,11 @@ def accuracy(what: str, eager: torch.Tensor, compiled: Any, reference: Any, scal
     return with_errors(found, eager, compiled, reference)
 
 
-def with_errors(found: Accuracy, eager: torch.Tensor, compiled: torch.Tensor, reference: torch.Tensor) -> Accuracy:
+def with_errors(accuracy: Accuracy, eager: torch.Tensor, compiled: torch.Tensor, reference: torch.Tensor) -> Accuracy:
     """The same with both errors against float64."""
     one, other = distance(reference, eager), distance(reference, compiled)
     return replace(
-        found,
+        accuracy,
         eager_error=_error(one, eager.dtype),
         compiled_error=_error(other, eager.dtype),
         eager_max_abs=one.max_error,
@@ -42,18 +42,18 @@ def with_errors(found: Accuracy, eager: torch.Tensor, compiled: torch.Tensor, re
     )
 
 
-def judged_before(item: Difference, eager: Any, compiled: Any, reference: Any) -> Accuracy:
+def judged_before(difference: Difference, eager: Any, compiled: Any, reference: Any) -> Accuracy:
     """The errors of what was judged already."""
-    found = Accuracy(item.dtype, tolerance=item.tolerance, same=item.same, reason=item.reason)
+    found = Accuracy(difference.dtype, tolerance=difference.tolerance, same=difference.same, reason=difference.reason)
     if not isinstance(eager, torch.Tensor) or not _fits(compiled, eager):
         return found
     found = replace(found, elements=eager.numel(), apart=apart(eager, compiled))
     return with_errors(found, eager, compiled, reference) if _fits(reference, eager) else found
 
 
-def apart(one: torch.Tensor, other: Any) -> float | None:
+def apart(left: torch.Tensor, right: Any) -> float | None:
     """The relative error between two values; None where they cannot be compared."""
-    return _error(distance(one, other), one.dtype) if _fits(other, one) else None
+    return _error(distance(left, right), left.dtype) if _fits(right, left) else None
 
 
 def _fits(value: Any, like: torch.Tensor) -> bool:

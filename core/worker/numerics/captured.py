@@ -49,17 +49,17 @@ class CaptureBackend:
         found = CapturedGraph(str(CompileContext.current_compile_id()), graph, Mode.current())
         self.graphs[found.compilation] = found
 
-        def call(*given: Any) -> Any:
-            self._keep(found, given)
-            return graph.forward(*given)
+        def call(*inputs: Any) -> Any:
+            self._keep(found, inputs)
+            return graph.forward(*inputs)
 
         return call
 
-    def _keep(self, found: CapturedGraph, given: tuple[Any, ...]) -> None:
-        fits = size_of(given) <= self._room
-        found.inputs, found.reason = (copies(given), "") if fits else ((), TOO_MUCH)
+    def _keep(self, graph: CapturedGraph, inputs: tuple[Any, ...]) -> None:
+        fits = size_of(inputs) <= self._room
+        graph.inputs, graph.reason = (copies(inputs), "") if fits else ((), TOO_MUCH)
         # What is computed in inference mode is the same without gradients, and can be looked at.
-        found.mode = Mode(torch.is_grad_enabled(), False)
+        graph.mode = Mode(torch.is_grad_enabled(), False)
 
 
 def copies(values: Sequence[Any]) -> tuple[Any, ...]:

@@ -17,13 +17,13 @@ NOT_RUN = "the model could not be run in float64"
 
 
 def call_numerics(
-    judge: Judge, call: CallContext, found: Sequence[Difference], eager: Leaves, compiled: Leaves
+    judge: Judge, call: CallContext, differences: Sequence[Difference], eager: Leaves, compiled: Leaves
 ) -> CallNumerics:
     """The record of a call whose results were judged."""
     known = {} if call.drew else judge.reference(call.index)
     rows = [
         ResultAccuracy(item.what, judged_before(item, eager[item.what], compiled.get(item.what), known.get(item.what)))
-        for item in found
+        for item in differences
         if item.kind in VALUES and isinstance(eager.get(item.what), torch.Tensor)
     ]
     refused = f"{NOT_RUN}: {judge.refused}" if judge.refused else NOT_RUN

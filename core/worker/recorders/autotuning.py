@@ -45,7 +45,7 @@ def watching_autotuning(emit: Emit) -> Iterator[None]:
 
 def _choices(times_ms: dict[str, float]) -> tuple[Choice, ...]:
     """Fastest first, which is the one that Inductor takes; one without a time failed."""
-    ordered = sorted(times_ms.items(), key=lambda item: item[1])[:MAX_CHOICES]
+    ordered = sorted(times_ms.items(), key=lambda entry: entry[1])[:MAX_CHOICES]
     return tuple(
         Choice(
             name=name[:MAX_NAME_CHARS],

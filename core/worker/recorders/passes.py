@@ -214,8 +214,8 @@ class PassRecorder:
         stage.graph = now
         return found
 
-    def _write(self, stage: PassRound, found: Change, name: str, duration_us: float | None) -> None:
-        names = found.added + found.rewritten
+    def _write(self, stage: PassRound, change: Change, name: str, duration_us: float | None) -> None:
+        names = change.added + change.rewritten
         modules = self._modules.of(stage.module.graph) if names else {}
         self._emit(
             PassRecord(
@@ -225,11 +225,11 @@ class PassRecorder:
                 duration_us=None if duration_us is None else round(duration_us, 1),
                 source=stage.source if name else "",
                 patterns=tuple((*key, count) for key, count in stage.patterns.items()),
-                added=tuple(found.added),
-                after=tuple(found.after),
-                removed=tuple(found.removed),
-                rewritten=tuple(found.rewritten),
-                order=tuple(found.order),
+                added=tuple(change.added),
+                after=tuple(change.after),
+                removed=tuple(change.removed),
+                rewritten=tuple(change.rewritten),
+                order=tuple(change.order),
                 reads=tuple(sorted({item.name for one in names for item in stage.graph[one][0].all_input_nodes})),
                 modules={one: modules[one] for one in names if one in modules},
                 text=printed(stage.module.graph, names) if names else "",

@@ -46,10 +46,10 @@ def watching_reuse() -> Iterator[CodeReuse]:
     """Listen while a call is made; a hook that somebody else has set is called as before."""
     reuse = CodeReuse()
 
-    def searched(found: bool) -> bool:
+    def searched(is_hit: bool) -> bool:
         caller = sys._getframe(1)
-        (reuse.places if found else reuse.missed).add((caller.f_code, caller.f_lasti))
-        return found if others is None else others(found)
+        (reuse.places if is_hit else reuse.missed).add((caller.f_code, caller.f_lasti))
+        return is_hit if others is None else others(is_hit)
 
     others = dynamo_frames.set_guard_complete_hook(searched)
     try:

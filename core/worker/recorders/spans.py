@@ -54,25 +54,25 @@ def span(index: Any, extents: Mapping[str, int]) -> Span | None:
     return Span.of(offset, pairs)
 
 
-def exactly(found: Span) -> tuple[int, bool]:
+def exactly(place: Span) -> tuple[int, bool]:
     """Return the maximum number of places in a span, and True if it is exact: overlapping axes repeat places."""
-    places = math.prod(extent for _, extent in found.axes)
+    places = math.prod(extent for _, extent in place.axes)
     reach = 0
-    for stride, extent in found.axes:
+    for stride, extent in place.axes:
         if stride <= reach:
-            return min(places, found.reach + 1), False
+            return min(places, place.reach + 1), False
         reach += stride * (extent - 1)
     return places, True
 
 
-def apart(one: Span, other: Span) -> bool:
+def apart(left: Span, right: Span) -> bool:
     """Return True if two spans certainly share no place."""
-    if one.offset > other.offset + other.reach or other.offset > one.offset + one.reach:
+    if left.offset > right.offset + right.reach or right.offset > left.offset + left.reach:
         return True
-    strides = sorted({stride for stride, _ in (*one.axes, *other.axes)}, reverse=True)
-    here, there = dict(one.axes), dict(other.axes)
+    strides = sorted({stride for stride, _ in (*left.axes, *right.axes)}, reverse=True)
+    here, there = dict(left.axes), dict(right.axes)
     steps = [(stride, 1 - there.get(stride, 1), here.get(stride, 1) - 1) for stride in strides]
-    return not _reachable(other.offset - one.offset, steps)
+    return not _reachable(right.offset - left.offset, steps)
 
 
 def _reachable(distance: int, steps: list[tuple[int, int, int]]) -> bool:

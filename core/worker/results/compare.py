@@ -34,21 +34,21 @@ def compare(eager: Leaves, compiled: Leaves, layout: bool = False) -> list[Diffe
     return [item for name, one, other in pairs for item in compare_leaf(name, one, other, layout)]
 
 
-def compare_leaf(what: str, one: Any, other: Any, layout: bool = False) -> list[Difference]:
+def compare_leaf(what: str, left: Any, right: Any, layout: bool = False) -> list[Difference]:
     """Two leaves of one name: the first thing that keeps them from being compared, or all that differs."""
-    if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
-        return _tensors(what, one, other, layout)
-    if isinstance(one, (Container, torch.Tensor)) or isinstance(other, (Container, torch.Tensor)):
+    if isinstance(left, torch.Tensor) and isinstance(right, torch.Tensor):
+        return _tensors(what, left, right, layout)
+    if isinstance(left, (Container, torch.Tensor)) or isinstance(right, (Container, torch.Tensor)):
         # A tensor compares with a number by value, and is none.
-        same = isinstance(one, Container) and isinstance(other, Container) and one == other
-        return [] if same else [Difference(what, False, "tree", _word(one), _word(other))]
-    if isinstance(one, float) and isinstance(other, float):
+        same = isinstance(left, Container) and isinstance(right, Container) and left == right
+        return [] if same else [Difference(what, False, "tree", _word(left), _word(right))]
+    if isinstance(left, float) and isinstance(right, float):
         # A float comes from `.item()` or `.tolist()`; the tensor behind it was float32 or narrower.
-        return _tensors(what, torch.tensor(one), torch.tensor(other), False)
-    if one is None and other is None:
+        return _tensors(what, torch.tensor(left), torch.tensor(right), False)
+    if left is None and right is None:
         return []
-    same = alike(one, other)
-    return [Difference(what, same, "Python value", _word(one), _word(other))]
+    same = alike(left, right)
+    return [Difference(what, same, "Python value", _word(left), _word(right))]
 
 
 def _word(value: Any) -> str:
@@ -60,16 +60,16 @@ def _word(value: Any) -> str:
     return repr(value)[:60] if plain else type(value).__qualname__
 
 
-def _tensors(what: str, one: torch.Tensor, other: torch.Tensor, layout: bool) -> list[Difference]:
+def _tensors(what: str, left: torch.Tensor, right: torch.Tensor, layout: bool) -> list[Difference]:
     for kind in ("type", "layout", "device", "dtype", "shape"):
-        expected, actual = _fact(one, kind), _fact(other, kind)
+        expected, actual = _fact(left, kind), _fact(right, kind)
         if expected != actual:
-            return [Difference(what, False, kind, expected, actual, dtype=_short(one))]
-    found = [_values(what, one, other)]
+            return [Difference(what, False, kind, expected, actual, dtype=_short(left))]
+    found = [_values(what, left, right)]
     for kind in ("strides", "requires_grad") if layout else ():
-        expected, actual = _fact(one, kind), _fact(other, kind)
+        expected, actual = _fact(left, kind), _fact(right, kind)
         if expected != actual:
-            found.append(Difference(what, False, kind, expected, actual, dtype=_short(one)))
+            found.append(Difference(what, False, kind, expected, actual, dtype=_short(left)))
     return found
 
 
@@ -94,15 +94,15 @@ def _strides(tensor: torch.Tensor) -> str:
     return str([stride for stride, size in zip(tensor.stride(), tensor.shape, strict=True) if size > 1])
 
 
-def _values(what: str, one: torch.Tensor, other: torch.Tensor) -> Difference:
-    found = Difference(what, True, dtype=_short(one), tolerance=TOLERANCE.get(one.dtype, 0.0))
-    if one.layout != torch.strided or one.is_quantized:
-        kind = "quantised" if one.is_quantized else str(one.layout).removeprefix("torch.")
+def _values(what: str, left: torch.Tensor, right: torch.Tensor) -> Difference:
+    found = Difference(what, True, dtype=_short(left), tolerance=TOLERANCE.get(left.dtype, 0.0))
+    if left.layout != torch.strided or left.is_quantized:
+        kind = "quantised" if left.is_quantized else str(left.layout).removeprefix("torch.")
         return replace(found, same=None, reason=f"{kind} tensors are not compared")
     try:
         with torch._C.DisableTorchFunctionSubclass():
-            gap = distance(one, other)
-            excess = beyond(one, other, gap, one.dtype)
+            gap = distance(left, right)
+            excess = beyond(left, right, gap, left.dtype)
     except (RuntimeError, NotImplementedError, TypeError):
         return replace(found, same=None, reason=f"torch cannot compare {found.dtype}")
     return replace(
@@ -110,7 +110,7 @@ def _values(what: str, one: torch.Tensor, other: torch.Tensor) -> Difference:
         same=not excess,
         max_abs=math.inf if gap.odd else gap.max_error,
         error=math.inf if gap.odd else relative(gap.error, gap.norm),
-        actual=in_words(gap, one.dtype, excess) if excess else "",
+        actual=in_words(gap, left.dtype, excess) if excess else "",
     )
 
 
@@ -119,9 +119,9 @@ def relative(error: float, norm: float) -> float:
     return error / norm if norm else (math.inf if error else 0.0)
 
 
-def close(one: torch.Tensor, other: torch.Tensor, dtype: torch.dtype, factor: float = 1.0) -> bool:
+def close(left: torch.Tensor, right: torch.Tensor, dtype: torch.dtype, factor: float = 1.0) -> bool:
     """Return True if two tensors are within `factor` times the tolerance of a dtype."""
-    return not beyond(one, other, distance(one, other), dtype, factor)
+    return not beyond(left, right, distance(left, right), dtype, factor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ class Excess:
 
 
 def beyond(
-    one: torch.Tensor, other: torch.Tensor, gap: Distance, dtype: torch.dtype, factor: float = 1.0
+    left: torch.Tensor, right: torch.Tensor, gap: Distance, dtype: torch.dtype, factor: float = 1.0
 ) -> list[Excess]:
     """All that is beyond `factor` times the tolerance, nothing if both are close."""
     if not gap.unequal:
@@ -147,7 +147,7 @@ def beyond(
         return [Excess("elements")]
     tolerance = TOLERANCE.get(dtype, 0.0) * factor
     found = []
-    for group in scaled(one, other, floor(dtype)):
+    for group in scaled(left, right, floor(dtype)):
         which = failing(group, tolerance)
         worst = group.most if group.kind == "whole" else group.rms
         if which.any():

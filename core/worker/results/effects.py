@@ -132,8 +132,8 @@ def _changes(eager: CallEffects, compiled: CallEffects, repaired: bool) -> list[
     return found
 
 
-def _equal(one: torch.Tensor, other: object) -> bool:
-    return isinstance(other, torch.Tensor) and equal(one, other)
+def _equal(left: torch.Tensor, right: object) -> bool:
+    return isinstance(right, torch.Tensor) and equal(left, right)
 
 
 def _change(name: str, eager: CallEffects, compiled: CallEffects) -> list[Difference]:

@@ -85,41 +85,45 @@ class Judge:
         self.float64 = InFloat64()
         self.refused = ""
 
-    def decide(self, found: list[Difference], eager: Leaves, compiled: Leaves, call: CallContext) -> list[Difference]:
+    def decide(
+        self, differences: list[Difference], eager: Leaves, compiled: Leaves, call: CallContext
+    ) -> list[Difference]:
         """The same differences, each with the reason why it is none or cannot be told."""
-        return [item if item.same is not False else self._decided(item, eager, compiled, call) for item in found]
+        return [item if item.same is not False else self._decided(item, eager, compiled, call) for item in differences]
 
-    def _decided(self, item: Difference, eager: Leaves, compiled: Leaves, call: CallContext) -> Difference:
-        if item.kind not in DEPEND_ON_VALUES:
-            return item
+    def _decided(self, difference: Difference, eager: Leaves, compiled: Leaves, call: CallContext) -> Difference:
+        if difference.kind not in DEPEND_ON_VALUES:
+            return difference
         if call.alone:
-            return replace(item, same=None, reason=ALONE)
+            return replace(difference, same=None, reason=ALONE)
         if call.unlike:
-            return replace(item, same=None, reason=f"the file makes another {call.unlike} each time it is loaded")
+            return replace(difference, same=None, reason=f"the file makes another {call.unlike} each time it is loaded")
         if call.drew and self._draws_otherwise():
-            return replace(item, same=None, reason=RANDOM)
+            return replace(difference, same=None, reason=RANDOM)
         # Before any reference: what is not repeatable may be near to it by chance.
-        again = self._replayed("again", call.index).get(item.what)
-        if again is not None and not all(one.same for one in compare_leaf(item.what, eager[item.what], again)):
-            return replace(item, same=None, reason="eager, too, gives another result each time")
-        return self._by_reference(item, eager, compiled, call)
+        again = self._replayed("again", call.index).get(difference.what)
+        if again is not None and not all(
+            one.same for one in compare_leaf(difference.what, eager[difference.what], again)
+        ):
+            return replace(difference, same=None, reason="eager, too, gives another result each time")
+        return self._by_reference(difference, eager, compiled, call)
 
     def _draws_otherwise(self) -> bool:
         chosen = self._job.compile
         same_numbers = (chosen.options or {}).get("fallback_random", torch._inductor.config.fallback_random)
         return chosen.backend not in DRAWS_AS_EAGER and not same_numbers
 
-    def _by_reference(self, item: Difference, eager: Leaves, compiled: Leaves, call: CallContext) -> Difference:
-        one, other = eager.get(item.what), compiled.get(item.what)
+    def _by_reference(self, difference: Difference, eager: Leaves, compiled: Leaves, call: CallContext) -> Difference:
+        one, other = eager.get(difference.what), compiled.get(difference.what)
         if not (isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor)) or one.shape != other.shape:
-            return item
-        if item.kind not in ("value", "mutation"):
-            return item
-        reference = None if call.drew else self._replayed("float64", call.index).get(item.what)
+            return difference
+        if difference.kind not in ("value", "mutation"):
+            return difference
+        reference = None if call.drew else self._replayed("float64", call.index).get(difference.what)
         if not isinstance(reference, torch.Tensor) or reference.shape != one.shape:
-            return without_reference(item, one, other)
+            return without_reference(difference, one, other)
         with torch._C.DisableTorchFunctionSubclass():
-            return judged(item, one, other, reference, _scale(item.what, eager))
+            return judged(difference, one, other, reference, _scale(difference.what, eager))
 
     def reference(self, index: int) -> Leaves:
         """Return the results of call `index` in float64, without its own casts if possible; empty if it can't run."""
@@ -166,18 +170,22 @@ def _is_real(leaf: Any) -> bool:
     return plain and leaf.numel() > 0 and leaf.dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 
 
-def without_reference(item: Difference, one: torch.Tensor, other: torch.Tensor) -> Difference:
+def without_reference(difference: Difference, left: torch.Tensor, right: torch.Tensor) -> Difference:
     """The last word where float64 has none: a row that is off by itself may be rounding, or lost."""
-    if one.dtype != other.dtype:
-        return item
-    kinds = {excess.kind for excess in beyond(one, other, distance(one, other), one.dtype, UNSURE)}
+    if left.dtype != right.dtype:
+        return difference
+    kinds = {excess.kind for excess in beyond(left, right, distance(left, right), left.dtype, UNSURE)}
     if not kinds:
-        return replace(item, same=True, reason=NO_REFERENCE)
-    return item if kinds & {"elements", "whole"} else replace(item, same=None, reason=f"{item.actual}; {UNRESOLVED}")
+        return replace(difference, same=True, reason=NO_REFERENCE)
+    return (
+        difference
+        if kinds & {"elements", "whole"}
+        else replace(difference, same=None, reason=f"{difference.actual}; {UNRESOLVED}")
+    )
 
 
 def judged(
-    item: Difference, eager: torch.Tensor, compiled: torch.Tensor, reference: torch.Tensor, scale: float
+    difference: Difference, eager: torch.Tensor, compiled: torch.Tensor, reference: torch.Tensor, scale: float
 ) -> Difference:
     """Compiled is right if it is no further from the reference than eager is, but for a small factor.
 
@@ -187,19 +195,19 @@ def judged(
     if not (dtype.is_floating_point or dtype.is_complex):
         mine, theirs = distance(reference, eager), distance(reference, compiled)
         same = theirs.unequal <= _factor(eager.numel()) * mine.unequal
-        return replace(item, same=same, reason=ROUNDING if same else "")
+        return replace(difference, same=same, reason=ROUNDING if same else "")
     if distance(reference, eager).largest <= MUCH * torch.finfo(torch.float64).eps * scale:
         theirs = distance(reference, compiled)
         same = not theirs.odd and theirs.max_error <= MUCH * torch.finfo(dtype).eps * scale
-        return replace(item, same=same, reason=NOISE if same else "")
+        return replace(difference, same=same, reason=NOISE if same else "")
     exact, one, other = _where_differing(reference, eager, compiled)
     mine, groups = distance(exact, one), scaled(eager, compiled, floor(dtype), reference)
     lost = bool(mine.odd) or _is_lost(groups[0])
     if lost and close(exact, other, dtype, 2):
-        return replace(item, same=True, reason=RIGHT)
+        return replace(difference, same=True, reason=RIGHT)
     if mine.odd or distance(exact, other).odd or not _as_near(groups, dtype):
-        return item
-    return replace(item, same=None if lost else True, reason=LOST_IN_ROUNDING if lost else ROUNDING)
+        return difference
+    return replace(difference, same=None if lost else True, reason=LOST_IN_ROUNDING if lost else ROUNDING)
 
 
 def _factor(elements: int) -> float:

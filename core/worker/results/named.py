@@ -83,12 +83,12 @@ def _held(value: Any, objects: bool) -> list[tuple[str, Any]] | None:
     return None
 
 
-def _rank(item: Any) -> tuple[Any, ...]:
+def _rank(leaf: Any) -> tuple[Any, ...]:
     """An order for what a set holds, which has none: tensors, which are equal to themselves alone, by their values."""
-    if not isinstance(item, torch.Tensor):
-        return ("", type(item).__name__, repr(item))
-    values = item.detach().abs().double() if item.layout == torch.strided and not item.is_quantized else torch.zeros(1)
-    return ("tensor", str(item.dtype), tuple(item.shape), float(values.sum()))
+    if not isinstance(leaf, torch.Tensor):
+        return ("", type(leaf).__name__, repr(leaf))
+    values = leaf.detach().abs().double() if leaf.layout == torch.strided and not leaf.is_quantized else torch.zeros(1)
+    return ("tensor", str(leaf.dtype), tuple(leaf.shape), float(values.sum()))
 
 
 def _attributes(value: Any, names: Iterable[str]) -> list[tuple[str, Any]]:
@@ -218,30 +218,30 @@ def _version(tensor: torch.Tensor) -> int:
     return -1 if tensor.is_inference() else int(tensor._version)
 
 
-def equal(one: torch.Tensor, other: torch.Tensor) -> bool:
+def equal(left: torch.Tensor, right: torch.Tensor) -> bool:
     """Return True if two tensors are equal; NaN equals NaN.
 
     A subclass of the user's file is a class for each model copy, and torch dispatches no function on both.
     """
-    if one.shape != other.shape or one.dtype != other.dtype:
+    if left.shape != right.shape or left.dtype != right.dtype:
         return False
     try:
         with torch._C.DisableTorchFunctionSubclass():
-            return torch.equal(one, other) or bool(((one == other) | (one.isnan() & other.isnan())).all())
+            return torch.equal(left, right) or bool(((left == right) | (left.isnan() & right.isnan())).all())
     except (RuntimeError, NotImplementedError, TypeError):
-        return one is other
+        return left is right
 
 
-def alike(one: Any, other: Any) -> bool:
+def alike(left: Any, right: Any) -> bool:
     """Return True if two Python values are equal; objects without a value of their own need only be of one class."""
-    if type(one).__qualname__ != type(other).__qualname__:
+    if type(left).__qualname__ != type(right).__qualname__:
         return False
-    if isinstance(one, float):
-        return one == other or (one != one and other != other)
-    if _compares_by_identity(one):
+    if isinstance(left, float):
+        return left == right or (left != left and right != right)
+    if _compares_by_identity(left):
         return True
     try:
-        return bool(one == other)
+        return bool(left == right)
     except Exception:
         return True
 

@@ -76,8 +76,8 @@ def print_difference(eager: PrintedText, compiled: PrintedText) -> str:
     return _differ(missing[0], "") if missing else ""
 
 
-def _differ(one: str, other: str) -> str:
-    return f"compiled prints {_short(other)} where eager prints {_short(one)}"
+def _differ(left: str, right: str) -> str:
+    return f"compiled prints {_short(right)} where eager prints {_short(left)}"
 
 
 def _message(line: str) -> str:

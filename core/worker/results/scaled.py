@@ -44,11 +44,11 @@ class Groups:
 
 
 def scaled(
-    one: torch.Tensor, other: torch.Tensor, floor: float = 0.0, reference: torch.Tensor | None = None
+    left: torch.Tensor, right: torch.Tensor, floor: float = 0.0, reference: torch.Tensor | None = None
 ) -> list[Groups]:
     """The groups of two floating tensors of one shape, the whole first; errors up to `floor` count as none."""
-    sides = [side.detach() for side in (one, other, reference) if side is not None]
-    rows, columns = _shape(one)
+    sides = [side.detach() for side in (left, right, reference) if side is not None]
+    rows, columns = _shape(left)
     sides = [side.reshape(rows, columns) for side in sides]
     kinds: list[Kind] = ["whole"]
     kinds += ["rows"] if rows > 1 and columns >= FEWEST else []
@@ -203,6 +203,6 @@ class _Family:
         return values.amax(1 if self._kind == "rows" else 0)
 
 
-def _rms(found: tuple[torch.Tensor, torch.Tensor], elements: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    squares, most = found
+def _rms(pair: tuple[torch.Tensor, torch.Tensor], elements: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    squares, most = pair
     return (squares / elements.clamp(min=1)).sqrt(), most

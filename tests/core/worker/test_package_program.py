@@ -19,7 +19,7 @@ def command(code: str) -> list[str]:
 
 def test_a_program_says_how_long_it_took_to_load_and_answers_each_number_of_calls(tmp_path: Path) -> None:
     with running(command(ANSWERS), tmp_path) as program:
-        assert program.begun == StartReport(0.002, 0.001, 4)
+        assert program.start_report == StartReport(0.002, 0.001, 4)
         assert [program.seconds(calls) for calls in (1, 50)] == [1e-6, 1e-6]
 
 
