@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-LONGEST_NAME = 80
+from core.views.markdown import LONGEST_NAME
 
 
 def short(text: str, limit: int = LONGEST_NAME) -> str:
@@ -20,6 +20,3 @@ def quoted(text: str, limit: int = LONGEST_NAME) -> str:
 def sentence(text: str) -> str:
     """Return a clause as a sentence: with a capital letter and a full stop; empty for an empty one."""
     return f"{text[:1].upper()}{text[1:]}." if text else ""
-
-
-__all__: list[str] = []

@@ -116,7 +116,7 @@ def gpu_target(backend: str, arch: int | str, warp_size: int) -> Any:
 
 
 def install_driver(driver: TargetDriver) -> None:
-    """Make a driver Triton's for the whole process: kernels that Inductor wrote ask for the GPU's when they are imported."""
+    """Make a driver Triton's for the whole process: generated kernels ask for the GPU's when they are imported."""
     from torch._inductor.runtime import triton_helpers
     from triton.runtime.driver import driver as drivers
 

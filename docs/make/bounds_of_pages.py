@@ -55,10 +55,15 @@ PAGES: dict[str, dict[str, str]] = {
     "core/views/fusion.py": {"MOST_WORDS": "ops that name a scheduler node"},
     "core/views/fx_graph.py": {"MOST_GUARDS": "guards of a node", "MOST_USERS": "users of a node"},
     "core/views/passes.py": {"MOST_NODES": "nodes of a step that are written out"},
-    "pages/parts/kernels/ledger_charts.py": {"MOST_CELLS": "kernels in a treemap"},
+    "pages/parts/kernels/treemap.py": {"MOST_CELLS": "kernels in a treemap"},
     "pages/parts/kernels/roofline.py": {"LONGEST_POINT": "characters of a kernel's name in the roofline"},
     "pages/parts/performance/numerics_charts.py": {"MOST_RESULTS": "results in the chart of errors against float64"},
-    "pages/parts/kernel/compare.py": {"MOST_RUNS": "runs whose kernels are offered"},
+    "core/views/kernels/table.py": {"MOST_OPS": "ops of a kernel in the ledger"},
+    "core/views/kernels/results.py": {"MOST_OUTLINED": "functions of OpenMP regions that are named"},
+    "pages/parts/kernel/compare.py": {
+        "MOST_RUNS": "runs whose kernels are offered",
+        "MOST_CONFIGS": "configs of a kernel",
+    },
     "pages/parts/kernel/views.py": {"MOST_CONFIGS": "configs that were tried"},
     "core/views/memory_plan.py": {
         "MOST_BLOCKS": "rectangles in a map of memory",

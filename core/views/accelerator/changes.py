@@ -76,7 +76,7 @@ class AcceleratorChanges:
 
     @property
     def figures(self) -> list[dict[str, object]]:
-        """One row per number of the two runs."""
+        """Table with a row per number of the two runs."""
         return [
             {"": row.name, "before": row.before, "now": row.after, "difference": row.difference}
             for row in pipeline_changes(self.before, self.after)
@@ -84,7 +84,7 @@ class AcceleratorChanges:
 
     @property
     def moved(self) -> list[dict[str, object]]:
-        """One row per op that torch runs more or less often than before."""
+        """Table with a row per op that torch runs more or less often than before."""
         return [
             {"with torch": name, "before": before, "now": after}
             for name, (before, after) in moved_ops(self.before, self.after).items()

@@ -133,7 +133,7 @@ class ProgramView:
 
     @property
     def buffers(self) -> list[dict[str, object]]:
-        """One row per buffer: inputs, constants, temporaries, outputs."""
+        """Table with a row per buffer: inputs, constants, temporaries, outputs."""
         ordered = sorted(self.segment.buffers, key=lambda buffer: (_kind_index(buffer), buffer.first))
         return [_buffer_row(buffer) for buffer in ordered[:MOST_BUFFERS]]
 
@@ -160,7 +160,7 @@ class ProgramView:
 
     @property
     def sections(self) -> list[dict[str, object]]:
-        """One row per section of the file as the log recorded it."""
+        """Table with a row per section of the file as the log recorded it."""
         return section_rows(self.segment)
 
     @property

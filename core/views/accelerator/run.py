@@ -21,7 +21,7 @@ MOST_COMPILATIONS = 8
 
 @dataclass(frozen=True, slots=True)
 class AcceleratorAbsence:
-    """Why a run has no accelerator graph; `error` is torch's message, and `no_compiler` if it was about C++."""
+    """Reason why a run has no accelerator graph; `error` is torch's message, and `no_compiler` if it was about C++."""
 
     title: str
     words: str
@@ -75,12 +75,12 @@ class AcceleratorView:
 
     @property
     def call_rows(self) -> list[dict[str, object]]:
-        """One row per segment that was called."""
+        """Table with a row per segment that was called."""
         return [_crossing_row(crossing) for crossing in self.crossings]
 
     @property
     def fallbacks(self) -> list[str]:
-        """One line per segment and reason for which torch ran it instead."""
+        """Lines, one per segment and reason for which torch ran it instead."""
         return [
             f"{short(crossing.segment)}: {line}" for crossing in self.crossings for line in fallback_lines(crossing)
         ]

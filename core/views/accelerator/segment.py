@@ -20,10 +20,10 @@ from core.base import words as fmt
 from core.graph import SEGMENT, divided_graph
 from core.report import Compilation, FxGraph, FxNode, Pipeline, PipelineSegment, Report
 from core.views.accelerator.program import ProgramView
+from core.views.markdown import LONGEST_TEXT
 from core.views.names import quoted, short
 
 MOST_NAMES = 12
-LONGEST_NODE = 800
 # Clearer labels of some stages.
 STAGES = {"capture": "until AOTAutograd gave it", "partition": "dividing it"}
 
@@ -86,7 +86,7 @@ class SegmentView:
 
     def place(self, node: FxNode) -> dict[str, str]:
         """Return where a node runs, as a table of one column: in a segment, or with torch and why."""
-        rows = {"node": quoted(f"{node.name} = {node.target}({node.args})", LONGEST_NODE)}
+        rows = {"node": quoted(f"{node.name} = {node.target}({node.args})", LONGEST_TEXT)}
         place = node_segments(self.pipeline).get(node.name, "")
         if place.startswith(BESIDE):
             return {**rows, "runs": "with torch", "why": place.removeprefix(BESIDE)}
@@ -112,7 +112,7 @@ class SegmentView:
 
     @property
     def order(self) -> list[dict[str, object]]:
-        """One row per step of the execution order."""
+        """Table with a row per step of the execution order."""
         call_s = {
             crossing.segment: crossing.call_s / crossing.calls
             for crossing in self.report.crossings
@@ -149,7 +149,7 @@ class SegmentView:
 
     @property
     def missing_program(self) -> str:
-        """Why the segment has no program; empty if it has one."""
+        """Reason why the segment has no program; empty if it has one."""
         if self.segment is None:
             return "Every op of this graph stays with torch, so there is no program."
         if not self.segment.problem:

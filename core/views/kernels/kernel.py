@@ -1,4 +1,4 @@
-"""One kernel: its title, its code, the FX nodes and lines that it comes from, and its counterpart in another run."""
+"""A kernel: its title, its code, the FX nodes and lines that it comes from, and its counterpart in another run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COMPARED_RUNGS = {"triton": ["python", "ttir", "ttgir", "llir", "ptx", "sass", "
 
 @dataclass(frozen=True)
 class KernelView:
-    """One kernel of a compilation; `label` is its display name and its generated name."""
+    """A kernel of a compilation; `label` is its display name and its generated name."""
 
     report: Report
     compilation: Compilation

@@ -24,9 +24,9 @@ from core.base import words as fmt
 from core.report import Compilation, Kernel, Payload, Report, Roofline
 from core.views.kernels.roofline import RooflineData, point_words, roofline_data
 from core.views.kernels.table import ledger_table
+from core.views.markdown import LONGEST_LINE
 from core.views.names import quoted, sentence, short
 
-LONGEST_REASON = 200
 TIME, ESTIMATED, TRAFFIC, ROOFLINE = "time", "estimated time", "traffic", "roofline"
 
 
@@ -71,7 +71,7 @@ class KernelsView:
             return self._counts
         calls = fmt.count(len(timed), "kernel call")
         if self.unreliable:
-            return f"{calls}; {self.unreliable[:LONGEST_REASON]}."
+            return f"{calls}; {self.unreliable[:LONGEST_LINE]}."
         whole_s = sum(row.total_s or 0.0 for row in timed)
         wasted = [row for row in timed if row.wasted_s is not None]
         start = f"{calls} {fmt.agree(len(timed), 'takes', 'take')} {fmt.duration_s(whole_s)}"
@@ -118,7 +118,7 @@ class KernelsView:
 
     @property
     def _without_peak(self) -> str:
-        """Why float32 products have no roofline; empty if they have one."""
+        """Reason why float32 products have no roofline; empty if they have one."""
         if self.limits is None or TF32 in self.limits.flops_s:
             return ""
         products = [row for row in self.rows if row.flops and not row.flops_estimated and row.allowed_s is None]
@@ -199,7 +199,7 @@ class KernelsView:
 
     @property
     def target_choices(self) -> list[dict[str, object]]:
-        """One row per choice made without the target: attention, and kernels that only timing could choose."""
+        """Table with a row per choice made without the target: attention, and kernels that only timing could choose."""
         return [
             {
                 "about": choice.about,

@@ -62,9 +62,9 @@ class KernelResult:
         return LadderView(self.answer) if isinstance(self.answer, LadderAnswer) else None
 
     @property
-    def passes(self) -> PassesView | None:
+    def passes(self) -> TritonPasses | None:
         """MLIR passes of a Triton kernel."""
-        return PassesView(self.answer) if isinstance(self.answer, PassesAnswer) else None
+        return TritonPasses(self.answer) if isinstance(self.answer, PassesAnswer) else None
 
     @property
     def configs(self) -> ConfigsView | None:
@@ -117,7 +117,7 @@ class LadderView:
 
     @property
     def problem(self) -> str:
-        """Why the last rung is missing or does not fit the target; empty if it is there."""
+        """Reason why the last rung is missing or does not fit the target; empty if it is there."""
         return self.answer.problem
 
     @property
@@ -127,7 +127,7 @@ class LadderView:
 
     @property
     def files(self) -> list[dict[str, object]]:
-        """One row per file in Triton's cache."""
+        """Table with a row per file in Triton's cache."""
         return [{"file": file.name, "size": file.size_bytes} for file in self.answer.files]
 
     @property
@@ -160,7 +160,7 @@ def _spill_words(resources: Resources) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class PassesView:
+class TritonPasses:
     """The MLIR passes that changed the module of a Triton kernel."""
 
     answer: PassesAnswer
@@ -176,7 +176,7 @@ class PassesView:
 
     @property
     def rows(self) -> list[dict[str, object]]:
-        """One row per pass, with added and removed lines."""
+        """Table with a row per pass, with added and removed lines."""
         return [{"pass": change.name, "+": change.added, "−": change.removed} for change in self.answer.changes]
 
     def diff(self, index: int) -> tuple[str, str, int]:
@@ -272,7 +272,7 @@ def loop_words(loop: Loop) -> str:
 
 @dataclass(frozen=True, slots=True)
 class InterpretationView:
-    """One program of a kernel in Triton's interpreter."""
+    """A program of a kernel in Triton's interpreter; `answer` has its output and its comparison with eager."""
 
     answer: InterpretAnswer
 
@@ -283,21 +283,6 @@ class InterpretationView:
         program = ", ".join(map(str, answer.program[: max(1, len(answer.grid))]))
         grid = " × ".join(map(str, answer.grid))
         return f"{quoted(answer.kernel)} in Triton's interpreter on the CPU: program {program} of a grid of {grid}."
-
-    @property
-    def same(self) -> bool | None:
-        """True if the result equals eager's; None without a comparison."""
-        return self.answer.same
-
-    @property
-    def words(self) -> str:
-        """The comparison's outcome."""
-        return self.answer.words
-
-    @property
-    def output(self) -> str:
-        """Printed output of the script."""
-        return self.answer.output
 
     @property
     def tensors(self) -> list[TouchedView]:

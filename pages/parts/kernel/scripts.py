@@ -102,7 +102,7 @@ def _interpretation(result: KernelResult | None, key: str) -> None:
     if interpretation is None:
         return
     st.caption(prose(interpretation.caption))
-    same, words = interpretation.same, plain(interpretation.words, LONGEST_TEXT)
+    same, words = interpretation.answer.same, plain(interpretation.answer.words, LONGEST_TEXT)
     if same is None:
         st.info(words)
     elif same:
@@ -115,9 +115,9 @@ def _interpretation(result: KernelResult | None, key: str) -> None:
             st.markdown(f"{code(tensor.name)} {code(tensor.dtype_and_shape)}: {tensor.accesses}")
             figure = touched_chart(tensor.cells, tensor.axes, theme())
             st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key=f"{key}-{index}")
-    if interpretation.output.strip():
+    if interpretation.answer.output.strip():
         with st.expander("What the script printed"):
-            st.code(interpretation.output, language=None, height=SHORT)
+            st.code(interpretation.answer.output, language=None, height=SHORT)
 
 
 def touched_chart(cells: list[list[int]], titles: tuple[str, str], on: Theme) -> go.Figure:
