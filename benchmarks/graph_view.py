@@ -27,7 +27,7 @@ from core import Run, Store, open_graph, open_report
 from core.graph import GraphModel, fx_model
 from core.graph.layout import Box, Edge
 from core.graph.layout.dot import lay_out_with_dot
-from core.graph.layout.dot_server import DotFailed
+from core.graph.layout.dot_server import DotError
 from core.runs.stored import store_graphs
 
 STAGE = "inductor_post_grad_graph"
@@ -202,7 +202,7 @@ def _dot(name: str, model: GraphModel) -> Result:
     start = time.perf_counter()
     try:
         lay_out_with_dot(boxes, edges, DOT_BUDGET_S, limited=True)
-    except DotFailed:
+    except DotError:
         return Result(f"{name}: dot on {len(boxes):,} boxes, for comparison", f"not finished in {DOT_BUDGET_S:.0f} s")
     return Result(
         f"{name}: dot on {len(boxes):,} boxes, for comparison", spread([time.perf_counter() - start], 1, " s")

@@ -33,7 +33,7 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class CodeComparison:
     """The comparison of two runs' code: how much is the same, and the differences."""
 
     graphs: int
@@ -69,7 +69,7 @@ def code(graph: str, text: str) -> Code:
     )
 
 
-def compare(hidden: list[Code], used: list[Code]) -> Compared:
+def compare(hidden: list[Code], used: list[Code]) -> CodeComparison:
     """Compare two runs, graph by graph; code that only one of them has counts as different."""
     kernels = same_kernels = same_wrappers = 0
     differences = []
@@ -85,7 +85,7 @@ def compare(hidden: list[Code], used: list[Code]) -> Compared:
         same_wrappers += left.wrapper == right.wrapper
         if left.wrapper != right.wrapper:
             differences.append(_difference(f"{graph} wrapper", left.wrapper, right.wrapper))
-    return Compared(len(pairs), kernels, same_kernels, same_wrappers, tuple(differences))
+    return CodeComparison(len(pairs), kernels, same_kernels, same_wrappers, tuple(differences))
 
 
 def paired(hidden: list[Code], used: list[Code]) -> list[tuple[str, Code, Code]]:

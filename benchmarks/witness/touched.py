@@ -32,7 +32,7 @@ FUNCTIONS: dict[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Touched:
+class NodeBytes:
     """Bytes of one node by buffer, reads and writes separately; `bounded` names the buffers whose bytes are a bound."""
 
     reads: dict[str, int]
@@ -45,7 +45,7 @@ class Touched:
         return sum(self.reads.values()) + sum(self.writes.values())
 
 
-def touched(node: Any) -> Touched:
+def touched(node: Any) -> NodeBytes:
     """Return the bytes that a fused or unfused node touches outside of itself."""
     parts = [part for part in node.get_nodes() if not _moves_nothing(part)]
     outputs = {name for part in node.get_nodes() for name in map(str, part.get_buffer_names())}
@@ -57,7 +57,7 @@ def touched(node: Any) -> Touched:
     ]
     writes = [dep for part in parts for dep in part.read_writes.writes if _leaves(str(dep.name), node)]
     bounded: set[str] = set()
-    return Touched(_bytes(reads, parts, bounded), _bytes(writes, parts, bounded), frozenset(bounded))
+    return NodeBytes(_bytes(reads, parts, bounded), _bytes(writes, parts, bounded), frozenset(bounded))
 
 
 def _moves_nothing(part: Any) -> bool:

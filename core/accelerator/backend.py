@@ -39,7 +39,7 @@ MOST_WRITTEN_AS_C_BYTES = 262_144
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class SegmentPlace:
     """A segment that was made, and where it belongs."""
 
     compilation: str
@@ -53,7 +53,7 @@ class Accelerator:
     def __init__(self, emit: Emit, directory: Path) -> None:
         self._emit = emit
         self._directory = directory
-        self._made: list[Made] = []
+        self._made: list[SegmentPlace] = []
         self._load = LoadWatch()
 
     def __call__(self, graph: GraphModule, inputs: Sequence[Any], options: Mapping[str, Any] | None = None) -> Any:
@@ -101,7 +101,7 @@ class Accelerator:
         files = [self._written(segment, compilation, direction, settings) for segment in segments]
         if segments and not self._made and (slow := program_call()[1]):
             self._emit(NoteRecord(text=slow))
-        self._made += [Made(compilation, direction, segment) for segment in segments]
+        self._made += [SegmentPlace(compilation, direction, segment) for segment in segments]
         done = time.perf_counter()
         self._emit(
             Pipeline(

@@ -21,7 +21,7 @@ from core.accelerator.program import (
     lives,
     program_sections,
 )
-from core.accelerator.segment import Compiled, SegmentModule
+from core.accelerator.segment import CompiledSegment, SegmentModule
 from core.accelerator.sizes import hinted
 from core.base.errors import ProgramError
 from core.base.words import exact
@@ -91,7 +91,7 @@ def _hinted(value: Any) -> int:
         return 0
 
 
-def _passes(compiled: Compiled) -> tuple[ProgramPass, ...]:
+def _passes(compiled: CompiledSegment) -> tuple[ProgramPass, ...]:
     stages = compiled.loaded.stages()
     return tuple(ProgramPass(name, _entries(text), text) for name, text in stages)
 

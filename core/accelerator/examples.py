@@ -8,14 +8,14 @@ from typing import Any
 
 import torch
 
-from core.accelerator.segment import Compiled
+from core.accelerator.segment import CompiledSegment
 
 
-def keeping_first(directory: Path, stem: str) -> Callable[[Compiled, Sequence[Any], Any], None]:
+def keeping_first(directory: Path, stem: str) -> Callable[[CompiledSegment, Sequence[Any], Any], None]:
     """Return a function that stores the first call of a program."""
-    kept: list[Compiled] = []
+    kept: list[CompiledSegment] = []
 
-    def keep(compiled: Compiled, inputs: Sequence[Any], results: Any) -> None:
+    def keep(compiled: CompiledSegment, inputs: Sequence[Any], results: Any) -> None:
         if not kept:
             kept.append(compiled)
             (directory / f"{stem}.inputs").write_bytes(_given(compiled, inputs))
@@ -24,12 +24,12 @@ def keeping_first(directory: Path, stem: str) -> Callable[[Compiled, Sequence[An
     return keep
 
 
-def _given(compiled: Compiled, inputs: Sequence[Any]) -> bytes:
+def _given(compiled: CompiledSegment, inputs: Sequence[Any]) -> bytes:
     sizes = compiled.loaded.input_bytes()
     return b"".join(_bytes(inputs[plan.argument], size) for plan, size in zip(compiled.inputs, sizes, strict=True))
 
 
-def _made(compiled: Compiled, results: Sequence[torch.Tensor]) -> bytes:
+def _made(compiled: CompiledSegment, results: Sequence[torch.Tensor]) -> bytes:
     found: dict[int, tuple[torch.Tensor, int]] = {}
     for plan, result in zip(compiled.results, results, strict=True):
         if not plan.of_input and plan.offset == 0:

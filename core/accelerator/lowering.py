@@ -68,12 +68,12 @@ def _addmm(builder: Builder, node: Node) -> None:
     bias, a, b = node.args[:3]
     between, to = builder.fresh(node, dtype=F32), builder.fresh(node)
     builder.product(node.name, builder.env[a], builder.env[b], between)
-    builder.steps(node, to, [(StepOp.ADD, _Made(between), bias)])
+    builder.steps(node, to, [(StepOp.ADD, _TensorValue(between), bias)])
     builder.env[node] = to
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _TensorValue:
     tensor: int
 
 

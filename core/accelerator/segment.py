@@ -52,7 +52,7 @@ class ResultPlan:
 
 
 @dataclass(slots=True)
-class Compiled:
+class CompiledSegment:
     """A program in the runtime, the plan of its calls, and the seconds of each stage of compiling it."""
 
     loaded: LoadedProgram
@@ -90,14 +90,14 @@ class SegmentModule(torch.nn.Module):
         self.nodes, self.name = nodes, name
         self._passes, self.constants = passes, dict(constants)
         self._sizes = Sizes(nodes)
-        self._programs: dict[tuple[int, ...], Compiled | None] = {}
+        self._programs: dict[tuple[int, ...], CompiledSegment | None] = {}
         self.programs = 0
         self.crossings = Crossings()
         self._call, _ = program_call()
-        self.watch: Callable[[Compiled, Sequence[Any], Any], None] | None = None
+        self.watch: Callable[[CompiledSegment, Sequence[Any], Any], None] | None = None
         self.first, self.problem = self._compiled(None, self.constants)
         # The one program of a segment without symbolic sizes.
-        self._static: Compiled | None = None
+        self._static: CompiledSegment | None = None
         if self.first and not self._sizes.dynamic:
             self._static, self.problem = self._compiled(None, {}) if constants else (self.first, "")
             self.programs = 1
@@ -137,7 +137,7 @@ class SegmentModule(torch.nn.Module):
     # A hook of a module would not see the inside of a compiled graph, and looking for hooks takes longer than a kernel.
     __call__ = forward
 
-    def _for(self, inputs: Sequence[Any]) -> Compiled | None:
+    def _for(self, inputs: Sequence[Any]) -> CompiledSegment | None:
         if self.first is None or not self._sizes.dynamic:
             self.crossings.fallbacks[self.problem] += 1
             return None
@@ -156,7 +156,7 @@ class SegmentModule(torch.nn.Module):
 
     def _compiled(
         self, key: tuple[int, ...] | None, constants: Mapping[str, torch.Tensor]
-    ) -> tuple[Compiled | None, str]:
+    ) -> tuple[CompiledSegment | None, str]:
         try:
             return self._made(key, constants), ""
         except ProgramError as error:
@@ -164,7 +164,7 @@ class SegmentModule(torch.nn.Module):
         except KeyError as error:
             return None, f"{error.args[0]} is no tensor"
 
-    def _made(self, key: tuple[int, ...] | None, constants: Mapping[str, torch.Tensor]) -> Compiled:
+    def _made(self, key: tuple[int, ...] | None, constants: Mapping[str, torch.Tensor]) -> CompiledSegment:
         begin = perf_counter()
         raw = Builder(partial(self._sizes.number, key), constants).build(self.nodes, lower)
         built = perf_counter()
@@ -185,7 +185,7 @@ class SegmentModule(torch.nn.Module):
         whole = all(plan.whole for plan in results) and [plan.place for plan in results] == [*range(outputs)]
         plans = self._inputs(program, constants), _outputs(program)
         start = partial(self._call, loaded.address, *plans, allocate)
-        return Compiled(loaded, program, saved, *plans, results, whole, start, times)
+        return CompiledSegment(loaded, program, saved, *plans, results, whole, start, times)
 
     def _inputs(self, program: Program, constants: Mapping[str, torch.Tensor]) -> tuple[InputPlan, ...]:
         """Return the argument of each input: tensors in order, without constants."""
@@ -207,7 +207,7 @@ class SegmentModule(torch.nn.Module):
             for index, tensor in zip(given, arguments, strict=True)
         )
 
-    def _laid(self, compiled: Compiled, inputs: Sequence[Any]) -> tuple[Any, ...]:
+    def _laid(self, compiled: CompiledSegment, inputs: Sequence[Any]) -> tuple[Any, ...]:
         """Return the inputs, copied if their layout differs from the plan; empty if sizes or dtype differ."""
         laid = list(inputs)
         for plan in compiled.inputs:
@@ -264,7 +264,7 @@ def _results(program: Program) -> tuple[ResultPlan, ...]:
 
 
 def _result(
-    plan: ResultPlan, compiled: Compiled, inputs: Sequence[Any], outputs: Sequence[torch.Tensor]
+    plan: ResultPlan, compiled: CompiledSegment, inputs: Sequence[Any], outputs: Sequence[torch.Tensor]
 ) -> torch.Tensor:
     base = inputs[compiled.inputs[plan.place].argument] if plan.of_input else outputs[plan.place]
     if plan.whole:

@@ -61,7 +61,7 @@ MOST_NAME_CHARS = 80
 MOST_NOTE_CHARS = 400
 
 
-class _Damaged(StoreError):
+class _DamageError(StoreError):
     """A run whose status cannot be read."""
 
 
@@ -157,7 +157,7 @@ class Run:
             status = decoded_as(data, Status)
             return status if status.handle or not status.live else replace(status, handle=handle_of_pids(data))
         except (OSError, DecodeError):
-            raise _Damaged(f"run {self.id} has no readable status; delete it, or run the job again") from None
+            raise _DamageError(f"run {self.id} has no readable status; delete it, or run the job again") from None
 
     def standing(self) -> Status:
         """Return the status as it is shown: `damaged`, with the reason, if the run's files cannot be read."""
@@ -274,7 +274,7 @@ class Store:
 
     def delete(self, run: Run) -> None:
         """Remove a run for good, a damaged one too; raises StoreError while it is live."""
-        with contextlib.suppress(_Damaged):
+        with contextlib.suppress(_DamageError):
             if run.status().live:
                 raise StoreError("the run is still going; cancel it first")
         gone = run.path.with_name(f".{run.id}.{secrets.token_hex(4)}")

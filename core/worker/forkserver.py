@@ -27,13 +27,13 @@ from core.base.machine import Environment, cpp_compiler
 from core.runs.engine.messages import (
     Alive,
     Answer,
-    Ended,
-    Failed,
+    EndMessage,
+    FailureMessage,
     Probe,
-    Probed,
+    ProbeResult,
     Ready,
     Request,
-    Started,
+    StartMessage,
     WarmUp,
     request,
     written,
@@ -124,7 +124,7 @@ def main(backend: str = "") -> None:
     try:
         _prepare_target(backend)
     except WorkerError as error:
-        server.say(Failed(str(error)))
+        server.say(FailureMessage(str(error)))
         return
     _import_everything()
     signal.signal(signal.SIGCONT, signal.SIG_DFL)
@@ -174,23 +174,23 @@ class _Server:
         """Wait until a descriptor can be read; meanwhile report ended children and that this process is alive."""
         while not select.select([descriptor], [], [], POLL_S)[0]:
             for pid in self._children.ended():
-                self.say(Ended(pid))
+                self.say(EndMessage(pid))
             if time.monotonic() > self._next_beat_s:
                 self._next_beat_s = time.monotonic() + BEAT_S
                 self.say(Alive())
 
     def _answer(self, message: Request) -> Answer:
         if isinstance(message, Probe):
-            return Probed(self._probed())
+            return ProbeResult(self._probed())
         if isinstance(message, WarmUp):
             from core.worker.warmup import warm_up
 
             pid = _fork(warm_up)
             self._children.add(pid)
-            return Started(pid)
+            return StartMessage(pid)
         return self._started(Path(message.run))
 
-    def _started(self, path: Path) -> Started | Failed:
+    def _started(self, path: Path) -> StartMessage | FailureMessage:
         """Fork the supervisor of a run; an unreadable job ends the run, not this process."""
         from core.worker.supervisor import SUPERVISOR_SIGNALS, supervise, task_of
 
@@ -198,12 +198,12 @@ class _Server:
         try:
             task = task_of(run)
         except (CompileboardError, OSError, ValueError) as error:
-            return Failed(f"the run cannot be started: {error}")
+            return FailureMessage(f"the run cannot be started: {error}")
         signal.pthread_sigmask(signal.SIG_BLOCK, SUPERVISOR_SIGNALS)
         pid = _fork(lambda: supervise(run, task), signal.SIGUSR1)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SUPERVISOR_SIGNALS)
         self._children.add(pid, task.limits.time_limit_s)
-        return Started(pid)
+        return StartMessage(pid)
 
     def _probed(self) -> Environment:
         """Return what torch reports about this machine, from a separate process: it may touch a device."""

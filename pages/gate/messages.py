@@ -55,10 +55,10 @@ def is_heeded(frame: bytes | None, most_bytes: int = MOST_BYTES) -> bool:
     return kind in HEEDED and _is_drawn(message.rerun_script)
 
 
-def _is_drawn_data(asked: BackendOperationRequest) -> bool:
+def _is_drawn_data(request: BackendOperationRequest) -> bool:
     """Return True if the names match those that Streamlit makes for a page's request for a file or for table rows."""
-    names = (asked.request_id, asked.deferred_file.file_id, asked.dataframe_chunk.source_id)
-    return asked.WhichOneof("payload") in OPERATIONS and all(NAME.fullmatch(name) for name in names)
+    names = (request.request_id, request.deferred_file.file_id, request.dataframe_chunk.source_id)
+    return request.WhichOneof("payload") in OPERATIONS and all(NAME.fullmatch(name) for name in names)
 
 
 def _is_drawn(state: ClientState) -> bool:

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pages.gate.messages import MOST_BYTES, MOST_BYTES_WITHOUT_CODE, heeded
 from pages.gate.peer import uid_of
-from pages.gate.rules import Asked, Refusal, Rules, Visitor
+from pages.gate.rules import Refusal, Rules, Visitor, VisitorRequest
 
 # A name that nobody can guess, so that a request that bypasses the gate cannot claim to be the owner's.
 VISITOR = f"x-compileboard-visitor-{secrets.token_hex(8)}"
@@ -54,23 +54,25 @@ class Gate:
             heard = heeded(receive, self._most_bytes) if scope["type"] == "websocket" else receive
             await self.app({**scope, "headers": self._told(asked, scope["headers"])}, heard, answer)
 
-    def _is_new(self, asked: Asked) -> bool:
+    def _is_new(self, request: VisitorRequest) -> bool:
         """Return True if the visitor is a guest without a name."""
-        return asked.method == "GET" and not asked.name and self.rules.visitor(asked) is Visitor.GUEST
+        return request.method == "GET" and not request.name and self.rules.visitor(request) is Visitor.GUEST
 
-    def _told(self, asked: Asked, headers: Headers) -> list[tuple[bytes, bytes]]:
+    def _told(self, request: VisitorRequest, headers: Headers) -> list[tuple[bytes, bytes]]:
         """Return the headers with the visitor; a visitor's own header of that name is dropped."""
         mark = VISITOR.encode()
         kept = [(name, value) for name, value in headers if name.lower() != mark]
-        return [*kept, (mark, self.rules.mark(asked).encode())]
+        return [*kept, (mark, self.rules.mark(request).encode())]
 
-    def _exchange(self, asked: Asked, scope: Scope) -> Headers:
+    def _exchange(self, request: VisitorRequest, scope: Scope) -> Headers:
         """Return the redirect to the address without the secret; relative, since a proxy may have removed a part of the
         path.
         """
         rest = urlencode([pair for pair in _query(scope) if pair[0] != TOKEN])
-        secure = "; Secure" if asked.scheme == "https" else ""
-        cookie = f"{_cookie_name(scope)}={self.rules.cookie_for(asked.uid)}; Path=/; HttpOnly; SameSite=Strict{secure}"
+        secure = "; Secure" if request.scheme == "https" else ""
+        cookie = (
+            f"{_cookie_name(scope)}={self.rules.cookie_for(request.uid)}; Path=/; HttpOnly; SameSite=Strict{secure}"
+        )
         return [
             (b"location", f"?{rest}".encode()),
             (b"set-cookie", cookie.encode()),
@@ -79,13 +81,13 @@ class Gate:
         ]
 
 
-def read(scope: Scope) -> Asked:
+def read(scope: Scope) -> VisitorRequest:
     """Return the request's own data (host, origin, cookies), and the user id of its sender as the kernel reports it."""
     headers = [(name.lower(), value) for name, value in scope["headers"]]
     client, server = scope.get("client"), scope.get("server")
     passed_on = _values(headers, b"x-forwarded-proto")
     scheme = passed_on[0].partition(",")[0].strip() if passed_on else scope["scheme"]
-    return Asked(
+    return VisitorRequest(
         method=scope.get("method", "WEBSOCKET"),
         path=scope["path"],
         hosts=_values(headers, b"host"),
@@ -100,12 +102,12 @@ def read(scope: Scope) -> Asked:
     )
 
 
-def _naming(scope: Scope, asked: Asked, send: Send) -> Send:
+def _naming(scope: Scope, request: VisitorRequest, send: Send) -> Send:
     """Set a name cookie along with a page; not with files, since proxies share them.
 
     The cookie is Lax, since a browser that follows a link from elsewhere must not get a second name.
     """
-    secure = "; Secure" if asked.scheme == "https" else ""
+    secure = "; Secure" if request.scheme == "https" else ""
     cookie = (
         f"{_name_cookie(scope)}={secrets.token_urlsafe(24)}; Path=/; Max-Age={KNOWN_S}; HttpOnly; SameSite=Lax{secure}"
     )

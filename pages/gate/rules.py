@@ -61,7 +61,7 @@ class Visitor(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class VisitorRequest:
     """A request: its own data, and the kernel's data about its sender.
 
     `method` is WEBSOCKET for a handshake; `scheme` is http or https, that of the requesting page; `uid` is None if the
@@ -106,35 +106,35 @@ class Rules:
     base: str = ""
     secret: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
 
-    def refusal(self, asked: Asked) -> Refusal | None:
+    def refusal(self, request: VisitorRequest) -> Refusal | None:
         """Return the reason for refusing a request; None if it may pass."""
-        names = [name_of(host) for host in asked.hosts]
+        names = [name_of(host) for host in request.hosts]
         if len(names) != 1 or names[0] is None or not is_ours(names[0], self.hosts):
             return Refusal(400, HOST_UNKNOWN)
-        must_say = asked.method not in SAFE_METHODS
-        same = [same_origin(origin, asked.scheme, asked.hosts[0]) for origin in asked.origins]
+        must_say = request.method not in SAFE_METHODS
+        same = [same_origin(origin, request.scheme, request.hosts[0]) for origin in request.origins]
         if not all(same) or len(same) > 1 or (must_say and not same):
             return Refusal(403, ORIGIN_FOREIGN)
-        if CONTROL.search(asked.path):
+        if CONTROL.search(request.path):
             return Refusal(400, "A path has no control characters.\n")
-        if STREAMLITS in asked.path.lower() and not OPEN.fullmatch(asked.path.removeprefix(self.base)):
+        if STREAMLITS in request.path.lower() and not OPEN.fullmatch(request.path.removeprefix(self.base)):
             return Refusal(404, "Not found.\n")
-        if self.code and self.visitor(asked) is not Visitor.OWNER and asked.path != self.base + HEALTH:
+        if self.code and self.visitor(request) is not Visitor.OWNER and request.path != self.base + HEALTH:
             return Refusal(403, STRANGER)
         return None
 
-    def visitor(self, asked: Asked) -> Visitor:
+    def visitor(self, request: VisitorRequest) -> Visitor:
         """Return the kind of visitor: the owner by the kernel's report or the secret; on a public server, anybody is a
         guest.
         """
-        if self._is_owners_process(asked) or self._knows_secret(asked):
+        if self._is_owners_process(request) or self._knows_secret(request):
             return Visitor.OWNER
         return Visitor.ONLOOKER if self.private else Visitor.GUEST
 
-    def mark(self, asked: Asked) -> str:
+    def mark(self, request: VisitorRequest) -> str:
         """Return the visitor as text for the pages: the kind, and for a guest the name."""
-        kind = self.visitor(asked)
-        return f"{kind.value} {known_as(asked.name)}" if kind is Visitor.GUEST else kind.value
+        kind = self.visitor(request)
+        return f"{kind.value} {known_as(request.name)}" if kind is Visitor.GUEST else kind.value
 
     def cookie_for(self, uid: int | None) -> str:
         """Return the cookie that a browser sends instead of the secret.
@@ -148,18 +148,18 @@ class Rules:
         """Return True if the token is the secret; the comparison takes constant time."""
         return secrets.compare_digest(token.encode("utf-8", "replace"), self.secret.encode())
 
-    def _knows_secret(self, asked: Asked) -> bool:
-        shown, wanted = asked.cookie.encode("utf-8", "replace"), self.cookie_for(asked.uid).encode()
-        return self.is_secret(asked.token) or secrets.compare_digest(shown, wanted)
+    def _knows_secret(self, request: VisitorRequest) -> bool:
+        shown, wanted = request.cookie.encode("utf-8", "replace"), self.cookie_for(request.uid).encode()
+        return self.is_secret(request.token) or secrets.compare_digest(shown, wanted)
 
-    def _is_owners_process(self, asked: Asked) -> bool:
+    def _is_owners_process(self, request: VisitorRequest) -> bool:
         """Return True if the kernel reports the owner's process.
 
         A proxy may be the owner's process too, so forwarded requests and requests for other host names do not count.
         """
-        name = name_of(asked.hosts[0])
-        direct = not asked.forwarded and (name in LOOPBACK or name == asked.here)
-        return direct and asked.uid == self.owner
+        name = name_of(request.hosts[0])
+        direct = not request.forwarded and (name in LOOPBACK or name == request.here)
+        return direct and request.uid == self.owner
 
 
 def rules() -> Rules:

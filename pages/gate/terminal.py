@@ -52,10 +52,10 @@ def place_of(record: logging.LogRecord) -> Place:
     return record.pathname, record.lineno, type(error).__name__, *where
 
 
-def _last(found: TracebackType | None) -> TracebackType | None:
-    while found is not None and found.tb_next is not None:
-        found = found.tb_next
-    return found
+def _last(traceback: TracebackType | None) -> TracebackType | None:
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return traceback
 
 
 def traceback_text(error: BaseException) -> str:

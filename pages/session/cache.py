@@ -8,7 +8,7 @@ from typing import ParamSpec, TypeVar
 
 import streamlit as st
 
-Asked = ParamSpec("Asked")
+Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
 # A flame chart of a thousand phases takes 2 MB.
 MOST_KEPT = 32
@@ -16,18 +16,18 @@ MOST_KEPT = 32
 
 def cached(
     says: str | bool = False, *, seconds: float | None = None
-) -> Callable[[Callable[Asked, Answer]], Callable[Asked, Answer]]:
+) -> Callable[[Callable[Parameters, Answer]], Callable[Parameters, Answer]]:
     """Cache the newest results of a function for all sessions: they must not be changed.
 
     An argument whose name begins with `_` is no part of the key. `says` is shown while a result is made, and after
     `seconds` it is made anew. Results of a run that is `going` are not cached, since more will be recorded.
     """
 
-    def keep(function: Callable[Asked, Answer]) -> Callable[Asked, Answer]:
+    def keep(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
         kept = st.cache_resource(max_entries=MOST_KEPT, show_spinner=says, ttl=seconds)(function)
 
         @wraps(function)
-        def answer(*args: Asked.args, **kwargs: Asked.kwargs) -> Answer:
+        def answer(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Answer:
             going = any(getattr(arg, "going", False) is True for arg in args)
             return (function if going else kept)(*args, **kwargs)
 

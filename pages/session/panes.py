@@ -12,10 +12,10 @@ from pages import menu
 from pages.components.menu.view import Mark, mark_menu
 from pages.look.text import plain
 from pages.session import url
-from pages.session.shown import Shown
+from pages.session.shown import ShownRun
 
 
-def draw_panes(page: str, shown: Shown | None) -> None:
+def draw_panes(page: str, shown: ShownRun | None) -> None:
     """Mark the menu, and draw the row of panes of the page's entry if it has several."""
     by_page = _contents(shown)
     mark_menu(_marks(by_page), _entries(), key="menu")
@@ -27,7 +27,7 @@ def draw_panes(page: str, shown: Shown | None) -> None:
                 _link(pane, by_page.get(pane.name, PageContent()))
 
 
-def _contents(shown: Shown | None) -> dict[str, PageContent]:
+def _contents(shown: ShownRun | None) -> dict[str, PageContent]:
     if shown is None or shown.reading:
         return {}
     return page_contents(None if shown.is_no_trace else shown.report, live=shown.going)

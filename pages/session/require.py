@@ -15,7 +15,7 @@ from pages.look.text import LONGEST_TEXT, plain, prose
 from pages.session import url
 from pages.session.memory import held
 from pages.session.navigate import PAGE
-from pages.session.shown import Shown, open_shown, shown_compilation, shown_run
+from pages.session.shown import ShownRun, open_shown, shown_compilation, shown_run
 from pages.session.view import RunView, View
 
 FOLLOW_S = 1.0
@@ -61,25 +61,25 @@ def require_report(what: str) -> RunView:
     return RunView(here, here.report)
 
 
-def _is_ready(here: Shown, report: Report) -> bool:
+def _is_ready(shown: ShownRun, report: Report) -> bool:
     """Return True if the current page can already show something of a run that is still going."""
     page = held(PAGE, "")
-    if not here.going:
+    if not shown.going:
         return True
-    if page in AT_THE_END or (page == menu.SPEEDUP.name and here.job is not None and here.job.measure):
+    if page in AT_THE_END or (page == menu.SPEEDUP.name and shown.job is not None and shown.job.measure):
         return False
     ready = READY.get(page)
-    return here.stands or ready is None or bool(ready(report, shown_compilation(report)))
+    return shown.stands or ready is None or bool(ready(report, shown_compilation(report)))
 
 
-def follow(here: Shown, every_s: float = FOLLOW_S) -> None:
+def follow(shown: ShownRun, every_s: float = FOLLOW_S) -> None:
     """Show the current step of a live run, and rerun the page when there is more to show."""
     drawn_s = time.monotonic()
 
     @st.fragment(run_every=every_s)
     def polling() -> None:
-        now = open_shown(here.run.id)
-        changed = now is None or now.moment != here.moment or not now.going
+        now = open_shown(shown.run.id)
+        changed = now is None or now.moment != shown.moment or not now.going
         if now is None or (changed and time.monotonic() - drawn_s > every_s / 2):
             st.rerun()
         st.caption(f":material/hourglass_top: {still_to_come(now)}")
@@ -87,13 +87,13 @@ def follow(here: Shown, every_s: float = FOLLOW_S) -> None:
     polling()
 
 
-def still_to_come(here: Shown) -> str:
+def still_to_come(shown: ShownRun) -> str:
     """Describe in one line what a run that is still going does."""
-    words = plain(here.progress.words) or "the run has not begun"
+    words = plain(shown.progress.words) or "the run has not begun"
     sentence = f"{words[:1].upper()}{words[1:]}…"
     return (
         f"{sentence} The verdict stands; numbers are still measured."
-        if here.stands
+        if shown.stands
         else f"{sentence} What is recorded so far is shown here."
     )
 
@@ -105,16 +105,16 @@ def require_view(what: str) -> View | None:
     return view.of(compilation) if compilation is not None else None
 
 
-def _without_report(here: Shown, what: str) -> None:
-    if here.reading:
-        wait_for_reading(here.run)
+def _without_report(shown: ShownRun, what: str) -> None:
+    if shown.reading:
+        wait_for_reading(shown.run)
         return
     st.header(what)
-    if here.going:
+    if shown.going:
         st.write("It is not recorded yet; this page follows the run.")
     else:
-        nothing = prose(NO_RECORD) if here.is_no_trace else "The run recorded nothing."
-        st.error(plain(here.problem or here.status.reason, LONGEST_TEXT) or nothing)
+        nothing = prose(NO_RECORD) if shown.is_no_trace else "The run recorded nothing."
+        st.error(plain(shown.problem or shown.status.reason, LONGEST_TEXT) or nothing)
     st.page_link(menu.OVERVIEW.script, label=menu.OVERVIEW.title, icon=menu.OVERVIEW.icon, query_params=url.link())
 
 

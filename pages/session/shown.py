@@ -35,7 +35,7 @@ MOST_GOING = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownRun:
     """The run that the page shows: its directory, its status, and its report.
 
     The report of a live run has the records so far. `reading` is True while another process reads a large log.
@@ -83,7 +83,7 @@ class Shown:
         return self.status.kind == "log" and self.report is not None and not self.report.kinds
 
 
-def shown_run() -> Shown | None:
+def shown_run() -> ShownRun | None:
     """Return the run that the URL names; None if it names none.
 
     If the run has ended since the header was drawn, rerun the page: nothing would correct the header later.
@@ -95,7 +95,7 @@ def shown_run() -> Shown | None:
     return shown
 
 
-def header_run() -> Shown | None:
+def header_run() -> ShownRun | None:
     """Return the same run for the header, which is drawn first."""
     hold(GOING, None)
     shown = shown_run()
@@ -103,7 +103,7 @@ def header_run() -> Shown | None:
     return shown
 
 
-def open_shown(run_id: str) -> Shown | None:
+def open_shown(run_id: str) -> ShownRun | None:
     """Return a run by its id, with its report so far; None if there is no such run."""
     try:
         run = server.runner().store.open(run_id)
@@ -111,23 +111,23 @@ def open_shown(run_id: str) -> Shown | None:
         return None
     status = _status(run)
     if status.state == "damaged":
-        return Shown(run, status, None)
+        return ShownRun(run, status, None)
     log = run.log_path()
     if log is None:
-        return Shown(run, status, None)
+        return ShownRun(run, status, None)
     if status.live:
-        return Shown(run, status, _going(run.id, str(log)).look())
+        return ShownRun(run, status, _going(run.id, str(log)).look())
     try:
         stat = log.stat()
     except FileNotFoundError:
         # The run is being deleted.
         return None
     if stat.st_size > LARGE_LOG_BYTES and not is_stored(run) and _reading(run.id, stat.st_mtime_ns).poll() is None:
-        return Shown(run, status, None, reading=True)
+        return ShownRun(run, status, None, reading=True)
     try:
-        return Shown(run, status, _report(run.id, stat.st_mtime_ns))
+        return ShownRun(run, status, _report(run.id, stat.st_mtime_ns))
     except CompileboardError as error:
-        return Shown(run, status, None, str(error))
+        return ShownRun(run, status, None, str(error))
 
 
 def _status(run: Run) -> Status:

@@ -74,20 +74,20 @@ def open_sweep(sweep_id: str) -> ShownSweep | None:
         return None
 
 
-def is_as_shown(here: ShownSweep) -> bool:
+def is_as_shown(shown: ShownSweep) -> bool:
     """Return True if nothing of a sweep has changed except the time.
 
     Does not read its rows: reading 200 of them would disturb the running measurement.
     """
     runner = server.sweeps()
     try:
-        changed = runner.store.changed_ns(here.sweep.id) != here.changed_ns
+        changed = runner.store.changed_ns(shown.sweep.id) != shown.changed_ns
     except StoreError:
         return False
-    live = [row for row in here.rows if row.run and not row.settled]
+    live = [row for row in shown.rows if row.run and not row.settled]
     return (
         not changed
-        and runner.is_executing(here.sweep) == here.standing.live
+        and runner.is_executing(shown.sweep) == shown.standing.live
         and all(_state(row.run) == row.state for row in live)
     )
 

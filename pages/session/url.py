@@ -74,9 +74,9 @@ def selected() -> str | None:
     return asked(SELECT)
 
 
-def select(item: str | None) -> None:
+def select(item_id: str | None) -> None:
     """Write a selection to the URL, so that a reload or a colleague sees it."""
-    put(SELECT, item)
+    put(SELECT, item_id)
 
 
 def link(**more: str) -> dict[str, str]:

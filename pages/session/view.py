@@ -9,14 +9,14 @@ from core import CompileJob, DecodeError, Run, RunSide, decoded, load_text, open
 from core.report import Compilation, FxGraph, FxNode, Payload, Report
 from pages.session import server
 from pages.session.cache import cached
-from pages.session.shown import Shown, open_shown
+from pages.session.shown import ShownRun, open_shown
 
 
 @dataclass(frozen=True, slots=True)
 class RunView:
     """A run that has a report."""
 
-    shown: Shown
+    shown: ShownRun
     report: Report
 
     @property

@@ -64,7 +64,7 @@ MOST_TEXTS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndMessage:
     """How it went: the exception or signal that ended it, empty if none did, with seconds of CPU and the peak of
     memory.
     """
@@ -74,7 +74,7 @@ class Ended:
     peak_bytes: int
 
 
-def survive(log: bytes, pages: bool = False) -> Ended:
+def survive(log: bytes, pages: bool = False) -> EndMessage:
     """Open a log within bounds of memory and time, on every page, too, if asked for."""
     home = Path(tempfile.mkdtemp(prefix="compileboard-mutant-"))
     try:
@@ -83,7 +83,7 @@ def survive(log: bytes, pages: bool = False) -> Ended:
         shutil.rmtree(home)
 
 
-def _in_a_process(home: Path, log: bytes, pages: bool) -> Ended:
+def _in_a_process(home: Path, log: bytes, pages: bool) -> EndMessage:
     harm = home / "harm.txt"
     pid = os.fork()
     if not pid:
@@ -92,7 +92,7 @@ def _in_a_process(home: Path, log: bytes, pages: bool) -> Ended:
     said = harm.read_text() if harm.exists() else ""
     if os.WIFSIGNALED(status):
         said = f"ended by {signal.Signals(os.WTERMSIG(status)).name}"
-    return Ended(said, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
+    return EndMessage(said, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
 
 
 def _bounded(home: Path, log: bytes, harm: Path, pages: bool) -> None:

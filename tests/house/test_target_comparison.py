@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.targets.attention_calls import attention_calls
 from benchmarks.targets.comparison import Pair, pairs
-from benchmarks.targets.generated_code import Code, Compared, code, compare
+from benchmarks.targets.generated_code import Code, CodeComparison, code, compare
 from benchmarks.targets.results import TIMED_PADDING, Row, differences, read_rows, table, verdict
 from core import Model
 
@@ -30,7 +30,7 @@ def row(name: str, variant: str, same: int, **fields: object) -> Row:
 def test_only_counters_and_paths_are_replaced_before_comparing() -> None:
     ours = code("0/0", OUTPUT.format(counter=3, path="/tmp/a/runs", body="x = 1"))
     theirs = code("0/0", OUTPUT.format(counter=5, path="/home/b", body="x = 1"))
-    assert compare([ours], [theirs]) == Compared(1, 1, 1, 1, ())
+    assert compare([ours], [theirs]) == CodeComparison(1, 1, 1, 1, ())
     other = code("0/0", OUTPUT.format(counter=3, path="/tmp/a/runs", body="x = 2"))
     found = compare([ours], [other])
     assert (found.same_kernels, found.same_wrappers, len(found.differences)) == (0, 1, 1)

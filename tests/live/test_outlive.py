@@ -27,7 +27,7 @@ from core import (
 )
 from core.runs.engine.forkserver import ForkServer
 from core.runs.engine.handles import supervisor_of
-from core.runs.engine.messages import Probe, Probed
+from core.runs.engine.messages import Probe, ProbeResult
 from core.runs.engine.processes import alive
 from tests.support.browser import PATIENCE_S
 from tests.support.sleepers import LEAVE, sleepers
@@ -217,7 +217,7 @@ if not os.path.exists("begun"):
     open("begun", "w").close()
     time.sleep(100)
 for line in sys.stdin:
-    print(json.dumps({"type": "Probed", "environment": {}}), flush=True)
+    print(json.dumps({"type": "ProbeResult", "environment": {}}), flush=True)
 """
 
 
@@ -226,8 +226,8 @@ def test_fork_server_that_hangs_is_ended_and_a_new_one_started(tmp_path: Path) -
     script.write_text(HANGS_ONCE)
     server = ForkServer(tmp_path, command=(sys.executable, str(script)), silent_polls=1)
     with pytest.raises(WorkerError, match="the fork server hung and was ended"):
-        server.request(Probe(), Probed)
-    assert server.request(Probe(), Probed) == Probed(Environment())
+        server.request(Probe(), ProbeResult)
+    assert server.request(Probe(), ProbeResult) == ProbeResult(Environment())
     server.close()
 
 

@@ -15,7 +15,7 @@ from core.report import Kernel, Payload
 from core.views.graph import GraphFrame, GraphView
 from pages.components.graph.messages import CategoryData, FrameData
 from pages.components.graph.routes import graph_routes
-from pages.components.graph.store import GRAPHS, GraphStore, Stored, stored
+from pages.components.graph.store import GRAPHS, GraphStore, StoredGraph, stored
 from pages.components.graph.wire import graph_data
 from tests.support.asgi import get
 
@@ -32,7 +32,7 @@ def body_of(path: str, **query: object) -> Any:
 
 
 @pytest.fixture
-def graph() -> Iterator[Stored]:
+def graph() -> Iterator[StoredGraph]:
     """A small transformer, registered."""
     small = stored(GraphView(fx_model(synthetic_nodes(400))))
     GRAPHS.keep(small)
@@ -40,7 +40,7 @@ def graph() -> Iterator[Stored]:
     GRAPHS.forget(small.digest)
 
 
-def test_levels_are_told_by_their_groups(graph: Stored) -> None:
+def test_levels_are_told_by_their_groups(graph: StoredGraph) -> None:
     found = body_of(f"/graph/{graph.digest}/levels", ids="0,3")["levels"]
     assert list(found) == ["0", "3"]
     assert [item["g"] for item in found["0"]["items"]] == [
@@ -52,7 +52,7 @@ def test_levels_are_told_by_their_groups(graph: Stored) -> None:
     assert len(item["v"]) == len(graph.view.model.overlays)
 
 
-def test_all_levels_below_a_group_come_at_once(graph: Stored) -> None:
+def test_all_levels_below_a_group_come_at_once(graph: StoredGraph) -> None:
     everything = body_of(f"/graph/{graph.digest}/all", under=-1)["levels"]
     assert set(everything) == {str(number) for number in range(-1, len(graph.view.model.groups))}
     below = body_of(f"/graph/{graph.digest}/all", under=1)["levels"]
@@ -64,14 +64,14 @@ def test_all_levels_below_a_group_come_at_once(graph: Stored) -> None:
 def test_more_than_60_000_nodes_are_too_many_at_once() -> None:
     nodes = tuple(Node(f"n:{index}", "x", "", "other", 0) for index in range(60_001))
     model = GraphModel(nodes, (), (Group("m:a", "a", "", "module", -1, 0, 60_001, 60_001),))
-    GRAPHS.keep(Stored("large", GraphView(model), {}))
+    GRAPHS.keep(StoredGraph("large", GraphView(model), {}))
     try:
         assert [ask("/graph/large/all", under=under)[0] for under in (-1, 0)] == [413, 413]
     finally:
         GRAPHS.forget("large")
 
 
-def test_search_tells_where_the_hits_are(graph: Stored) -> None:
+def test_search_tells_where_the_hits_are(graph: StoredGraph) -> None:
     found = body_of(f"/graph/{graph.digest}/search", q="gelu")
     assert found["total"] == len(found["hits"]) > 3
     hit = found["hits"][0]
@@ -80,14 +80,14 @@ def test_search_tells_where_the_hits_are(graph: Stored) -> None:
     assert graph.view.model.groups[hit["path"][0]].kind == "stack"
 
 
-def test_an_id_is_found_with_its_path(graph: Stored) -> None:
+def test_an_id_is_found_with_its_path(graph: StoredGraph) -> None:
     node = graph.view.model.nodes[50]
     assert body_of(f"/graph/{graph.digest}/find", id=node.id)["i"] == 50
     assert body_of(f"/graph/{graph.digest}/find", id=node.id)["path"][-1] == node.group
     assert ask(f"/graph/{graph.digest}/find", id="n:nowhere")[0] == 404
 
 
-def test_a_part_is_one_level_with_the_nodes_numbered_as_in_the_whole(graph: Stored) -> None:
+def test_a_part_is_one_level_with_the_nodes_numbered_as_in_the_whole(graph: StoredGraph) -> None:
     edge = graph.view.model.edges[100]
     one, other = graph.view.model.nodes[edge.source], graph.view.model.nodes[edge.target]
     for query in ({"around": one.id, "hops": 1}, {"from": other.id, "to": one.id}):
@@ -116,11 +116,11 @@ def test_a_digest_that_nobody_knows_is_lost(name: str) -> None:
         ("part", {"around": "n:x", "hops": "many"}),
     ],
 )
-def test_what_is_no_group_is_not_found(graph: Stored, name: str, query: dict[str, str]) -> None:
+def test_what_is_no_group_is_not_found(graph: StoredGraph, name: str, query: dict[str, str]) -> None:
     assert ask(f"/graph/{graph.digest}/{name}", **query)[0] == 404
 
 
-def test_answers_are_cached_and_large_ones_zipped(graph: Stored) -> None:
+def test_answers_are_cached_and_large_ones_zipped(graph: StoredGraph) -> None:
     path = f"/graph/{graph.digest}/all"
     _, plain, body = ask(path, under=-1)
     assert plain["cache-control"] == "private, max-age=3600"
@@ -131,14 +131,14 @@ def test_answers_are_cached_and_large_ones_zipped(graph: Stored) -> None:
     assert "content-encoding" not in ask(f"/graph/{graph.digest}/find", accept="gzip", id="n:x")[1]
 
 
-def test_downloads_have_a_name(graph: Stored) -> None:
+def test_downloads_have_a_name(graph: StoredGraph) -> None:
     for name in ("graph.dot", "graph.json"):
         _, headers, body = ask(f"/graph/{graph.digest}/{name}")
         assert headers["content-disposition"] == f'attachment; filename="{name}"'
         assert body
 
 
-def test_the_routes_stand_below_the_servers_own_path(graph: Stored) -> None:
+def test_the_routes_stand_below_the_servers_own_path(graph: StoredGraph) -> None:
     assert ask(f"/a/b/graph/{graph.digest}/levels", base="/a/b/", ids="0")[0] == 200
 
 
@@ -149,7 +149,7 @@ def pair() -> GraphView:
 
 def test_the_store_forgets_the_graph_that_was_used_longest_ago() -> None:
     store = GraphStore(most_nodes=5)
-    graphs = {name: Stored(name, pair(), {}) for name in "abc"}
+    graphs = {name: StoredGraph(name, pair(), {}) for name in "abc"}
     store.keep(graphs["a"])
     store.keep(graphs["b"])
     assert store.get("a") is graphs["a"]
@@ -159,19 +159,19 @@ def test_the_store_forgets_the_graph_that_was_used_longest_ago() -> None:
 
 def test_a_graph_larger_than_the_store_is_kept_alone() -> None:
     store = GraphStore(most_nodes=1)
-    large = Stored("large", pair(), {})
+    large = StoredGraph("large", pair(), {})
     store.keep(large)
     assert store.get("large") is large
 
 
-def test_a_small_graph_is_unfolded_at_first_and_a_large_one_down_to_where_it_parts(graph: Stored) -> None:
+def test_a_small_graph_is_unfolded_at_first_and_a_large_one_down_to_where_it_parts(graph: StoredGraph) -> None:
     small = graph_data(stored(GraphView(fx_model(synthetic_nodes(50)))))
     assert set(small.opened) == {str(number) for number in range(small.size.groups)}
     large = graph_data(graph)
     assert list(large.opened) == ["0"]
 
 
-def test_the_first_message_is_json_and_says_the_same_twice(graph: Stored) -> None:
+def test_the_first_message_is_json_and_says_the_same_twice(graph: StoredGraph) -> None:
     film = replace(graph.view, frames=(GraphFrame("pass", "words", added=("n:add_2", "n:nowhere")),))
     first, second = (graph_data(stored(film), morph=graph) for _ in range(2))
     assert msgspec.json.encode(first) == msgspec.json.encode(second)

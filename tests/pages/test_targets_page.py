@@ -41,7 +41,7 @@ def binary_record(name: str, registers: int) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredGraph:
     """Ids of the runs of one model."""
 
     cpu: str
@@ -56,16 +56,16 @@ def add_target(home: Path, target: str, log: bytes) -> str:
 
 
 @pytest.fixture
-def stored(empty_home: Path) -> Stored:
+def stored(empty_home: Path) -> StoredGraph:
     """A run on the CPU, and one each for two targets that differ in registers alone."""
-    return Stored(
+    return StoredGraph(
         add_target(empty_home, "", (TRACE / "trace.log").read_bytes()),
         add_target(empty_home, "a100", triton_log("a100", 26)),
         add_target(empty_home, "h100", triton_log("h100", 27)),
     )
 
 
-def test_the_title_says_what_differs_and_each_side_what_it_is(stored: Stored) -> None:
+def test_the_title_says_what_differs_and_each_side_what_it_is(stored: StoredGraph) -> None:
     app = opened(PAGE, stored.a100, other=stored.h100)
 
     assert_sound(app)
@@ -78,7 +78,7 @@ def test_the_title_says_what_differs_and_each_side_what_it_is(stored: Stored) ->
     assert "in all kernels, estimated by its roofline" in said
 
 
-def test_cells_that_differ_are_marked_by_a_sign(stored: Stored) -> None:
+def test_cells_that_differ_are_marked_by_a_sign(stored: StoredGraph) -> None:
     app = opened(PAGE, stored.a100, other=stored.h100)
     table = app.dataframe[0].value.set_index("generated name")
 
@@ -88,7 +88,7 @@ def test_cells_that_differ_are_marked_by_a_sign(stored: Stored) -> None:
     assert not table.drop(columns=["registers", "differs"]).map(lambda value: "≠" in str(value)).any(axis=None)
 
 
-def test_the_right_side_is_a_run_for_another_target_and_is_kept_in_the_url(stored: Stored) -> None:
+def test_the_right_side_is_a_run_for_another_target_and_is_kept_in_the_url(stored: StoredGraph) -> None:
     app = opened(PAGE, stored.a100)
     assert app.query_params["other"] == stored.h100
     app.selectbox(key="other").set_value(stored.cpu).run()
@@ -99,7 +99,7 @@ def test_the_right_side_is_a_run_for_another_target_and_is_kept_in_the_url(store
     assert f"**Right**: run on {SETTING['device']}." in words(app).replace("\\", "")
 
 
-def test_the_selected_pairs_sources_are_shown_as_a_difference(stored: Stored, empty_home: Path) -> None:
+def test_the_selected_pairs_sources_are_shown_as_a_difference(stored: StoredGraph, empty_home: Path) -> None:
     changed = add_target(
         empty_home, "mi300x", triton_log("mi300x", 11, {"std::erf": "libdevice.erf", ".erf()": ".erf2()"})
     )
@@ -111,19 +111,19 @@ def test_the_selected_pairs_sources_are_shown_as_a_difference(stored: Stored, em
     assert "".join(piece for _, piece in diff["lines"][0][2]) == f"--- {GELU}, left"
 
 
-def test_sources_that_are_the_same_to_the_letter_are_said_to_be(stored: Stored) -> None:
+def test_sources_that_are_the_same_to_the_letter_are_said_to_be(stored: StoredGraph) -> None:
     app = opened(PAGE, stored.a100, other=stored.h100)
     assert [item.value for item in app.success] == ["The generated sources are the same, to the letter."]
 
 
-def test_sources_of_two_languages_stand_side_by_side(stored: Stored) -> None:
+def test_sources_of_two_languages_stand_side_by_side(stored: StoredGraph) -> None:
     app = opened(PAGE, stored.cpu, other=stored.h100, select=f"k:0/0.inference.{GELU}")
 
     assert_sound(app)
     assert [key[-5:] for key in keys(app) if key.endswith(("-left", "-right"))] == ["-left", "right"]
 
 
-def test_an_extern_kernel_has_no_source_to_compare(stored: Stored) -> None:
+def test_an_extern_kernel_has_no_source_to_compare(stored: StoredGraph) -> None:
     extern = next(
         kernel["id"]
         for kernel in json.loads((TRACE / "report.json").read_bytes())["compilations"][0]["kernels"]
@@ -151,7 +151,7 @@ def test_a_run_without_kernels_has_nothing_to_compare(empty_home: Path) -> None:
     assert titles(app) == ["This compilation has no kernel to compare."]
 
 
-def test_a_right_side_that_failed_is_said_to_have_no_kernel(stored: Stored, empty_home: Path) -> None:
+def test_a_right_side_that_failed_is_said_to_have_no_kernel(stored: StoredGraph, empty_home: Path) -> None:
     job = job_of("transformer_block")
     failed = add_run(empty_home, "transformer_block", None, job=job, state="failed").id
     app = opened(PAGE, stored.a100, other=failed)

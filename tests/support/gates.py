@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from pages.gate.middleware import Gate
-from pages.gate.rules import Asked, Rules
+from pages.gate.rules import Rules, VisitorRequest
 
 HOSTS = ("localhost", "127.0.0.1")
 MINE = Rules(HOSTS, code=True, private=True, owner=1000, secret="s3cret")
 LOOKING = replace(MINE, code=False)
 PUBLIC = replace(MINE, hosts=("board.example.org", *HOSTS), code=False, private=False)
-ASKED = Asked("GET", "/", ("127.0.0.1:8501",), uid=1000, here="127.0.0.1")
+ASKED = VisitorRequest("GET", "/", ("127.0.0.1:8501",), uid=1000, here="127.0.0.1")
 HANDSHAKE = replace(ASKED, method="WEBSOCKET", path="/_stcore/stream", origins=("http://127.0.0.1:8501",))
 Sent = list[dict[str, Any]]
 

@@ -21,7 +21,7 @@ from core.graph import Edge, Fact, GraphModel, Group, Node, Overlay, Row
 from core.views.graph import GraphFrame, GraphView
 from pages.components.graph.messages import PlaceData
 from pages.components.graph.routes import graph_routes
-from pages.components.graph.store import GRAPHS, Stored, stored
+from pages.components.graph.store import GRAPHS, StoredGraph, stored
 from pages.components.graph.view import SCRIPT, STYLE
 from pages.components.graph.wire import graph_data
 from pages.components.modules import module_routes
@@ -198,7 +198,7 @@ def fused() -> tuple[GraphView, GraphView]:
     return GraphView(GraphModel(before, chain)), GraphView(fused_model, frames=frames)
 
 
-def _message(graph: Stored, source: str, height: int, **more: Any) -> dict[str, Any]:
+def _message(graph: StoredGraph, source: str, height: int, **more: Any) -> dict[str, Any]:
     place = PlaceData(source=source, height=height)
     return {**msgspec.to_builtins(graph_data(graph, **more)), **msgspec.to_builtins(place)}
 

@@ -72,7 +72,7 @@ def tell_levels(gm: GraphModule, example_inputs: Sequence[Any], direction: str, 
     tell_table(f"Calls in the {direction} graph", ("decompositions", "calls", "different ops"), rows)
 
 
-class Anew(Interpreter):
+class Retracer(Interpreter):
     """Runs a graph anew. A decomposition may leave other strides than its op does, of which no view may be."""
 
     def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
@@ -83,7 +83,7 @@ class Anew(Interpreter):
 def taken_apart(gm: GraphModule, table: Mapping[Any, Any], example_inputs: Sequence[Any]) -> GraphModule:
     """A graph traced anew, with the ops of a table taken apart."""
     with detect_fake_mode(example_inputs) or nullcontext(), preserve_node_meta():
-        return make_fx(Anew(gm).run, dict(table))(*example_inputs)
+        return make_fx(Retracer(gm).run, dict(table))(*example_inputs)
 
 
 def partitioner(chosen: str) -> Callable[..., Graphs]:

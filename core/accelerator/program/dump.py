@@ -51,7 +51,7 @@ def _words(file: ProgramFile, part: str, data: bytes, start: int) -> Mapping[int
     try:
         if part == HEAD:
             return dict(_header(data, start))
-        return dict(_Explained(file).rows(part, data, start))
+        return dict(_FileTables(file).rows(part, data, start))
     except (ProgramError, ValueError, IndexError, struct.error):
         return {}
 
@@ -73,7 +73,7 @@ def _hex(value: int) -> str:
     return value.to_bytes(8, "big").hex().lstrip("0").rjust(8, "0")
 
 
-class _Explained:
+class _FileTables:
     """The tables of a file, each read once and as far as they are needed."""
 
     def __init__(self, file: ProgramFile) -> None:

@@ -3,6 +3,6 @@
 from core.base.errors import LayoutError
 from core.graph.layout.ladder import lay_out
 from core.graph.layout.layered import lay_out_layered
-from core.graph.layout.model import Box, Curve, Edge, Layout, Placed, Point
+from core.graph.layout.model import Box, BoxPlace, Curve, Edge, Layout, Point
 
-__all__ = ["Box", "Curve", "Edge", "Layout", "LayoutError", "Placed", "Point", "lay_out", "lay_out_layered"]
+__all__ = ["Box", "BoxPlace", "Curve", "Edge", "Layout", "LayoutError", "Point", "lay_out", "lay_out_layered"]

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.base.decoder import decoded
-from core.graph.layout.dot_server import DotFailed, dot_server
-from core.graph.layout.model import Box, Curve, Edge, Layout, Placed, Point
+from core.graph.layout.dot_server import DotError, dot_server
+from core.graph.layout.model import Box, BoxPlace, Curve, Edge, Layout, Point
 
 POINTS_PER_INCH = 72
 LIMITS = "nslimit=1 nslimit1=1 mclimit=0.3"
@@ -37,18 +37,18 @@ def _dot_text(boxes: Sequence[Box], edges: Sequence[Edge], limited: bool) -> str
 def _read(answer: Any, boxes: Sequence[Box], edges: Sequence[Edge], engine: str) -> Layout:
     """Convert Graphviz's points (y up, node centres) into pixels (y down, top-left corners)."""
     _, _, width, height = (float(part) for part in answer["bb"].split(","))
-    placed: list[Placed | None] = [None] * len(boxes)
+    placed: list[BoxPlace | None] = [None] * len(boxes)
     for node in answer.get("objects", ()):
         index = int(node["name"][1:])
         x, y = _flipped_point(node["pos"], height)
         box = boxes[index]
-        placed[index] = Placed(box.id, round(x - box.width / 2, 1), round(y - box.height / 2, 1))
+        placed[index] = BoxPlace(box.id, round(x - box.width / 2, 1), round(y - box.height / 2, 1))
     curves: list[Curve] = [()] * len(edges)
     for edge in answer.get("edges", ()):
         curves[int(edge["id"])] = tuple(_flipped_point(pair, height) for pair in edge["pos"].split())
     complete = tuple(place for place in placed if place is not None)
     if len(complete) != len(boxes) or not all(curves):
-        raise DotFailed("dot left out a part of the graph")
+        raise DotError("dot left out a part of the graph")
     return Layout(complete, tuple(curves), round(width, 1), round(height, 1), engine, "")
 
 

@@ -18,7 +18,7 @@ CHUNK_BYTES = 1 << 20
 Process = subprocess.Popen[bytes]
 
 
-class DotFailed(Exception):
+class DotError(Exception):
     """dot gave no layout: timeout, not installed, or crashed."""
 
     def __init__(self, message: str, out_of_time: bool = False) -> None:
@@ -41,10 +41,10 @@ class DotServer:
             process = self._started()
             try:
                 return _exchange(process, text.encode(), monotonic() + budget_s)
-            except (OSError, DotFailed) as error:
+            except (OSError, DotError) as error:
                 end(process)
                 self._start()
-                raise error if isinstance(error, DotFailed) else _broken() from error
+                raise error if isinstance(error, DotError) else _broken() from error
 
     def _started(self) -> Process:
         if self._process is None or self._process.poll() is not None:
@@ -101,7 +101,7 @@ def _read(process: Process, deadline: float) -> bytes:
     while length is None or len(message) < length:
         left = deadline - monotonic()
         if left <= 0 or not select.select([pipe], [], [], left)[0]:
-            raise DotFailed("dot did not finish", out_of_time=True)
+            raise DotError("dot did not finish", out_of_time=True)
         chunk = os.read(pipe, CHUNK_BYTES)
         if not chunk:
             raise _broken()
@@ -112,5 +112,5 @@ def _read(process: Process, deadline: float) -> bytes:
     return bytes(message)
 
 
-def _broken() -> DotFailed:
-    return DotFailed("dot failed (is pygraphviz installed?)")
+def _broken() -> DotError:
+    return DotError("dot failed (is pygraphviz installed?)")

@@ -8,7 +8,7 @@ from time import monotonic
 from core.base.errors import LayoutError
 from core.base.words import count, duration_s
 from core.graph.layout.dot import lay_out_with_dot
-from core.graph.layout.dot_server import DotFailed
+from core.graph.layout.dot_server import DotError
 from core.graph.layout.layered import lay_out_layered
 from core.graph.layout.model import Box, Edge, Layout
 
@@ -104,7 +104,7 @@ def _first_to_finish(boxes: Sequence[Box], edges: Sequence[Edge], budget_s: floa
             break
         try:
             return lay_out_with_dot(boxes, edges, left, limited)
-        except DotFailed as failure:
+        except DotError as failure:
             reason = reason if failure.out_of_time else str(failure)
     return _layered(boxes, edges, f"{reason}; drawn with the layered layout")
 

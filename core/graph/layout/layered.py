@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import sqrt
 
-from core.graph.layout.model import Box, Curve, Edge, Layout, Placed
+from core.graph.layout.model import Box, BoxPlace, Curve, Edge, Layout
 from core.graph.layout.order import order_layers
 from core.graph.layout.position import centres
 from core.graph.layout.ranks import Pair, neighbours, ranks, without_cycles
@@ -72,7 +72,7 @@ def lay_out_layered(boxes: Sequence[Box], edges: Sequence[Edge]) -> Layout:
         for (source, target), curve in part.curves.items():
             curves[members[source], members[target]] = moved(curve, left, top)
         width, height = max(width, left + part.width), max(height, top + part.height)
-    placed = tuple(Placed(box.id, round(x, 1), round(y, 1)) for box, (x, y) in zip(boxes, corners, strict=True))
+    placed = tuple(BoxPlace(box.id, round(x, 1), round(y, 1)) for box, (x, y) in zip(boxes, corners, strict=True))
     return Layout(placed, tuple(curves[pair] for pair in pairs), round(width, 1), round(height, 1), "layered", "")
 
 

@@ -24,7 +24,7 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class BoxPlace:
     """A box's top-left corner in pixels, y growing downwards."""
 
     id: str
@@ -41,7 +41,7 @@ class Layout:
     or a sentence for the screen on why a simpler engine was used.
     """
 
-    boxes: tuple[Placed, ...]
+    boxes: tuple[BoxPlace, ...]
     edges: tuple[Curve, ...]
     width: float
     height: float

@@ -22,12 +22,12 @@ from core.runs.engine.groups import end_groups, groups_of
 from core.runs.engine.messages import (
     Alive,
     Answer,
-    Ended,
-    Failed,
+    EndMessage,
+    FailureMessage,
     Ready,
     Request,
     Start,
-    Started,
+    StartMessage,
     WarmUp,
     answer,
     written,
@@ -84,7 +84,7 @@ class ForkServer:
 
     def start(self, run: Run, ended: Callable[[], None]) -> int:
         """Fork a supervisor for the run; raises WorkerError."""
-        pid = self.request(Start(str(run.path)), Started).pid
+        pid = self.request(Start(str(run.path)), StartMessage).pid
         with self._answered:
             self._ended[pid] = ended
             early = pid in self._ended_early
@@ -95,7 +95,7 @@ class ForkServer:
 
     def warm_up(self) -> None:
         """Have the precompiled header built, in the background."""
-        pid = self.request(WarmUp(), Started).pid
+        pid = self.request(WarmUp(), StartMessage).pid
         with self._answered:
             self._ended[pid] = lambda: None
 
@@ -190,7 +190,7 @@ class ForkServer:
             self._end(pid)
 
     def _take(self, message: Answer) -> None:
-        if isinstance(message, Ended):
+        if isinstance(message, EndMessage):
             self._end(message.pid)
         elif not isinstance(message, Alive):
             with self._answered:
@@ -209,13 +209,13 @@ class ForkServer:
 
     def _wait_for(self, kind: type[A], process: subprocess.Popen[bytes]) -> A:
         def has_answer() -> bool:
-            return any(answer is None or isinstance(answer, (kind, Failed)) for answer in self._answers)
+            return any(answer is None or isinstance(answer, (kind, FailureMessage)) for answer in self._answers)
 
         with self._answered:
             while not self._answered.wait_for(has_answer, POLL_S):
                 pass
             result = next((message for message in self._answers if isinstance(message, kind)), None)
-            failed = next((message for message in self._answers if isinstance(message, Failed)), None)
+            failed = next((message for message in self._answers if isinstance(message, FailureMessage)), None)
             if (received := result or failed) is not None:
                 self._answers.remove(received)
         if result is None:

@@ -15,7 +15,7 @@ from core.base.machine import Environment
 from core.job.targets import TARGETS
 from core.runs.engine.forkserver import COMMAND, ForkServer
 from core.runs.engine.handles import LocalLiveness, engine_of, supervisor_of
-from core.runs.engine.messages import Probe, Probed
+from core.runs.engine.messages import Probe, ProbeResult
 from core.runs.engine.processes import end_tree
 from core.runs.engine.protocol import Assignment
 from core.runs.engine.turns import Turns
@@ -92,7 +92,7 @@ class LocalEngine(LocalLiveness):
         """Return versions, devices and backends, requested once."""
         with self._requesting:
             if self._environment is None:
-                self._environment = self._server("").request(Probe(), Probed).environment
+                self._environment = self._server("").request(Probe(), ProbeResult).environment
             return self._environment
 
     def warm_up(self) -> None:

@@ -1,9 +1,9 @@
 """Messages to and from a fork server: one JSON object a line, whose `type` names one of these classes.
 
-→ Start        ← Started, or Failed; later Ended
-→ Probe        ← Probed
-→ WarmUp       ← Started; later Ended
-               ← Ready, or Failed and the end: the first line
+→ Start        ← StartMessage, or FailureMessage; later EndMessage
+→ Probe        ← ProbeResult
+→ WarmUp       ← StartMessage; later EndMessage
+               ← Ready, or FailureMessage and the end: the first line
                ← Alive, every second
 """
 
@@ -33,25 +33,25 @@ class Ready(msgspec.Struct, frozen=True, tag=True):
     """Message that the fork server has imported torch, and listens."""
 
 
-class Failed(msgspec.Struct, frozen=True, tag=True):
+class FailureMessage(msgspec.Struct, frozen=True, tag=True):
     """Message that a request failed, and why."""
 
     why: str
 
 
-class Started(msgspec.Struct, frozen=True, tag=True):
+class StartMessage(msgspec.Struct, frozen=True, tag=True):
     """Message that a process was forked."""
 
     pid: int
 
 
-class Probed(msgspec.Struct, frozen=True, tag=True):
+class ProbeResult(msgspec.Struct, frozen=True, tag=True):
     """Versions, devices and backends of torch on this machine."""
 
     environment: Environment
 
 
-class Ended(msgspec.Struct, frozen=True, tag=True):
+class EndMessage(msgspec.Struct, frozen=True, tag=True):
     """Message that a forked process has ended, with all its descendants."""
 
     pid: int
@@ -62,7 +62,7 @@ class Alive(msgspec.Struct, frozen=True, tag=True):
 
 
 Request = Start | Probe | WarmUp
-Answer = Ready | Failed | Started | Probed | Ended | Alive
+Answer = Ready | FailureMessage | StartMessage | ProbeResult | EndMessage | Alive
 
 
 def written(message: Request | Answer) -> bytes:

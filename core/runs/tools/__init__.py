@@ -15,7 +15,7 @@ from core.runs.tools.answers import (
     PassesAnswer,
     ReproduceAnswer,
     Rung,
-    Touched,
+    TouchedElements,
     Trouble,
 )
 from core.runs.tools.ask import find_kernel, reproduction_of, task_for
@@ -46,7 +46,7 @@ __all__ = [
     "Resources",
     "Rung",
     "Task",
-    "Touched",
+    "TouchedElements",
     "Trouble",
     "create",
     "find_kernel",

@@ -57,7 +57,7 @@ class PassChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Touched:
+class TouchedElements:
     """A tensor argument of an interpreted kernel, and the elements that one program touched, as offsets into its
     storage.
 
@@ -136,7 +136,7 @@ class InterpretAnswer(msgspec.Struct, frozen=True, tag=True):
     kernel: str
     grid: tuple[int, ...]
     program: tuple[int, ...]
-    tensors: tuple[Touched, ...]
+    tensors: tuple[TouchedElements, ...]
     same: bool | None
     words: str
     output: str

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import prod
 
 from core.base import words as fmt
-from core.runs.tools import Touched
+from core.runs.tools import TouchedElements
 
 CELLS = 192
 WRAP = 64
@@ -16,7 +16,7 @@ WRAP = 64
 class TouchedView:
     """A tensor argument and its touched elements."""
 
-    tensor: Touched
+    tensor: TouchedElements
 
     @property
     def name(self) -> str:
@@ -66,7 +66,7 @@ def _plane(shape: tuple[int, ...]) -> tuple[int, int]:
     return max(1, prod(shape[:-1])), max(1, shape[-1])
 
 
-def _index(offset: int, tensor: Touched) -> int:
+def _index(offset: int, tensor: TouchedElements) -> int:
     """Return the logical index of an offset into the storage; -1 for an offset between the elements."""
     rest, coordinates = offset, [0] * len(tensor.shape)
     for axis in sorted(range(len(tensor.shape)), key=lambda axis: -tensor.stride[axis]):

@@ -91,10 +91,10 @@ def _size(requested: DynamicDim, matches: Sequence[Dimension]) -> int:
 
 def _written(spec: Any, texts: Mapping[str, str]) -> str:
     """`dynamic_shapes` as one writes it."""
-    return repr(tree_map_only(object, lambda dim: _Written(texts.get(getattr(dim, "__name__", ""), repr(dim))), spec))
+    return repr(tree_map_only(object, lambda dim: _DimsText(texts.get(getattr(dim, "__name__", ""), repr(dim))), spec))
 
 
-class _Written(str):
+class _DimsText(str):
     """A text that stands in another as it is, without quotes."""
 
     __slots__ = ()

@@ -17,7 +17,7 @@ import torch
 
 from core.base.tolerances import BY_ELEMENT, BY_ELEMENT_OTHERWISE
 from core.base.words import number
-from core.runs.tools import InterpretAnswer, Touched, Trouble
+from core.runs.tools import InterpretAnswer, TouchedElements, Trouble
 from core.worker.results.scaled import is_close
 
 MAX_OFFSETS = 20_000
@@ -96,10 +96,10 @@ class Watch:
         for tensor in self.tensors:
             elements_of(tensor).extend(tensor.offsets(wanted))
 
-    def touched(self) -> tuple[Touched, ...]:
+    def touched(self) -> tuple[TouchedElements, ...]:
         """All tensors of the launch."""
         return tuple(
-            Touched(
+            TouchedElements(
                 argument.name,
                 str(argument.tensor.dtype).removeprefix("torch."),
                 tuple(argument.tensor.shape),

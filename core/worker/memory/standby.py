@@ -86,9 +86,9 @@ def _forked(task: Callable[[], None]) -> int:
         os._exit(code)
 
 
-def _wait(request: int, answer: int, ask: int, measure: Measure) -> None:
+def _wait(request: int, answer: int, request_fd: int, measure: Measure) -> None:
     """Until the run asks, or ends without."""
-    os.close(ask)
+    os.close(request_fd)
     if not os.read(request, 1):
         return
     silent = os.open(os.devnull, os.O_WRONLY)

@@ -118,9 +118,9 @@ def flame(picture: FlamePicture, *, key: str, selected: str | None = None) -> Fl
     return FlameChoice(result.selected if result.selected in known else None, opened, owner)
 
 
-def _opened(said: object, picture: FlamePicture) -> tuple[str, str]:
+def _opened(message: object, picture: FlamePicture) -> tuple[str, str]:
     """Return the link and the owner if the picture has both, else two empty texts."""
-    link, owner = said if isinstance(said, Sequence) and len(said) == 2 else ("", "")
+    link, owner = message if isinstance(message, Sequence) and len(message) == 2 else ("", "")
     return (link, owner) if link in picture.links and owner in {item.id for item in picture.owners} else ("", "")
 
 

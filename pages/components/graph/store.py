@@ -13,7 +13,7 @@ MOST_NODES = 400_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stored:
+class StoredGraph:
     """A graph with the colours (hex) of its kernels by id, and the digest of both."""
 
     digest: str
@@ -26,10 +26,10 @@ class GraphStore:
 
     def __init__(self, most_nodes: int = MOST_NODES) -> None:
         self._most_nodes = most_nodes
-        self._graphs: OrderedDict[str, Stored] = OrderedDict()
+        self._graphs: OrderedDict[str, StoredGraph] = OrderedDict()
         self._lock = Lock()
 
-    def keep(self, graph: Stored) -> None:
+    def keep(self, graph: StoredGraph) -> None:
         """Store a graph under its digest; the least recently used graphs are dropped, never the newest one."""
         with self._lock:
             self._graphs[graph.digest] = graph
@@ -44,7 +44,7 @@ class GraphStore:
         with self._lock:
             self._graphs.pop(name, None)
 
-    def get(self, name: str) -> Stored | None:
+    def get(self, name: str) -> StoredGraph | None:
         """Return the graph of a digest; None if it was dropped."""
         with self._lock:
             graph = self._graphs.get(name)
@@ -56,9 +56,9 @@ class GraphStore:
 GRAPHS = GraphStore()
 
 
-def stored(view: GraphView, colours: Mapping[str, str] | None = None) -> Stored:
+def stored(view: GraphView, colours: Mapping[str, str] | None = None) -> StoredGraph:
     """Return a graph with its digest, which takes 0.1 s for 50,000 nodes: keep it as long as the graph.
 
     `colours` are those of its kernels (hex), by kernel id.
     """
-    return Stored(view.digest(colours), view, colours or {})
+    return StoredGraph(view.digest(colours), view, colours or {})

@@ -16,12 +16,12 @@ import msgspec
 import streamlit as st
 
 from pages.components.graph.messages import CommandData, PlaceData
-from pages.components.graph.store import GRAPHS, Stored
+from pages.components.graph.store import GRAPHS, StoredGraph
 from pages.components.graph.wire import graph_data
 from pages.components.modules import component_script
 from pages.look.text import component_key
 
-__all__ = ["Chosen", "Drawn", "drawn", "graph_view"]
+__all__ = ["Chosen", "GraphDrawing", "drawn", "graph_view"]
 
 HERE = Path(__file__).parent
 SCRIPT = component_script(HERE / "js" / "view.js")
@@ -34,11 +34,11 @@ Choice = TypeVar("Choice")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Drawn:
+class GraphDrawing:
     """A graph as it is sent to the browser, with the graphs that the browser may request; worth caching."""
 
     data: Mapping[str, Any]
-    graphs: tuple[Stored, ...]
+    graphs: tuple[StoredGraph, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +50,16 @@ class Chosen:
     overlay: str | None
 
 
-def drawn(graph: Stored, morph: Stored | None = None, labels: tuple[str, str] = ("Before", "After")) -> Drawn:
+def drawn(
+    graph: StoredGraph, morph: StoredGraph | None = None, labels: tuple[str, str] = ("Before", "After")
+) -> GraphDrawing:
     """Lay out the levels that are shown first; `morph` is a second graph to switch to, for a film its first frame."""
     data = graph_data(graph, morph=morph, labels=labels)
-    return Drawn(msgspec.to_builtins(data), (graph, morph) if morph else (graph,))
+    return GraphDrawing(msgspec.to_builtins(data), (graph, morph) if morph else (graph,))
 
 
 def graph_view(
-    graph: Drawn,
+    graph: GraphDrawing,
     *,
     key: str,
     height: int,

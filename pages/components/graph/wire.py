@@ -22,7 +22,7 @@ from pages.components.graph.messages import (
     RowData,
     SizeData,
 )
-from pages.components.graph.store import Stored
+from pages.components.graph.store import StoredGraph
 from pages.look.palette import ACCENT, CHANGES, KERNEL_COLOURS, MUTED, OP_CLASSES, STATUS, segment_colour
 
 TOP = -1
@@ -35,7 +35,7 @@ CLASSES = {name: colour.label for name, colour in OP_CLASSES.items()}
 
 
 def graph_data(
-    graph: Stored, *, morph: Stored | None = None, labels: tuple[str, str] = ("Before", "After")
+    graph: StoredGraph, *, morph: StoredGraph | None = None, labels: tuple[str, str] = ("Before", "After")
 ) -> GraphData:
     """Return the component's first message; `labels` are those of the morph's two graphs."""
     return GraphData(
@@ -47,7 +47,7 @@ def graph_data(
     )
 
 
-def level_data(graph: Stored, group: int = TOP, whole: GraphView | None = None) -> LevelData:
+def level_data(graph: StoredGraph, group: int = TOP, whole: GraphView | None = None) -> LevelData:
     """Return a group's level for the browser; a level of a part of a `whole` keeps the whole's node numbers."""
     numbers = graph.view.numbers_in(whole) if whole else range(graph.view.size())
     level = graph.view.level(group)
@@ -56,7 +56,7 @@ def level_data(graph: Stored, group: int = TOP, whole: GraphView | None = None) 
     )
 
 
-def _shown(graph: Stored) -> dict[str, Any]:
+def _shown(graph: StoredGraph) -> dict[str, Any]:
     """Return the fields of ShownData."""
     model = graph.view.model
     return {
@@ -68,7 +68,7 @@ def _shown(graph: Stored) -> dict[str, Any]:
     }
 
 
-def _items(graph: Stored, group: int, numbers: Sequence[int]) -> Iterator[ItemData]:
+def _items(graph: StoredGraph, group: int, numbers: Sequence[int]) -> Iterator[ItemData]:
     for item in graph.view.level(group).items:
         box = {"part": item.part, "x": item.x, "y": item.y, "width": item.width, "height": item.height}
         if item.node == TOP:
@@ -77,7 +77,7 @@ def _items(graph: Stored, group: int, numbers: Sequence[int]) -> Iterator[ItemDa
             yield _node(graph, item.node, numbers[item.node], box)
 
 
-def _node(graph: Stored, index: int, number: int, box: dict[str, Any]) -> ItemData:
+def _node(graph: StoredGraph, index: int, number: int, box: dict[str, Any]) -> ItemData:
     node = graph.view.model.nodes[index]
     rows = (RowData(row.id, row.label, row.op_class, row.links, row.detail, row.joins) for row in node.rows)
     return ItemData(
@@ -131,7 +131,7 @@ def _edges(view: GraphView, group: int, numbers: Sequence[int]) -> Iterator[Edge
         yield EdgeData(edge.source, edge.target, edge.points, edge.label, edge.bytes, edge.count, ends, edge.frames)
 
 
-def _overlays(graph: Stored) -> Iterator[OverlayData]:
+def _overlays(graph: StoredGraph) -> Iterator[OverlayData]:
     for overlay in graph.view.model.overlays:
         values = [value for value in overlay.values if value is not None]
         yield OverlayData(
@@ -145,7 +145,7 @@ def _overlays(graph: Stored) -> Iterator[OverlayData]:
         )
 
 
-def _category(graph: Stored, overlay: str, index: int, text: str) -> CategoryData:
+def _category(graph: StoredGraph, overlay: str, index: int, text: str) -> CategoryData:
     if overlay == "op_class":
         colour = OP_CLASSES.get(text, OP_CLASSES["other"])
         return CategoryData(colour.label, colour.light, colour.dark)

@@ -76,7 +76,7 @@ class RunEntriesData(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PaletteChoice:
     """The user's choice: an action, or a link."""
 
     action: str
@@ -84,7 +84,7 @@ class Wanted:
     query: Mapping[str, str]
 
 
-def palette(data: PaletteData, *, key: str) -> Wanted | None:
+def palette(data: PaletteData, *, key: str) -> PaletteChoice | None:
     """Draw the palette, which is closed at first; return the choice made just now, None without one."""
     result = _PALETTE(key=key, data=msgspec.to_builtins(data), on_chosen_change=lambda: None)
     return _wanted(result.chosen)
@@ -98,7 +98,7 @@ def run_entries(run: str, make: Callable[[], Mapping[str, Any]], *, key: str) ->
     _ENTRIES(key=key, data=data, default={"wanted": None}, on_wanted_change=lambda: None)
 
 
-def _wanted(chosen: Any) -> Wanted | None:
+def _wanted(chosen: Any) -> PaletteChoice | None:
     """Return a choice from the browser; None for none, and for anything that the palette does not send."""
     if not isinstance(chosen, Mapping):
         return None
@@ -107,4 +107,4 @@ def _wanted(chosen: Any) -> Wanted | None:
     texts = [chosen.get("action", ""), chosen.get("page", ""), *parts.values()]
     if not any(texts) or not all(isinstance(text, str) for text in texts):
         return None
-    return Wanted(texts[0], texts[1], parts)
+    return PaletteChoice(texts[0], texts[1], parts)

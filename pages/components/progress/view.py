@@ -49,14 +49,14 @@ class ProgressData(msgspec.Struct, frozen=True):
     legend: dict[str, str]
 
 
-def progress_view(found: Progress, *, key: str, live: bool) -> None:
+def progress_view(progress: Progress, *, key: str, live: bool) -> None:
     """Draw the timeline of a run so far; open phases reach to its end."""
-    spans = [phase for phase in found.phases if (phase.duration_s or 1) > 0.0005][-MOST_PHASES:]
-    start_us = min((phase.start_us for phase in found.phases), default=0.0)
-    end_us = max((phase.end_us or phase.start_us for phase in found.phases), default=0.0)
+    spans = [phase for phase in progress.phases if (phase.duration_s or 1) > 0.0005][-MOST_PHASES:]
+    start_us = min((phase.start_us for phase in progress.phases), default=0.0)
+    end_us = max((phase.end_us or phase.start_us for phase in progress.phases), default=0.0)
     data = ProgressData(
-        steps=tuple(map(step_words, found.steps[-MOST_STEPS:])),
-        to_come=tuple(map(step_words, found.to_come[:MOST_STEPS])),
+        steps=tuple(map(step_words, progress.steps[-MOST_STEPS:])),
+        to_come=tuple(map(step_words, progress.to_come[:MOST_STEPS])),
         live=live,
         spans=tuple(_span(phase, start_us, end_us) for phase in spans),
         length_s=(end_us - start_us) / 1e6,

@@ -74,7 +74,7 @@ def _indented(row: TreeRow) -> str:
 def _short(name: str) -> str:
     """Return a name without the middle of torch's digest at its start."""
     shown = one_line(name, LONGEST_LINE)
-    return DIGEST.sub(lambda found: f"{found.group()[:SHORT_DIGEST]}…", shown)
+    return DIGEST.sub(lambda entry: f"{entry.group()[:SHORT_DIGEST]}…", shown)
 
 
 def _first(view: RunView, files: Sequence[PackagedFile]) -> PackagedFile:

@@ -53,25 +53,25 @@ def times_part(view: RunView, story: AotiStory) -> None:
     st.caption(" ".join(filter(None, (_sampling_words(times), _cost_words(call_cost(times))))))
 
 
-def _row(one: SideTime, story: AotiStory) -> dict[str, str | None]:
-    run = {"python": story.python, "c++": story.cpp}.get(one.side)
-    low_s, high_s = one.quartiles_s
+def _row(side: SideTime, story: AotiStory) -> dict[str, str | None]:
+    run = {"python": story.python, "c++": story.cpp}.get(side.side)
+    low_s, high_s = side.quartiles_s
     loaded = run.load_s if run else None
     return {
-        "": NAMES[one.side],
-        "a call": fmt.duration_s(one.median_s),
+        "": NAMES[side.side],
+        "a call": fmt.duration_s(side.median_s),
         "quartiles": f"{fmt.duration_s(low_s)} to {fmt.duration_s(high_s)}",
-        "eager over it": None if one.side == "eager" else _against(one),
+        "eager over it": None if side.side == "eager" else _against(side),
         "load": None if loaded is None else fmt.duration_s(loaded),
         "first call": fmt.duration_s(run.call_s) if run and run.call_s is not None else None,
     }
 
 
-def _against(one: SideTime) -> str:
+def _against(side: SideTime) -> str:
     """Return the speedup over eager; only its bounds if no difference is seen."""
-    if one.faster is None or one.faster.apart or one.faster.wide:
-        return ratio_words(one.faster)
-    return f"none seen ({fmt.number(one.faster.low)} to {fmt.number(one.faster.high)} ×)"
+    if side.faster is None or side.faster.apart or side.faster.wide:
+        return ratio_words(side.faster)
+    return f"none seen ({fmt.number(side.faster.low)} to {fmt.number(side.faster.high)} ×)"
 
 
 def _sampling_words(times: PackageTimes) -> str:

@@ -20,14 +20,14 @@ LEAST_ROOM = 8
 OUTSIDE, FAILED = "outside of the calls", "raised"
 
 
-def executions_chart(found: Sequence[Execution], ran: Executions | None, on: Theme) -> go.Figure:
+def executions_chart(executions: Sequence[Execution], ran: Executions | None, on: Theme) -> go.Figure:
     """Draw the seconds of each execution as bars, coloured by the call of the run, and the mean of the others."""
-    outside = outside_seconds(found, ran)
-    factor, unit = in_unit(max([one.seconds for one in found] + [outside or 0.0]))
+    outside = outside_seconds(executions, ran)
+    factor, unit = in_unit(max([one.seconds for one in executions] + [outside or 0.0]))
     figure = go.Figure()
-    kinds = list(dict.fromkeys(map(_kind, found)))
+    kinds = list(dict.fromkeys(map(_kind, executions)))
     for kind in kinds:
-        those = [one for one in found if _kind(one) == kind]
+        those = [one for one in executions if _kind(one) == kind]
         figure.add_bar(
             name=kind,
             x=[str(one.number) for one in those],
@@ -45,7 +45,7 @@ def executions_chart(found: Sequence[Execution], ran: Executions | None, on: The
             marker={"color": MUTED[on]},
             hovertemplate=f"{name}: {fmt.duration_s(outside)}<extra></extra>",
         )
-    bars = len(found) + (outside is not None)
+    bars = len(executions) + (outside is not None)
     legend = len(kinds) <= MOST_IN_LEGEND
     figure.update_layout(**plotly_layout(on), height=HEIGHT, showlegend=legend, barmode="overlay")
     figure.update_xaxes(
@@ -55,36 +55,39 @@ def executions_chart(found: Sequence[Execution], ran: Executions | None, on: The
     return figure
 
 
-def outside_seconds(found: Sequence[Execution], ran: Executions | None) -> float | None:
+def outside_seconds(executions: Sequence[Execution], ran: Executions | None) -> float | None:
     """Return the mean seconds of the executions outside of the calls.
 
     None if there are none, or if not all executions of the calls are listed.
     """
-    told = [one.seconds for one in found if one.call is not None]
+    told = [one.seconds for one in executions if one.call is not None]
     if ran is None or not ran.measured or len(told) != ran.calls:
         return None
     return max(0.0, ran.seconds - sum(told)) / ran.measured
 
 
-def _kind(one: Execution) -> str:
-    if one.problem:
+def _kind(execution: Execution) -> str:
+    if execution.problem:
         return FAILED
-    return OUTSIDE if one.call is None else f"call {fmt.number(one.call)}"
+    return OUTSIDE if execution.call is None else f"call {fmt.number(execution.call)}"
 
 
-def _colour(one: Execution, on: Theme) -> str:
-    if one.problem:
+def _colour(execution: Execution, on: Theme) -> str:
+    if execution.problem:
         return STATUS["bad"].on(on)
-    return MUTED[on] if one.call is None else kernel_colour(one.call)
+    return MUTED[on] if execution.call is None else kernel_colour(execution.call)
 
 
-def _hover(one: Execution) -> str:
+def _hover(execution: Execution) -> str:
     """Return the hover text, escaped, since Plotly reads some HTML."""
-    lines = f"{_kind(one)}: {fmt.duration_s(one.seconds)}", f"{', '.join(one.inputs)} → {', '.join(one.outputs)}"
+    lines = (
+        f"{_kind(execution)}: {fmt.duration_s(execution.seconds)}",
+        f"{', '.join(execution.inputs)} → {', '.join(execution.outputs)}",
+    )
     return "<br>".join(one_line(line, LONGEST_LINE).replace("<", "&lt;") for line in lines)
 
 
-def execution_rows(found: Sequence[Execution]) -> pd.DataFrame:
+def execution_rows(executions: Sequence[Execution]) -> pd.DataFrame:
     """Return one row per execution."""
     return pd.DataFrame(
         [
@@ -95,15 +98,15 @@ def execution_rows(found: Sequence[Execution]) -> pd.DataFrame:
                 "given": one_line(", ".join(one.inputs), LONGEST_LINE),
                 "returned": one_line(one.problem or ", ".join(one.outputs), LONGEST_LINE),
             }
-            for one in found
+            for one in executions
         ]
     )
 
 
-def ran_words(ran: Executions | None, told: int) -> str:
+def ran_words(ran: Executions | None, reported: int) -> str:
     """Describe how often the compiled code ran, in the calls of the run and outside of them."""
     if ran is None:
         return "How often it ran was not recorded."
-    first = f"; the first {fmt.number(told)} are told one by one" if told < ran.calls else ""
+    first = f"; the first {fmt.number(reported)} are told one by one" if reported < ran.calls else ""
     outside = f", and {fmt.count(ran.measured, 'time')} outside of them, as while measuring" if ran.measured else ""
     return f"What the backend returned ran {fmt.count(ran.calls, 'time')} in the calls of the run{first}{outside}."

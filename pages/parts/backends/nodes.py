@@ -45,19 +45,19 @@ def node_text(nodes: Sequence[BackendNode]) -> str:
     return "\n".join(line.rstrip() for line in (head, "  ".join("-" * width for width in widths), *lines)) + "\n"
 
 
-def left_out_words(given: Invocation) -> None:
+def left_out_words(invocation: Invocation) -> None:
     """Note how many nodes are not shown."""
-    more = given.left_out + max(0, len(given.nodes) - MOST_NODES_SHOWN)
+    more = invocation.left_out + max(0, len(invocation.nodes) - MOST_NODES_SHOWN)
     if more:
         st.caption(f"{fmt.count(more, 'more node')} not shown.")
 
 
-def code_picture(given: Invocation) -> CodePicture | None:
+def code_picture(invocation: Invocation) -> CodePicture | None:
     """Return `gm.code`, each line linked to the node that it computes; None if it was not recorded."""
-    if not given.code:
+    if not invocation.code:
         return None
-    code = given.code.strip("\n").rstrip()
-    return CodePicture("gm.code", "python", code_lines(code, prefix="gm", links=_links(code, given.nodes)))
+    code = invocation.code.strip("\n").rstrip()
+    return CodePicture("gm.code", "python", code_lines(code, prefix="gm", links=_links(code, invocation.nodes)))
 
 
 def _links(code: str, nodes: Sequence[BackendNode]) -> dict[int, tuple[str, ...]]:

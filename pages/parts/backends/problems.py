@@ -14,15 +14,15 @@ from pages.look.text import LONGEST_TEXT, code, prose
 MOST_PROBLEMS = 3
 
 
-def problem_boxes(found: Sequence[BackendProblem]) -> None:
+def problem_boxes(problems: Sequence[BackendProblem]) -> None:
     """Draw the first failures, each with the backend's line."""
-    for one in found[:MOST_PROBLEMS]:
+    for one in problems[:MOST_PROBLEMS]:
         st.error(_words(one), icon=":material/error:")
-    if len(found) > MOST_PROBLEMS:
-        st.caption(f"{fmt.count(len(found) - MOST_PROBLEMS, 'more problem')} of this kind.")
+    if len(problems) > MOST_PROBLEMS:
+        st.caption(f"{fmt.count(len(problems) - MOST_PROBLEMS, 'more problem')} of this kind.")
 
 
-def _words(one: BackendProblem) -> str:
-    at = f" at {code(Place(*one.place).short)}" if one.place else ""
-    when = "" if one.execution is None else f", execution {fmt.number(one.execution.number)}"
-    return f"\\[{one.compilation}\\]{when}: {code(one.backend)} {prose(one.words, LONGEST_TEXT)}{at}"
+def _words(problem: BackendProblem) -> str:
+    at = f" at {code(Place(*problem.place).short)}" if problem.place else ""
+    when = "" if problem.execution is None else f", execution {fmt.number(problem.execution.number)}"
+    return f"\\[{problem.compilation}\\]{when}: {code(problem.backend)} {prose(problem.words, LONGEST_TEXT)}{at}"

@@ -15,26 +15,26 @@ from pages.session.view import View
 OWN_FILE = "backend.py"
 
 
-def backend_picture(view: View, given: Invocation) -> CodePicture | None:
+def backend_picture(view: View, invocation: Invocation) -> CodePicture | None:
     """Return the backend's own file: the job's, a built-in one, or the logged one; None if there is none."""
-    code, title = _code(view, given)
+    code, title = _code(view, invocation)
     if not code:
         return None
-    line = given.place[1] if given.place else 0
+    line = invocation.place[1] if invocation.place else 0
     lines = code_lines(
         code,
         prefix="own",
         marks={line: "break"} if line else {},
-        notes={line: given.problem} if line else {},
+        notes={line: invocation.problem} if line else {},
     )
     return CodePicture(title, "python", lines)
 
 
-def _code(view: View, given: Invocation) -> tuple[str, str]:
+def _code(view: View, invocation: Invocation) -> tuple[str, str]:
     """Return the text and the title of the code, as it was when it ran if the log holds it."""
     recorded = [source.path for source in view.report.sources]
-    if given.place and given.place[0] in recorded:
-        return source_text(view, given.place[0]), _name(given.place[0])
+    if invocation.place and invocation.place[0] in recorded:
+        return source_text(view, invocation.place[0]), _name(invocation.place[0])
     chosen = view.job.compile if view.job else None
     if chosen is None:
         return "", ""
@@ -46,7 +46,7 @@ def _code(view: View, given: Invocation) -> tuple[str, str]:
         return chosen.backend_code, own
     if chosen.backend in SHIPPED_BACKENDS:
         return shipped_text(chosen.backend), own
-    return _of_the_model(view, given.backend)
+    return _of_the_model(view, invocation.backend)
 
 
 def _of_the_model(view: View, backend: str) -> tuple[str, str]:

@@ -47,12 +47,12 @@ def told_texts(view: View, texts: Sequence[ToldText]) -> None:
     code_view(picture, key=f"text-{view.compilation.id}-{at}", height=FILL)
 
 
-def _chosen(name: str, told: Sequence[ToldTable | ToldText]) -> int:
+def _chosen(name: str, annotations: Sequence[ToldTable | ToldText]) -> int:
     """Return the index of the chosen one, which is in the URL."""
-    places = [str(at) for at in range(len(told))]
+    places = [str(at) for at in range(len(annotations))]
     url.read(name, places, places[0])
-    if len(told) > 1:
-        titles = [one_line(one.title, LONGEST_NAME) or "without a title" for one in told]
+    if len(annotations) > 1:
+        titles = [one_line(one.title, LONGEST_NAME) or "without a title" for one in annotations]
         st.selectbox(name, places, key=name, format_func=lambda at: titles[int(at)], label_visibility="collapsed")
     url.write(name)
     return int(held(name, places[0]))

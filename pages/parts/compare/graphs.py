@@ -8,7 +8,7 @@ import streamlit as st
 from core.views.compare import PairView
 from core.views.graph_union import GraphUnionView
 from pages.components.graph.store import stored
-from pages.components.graph.view import Drawn, drawn
+from pages.components.graph.view import GraphDrawing, drawn
 from pages.look.sizes import TALL
 from pages.parts.drawer import drawer, open_button, stage
 from pages.parts.graphs.drawn import show
@@ -59,7 +59,9 @@ def _draw(pair: PairView, left: RunView, right: RunView, graph_id: str) -> None:
 
 
 @cached("Laying the graph out")
-def _union(ids: tuple[str, ...], _pair: PairView, _left: RunView, _right: RunView) -> tuple[GraphUnionView, Drawn]:
+def _union(
+    ids: tuple[str, ...], _pair: PairView, _left: RunView, _right: RunView
+) -> tuple[GraphUnionView, GraphDrawing]:
     union = _pair.union(ids[-1])
     return union, drawn(stored(union.picture))
 

@@ -18,12 +18,12 @@ def other_runs(view: RunView) -> tuple[Comparable, ...]:
     return comparable_runs(named_runs(), view.run, view.shown.status.title, view.job)
 
 
-def labels(others: Sequence[Comparable]) -> dict[str, str]:
+def labels(candidates: Sequence[Comparable]) -> dict[str, str]:
     """Return each run's label in the list of right sides.
 
     A label has the run's settings, its time and the end of its id, since a choice is identified by its label.
     """
-    return {other.run.id: _label(other) for other in others}
+    return {other.run.id: _label(other) for other in candidates}
 
 
 def any_runs(view: RunView) -> dict[str, str]:
@@ -61,5 +61,5 @@ def newest_other(view: RunView, names: dict[str, str]) -> str | None:
     return next((other.run.id for other in (*same, *alike) if other.run.id in names), None)
 
 
-def _label(other: Comparable) -> str:
-    return one_line(f"{run_label(other.run, other.status)} · {other.run.id[-4:]}", LONGEST_LINE)
+def _label(candidate: Comparable) -> str:
+    return one_line(f"{run_label(candidate.run, candidate.status)} · {candidate.run.id[-4:]}", LONGEST_LINE)

@@ -16,7 +16,7 @@ from pages.parts.run.fields import Form
 from pages.parts.run.submit import job_again, run_of
 from pages.session import server, url
 from pages.session.attempt import attempt
-from pages.session.shown import Shown
+from pages.session.shown import ShownRun
 from pages.session.view import RunView
 
 Alternatives = dict[str, CompileJob]
@@ -33,7 +33,7 @@ TYPED_HELP = (
 )
 
 
-def what_if(of: Shown | RunView) -> None:
+def what_if(of: ShownRun | RunView) -> None:
     """Offer to change one option; nothing for a log from elsewhere and for code that may not run here."""
     job = job_again(of)
     if job is None:
@@ -70,9 +70,9 @@ def _typed(job: CompileJob) -> CompileJob | None:
     return other if other is not None and not _same(other, job) else None
 
 
-def _same(one: CompileJob, other: CompileJob) -> bool:
+def _same(left: CompileJob, right: CompileJob) -> bool:
     """Return True if both jobs have the same settings, no matter if the file or the job sets them."""
-    return replace(one, from_file=()) == replace(other, from_file=())
+    return replace(left, from_file=()) == replace(right, from_file=())
 
 
 def _compare_with(job: CompileJob) -> None:

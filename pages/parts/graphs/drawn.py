@@ -14,8 +14,8 @@ from core.views.fx_graph import FxGraphView
 from core.views.graph import GraphView
 from core.views.partition import PartitionView
 from core.views.passes import PassesView
-from pages.components.graph.store import Stored, stored
-from pages.components.graph.view import Chosen, Drawn, drawn, graph_view
+from pages.components.graph.store import StoredGraph, stored
+from pages.components.graph.view import Chosen, GraphDrawing, drawn, graph_view
 from pages.look.sizes import FILL
 from pages.parts.code import kernel_colours
 from pages.session import url
@@ -24,7 +24,7 @@ from pages.session.view import View
 
 
 def show(
-    picture: Drawn,
+    picture: GraphDrawing,
     key: str,
     *,
     frame: int | None = None,
@@ -59,7 +59,7 @@ def fusion_view(view: View, index: int) -> FusionView:
     return FusionView(view.report, view.compilation, view.compilation.schedules[index], view.nodes)
 
 
-def fx_drawn(view: View, graph: FxGraph) -> Drawn:
+def fx_drawn(view: View, graph: FxGraph) -> GraphDrawing:
     """Return an FX graph's drawing; a joint graph has the partitioner's decisions."""
     return _fx(view.run.id, view.compilation.id, graph.id, view, graph)
 
@@ -69,7 +69,7 @@ def partitions_of(view: View) -> tuple[Partition, ...]:
     return _partitions(view.run.id, view.compilation.id, view)
 
 
-def fusion_drawn(view: View, index: int, morph: bool) -> tuple[Drawn, ...]:
+def fusion_drawn(view: View, index: int, morph: bool) -> tuple[GraphDrawing, ...]:
     """Return the drawings of the scheduler before fusion, and after it as a film of its steps.
 
     For a morph, return one graph that turns into the other.
@@ -82,13 +82,13 @@ def passes_of(view: View) -> tuple[PassesView, ...]:
     return _passes(view.run.id, view.compilation.id, view)
 
 
-def film_drawn(view: View, passes: PassesView) -> Drawn:
+def film_drawn(view: View, passes: PassesView) -> GraphDrawing:
     """Return the drawing of passes: every node of any step, at one place for all steps."""
     return _film(view.run.id, view.compilation.id, passes.id, passes, view)
 
 
 @cached("Laying the graph out")
-def _fx(run_id: str, compile_id: str, graph_id: str, _view: View, _graph: FxGraph) -> Drawn:
+def _fx(run_id: str, compile_id: str, graph_id: str, _view: View, _graph: FxGraph) -> GraphDrawing:
     return drawn(_coloured(_view, fx_view(_view, _graph).picture))
 
 
@@ -98,7 +98,7 @@ def _partitions(run_id: str, compile_id: str, _view: View) -> tuple[Partition, .
 
 
 @cached("Laying the graph out")
-def _fusion(run_id: str, compile_id: str, index: int, morph: bool, _view: View) -> tuple[Drawn, ...]:
+def _fusion(run_id: str, compile_id: str, index: int, morph: bool, _view: View) -> tuple[GraphDrawing, ...]:
     fusion = fusion_view(_view, index)
     before = _coloured(_view, fusion.before)
     if morph:
@@ -112,10 +112,10 @@ def _passes(run_id: str, compile_id: str, _view: View) -> tuple[PassesView, ...]
 
 
 @cached("Laying the graph out")
-def _film(run_id: str, compile_id: str, graph_id: str, _passes: PassesView, _view: View) -> Drawn:
+def _film(run_id: str, compile_id: str, graph_id: str, _passes: PassesView, _view: View) -> GraphDrawing:
     return drawn(_coloured(_view, _passes.picture))
 
 
-def _coloured(view: View, graph: GraphView) -> Stored:
+def _coloured(view: View, graph: GraphView) -> StoredGraph:
     """Return a graph with the colours of the run's kernels."""
     return stored(graph, kernel_colours(view.report))

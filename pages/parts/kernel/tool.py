@@ -14,13 +14,13 @@ from pages.look.text import LONGEST_TEXT, plain
 from pages.session import doors
 from pages.session.attempt import attempt, toasted
 from pages.session.memory import held, hold
-from pages.session.shown import Shown
+from pages.session.shown import ShownRun
 
 POLL_S = 0.3
 WAITING = "tool-waiting"
 
 
-def may_run_tools(shown: Shown) -> bool:
+def may_run_tools(shown: ShownRun) -> bool:
     """Return True if tools may work on this run; they import its log's code, so a log from elsewhere needs consent.
 
     Draws the question, or the reason why tools may not run.

@@ -12,7 +12,7 @@ from pages.parts.run.submit import job_again, job_to_change, submit
 from pages.session import url
 from pages.session.downloads import log_download, report_download
 from pages.session.navigate import go_to
-from pages.session.shown import Shown
+from pages.session.shown import ShownRun
 
 COMPARE, EDIT, MEASURE, DOWNLOAD, KEYS = "compare", "edit", "measure", "download", "keys"
 # The browser alone handles these.
@@ -30,41 +30,41 @@ ANYWHERE = (
 )
 
 
-def actions_group(here: Shown | None, *, others: bool) -> PaletteGroup:
-    """Return the actions that are possible now; `others` is True if there are runs to compare with."""
-    entries = [OF_A_RUN[name] for name in _of_run(here, others)] if here is not None else []
+def actions_group(shown: ShownRun | None, *, has_others: bool) -> PaletteGroup:
+    """Return the actions that are possible now; `has_others` is True if there are runs to compare with."""
+    entries = [OF_A_RUN[name] for name in _of_run(shown, has_others)] if shown is not None else []
     return PaletteGroup("Action", "Actions", (*entries, *ANYWHERE))
 
 
-def _of_run(here: Shown, others: bool) -> list[str]:
-    recorded = here.report is not None and not here.is_no_trace
-    job = job_again(here)
+def _of_run(shown: ShownRun, has_others: bool) -> list[str]:
+    recorded = shown.report is not None and not shown.is_no_trace
+    job = job_again(shown)
     possible = {
-        COMPARE: others and recorded,
-        EDIT: job_to_change(here) is not None,
-        MEASURE: job is not None and not job.target and not here.going,
-        DOWNLOAD: recorded and not here.going,
+        COMPARE: has_others and recorded,
+        EDIT: job_to_change(shown) is not None,
+        MEASURE: job is not None and not job.target and not shown.going,
+        DOWNLOAD: recorded and not shown.going,
     }
     return [name for name, is_possible in possible.items() if is_possible]
 
 
-def act(action: str, here: Shown | None) -> None:
+def act(action: str, shown: ShownRun | None) -> None:
     """Start an action; nothing for one that is not possible now."""
     if action == KEYS:
         all_keys()
-    if here is None or action not in _of_run(here, others=False):
+    if shown is None or action not in _of_run(shown, has_others=False):
         return
     if action == EDIT:
-        go_to(menu.NEW_RUN, {url.AGAIN: here.run.id})
+        go_to(menu.NEW_RUN, {url.AGAIN: shown.run.id})
     if action == MEASURE:
-        submit(measured_again(job_again(here)))
+        submit(measured_again(job_again(shown)))
     if action == DOWNLOAD:
-        _downloads(here)
+        _downloads(shown)
 
 
 @st.dialog("Download")
-def _downloads(here: Shown) -> None:
+def _downloads(shown: ShownRun) -> None:
     st.write("The report is JSON; the log is what `TORCH_TRACE` recorded, for tlparse.")
     with st.container(horizontal=True):
-        report_download(here.run, key="palette-report")
-        log_download(here.run, key="palette-log")
+        report_download(shown.run, key="palette-report")
+        log_download(shown.run, key="palette-log")

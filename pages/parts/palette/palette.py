@@ -7,14 +7,14 @@ from collections.abc import Mapping
 import streamlit as st
 
 from pages import menu
-from pages.components.palette.view import PaletteAim, PaletteData, Wanted, palette, run_entries
+from pages.components.palette.view import PaletteAim, PaletteChoice, PaletteData, palette, run_entries
 from pages.parts.palette.actions import COMPARE, act, actions_group
 from pages.parts.palette.entries import pages_group, run_groups, runs_group
 from pages.session import url
 from pages.session.memory import held
 from pages.session.navigate import PAGE, go_to
 from pages.session.runs import named_runs, show_run
-from pages.session.shown import Shown, shown_run
+from pages.session.shown import ShownRun, shown_run
 from pages.session.view import RunView
 
 # Pages that show no run: another run is opened on its overview.
@@ -34,28 +34,27 @@ def command_palette() -> None:
         _open(chosen)
 
 
-def _data(here: Shown | None) -> PaletteData:
+def _data(shown: ShownRun | None) -> PaletteData:
     named = named_runs()
-    others = len(named) > 1
-    groups = (runs_group(named), actions_group(here, others=others), pages_group())
+    groups = (runs_group(named), actions_group(shown, has_others=len(named) > 1), pages_group())
     return PaletteData(
-        here.run.id if here is not None else "", groups, {COMPARE: PaletteAim(menu.COMPARE.name, url.OTHER)}
+        shown.run.id if shown is not None else "", groups, {COMPARE: PaletteAim(menu.COMPARE.name, url.OTHER)}
     )
 
 
 @st.fragment
-def _run_entries(here: Shown) -> None:
-    run_entries(here.run.id, lambda: _entries(here), key="palette-entries")
+def _run_entries(shown: ShownRun) -> None:
+    run_entries(shown.run.id, lambda: _entries(shown), key="palette-entries")
 
 
-def _entries(here: Shown) -> Mapping[str, object]:
+def _entries(shown: ShownRun) -> Mapping[str, object]:
     """Return the entries of a run; none without a report."""
-    if here.report is None:
-        return {"run": here.run.id, "groups": []}
-    return run_groups(here.run.id, RunView(here, here.report))
+    if shown.report is None:
+        return {"run": shown.run.id, "groups": []}
+    return run_groups(shown.run.id, RunView(shown, shown.report))
 
 
-def _open(chosen: Wanted) -> None:
+def _open(chosen: PaletteChoice) -> None:
     """Open the link of an entry; nothing for a page that the menu lacks."""
     page = menu.PAGES.get(chosen.page or held(PAGE, ""))
     if page is None:

@@ -41,25 +41,25 @@ def last_runs(titles: Iterable[str]) -> dict[str, LastRun]:
     return {title: LastRun(run, known.get(run.id)) for title, (run, _) in newest.items()}
 
 
-def card(item: Sample, last: LastRun | None) -> None:
+def card(sample: Sample, last: LastRun | None) -> None:
     """Draw a sample with its last run; a click compiles it as it is, or opens its code and options."""
-    with st.container(border=True, key=f"card-{item.name}", gap="small", height="stretch"):
-        picture = image(f"samples/{item.name}.svg")
+    with st.container(border=True, key=f"card-{sample.name}", gap="small", height="stretch"):
+        picture = image(f"samples/{sample.name}.svg")
         if picture is not None:
-            st.image(picture, width="stretch", alt=f"The graph of {item.title}")
-        st.caption(item.group)
-        st.markdown(f"**{item.title}**")
-        st.caption(item.teaches)
+            st.image(picture, width="stretch", alt=f"The graph of {sample.title}")
+        st.caption(sample.group)
+        st.markdown(f"**{sample.title}**")
+        st.caption(sample.teaches)
         if last is not None:
             label = " · ".join([_result(last.verdict), *map(plain, made_for(last.run))])
             link = {url.RUN: last.run.id}
             st.page_link(menu.OVERVIEW.script, label=label, icon=":material/history:", query_params=link)
         with st.container(horizontal=True):
-            if st.button("Compile", key=f"compile-{item.name}", icon=":material/play_arrow:"):
-                submit(server.runner().limits.fitted(CompileJob(Model("sample", item.name))))
-            if st.button("Code and options", key=f"pick-{item.name}", type="tertiary"):
+            if st.button("Compile", key=f"compile-{sample.name}", icon=":material/play_arrow:"):
+                submit(server.runner().limits.fitted(CompileJob(Model("sample", sample.name))))
+            if st.button("Code and options", key=f"pick-{sample.name}", type="tertiary"):
                 url.put(url.AGAIN, None)
-                url.put(url.SAMPLE, item.name)
+                url.put(url.SAMPLE, sample.name)
                 st.rerun()
 
 

@@ -74,16 +74,16 @@ def _repaired(job: CompileJob, run: Run) -> CompileJob:
     return replace(job, model=model, repairs=(), repairs_of="")
 
 
-def sample_form(item: Sample, environment: Environment | None, start: Beginning | None) -> None:
+def sample_form(sample: Sample, environment: Environment | None, start: Beginning | None) -> None:
     """Draw the form of a sample beside the gallery: the button, its options, its code."""
 
-    @st.dialog(item.title, width=DRAWER_PX, position="right", on_dismiss=_put_away)
+    @st.dialog(sample.title, width=DRAWER_PX, position="right", on_dismiss=_put_away)
     def drawer() -> None:
-        st.write(item.teaches)
-        model = Model("sample", item.name)
+        st.write(sample.teaches)
+        model = Model("sample", sample.name)
         _form(environment, start or Beginning("", CompileJob(model)))
-        lines = code_lines(item.path.read_text(encoding="utf-8"))
-        code_view(CodePicture(item.path.name, "python", lines), key=f"sample-{item.name}", height=TALL)
+        lines = code_lines(sample.path.read_text(encoding="utf-8"))
+        code_view(CodePicture(sample.path.name, "python", lines), key=f"sample-{sample.name}", height=TALL)
 
     drawer()
 

@@ -15,13 +15,13 @@ from pages.gate.visitor import ANOTHERS, who
 from pages.look.sizes import SHORT
 from pages.look.text import LONGEST_NAME, code, plain
 from pages.session import doors, server
-from pages.session.shown import Shown, open_shown
+from pages.session.shown import ShownRun, open_shown
 
 POLL_S = 0.25
 
 
 @st.fragment(run_every=POLL_S)
-def live_run(shown: Shown) -> None:
+def live_run(shown: ShownRun) -> None:
     """Poll a run until its verdict is final or it has ended without one, then rerun the page.
 
     Also reruns the page when the run starts, since the header shows its state.
@@ -49,15 +49,15 @@ def measured_yet(run: Run) -> None:
         cancel_button(here)
 
 
-def cancel_button(here: Shown) -> None:
+def cancel_button(shown: ShownRun) -> None:
     """Draw a button that cancels the run, for visitors who own it."""
-    own = who().owns(here.status.by)
+    own = who().owns(shown.status.by)
     st.button(
         "Cancel",
         icon=":material/cancel:",
         key="cancel",
         on_click=doors.cancel,
-        args=(here.run,),
+        args=(shown.run,),
         disabled=not own,
         help=None if own else ANOTHERS,
     )
@@ -70,22 +70,22 @@ def _printed(run: Run) -> None:
         st.code(tail, language=None, height=SHORT)
 
 
-def _headline(here: Shown) -> str:
-    if here.status.state == "queued":
-        before = server.runner().position(here.run)
+def _headline(shown: ShownRun) -> str:
+    if shown.status.state == "queued":
+        before = server.runner().position(shown.run)
         if before:
             return f"Waiting for {fmt.count(before, 'run')} before it…"
-        if server.runner().is_blocked(here.run):
+        if server.runner().is_blocked(shown.run):
             return "Waiting for what another server measures on this device…"
-        awaited = server.runner().waits_for(here.run)
+        awaited = server.runner().waits_for(shown.run)
         return f"Starting {awaited}, once…" if awaited else "Starting…"
-    words = plain(here.progress.words)
+    words = plain(shown.progress.words)
     return f"{words[:1].upper()}{words[1:]}…" if words else "Starting the worker…"
 
 
-def _counts(here: Shown) -> str:
-    found = here.progress
-    elapsed = max(0.0, time.time() - (here.status.started_s or here.status.created_s))
+def _counts(shown: ShownRun) -> str:
+    found = shown.progress
+    elapsed = max(0.0, time.time() - (shown.status.started_s or shown.status.created_s))
     parts = [
         fmt.duration_s(round(elapsed, 1)),
         fmt.count(found.compilations, "compilation"),

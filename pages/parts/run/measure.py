@@ -9,7 +9,7 @@ import streamlit as st
 from core import measured_again
 from core.views.overview import OverviewView
 from pages.parts.run.submit import job_again, submit, submit_or_open
-from pages.session.shown import Shown
+from pages.session.shown import ShownRun
 from pages.session.view import RunView
 
 AGAIN = (
@@ -41,7 +41,7 @@ def measure_again(*sides: RunView, label: str = "Measure again") -> None:
             _again(of, label + side, f"measure-again-{at}")
 
 
-def _again(of: Shown | RunView, label: str, key: str) -> None:
+def _again(of: ShownRun | RunView, label: str, key: str) -> None:
     job = job_again(of)
     if job is None or job.target:
         return
@@ -49,7 +49,7 @@ def _again(of: Shown | RunView, label: str, key: str) -> None:
         submit(measured_again(job))
 
 
-def measure_picked(of: Shown) -> None:
+def measure_picked(of: ShownRun) -> None:
     """Offer to measure a run of a list again, whatever its times are."""
     if not of.going:
         _again(of, "Measure again", "measure-again-picked")

@@ -44,8 +44,8 @@ def job_options(
     )
 
 
-def _say_unread(said: FileSettings) -> None:
-    for name in said.unread:
+def _say_unread(settings: FileSettings) -> None:
+    for name in settings.unread:
         st.caption(f"`{name}` in the file is no literal, so it is not read: choose it here.")
 
 

@@ -19,7 +19,7 @@ from pages.look.text import plain, prose
 from pages.parts.code import user_code
 from pages.session import url
 from pages.session.navigate import go_to
-from pages.session.shown import Shown
+from pages.session.shown import ShownRun
 from pages.session.tables import in_words, newly_picked
 from pages.session.view import RunView
 
@@ -32,7 +32,7 @@ FORMS: dict[str, Callable[[Any], str]] = {
 }
 
 
-def outcome(shown: Shown, ending: OutcomeView) -> None:
+def outcome(shown: ShownRun, ending: OutcomeView) -> None:
     """Draw why a run failed, with the user's own lines first and the raw traceback folded."""
     if ending.is_no_trace:
         st.error(prose(NO_RECORD), icon=":material/error:")

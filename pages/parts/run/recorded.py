@@ -50,31 +50,31 @@ def recorded_form() -> None:
         _open_sweep(chosen)
 
 
-def _line(one: RecordedSweep | Recording, titles: dict[str, str]) -> dict[str, object]:
-    first = one if isinstance(one, Recording) else one.cells[0]
+def _line(recorded: RecordedSweep | Recording, titles: dict[str, str]) -> dict[str, object]:
+    first = recorded if isinstance(recorded, Recording) else recorded.cells[0]
     name = first.job.model.value
     return {
         "model": titles.get(name, name),
-        SPEEDUP: one.speedup if isinstance(one, Recording) else None,
-        "shows": one.kind if isinstance(one, Recording) else f"sweep: {one.preset}",
-        "what torch.compile made of it": one_line(_told(one), LONGEST_TEXT),
+        SPEEDUP: recorded.speedup if isinstance(recorded, Recording) else None,
+        "shows": recorded.kind if isinstance(recorded, Recording) else f"sweep: {recorded.preset}",
+        "what torch.compile made of it": one_line(_told(recorded), LONGEST_TEXT),
     }
 
 
-def _where(one: RecordedSweep | Recording) -> str:
-    first = one if isinstance(one, Recording) else one.cells[0]
+def _where(recorded: RecordedSweep | Recording) -> str:
+    first = recorded if isinstance(recorded, Recording) else recorded.cells[0]
     return first.words.removeprefix("recorded on ")
 
 
-def _told(one: RecordedSweep | Recording) -> str:
-    if isinstance(one, Recording):
-        return one.sentence
-    return f"{fmt.count(len(one.cells), 'run')}, {one.axis.field} {', '.join(one.axis.named())}"
+def _told(recorded: RecordedSweep | Recording) -> str:
+    if isinstance(recorded, Recording):
+        return recorded.sentence
+    return f"{fmt.count(len(recorded.cells), 'run')}, {recorded.axis.field} {', '.join(recorded.axis.named())}"
 
 
-def _open_sweep(one: RecordedSweep) -> None:
+def _open_sweep(recorded: RecordedSweep) -> None:
     """Open a recorded sweep: the one opened before, else a new one."""
-    opened = next((sweep for sweep in listed_sweeps() if sweep.title == one.title), None)
-    sweep = opened or attempt(lambda: doors.open_recorded_sweep(one))
+    opened = next((sweep for sweep in listed_sweeps() if sweep.title == recorded.title), None)
+    sweep = opened or attempt(lambda: doors.open_recorded_sweep(recorded))
     if sweep is not None:
         show_sweep(sweep.id)

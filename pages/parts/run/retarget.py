@@ -8,7 +8,7 @@ import streamlit as st
 
 from core import TARGETS
 from pages.parts.run.submit import job_to_change, missing_device, submit_or_open
-from pages.session.shown import Shown
+from pages.session.shown import ShownRun
 from pages.session.view import RunView
 
 HERE = "the device of this machine"
@@ -18,7 +18,7 @@ HELP = (
 )
 
 
-def retarget(of: Shown | RunView) -> None:
+def retarget(of: ShownRun | RunView) -> None:
     """Offer the shown run's job for each other target; nothing for a log from elsewhere or code that may
     not run here.
     """

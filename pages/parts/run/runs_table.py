@@ -39,11 +39,11 @@ COLUMNS: dict[str, Any] = {
 }
 
 
-def runs_table(kept: Sequence[Listed]) -> tuple[Listed | None, list[Listed]]:
+def runs_table(listed: Sequence[Listed]) -> tuple[Listed | None, list[Listed]]:
     """Draw the table; return the run that was opened just now, and the ticked runs."""
-    found, waiting = verdicts(kept)
+    found, waiting = verdicts(listed)
     now = time.time()
-    rows = [_row(run, status, found.get(run.id), now) for run, status in kept]
+    rows = [_row(run, status, found.get(run.id), now) for run, status in listed]
     speeds = {row[SPEEDUP]: _speed_words(found[row["id"]]) for row in rows if row[SPEEDUP]}
     forms = dict.fromkeys(COUNTS, fmt.number)
     frame = pd.DataFrame(rows)
@@ -53,7 +53,7 @@ def runs_table(kept: Sequence[Listed]) -> tuple[Listed | None, list[Listed]]:
     )
     if waiting:
         _go_on()
-    return opened_or_ticked(told, kept, "runs-table", NAME, column_config=COLUMNS, height=TALL, placeholder="")
+    return opened_or_ticked(told, listed, "runs-table", NAME, column_config=COLUMNS, height=TALL, placeholder="")
 
 
 def _go_on() -> None:
@@ -74,20 +74,20 @@ def words_of(run: Run, status: Status) -> str:
     return " ".join([called(run, status), run.note(), *made_for(run), status.state, run.id])
 
 
-def _row(run: Run, status: Status, found: Verdict | None, now: float) -> dict[str, Any]:
-    interval = found.speed.interval if found and found.speed else None
+def _row(run: Run, status: Status, verdict: Verdict | None, now: float) -> dict[str, Any]:
+    interval = verdict.speed.interval if verdict and verdict.speed else None
     return {
         NAME: one_line(called(run, status), LONGEST_NAME),
         "state": status.state,
         SPEEDUP: interval.middle if interval else None,
-        "breaks": found.breaks if found else None,
-        "recompiles": found.recompiles if found else None,
-        "kernels": found.work.kernels if found else None,
-        "result": found.result.outcome if found and found.result else "",
+        "breaks": verdict.breaks if verdict else None,
+        "recompiles": verdict.recompiles if verdict else None,
+        "kernels": verdict.work.kernels if verdict else None,
+        "result": verdict.result.outcome if verdict and verdict.result else "",
         "when": fmt.ago(status.created_s, now),
         "made for": one_line(", ".join(made_for(run)), LONGEST_NAME),
-        "doubt": _doubt(found),
-        "graphs": found.graphs if found else None,
+        "doubt": _doubt(verdict),
+        "graphs": verdict.graphs if verdict else None,
         "note": one_line(run.note(), LONGEST_LINE),
         "took": "" if status.took_s is None else fmt.duration_s(status.took_s),
         "memory": fmt.bytes_(status.peak_memory_bytes) if status.peak_memory_bytes else "",
@@ -96,13 +96,13 @@ def _row(run: Run, status: Status, found: Verdict | None, now: float) -> dict[st
     }
 
 
-def _speed_words(found: Verdict) -> str:
+def _speed_words(verdict: Verdict) -> str:
     """Return the ratio as text; empty if there is none."""
-    return seen_words(found.speed) if found.speed is not None else ""
+    return seen_words(verdict.speed) if verdict.speed is not None else ""
 
 
-def _doubt(found: Verdict | None) -> str:
+def _doubt(verdict: Verdict | None) -> str:
     """Return why the ratio is missing or unreliable; empty if it is reliable."""
-    if found is None or found.speed is None:
+    if verdict is None or verdict.speed is None:
         return ""
-    return found.speed.unknown or found.speed.disturbed
+    return verdict.speed.unknown or verdict.speed.disturbed

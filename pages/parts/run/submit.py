@@ -7,11 +7,11 @@ from pages.gate.visitor import may_bring_code
 from pages.session import doors, server
 from pages.session.attempt import attempt, passed_over
 from pages.session.runs import newest_of, show_run
-from pages.session.shown import Shown
+from pages.session.shown import ShownRun
 from pages.session.view import RunView
 
 
-def job_to_change(of: Shown | RunView) -> CompileJob | None:
+def job_to_change(of: ShownRun | RunView) -> CompileJob | None:
     """Return the job of a run to start another one from, possibly for another device.
 
     None for a log from elsewhere, and for code that may not run here.
@@ -20,7 +20,7 @@ def job_to_change(of: Shown | RunView) -> CompileJob | None:
     return job if job is not None and (job.model.kind == "sample" or may_bring_code()) else None
 
 
-def job_again(of: Shown | RunView) -> CompileJob | None:
+def job_again(of: ShownRun | RunView) -> CompileJob | None:
     """Return the job of a run that this visitor may run again; None also if its device is missing here."""
     job = job_to_change(of)
     return None if job is None or missing_device(job) else job
@@ -35,7 +35,7 @@ def missing_device(job: CompileJob) -> str:
     return "" if kind in {name.partition(":")[0] for name in here.devices} else kind
 
 
-def needs_device(of: Shown | RunView) -> str:
+def needs_device(of: ShownRun | RunView) -> str:
     """Return why a run cannot be made again here if a device is missing; else empty."""
     job = job_to_change(of)
     kind = missing_device(job) if job is not None else ""
@@ -47,10 +47,10 @@ def recorded_as(job: CompileJob) -> Recording | None:
     return next((one for one in recordings() if one.job == job), None)
 
 
-def open_recorded(one: Recording) -> None:
+def open_recorded(recording: Recording) -> None:
     """Return the run of a recording: the one opened before, else a new one."""
-    opened = newest_of(one.fingerprint)
-    run = opened[0] if opened else attempt(lambda: doors.open_recording(one.name))
+    opened = newest_of(recording.fingerprint)
+    run = opened[0] if opened else attempt(lambda: doors.open_recording(recording.name))
     if run is not None:
         show_run(run.id)
 

@@ -85,7 +85,9 @@ def _number(option: Option, form: NumberField) -> Field:
     def draw(at: Any, _: Form, value: int | None, key: str) -> Any:
         return at.number_input(form.label or option.name, *bounds, value, key=key, **said)
 
-    return Field(form.key or option.name, lambda start: option.of(start.start), draw, lambda held: {option.path: held})
+    return Field(
+        form.key or option.name, lambda start: option.of(start.start), draw, lambda value: {option.path: value}
+    )
 
 
 def _choice(option: Option, form: ChoiceField) -> Field:
@@ -94,7 +96,7 @@ def _choice(option: Option, form: ChoiceField) -> Field:
         form,
         lambda _: list(form.values),
         lambda start: form.word(option.of(start.start)),
-        lambda held: {option.path: form.values.get(held, held)},
+        lambda value: {option.path: form.values.get(value, value)},
         lambda word, _: form.shown.get(word, word),
         form.word,
     )
@@ -128,7 +130,7 @@ def _select(
     def begins(start: Form) -> str:
         return AS_FILE if option.of_file and start.is_left(option.name) else first(start)
 
-    return Field(form.key or option.name, begins, draw, lambda held: {} if held == AS_FILE else values(held))
+    return Field(form.key or option.name, begins, draw, lambda value: {} if value == AS_FILE else values(value))
 
 
 def _switch(option: Option, form: SwitchField) -> Field:
@@ -138,14 +140,16 @@ def _switch(option: Option, form: SwitchField) -> Field:
             form,
             lambda _: list(SWITCH),
             lambda start: _switch_word(option.of(start.start)),
-            lambda held: {option.path: SWITCH.get(held, False)},
+            lambda value: {option.path: SWITCH.get(value, False)},
             word=_switch_word,
         )
 
     def draw(at: Any, _: Form, value: bool, key: str) -> Any:
         return at.toggle(form.label or option.name, value, key=key, help=form.help)
 
-    return Field(form.key or option.name, lambda start: option.of(start.start), draw, lambda held: {option.path: held})
+    return Field(
+        form.key or option.name, lambda start: option.of(start.start), draw, lambda value: {option.path: value}
+    )
 
 
 def _switch_word(value: object) -> str:
@@ -164,7 +168,7 @@ def _text(option: Option, form: TextField) -> Field:
         form.key or option.name,
         lambda start: form.write(option.of(start.start)),
         draw,
-        lambda held: {option.path: form.parse(held)},
+        lambda value: {option.path: form.parse(value)},
     )
 
 
@@ -185,7 +189,7 @@ def _force_backend(option: Option, form: FormField) -> Field:
         form,
         lambda start: [NONE, *start.backends],
         lambda start: option.of(start.start) or NONE,
-        lambda held: {option.path: "" if held == NONE else held},
+        lambda value: {option.path: "" if value == NONE else value},
     )
 
 
@@ -196,7 +200,7 @@ def _device(option: Option, form: FormField) -> Field:
         FormField(at=form.at, label="generate for", help=DEVICE_HELP),
         lambda start: [*start.devices, *TARGETS],
         lambda start: start.device,
-        lambda held: {"device": "cpu", "target": held} if held in TARGETS else {"device": held, "target": ""},
+        lambda value: {"device": "cpu", "target": value} if value in TARGETS else {"device": value, "target": ""},
         lambda choice, start: device_words(choice, start.devices),
     )
 
@@ -210,8 +214,8 @@ def _options(option: Option, form: FormField) -> Field:
         example = f"{AS_FILE}: {said}" if said else "max_autotune=True, epilogue_fusion=False"
         return at.text_input("options", value, key=key, placeholder=example, help=OPTIONS_HELP, max_chars=MAX_CHARS)
 
-    def values(held: str) -> dict[str, Any]:
-        typed = held.strip()
+    def values(value: str) -> dict[str, Any]:
+        typed = value.strip()
         return {option.path: None if typed == NONE else options_from_text(typed)} if typed else {}
 
     return Field(form.key, first, draw, values)
@@ -226,7 +230,7 @@ def _time(option: Option, form: FormField) -> Field:
         form.key,
         lambda start: min(int(start.start.time_limit_s), start.most_s),
         draw,
-        lambda held: {option.path: float(held)},
+        lambda value: {option.path: float(value)},
     )
 
 
@@ -240,7 +244,7 @@ def _memory(option: Option, form: FormField) -> Field:
         form.key,
         lambda start: min(start.start.memory_limit_bytes / GIB, start.most_gib),
         draw,
-        lambda held: {option.path: int(held * GIB)},
+        lambda value: {option.path: int(value * GIB)},
     )
 
 

@@ -53,10 +53,10 @@ def ratio_lines(series: Series, title: str, between: tuple[float, float] | None,
     return figure
 
 
-def _ratio_axis(found: Sequence[Interval]) -> dict[str, object]:
+def _ratio_axis(intervals: Sequence[Interval]) -> dict[str, object]:
     """Return a logarithmic axis of ratios; an uninformative interval does not flatten the others."""
-    low = min(0.8, *(max(one.low, one.middle / SHOWN_TIMES) for one in found)) / 1.1
-    high = max(1.25, *(min(one.high, one.middle * SHOWN_TIMES) for one in found)) * 1.1
+    low = min(0.8, *(max(one.low, one.middle / SHOWN_TIMES) for one in intervals)) / 1.1
+    high = max(1.25, *(min(one.high, one.middle * SHOWN_TIMES) for one in intervals)) * 1.1
     ticks = log_ticks(low, high)
     return {
         "type": "log",
@@ -66,12 +66,12 @@ def _ratio_axis(found: Sequence[Interval]) -> dict[str, object]:
     }
 
 
-def _interval_bars(found: Sequence[Interval]) -> dict[str, object]:
+def _interval_bars(intervals: Sequence[Interval]) -> dict[str, object]:
     return {
         "type": "data",
         "symmetric": False,
-        "array": [one.high - one.middle for one in found],
-        "arrayminus": [one.middle - one.low for one in found],
+        "array": [one.high - one.middle for one in intervals],
+        "arrayminus": [one.middle - one.low for one in intervals],
     }
 
 

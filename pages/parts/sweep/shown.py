@@ -23,91 +23,91 @@ from pages.session.tables import in_words, newly_picked
 POLL_S = 1.0
 
 
-def sweep(here: ShownSweep) -> None:
+def sweep(shown: ShownSweep) -> None:
     """Draw the answer so far as the title, then the progress, the pictures, and the table."""
-    said = here.answer
-    st.title(prose(_headline(here), LONGEST_TEXT), anchor=False)
+    said = shown.answer
+    st.title(prose(_headline(shown), LONGEST_TEXT), anchor=False)
     with st.container(horizontal=True, vertical_alignment="center", key="sweep-bar"):
-        _standing(here)
-        _steer(here)
+        _standing(shown)
+        _steer(shown)
         st.page_link(menu.SWEEP.script, label="All sweeps", icon=":material/apps:", query_params={url.SWEEP: ""})
-        csv_twin(here.sweep.id, lambda: as_csv(here.sweep.axes, here.rows), key="sweep")
-        json_twin(here.sweep.id, lambda: as_json(here.sweep, here.rows), key="sweep")
-    pictures(here)
+        csv_twin(shown.sweep.id, lambda: as_csv(shown.sweep.axes, shown.rows), key="sweep")
+        json_twin(shown.sweep.id, lambda: as_json(shown.sweep, shown.rows), key="sweep")
+    pictures(shown)
     if said.notes:
         st.caption("  \n".join(prose(note, LONGEST_TEXT) for note in said.notes))
-    frame = in_words(table(here.sweep.axes, here.rows, said), FORMS)
-    opened = newly_picked(frame, here.rows, "sweep-table", height=TALL, column_config=COLUMN_WIDTHS, placeholder="")
+    frame = in_words(table(shown.sweep.axes, shown.rows, said), FORMS)
+    opened = newly_picked(frame, shown.rows, "sweep-table", height=TALL, column_config=COLUMN_WIDTHS, placeholder="")
     if opened is not None and opened.run:
         show_run(opened.run)
-    st.caption(f"{plain(here.name)} · {plain(' · '.join(here.sweep.base.differences()) or 'torch.compile(model)')}. A "
-               "click opens the run of a cell.")  # fmt: skip
+    settings = " · ".join(shown.sweep.base.differences()) or "torch.compile(model)"
+    st.caption(f"{plain(shown.name)} · {plain(settings)}. A click opens the run of a cell.")
 
 
-def _headline(here: ShownSweep) -> str:
+def _headline(shown: ShownSweep) -> str:
     """Draw the answer; the failure if no cell is done and some failed; the question before any cell ended."""
-    at = here.standing
+    at = shown.standing
     if at.failed and not at.done:
-        first = next(row for row in here.rows if row.settled)
+        first = next(row for row in shown.rows if row.settled)
         of = "All" if at.failed == at.total else f"{fmt.number(at.failed)} of"
         return f"{of} {fmt.count(at.total, 'cell')} failed: {reason(first) or first.state}"
-    return here.answer.sentence or preset_of(here.sweep).question
+    return shown.answer.sentence or preset_of(shown.sweep).question
 
 
 @st.fragment(run_every=POLL_S)
-def _going(here: ShownSweep) -> None:
+def _going(shown: ShownSweep) -> None:
     """Draw the progress of a running sweep, in red if all ended cells failed; rerun the page once there is more to
     show.
     """
-    if not is_as_shown(here):
+    if not is_as_shown(shown):
         st.rerun()
-    at = here.standing
+    at = shown.standing
     if at.failed and not at.done:
-        st.error(plain(progress_words(here), LONGEST_TEXT), icon=":material/error:")
+        st.error(plain(progress_words(shown), LONGEST_TEXT), icon=":material/error:")
         return
-    st.progress((at.done + at.failed) / at.total, plain(progress_words(here), LONGEST_TEXT))
+    st.progress((at.done + at.failed) / at.total, plain(progress_words(shown), LONGEST_TEXT))
 
 
-def _standing(here: ShownSweep) -> None:
-    at = here.standing
+def _standing(shown: ShownSweep) -> None:
+    at = shown.standing
     if at.live:
-        _going(here)
+        _going(shown)
         return
-    words = plain(progress_words(here), LONGEST_TEXT)
+    words = plain(progress_words(shown), LONGEST_TEXT)
     show = st.error if at.failed and not at.done else st.caption
     why = {"cancelled": "Cancelled. ", "interrupted": "Interrupted: the server that went through it ended. "}
     show(f"{why.get(at.state, '')}{plain(at.reason, LONGEST_TEXT)} {words}.".strip())
 
 
-def _steer(here: ShownSweep) -> None:
+def _steer(shown: ShownSweep) -> None:
     """Draw the buttons to cancel a live sweep, to resume a stopped one, and to run failed cells again."""
-    at, own = here.standing, here.own
+    at, own = shown.standing, shown.own
     help_ = None if own else ANOTHERS
     if at.live:
         st.button(
             "Cancel",
             icon=":material/cancel:",
             key="cancel-sweep",
-            on_click=lambda: attempt(lambda: doors.cancel_sweep(here.sweep.id), toasted),
+            on_click=lambda: attempt(lambda: doors.cancel_sweep(shown.sweep.id), toasted),
             disabled=not own or at.state == "stopping",
             help=help_,
         )
         return
     if at.state != "done":
-        _resume(here, "Resume", again=False)
+        _resume(shown, "Resume", again=False)
     elif at.failed:
-        _resume(here, "Failed cells again", again=True)
+        _resume(shown, "Failed cells again", again=True)
 
 
-def _resume(here: ShownSweep, words: str, *, again: bool) -> None:
+def _resume(shown: ShownSweep, words: str, *, again: bool) -> None:
     st.button(
         words,
         icon=":material/play_arrow:",
         key=f"resume-sweep-{again}",
         on_click=_go_on,
-        args=(here.sweep.id, again),
-        disabled=not here.own,
-        help=None if here.own else ANOTHERS,
+        args=(shown.sweep.id, again),
+        disabled=not shown.own,
+        help=None if shown.own else ANOTHERS,
     )
 
 

@@ -58,14 +58,14 @@ def _unclear(row: SweepRow) -> str:
     return row.claim if row.claim and row.eager_s is not None else ""
 
 
-def table(axes: Sequence[Axis], rows: Sequence[SweepRow], said: Answer) -> pd.DataFrame:
+def table(axes: Sequence[Axis], rows: Sequence[SweepRow], answer: Answer) -> pd.DataFrame:
     """Return the table with one row per cell: its position, state, the preset's columns, and the measurements."""
     named = [one_line(axis.field, LONGEST_LINE) for axis in axes]
     lines = [
         {
             **{name: one_line(label, LONGEST_LINE) for name, label in zip(named, row.at, strict=True)},
             "state": row.state,
-            **{name: one_line(cells[place], LONGEST_TEXT) for name, cells in said.columns.items()},
+            **{name: one_line(cells[place], LONGEST_TEXT) for name, cells in answer.columns.items()},
             **{name: value(row) for name, value in COLUMNS.items()},
         }
         for place, row in enumerate(rows)

@@ -8,7 +8,7 @@ import pytest
 from core.graph import Edge, GraphModel, Group, Node, level
 from core.graph.layout import Box, Layout
 from core.graph.layout import Edge as Link
-from core.graph.layout.dot import DotFailed, lay_out_with_dot
+from core.graph.layout.dot import DotError, lay_out_with_dot
 from core.graph.layout.dot_server import DotServer
 
 
@@ -63,7 +63,7 @@ def test_a_large_level_is_drawn_without_dot_and_says_how() -> None:
 
 
 def test_dot_lays_out_again_after_it_was_killed() -> None:
-    with pytest.raises(DotFailed):
+    with pytest.raises(DotError):
         lay_out_with_dot(*tangle(600), budget_s=0.05, limited=False)
     assert lay_out_with_dot(*tangle(5), budget_s=10.0, limited=False).engine == "dot"
 

@@ -25,7 +25,7 @@ while not (folder / f"go {backend}").exists():
     time.sleep(0.01)
 print(json.dumps({"type": "Ready"}), flush=True)
 for line in sys.stdin:
-    print(json.dumps({"type": "Probed", "environment": {"torch": "2.x"}}), flush=True)
+    print(json.dumps({"type": "ProbeResult", "environment": {"torch": "2.x"}}), flush=True)
 """
 
 
@@ -108,7 +108,7 @@ def test_closing_the_engine_ends_the_wait_for_a_server(servers: Servers) -> None
     [
         ("import no_such_torch", "ModuleNotFoundError: No module named 'no_such_torch'"),
         ("import sys; sys.exit(3)", "its process ended with exit code 3"),
-        ("""print('{"type": "Failed", "why": "needs a compiler"}')""", "needs a compiler"),
+        ("""print('{"type": "FailureMessage", "why": "needs a compiler"}')""", "needs a compiler"),
     ],
 )
 def test_a_server_that_cannot_start_says_why(make: Callable[[str], Servers], script: str, words: str) -> None:

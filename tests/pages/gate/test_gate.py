@@ -16,11 +16,11 @@ from pages.gate.address import is_ours, is_private, name_of
 from pages.gate.greeting import words
 from pages.gate.middleware import VISITOR
 from pages.gate.peer import Socket, uid_of
-from pages.gate.rules import Asked, Rules, Visitor
+from pages.gate.rules import Rules, Visitor, VisitorRequest
 from tests.support.gates import ASKED, HANDSHAKE, HOSTS, LOOKING, MINE, PUBLIC, through
 
 
-def status(rules: Rules, asked: Asked) -> int:
+def status(rules: Rules, asked: VisitorRequest) -> int:
     found = rules.refusal(asked)
     return found.status if found else 200
 
@@ -158,7 +158,7 @@ def test_a_server_is_private_by_its_address_and_its_hosts() -> None:
 
 @given(st.text(), st.text(), st.text())
 def test_no_request_raises(host: str, origin: str, token: str) -> None:
-    asked = Asked("WEBSOCKET", "/", (host,), (origin,), token=token, cookie=token)
+    asked = VisitorRequest("WEBSOCKET", "/", (host,), (origin,), token=token, cookie=token)
     assert name_of(host) is None or isinstance(name_of(host), str)
     assert status(MINE, asked) in (400, 403)
 

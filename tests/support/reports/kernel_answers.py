@@ -20,7 +20,7 @@ from core.runs.tools import (
     Request,
     Rung,
     Task,
-    Touched,
+    TouchedElements,
     tool_run,
     write_answer,
 )
@@ -53,7 +53,7 @@ ASSEMBLY = AssemblyAnswer(
     (Region(3, "omp parallel"),),
     ("kernel._omp_fn.0",),
 )
-TOUCHED = Touched("x", "float32", (4, 8), (8, 1), (0, 1, 9), (9,), 3, 1)
+TOUCHED = TouchedElements("x", "float32", (4, 8), (8, 1), (0, 1, 9), (9,), 3, 1)
 INTERPRETED = InterpretAnswer("k", (4,), (0, 0, 0), (TOUCHED,), True, "result: is what eager computes", "")
 
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.base.errors import LayoutError
-from core.graph.layout import Box, Curve, Edge, Layout, Placed, Point, dot, lay_out, lay_out_layered
-from core.graph.layout.dot import DotFailed, lay_out_with_dot
+from core.graph.layout import Box, BoxPlace, Curve, Edge, Layout, Point, dot, lay_out, lay_out_layered
+from core.graph.layout.dot import DotError, lay_out_with_dot
 from core.graph.layout.routes import Reach, loop
 from tests.support.browser import PATIENCE_S
 
@@ -123,7 +123,7 @@ def test_dot_is_sound_for_any_graph(graph: tuple[list[Box], list[Edge]]) -> None
 
 
 def test_one_box_stands_at_the_origin() -> None:
-    expected = Layout((Placed("only", 0.0, 0.0),), (), 80.0, 30.0, "layered", "")
+    expected = Layout((BoxPlace("only", 0.0, 0.0),), (), 80.0, 30.0, "layered", "")
     assert lay_out_layered([Box("only", 80, 30)], []) == expected
 
 
@@ -133,7 +133,7 @@ def test_no_box_is_an_empty_layout() -> None:
 
 def test_a_chain_is_one_straight_line() -> None:
     layout = lay_out_layered(*chain(3))
-    assert layout.boxes == (Placed("b0", 0.0, 0.0), Placed("b1", 0.0, 80.0), Placed("b2", 0.0, 160.0))
+    assert layout.boxes == (BoxPlace("b0", 0.0, 0.0), BoxPlace("b1", 0.0, 80.0), BoxPlace("b2", 0.0, 160.0))
     assert layout.edges[0] == ((50.0, 40.0), (50.0, 60.0), (50.0, 60.0), (50.0, 80.0))
 
 
@@ -206,12 +206,12 @@ def test_an_answer_of_dot_without_a_part_of_the_graph_is_none(monkeypatch: pytes
     }
     answer[kind] = answer[kind][1:]
     monkeypatch.setattr(dot, "decoded", lambda _: answer)
-    with pytest.raises(DotFailed, match="left out a part"):
+    with pytest.raises(DotError, match="left out a part"):
         lay_out_with_dot([Box("a", 50, 20), Box("b", 50, 20)], [Edge("a", "b")], PATIENCE_S, limited=False)
 
 
 def test_dot_is_killed_when_its_time_is_up() -> None:
-    with pytest.raises(DotFailed):
+    with pytest.raises(DotError):
         lay_out_with_dot(*joint(1200), budget_s=0.5, limited=False)
 
 
