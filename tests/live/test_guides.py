@@ -71,7 +71,7 @@ for index, size in enumerate((4096, 0)):
 report = build_report(log, strict=True)
 assert from_json(to_json(report)) == report
 print(report.held)
-table.PARSERS["artifact:compileboard_held"] = table.typed(Held, ours.held)
+table.PARSERS["artifact:compileboard_held"] = table.typed_parser(Held, ours.held)
 print(build_report(log, strict=True).held)
 print("compileboard_held" in trace_records.tables(), "`held`" in report_schema.tables())
 """
