@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from pages.components.code.view import token_runs
-from tests.support.browser import Server, expect_code, go, open_sources, settle
+from tests.support.browser import Server, expect_code, go, headline, link_to, open_sources, settle
 
 pytestmark = pytest.mark.browser
 
@@ -127,10 +127,11 @@ def test_code_is_typed_undone_and_kept(server: Server, page: Page) -> None:
     expect(page.locator(".editor .size")).to_have_text("1 line")
     field.press("Control+z")
     expect_code(field, EDITED)
-    page.wait_for_timeout(600)
-    settle(page)
 
+    # At once: the text arrives with the click.
     page.get_by_role("link", name="Runs", exact=True).click()
-    page.get_by_role("link", name="New run", exact=True).click()
+    expect(headline(page)).to_have_text("Runs")
+    settle(page)
+    link_to(page, "New run").click()
     page.get_by_role("tab", name="Your code").click()
     expect_code(page.get_by_label("Code", exact=True), EDITED)

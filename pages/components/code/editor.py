@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -29,13 +30,20 @@ class EditorData(msgspec.Struct, frozen=True):
     most: int
 
 
-def code_editor(text: str, *, label: str, key: str, least: int, most: int) -> str:
+def code_editor(text: str, *, label: str, key: str, least: int, most: int, keep: Callable[[str], None]) -> str:
     """Show an editor; return its current text.
 
-    `text` is used only when the editor appears: later the browser owns the text.
+    `text` is used only when the editor appears: later the browser owns the text. `keep` gets each edited text, also
+    one that arrives with the click on a link to another page.
     """
     key = component_key(key)
     first = first_wish(key, text) or ""
     data = EditorData(label, first, least, most)
-    result = _COMPONENT(key=key, data=msgspec.to_builtins(data), default={"text": None}, on_text_change=lambda: None)
+
+    def keep_edited() -> None:
+        edited = st.session_state[key].text
+        if isinstance(edited, str):
+            keep(edited)
+
+    result = _COMPONENT(key=key, data=msgspec.to_builtins(data), default={"text": None}, on_text_change=keep_edited)
     return result.text if isinstance(result.text, str) else first

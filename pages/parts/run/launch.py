@@ -119,13 +119,18 @@ def code_form(environment: Environment | None, start: Beginning | None) -> None:
         # A component forgets its text when another page is opened.
         kept = f"pasted{key}"
         first = held(kept, said.value if said.kind == "code" else TEMPLATE)
-        code = code_editor(first, label="Code", key=f"pasted-code{key}", least=SHORT, most=TALL)
-        hold(kept, code)
-        hold(DRAFT, code)
+        code = code_editor(
+            first, label="Code", key=f"pasted-code{key}", least=SHORT, most=TALL, keep=lambda text: _keep(kept, text)
+        )
         most = max(MAX_LINE_CHARS, len(said.name))
         name = st.text_input("Name of the callable", said.name, key=f"callable{key}", max_chars=most)
         model = Model("code", code, name)
     _form(environment, Beginning(start.run, replace(start.job, model=model)))
+
+
+def _keep(name: str, code: str) -> None:
+    hold(name, code)
+    hold(DRAFT, code)
 
 
 def _form(environment: Environment | None, start: Beginning) -> None:

@@ -83,11 +83,15 @@ def own_code(start: CompileJob, key: str, most: int = TALL) -> BackendChoice:
     first = start.compile.backend_code if begin == EDITED else shipped_text(begin)
     if begin == START:
         first = held(DRAFT, first)
-    typed = code_editor(held(kept, first), label="Backend", key=f"{kept}-editor", least=SHORT, most=most)
-    hold(kept, typed)
-    if begin == START:
-        hold(DRAFT, typed)
-    return BackendChoice(name, typed)
+
+    def keep(code: str) -> None:
+        hold(kept, code)
+        if begin == START:
+            hold(DRAFT, code)
+
+    editor = f"{kept}-editor"
+    code = code_editor(held(kept, first), label="Backend", key=editor, least=SHORT, most=most, keep=keep)
+    return BackendChoice(name, code)
 
 
 def _begins(start: CompileJob) -> list[str]:
