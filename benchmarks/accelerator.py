@@ -107,11 +107,10 @@ def segment_of(function: Callable[..., Any], *inputs: Any, passes: int | None = 
     from torch._decomp import core_aten_decompositions
     from torch.fx.experimental.proxy_tensor import make_fx
 
-    from core.accelerator.lowering import WHOLE
-    from core.accelerator.partition import divide
+    from core.accelerator.backend import divide
+    from core.accelerator.lowering import WHOLE, Support
     from core.accelerator.program import PASSES
     from core.accelerator.segment import SegmentModule
-    from core.accelerator.support import Support
 
     decompositions = {op: table for op, table in core_aten_decompositions().items() if op not in WHOLE}
     graph = make_fx(function, tracing_mode="fake", decomposition_table=decompositions)(*inputs)
@@ -162,12 +161,12 @@ def _run_s(segment: Any, inputs: Sequence[Any]) -> float:
 
 def _cb_run(directory: Path, compiled: Any, inputs: Sequence[Any]) -> Callable[[], float]:
     """Return a function that runs the same program in C++ and returns the median of the runtime's own seconds."""
-    from core.accelerator import build
+    from core.accelerator import library
 
     (directory / "block.cbp").write_bytes(compiled.file)
     buffers = (inputs[plan.argument].detach().contiguous().numpy().tobytes() for plan in compiled.inputs)
     (directory / "block.inputs").write_bytes(b"".join(buffers))
-    command = [str(build.program("cb_run")), "block.cbp", "block.inputs", "--bench", str(RUNS), "--threads", "1"]
+    command = [str(library.program("cb_run")), "block.cbp", "block.inputs", "--bench", str(RUNS), "--threads", "1"]
 
     def run() -> float:
         done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=True)

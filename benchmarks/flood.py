@@ -15,7 +15,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 from benchmarks.homes import temporary_home
 from benchmarks.table import Result, tell
-from pages.gate.messages import MOST_BYTES, MOST_BYTES_WITHOUT_CODE
+from pages.gate.middleware import MOST_BYTES, MOST_BYTES_WITHOUT_CODE
 from tests.attack.flooding import BAITS, FIELDS, Health, edited, editors, ids, pages_of, typed
 from tests.attack.talk import Visitor, talking
 from tests.support.browser import Server, serving

@@ -182,10 +182,8 @@ def seconds_of(call: Call) -> float:
 
 def harness_us() -> tuple[float, float]:
     """Return the microseconds of an empty call, timed as the worker times an eager and a compiled one."""
-    from core.worker.calls import PreparedCall
-    from core.worker.conditions.modes import Mode
-    from core.worker.conditions.stances import Stance, force_eager
-    from core.worker.cotangents import Cotangents
+    from core.worker.calls import Cotangents, PreparedCall
+    from core.worker.conditions import Mode, Stance, force_eager
     from core.worker.measuring.pairs import TimedSide, time_interleaved
 
     mode, start = Mode(grad=False, inference=False), Cotangents(0)

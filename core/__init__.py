@@ -56,7 +56,6 @@ from core.job.prepared import FileSettings, file_settings, measured_again
 from core.job.targets import TARGETS, Target
 from core.ops import op_class
 from core.report import Report, as_json, from_json, to_json
-from core.runs.comparable import Comparable, comparable_runs, likeliest
 from core.runs.engine.local import LocalEngine
 from core.runs.engine.opening import open_engine
 from core.runs.engine.protocol import Assignment, Engine
@@ -66,7 +65,7 @@ from core.runs.permission import BACKENDS as OPEN_BACKENDS
 from core.runs.progress import Progress, is_compiled, progress, step_words
 from core.runs.recordings import Recording, recordings
 from core.runs.runner import Runner
-from core.runs.sides import side_of_log, side_of_run
+from core.runs.sides import Comparable, comparable_runs, likeliest, side_of_log, side_of_run
 from core.runs.status import Status
 from core.runs.store import MOST_NAME_CHARS, MOST_NOTE_CHARS, Run, Store
 from core.runs.stored import is_stored, open_graph, open_model, open_report, open_verdict, start_reading

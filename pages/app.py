@@ -17,8 +17,8 @@ from pages.look.text import LONGEST_TEXT, plain  # noqa: E402
 from pages.menu import ENTRIES, NEW_RUN  # noqa: E402
 from pages.parts.palette.palette import command_palette  # noqa: E402
 from pages.session.header import header  # noqa: E402
-from pages.session.memory import hold  # noqa: E402
 from pages.session.navigate import PAGE, arrive  # noqa: E402
+from pages.session.state import hold  # noqa: E402
 
 st.set_page_config(page_title="Compileboard", page_icon=image("icon.png"), layout="wide", initial_sidebar_state=MENU_PX)
 st.html(HERE / "look" / "house.css")

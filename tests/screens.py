@@ -21,7 +21,7 @@ from streamlit.testing.v1 import AppTest
 from core.graph import levels
 from core.graph.layout import lay_out
 from pages import menu
-from pages.session import verdicts
+from pages.session import runs
 from tests.record import SCENARIOS
 from tests.support.apps import EVIDENCE, components_found_once, opened
 from tests.support.browser import PATIENCE_S
@@ -47,7 +47,7 @@ class Screen:
     def opened(self, run: str) -> AppTest:
         """The page of the run that the scenario is stored as, however busy the machine is."""
         patient = patch.object(levels, "lay_out", lambda boxes, edges, _, most: lay_out(boxes, edges, PATIENCE_S, most))
-        with patient, patch.object(verdicts, "MADE_WITHIN_S", PATIENCE_S):
+        with patient, patch.object(runs, "MADE_WITHIN_S", PATIENCE_S):
             return opened(self.page, run, held=self.held, **self.query)
 
 

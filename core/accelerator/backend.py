@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +15,16 @@ from torch._decomp import core_aten_decompositions
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._subclasses.fake_tensor import unset_fake_temporarily
-from torch.fx import GraphModule
+from torch.fx import GraphModule, Node
+from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
+from torch.fx.passes.utils.fuser_utils import fuse_by_partitions
 
 from core.accelerator.call import program_call
 from core.accelerator.describe import described, order_of, written_bytes
-from core.accelerator.examples import keeping_first
 from core.accelerator.library import runtime
-from core.accelerator.lowering import WHOLE
-from core.accelerator.partition import divide
-from core.accelerator.segment import SegmentModule
-from core.accelerator.settings import AcceleratorSettings, settings_of
-from core.accelerator.support import Support
+from core.accelerator.lowering import KERNELS, WHOLE, Support, op_name
+from core.accelerator.program import PASSES
+from core.accelerator.segment import CompiledSegment, SegmentModule
 from core.base.errors import JobError, ProgramError
 from core.base.load import LoadWatch
 from core.report import Crossing, Pipeline, RefusedNode
@@ -36,6 +36,8 @@ OUTWARD = "a view that torch alone reads"
 STATIC = "_dynamo_static_input_type"
 # A program of so many bytes is written as C, too, which takes five times as much.
 MOST_WRITTEN_AS_C_BYTES = 262_144
+PREFIX = "segment_"
+NAMES = ("without", "passes", "freeze", "examples")
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,3 +224,120 @@ def _frozen(graph: GraphModule, parameters: Sequence[torch.Tensor | None]) -> di
     pairs = [(node, value) for node, value in zip(nodes, parameters, strict=True) if value is not None]
     same = all(tuple(node.meta["val"].shape) == tuple(value.shape) for node, value in pairs)
     return {node.name: value for node, value in pairs} if same else {}
+
+
+def divide(graph: GraphModule, support: Support) -> tuple[str, ...]:
+    """Replace what the accelerator takes by modules, in place; returns their names in the order in which they run."""
+    partitioner = CapabilityBasedPartitioner(graph, support, allows_single_node_partition=True)
+    proposed = [_working(list(partition.nodes)) for partition in partitioner.propose_partitions()]
+    fuse_by_partitions(graph, [dict.fromkeys(nodes) for nodes in proposed if nodes], prefix=PREFIX)
+    return _renumbered(graph)
+
+
+def _renumbered(graph: GraphModule) -> tuple[str, ...]:
+    """The partitioner's numbers are in no order; give each module the number of its place."""
+    calls = [node for node in graph.graph.nodes if node.op == "call_module"]
+    modules = [getattr(graph, call.target) for call in calls]
+    for call in calls:
+        delattr(graph, call.target)
+    for index, (call, module) in enumerate(zip(calls, modules, strict=True)):
+        call.target = f"{PREFIX}{index}"
+        setattr(graph, call.target, module)
+    graph.recompile()
+    return tuple(call.target for call in calls)
+
+
+def _working(nodes: list[Node]) -> set[Node]:
+    """Return the nodes without views that only others read, which torch runs; empty if only views are left."""
+    inside = set(nodes)
+    while outward := {node for node in inside if _is_outward(node, inside)}:
+        inside -= outward
+    return inside if any(not _is_free(node) for node in inside) else set()
+
+
+def _is_outward(node: Node, inside: set[Node]) -> bool:
+    """Return True if a view is read outside only; the outputs of one op are either all left to torch, or none."""
+    if not _is_free(node):
+        return False
+    source = node.args[0] if node.target is getitem else None
+    if source is None:
+        return not set(node.users) & inside
+    return _is_free(source) and not any(set(item.users) & inside for item in source.users)
+
+
+def _is_free(node: Node) -> bool:
+    return KERNELS[node.target].free
+
+
+@dataclass(frozen=True, slots=True)
+class AcceleratorSettings:
+    """Settings: ops that stay with torch, and enabled passes.
+
+    With `freeze` parameters become constants; with `examples` the first call of each program is stored for `cb_run`.
+    """
+
+    without: frozenset[str] = frozenset()
+    passes: int = sum(PASSES.values())
+    freeze: bool = False
+    examples: bool = False
+
+
+def settings_of(options: Mapping[str, Any] | None) -> AcceleratorSettings:
+    """The settings; raises JobError where a name is not known."""
+    given = dict(options or {})
+    if unknown := sorted(set(given) - set(NAMES)):
+        raise JobError("compile.options", f"the accelerator has no option `{unknown[0]}`; it has {', '.join(NAMES)}")
+    without = frozenset(_words(given.get("without")))
+    known = {op_name(op) for op in KERNELS} | {str(op) for op in KERNELS}
+    if wrong := sorted(without - known):
+        raise JobError(
+            "compile.options", f"the accelerator has no kernel for `{wrong[0]}`, which is to be switched off"
+        )
+    passes = _passes(given["passes"]) if "passes" in given else sum(PASSES.values())
+    return AcceleratorSettings(without, passes, bool(given.get("freeze")), bool(given.get("examples")))
+
+
+def _passes(value: Any) -> int:
+    names = _words(value)
+    if names in (["all"], ["none"]):
+        return sum(PASSES.values()) if names == ["all"] else 0
+    if wrong := [name for name in names if name not in PASSES]:
+        raise JobError("compile.options", f"there is no pass `{wrong[0]}`; there are {', '.join(PASSES)}")
+    return sum(PASSES[name] for name in names)
+
+
+def _words(value: Any) -> list[str]:
+    return [word for word in re.split(r"[\s,+]+", str(value or "")) if word]
+
+
+def keeping_first(directory: Path, stem: str) -> Callable[[CompiledSegment, Sequence[Any], Any], None]:
+    """Return a function that stores the first call of a program."""
+    kept: list[CompiledSegment] = []
+
+    def keep(compiled: CompiledSegment, inputs: Sequence[Any], results: Any) -> None:
+        if not kept:
+            kept.append(compiled)
+            (directory / f"{stem}.inputs").write_bytes(_given(compiled, inputs))
+            (directory / f"{stem}.expected").write_bytes(_made(compiled, results))
+
+    return keep
+
+
+def _given(compiled: CompiledSegment, inputs: Sequence[Any]) -> bytes:
+    sizes = compiled.loaded.input_bytes()
+    return b"".join(_bytes(inputs[plan.argument], size) for plan, size in zip(compiled.inputs, sizes, strict=True))
+
+
+def _made(compiled: CompiledSegment, results: Sequence[torch.Tensor]) -> bytes:
+    found: dict[int, tuple[torch.Tensor, int]] = {}
+    for plan, result in zip(compiled.results, results, strict=True):
+        if not plan.of_input and plan.offset == 0:
+            found[plan.place] = (result, plan.bytes)
+    return b"".join(_bytes(result, size) for _, (result, size) in sorted(found.items()))
+
+
+def _bytes(tensor: torch.Tensor, size: int) -> bytes:
+    """Memory from the tensor's first element on, gaps and all."""
+    count = size // tensor.element_size()
+    flat = tensor.detach().as_strided((count,), (1,), tensor.storage_offset())
+    return bytes(flat.contiguous().view(torch.uint8).numpy().tobytes())

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from core.accelerator.build import extension
-from core.accelerator.library import ERROR_BYTES, CbBuffer, CbStats, runtime
+from core.accelerator.library import ERROR_BYTES, CbBuffer, CbStats, extension, runtime
 from core.base.errors import ProgramError
 
 NAME = "compileboard_call"

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
+from core.accelerator.builder import hinted
 from core.accelerator.program import (
     DTYPES,
     UNPLACED,
@@ -22,7 +23,6 @@ from core.accelerator.program import (
     program_sections,
 )
 from core.accelerator.segment import CompiledSegment, SegmentModule
-from core.accelerator.sizes import hinted
 from core.base.errors import ProgramError
 from core.base.words import exact
 from core.report import FileSection, PipelineSegment, ProgramBuffer, ProgramEntry, ProgramPass, tensor_text

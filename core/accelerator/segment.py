@@ -13,7 +13,7 @@ import torch
 from torch import get_num_threads
 from torch.fx import GraphModule
 
-from core.accelerator.builder import TORCH_DTYPES, Builder
+from core.accelerator.builder import TORCH_DTYPES, Builder, Sizes
 from core.accelerator.call import Allocate, Done, InputPlan, OutputPlan, is_as_planned, program_call
 from core.accelerator.library import LoadedProgram, checksum
 from core.accelerator.lowering import lower
@@ -27,7 +27,6 @@ from core.accelerator.program import (
     read_program,
     write_program,
 )
-from core.accelerator.sizes import Sizes
 from core.base.errors import ProgramError
 
 # The program that was called least recently makes room for the next.

@@ -1,16 +1,25 @@
 """Analyses of a Report: pure functions."""
 
-from core.analysis.alternative import alternative_results, alternative_sentence, alternative_speed, call_words
 from core.analysis.aoti import (
     AotiStory,
+    CallCost,
+    PackagingStep,
     SideTime,
+    StepId,
+    TreeRow,
     aoti_lines,
     aoti_sentence,
     aoti_story,
+    call_cost,
+    first_line,
     narrower_ranges,
+    package_tree,
+    packaging_steps,
+    ran_outside,
     results_of_run,
     same_as_eager,
     side_times,
+    step_with_problem,
     times_disturbed,
     trial_words,
 )
@@ -21,7 +30,17 @@ from core.analysis.dynamo.compilations import Entry, alike, compilation_tree, fl
 from core.analysis.dynamo.failures import Failure, FailureKind, failure_counts, failure_sentence, failures
 from core.analysis.dynamo.frame_names import frame_names
 from core.analysis.dynamo.frames import FilmStep
-from core.analysis.dynamo.guards import GuardFamilyShare, GuardRow, guard_families, guard_rows, guards_on, mentions
+from core.analysis.dynamo.guards import (
+    GuardFamilyShare,
+    GuardRow,
+    SymbolRow,
+    guard_families,
+    guard_rows,
+    guards_on,
+    mentions,
+    symbol_rows,
+    users_frames,
+)
 from core.analysis.dynamo.recompiles import (
     CallUse,
     FrameLineage,
@@ -32,11 +51,20 @@ from core.analysis.dynamo.recompiles import (
     lineage_groups,
     lineages,
 )
-from core.analysis.dynamo.symbols import SymbolRow, symbol_rows, users_frames
-from core.analysis.ending import ending_words
 from core.analysis.film import FilmEdge, FilmNode, Segment, film, graph_at
-from core.analysis.fusion import Step, groups_after, launch_groups, rejections, steps, working_ops
-from core.analysis.interval import Interval, median_ratio
+from core.analysis.fusion import (
+    RefusalReasons,
+    Step,
+    groups_after,
+    launch_groups,
+    reasons_between,
+    refusal_reasons,
+    refused_pair,
+    rejections,
+    steps,
+    working_ops,
+)
+from core.analysis.interval import FEW, NOT_MEASURABLE, Interval, busy, median_ratio
 from core.analysis.memory import (
     AliveRow,
     GraphPlan,
@@ -52,20 +80,7 @@ from core.analysis.memory import (
     place_words,
     plan_sentence,
 )
-from core.analysis.noise import FEW, NOT_MEASURABLE, busy
 from core.analysis.op_counts import op_count_words, refused_calls
-from core.analysis.packaging import (
-    CallCost,
-    PackagingStep,
-    StepId,
-    TreeRow,
-    call_cost,
-    first_line,
-    package_tree,
-    packaging_steps,
-    ran_outside,
-    step_with_problem,
-)
 from core.analysis.partition import partitions, saved_bytes, saved_values, tensor_bytes
 from core.analysis.phases import (
     COMPILE_TIME,
@@ -86,9 +101,20 @@ from core.analysis.pipeline import (
     pipelines,
 )
 from core.analysis.printed import printed_lines
-from core.analysis.refusals import RefusalReasons, reasons_between, refusal_reasons, refused_pair
-from core.analysis.results import Results, compared_words, difference_words, results, results_words
-from core.analysis.speed import Speed, break_even_calls, calls_to_pay, compile_cost_s, paying_speed, speed, wall_speed
+from core.analysis.results import Results, compared_words, difference_words, ending_words, results, results_words
+from core.analysis.speed import (
+    Speed,
+    alternative_results,
+    alternative_sentence,
+    alternative_speed,
+    break_even_calls,
+    call_words,
+    calls_to_pay,
+    compile_cost_s,
+    paying_speed,
+    speed,
+    wall_speed,
+)
 from core.analysis.target import ended_words, target_lines, target_of, target_words
 from core.analysis.verdict import Verdict, pays_words, sentence, verdict
 from core.analysis.work import (

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from core.analysis.kernels.ledger import ledger
-from core.analysis.kernels.reliable import kernels_disturbed
-from core.analysis.kernels.times import ALONE
+from core.analysis.kernels.times import ALONE, kernels_disturbed
 from core.analysis.speed import speed
 from core.base.words import agree, count, number
 from core.report import Report

@@ -12,6 +12,8 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.report import Load
+
 LEAST_PAIRS = 8
 BLOCKS = 12
 # Stricter than the allowed 5 % of false claims, since sampling goes on until the interval is narrow.
@@ -20,6 +22,13 @@ ERROR = 0.01
 RELEVANT = 1.02
 # Factor between the bounds from which the ratio counts as unknown.
 DECADE = 10.0
+# A run is slowed down above these shares: CPU time of other processes, CPU time stolen by other virtual machines, and
+# the run's own time spent waiting for a CPU.
+MOST_OTHERS, MOST_STOLEN, MOST_WAITED = 0.2, 0.05, 0.05
+BUSY = "the machine was busy"
+NOT_MEASURABLE = "not measurable"
+SCATTERED = "the samples scatter"
+FEW = "too few samples to say"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,3 +102,11 @@ def _rank(count: int) -> int:
         tail += math.comb(count, rank) / 2**count
         rank += 1
     return rank
+
+
+def busy(load: Load | None) -> bool:
+    """Return True if other processes used too much of the machine; False if the load was not recorded."""
+    if load is None:
+        return False
+    shares = (load.others, MOST_OTHERS), (load.stolen, MOST_STOLEN), (load.waited, MOST_WAITED)
+    return any((part or 0.0) > most for part, most in shares)

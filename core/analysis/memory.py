@@ -19,7 +19,7 @@ from core.report import (
     Report,
     Schedule,
 )
-from core.report.schedule import Direction
+from core.report.inductor import Direction
 
 Read = Callable[[Payload], str]
 MOST_DIGITS = 18

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from core.analysis.dynamo.frames import NodesOf
 from core.report import Compilation, FxGraph, FxNode, KeptValue, Partition, SavedValue, Stage, tensor_size
-from core.report.passes import Decision
+from core.report.inductor import Decision
 
 HALVES: tuple[Stage, Stage] = ("aot_forward_graph", "aot_backward_graph")
 

@@ -16,8 +16,7 @@ from core.analysis.comparison import (
     seconds_words,
 )
 from core.base.words import count, number
-from core.commands.checks import add_check_options, check_comparison
-from core.commands.output import Commands, add_json_option
+from core.commands.output import Commands, add_check_options, add_json_option, check_comparison
 from core.report import as_json
 from core.runs.sides import side_of
 

@@ -7,8 +7,7 @@ import sys
 
 from core.analysis import ending_words
 from core.base.errors import TraceError
-from core.commands.checks import add_check_options, check_report
-from core.commands.output import FAILED, Commands, add_json_option, complain
+from core.commands.output import FAILED, Commands, add_check_options, add_json_option, check_report, complain
 from core.commands.run import WRONG_RESULTS
 from core.commands.summary import print_run, summarise
 from core.report import Report, as_json, to_json

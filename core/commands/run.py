@@ -7,8 +7,16 @@ import sys
 import time
 from collections.abc import Callable
 
-from core.commands.checks import add_check_options, check_report
-from core.commands.output import CANCELLED, FAILED, OK, Commands, add_json_option, complain
+from core.commands.output import (
+    CANCELLED,
+    FAILED,
+    OK,
+    Commands,
+    add_check_options,
+    add_json_option,
+    check_report,
+    complain,
+)
 from core.commands.summary import print_run
 from core.job import CompileJob, add_job_options, job_of
 from core.job.prepared import measured_again

@@ -1,12 +1,10 @@
 """Compiler graphs for display: nodes in nested groups, laid out level by level, searched and exported."""
 
-from core.graph.annotations import annotation_name, annotations_of
 from core.graph.assemble import SMALL
-from core.graph.export import as_dot, as_json, digest
 from core.graph.fusion import FusionStep, fusion_frames
-from core.graph.fx import film_model, fx_model
+from core.graph.fx import CHANGES, DIFFERENCE, film_model, fx_model, union_model
 from core.graph.index import index_of
-from core.graph.levels import level, levels_below
+from core.graph.levels import METRICS, level, levels_below
 from core.graph.model import (
     TOP,
     Edge,
@@ -22,12 +20,10 @@ from core.graph.model import (
     Row,
     Version,
 )
-from core.graph.overlays import SEGMENT
-from core.graph.queries import MOST_NEAR, Hit, between, find, neighbourhood, search
+from core.graph.overlays import SEGMENT, annotation_name, annotations_of
+from core.graph.queries import MOST_NEAR, Hit, as_dot, as_json, between, digest, find, neighbourhood, search
 from core.graph.recorded import divided_graph, kernels_of, recorded_model, source_path
 from core.graph.schedule import after_model, before_model
-from core.graph.sizes import METRICS
-from core.graph.union import CHANGES, DIFFERENCE, union_model
 
 __all__ = [
     "CHANGES",

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import NamedTuple
 
-from core.graph.facts import groups_with_facts
-from core.graph.helpers import fold_helpers
-from core.graph.model import Edge, Frames, GraphModel, Node, Overlay
+from core.base.words import number
+from core.graph.model import TOP, Edge, Fact, Frames, GraphModel, Group, Node, Overlay
 from core.graph.modules import Origin, grow
-from core.graph.overlays import ONE_BY_ONE, named_overlays, standard_overlays
-from core.graph.stacks import stack
-from core.graph.traits import Trait
-from core.graph.tree import arrange, chunk, simplify
+from core.graph.overlays import ONE_BY_ONE, named_overlays, standard_overlays, weights
+from core.graph.tree import Arrangement, Branch, Trait, ancestors, arrange, chunk, simplify
 
 # Most nodes of a graph that is shown without folding.
 SMALL = 60
 MakeNode = Callable[[int, int], Node]
+FROM_OPS = 3
+MOST_NAMES = 2
+NOWHERE = Origin()
+MOST_SHAPES = 3
+MOST_UNKNOWN = 0.2
+# Least share of the nodes that are equal in two similar modules.
+SIMILAR = 0.6
 
 
 class Link(NamedTuple):
@@ -82,6 +88,232 @@ def _reads(count: int, edges: Sequence[Link]) -> list[list[int]]:
 
 def _placed_edges(edges: Sequence[Link], order: Sequence[int]) -> tuple[Edge, ...]:
     place = [0] * len(order)
-    for index, number in enumerate(order):
-        place[number] = index
+    for index, node in enumerate(order):
+        place[node] = index
     return tuple(Edge(place[link[0]], place[link[1]], link[2], link[3], link[4]) for link in edges)
+
+
+def fold_helpers(root: Branch, origins: Sequence[Origin]) -> None:
+    """Put runs of ops between submodules into groups."""
+    if any(branch.kind != "line" for branch in root.branches):
+        _fold(root, origins)
+
+
+def _fold(branch: Branch, origins: Sequence[Origin]) -> None:
+    below = list(branch.branches)
+    for child in below:
+        _fold(child, origins)
+    if not any(child.kind in ("module", "stack") for child in below):
+        return
+    members: list[int | Branch] = []
+    run: list[int] = []
+    for member in branch.members:
+        if isinstance(member, int) and origins[member] != NOWHERE:
+            run.append(member)
+            continue
+        members += _folded_run(branch, run, origins)
+        run = []
+        members.append(member)
+    branch.members = [*members, *_folded_run(branch, run, origins)]
+
+
+def _folded_run(parent: Branch, run: list[int], origins: Sequence[Origin]) -> list[int | Branch]:
+    if len(run) < FROM_OPS:
+        return list(run)
+    detail = _functions(run, origins)
+    return [Branch(f"{parent.id}~{number(run[0])}", detail or "ops", "helpers" if detail else "", members=list(run))]
+
+
+def _functions(run: Sequence[int], origins: Sequence[Origin]) -> str:
+    """Return the functions that created most of a run."""
+    places = (origins[member].source for member in run)
+    counts = Counter(place.name for place in places if place is not None and place.name)
+    return ", ".join(name for name, _ in counts.most_common(MOST_NAMES))
+
+
+def groups_with_facts(
+    arrangement: Arrangement,
+    nodes: Sequence[Node],
+    edges: Sequence[Edge],
+    traits: Sequence[Trait],
+    parameters: Mapping[str, int | None],
+) -> tuple[Group, ...]:
+    """Return the groups of an arrangement with their facts.
+
+    `parameters` are element counts by name, None if a size is symbolic.
+    """
+    if not arrangement.branches:
+        return ()
+    read, written = _borders(arrangement, edges)
+    owned = _parameters(arrangement, traits)
+    seconds, measured = weights(traits)
+    has_bytes = _has_bytes(traits)
+    moved = _sums(trait.cost.bytes if has_bytes else None for trait in traits)
+    spent = _sums(seconds if has_bytes or measured else [None] * len(seconds))
+    counts = _sums(int(trait.op) for trait in traits)
+    groups = []
+    for index, branch in enumerate(arrangement.branches):
+        first, last = branch.first, branch.last
+        facts = _parameter_fact(owned[index], parameters)
+        facts += _share("share of bytes", moved, first, last)
+        facts += _time(spent, first, last, measured)
+        facts += _shapes("in", read[index], nodes)
+        facts += _shapes("out", written[index], nodes)
+        facts += [Fact("modules", branch.modules)] if branch.modules else []
+        count = int(counts[last] - counts[first])
+        parent = arrangement.parents[index]
+        label, detail = branch.label, branch.detail
+        groups.append(Group(branch.id, label, detail, branch.kind, parent, first, last, count, tuple(facts)))
+    return tuple(groups)
+
+
+def _has_bytes(traits: Sequence[Trait]) -> bool:
+    """Return True if the bytes of most ops are known, since a share of the static shapes alone would be wrong.
+
+    Some calls, such as those that set a mode, have no value and so no size.
+    """
+    ops = [trait.cost.bytes for trait in traits if trait.op]
+    return ops.count(None) <= MOST_UNKNOWN * len(ops)
+
+
+def _sums(values: Iterable[float | None]) -> list[float]:
+    """Return running sums from 0, so that a range's sum is a difference; missing values count as 0."""
+    return list(accumulate((value or 0 for value in values), initial=0))
+
+
+def _borders(arrangement: Arrangement, edges: Sequence[Edge]) -> tuple[list[dict[int, None]], list[dict[int, None]]]:
+    """Return two lists by group: outside nodes that it reads, and own nodes that others read."""
+    read: list[dict[int, None]] = [{} for _ in arrangement.branches]
+    written: list[dict[int, None]] = [{} for _ in arrangement.branches]
+    group_of, parents, branches = arrangement.group_of, arrangement.parents, arrangement.branches
+    for edge in edges:
+        source, target = edge.source, edge.target
+        at, to = group_of[source], group_of[target]
+        if at == to:
+            continue
+        while at != TOP and not branches[at].first <= target < branches[at].last:
+            written[at][source] = None
+            at = parents[at]
+        while to != TOP and not branches[to].first <= source < branches[to].last:
+            read[to][source] = None
+            to = parents[to]
+    return read, written
+
+
+def _parameters(arrangement: Arrangement, traits: Sequence[Trait]) -> list[dict[str, None]]:
+    owned: list[dict[str, None]] = [{} for _ in arrangement.branches]
+    for trait, group in zip(traits, arrangement.group_of, strict=True):
+        if trait.parameters:
+            for above in ancestors(group, arrangement.parents):
+                owned[above].update(dict.fromkeys(trait.parameters))
+    return owned
+
+
+def _parameter_fact(names: Iterable[str], parameters: Mapping[str, int | None]) -> list[Fact]:
+    counts = [parameters[name] for name in names]
+    sizes = [count for count in counts if count is not None]
+    return [Fact("parameters", sum(sizes), "count")] if sizes and len(sizes) == len(counts) else []
+
+
+def _shapes(name: str, members: Mapping[int, None], nodes: Sequence[Node]) -> list[Fact]:
+    texts = [nodes[node].detail for node in members if nodes[node].detail]
+    if not texts:
+        return []
+    more = f" and {number(len(texts) - MOST_SHAPES)} more" if len(texts) > MOST_SHAPES else ""
+    return [Fact(name, ", ".join(texts[:MOST_SHAPES]) + more)]
+
+
+def _share(name: str, sums: Sequence[float], first: int, last: int) -> list[Fact]:
+    return [Fact(name, (sums[last] - sums[first]) / sums[-1], "share")] if sums[-1] else []
+
+
+def _time(sums: Sequence[float], first: int, last: int, measured: bool) -> list[Fact]:
+    if not measured:
+        return _share("time (estimated)", sums, first, last)
+    if sums[last] == sums[first]:
+        return []
+    return [Fact("time (measured)", sums[last] - sums[first], "s"), *_share("share of time", sums, first, last)]
+
+
+def stack(root: Branch, kinds: Sequence[Hashable], reads: Sequence[Sequence[int]], *, similar: bool = False) -> None:
+    """Put runs of equal, consecutively numbered sibling modules into groups.
+
+    By node, in graph order: `kinds` is its operation (target and shape), `reads` the numbers of its input nodes.
+    Modules are equal if their class, nodes, subgroups and inner edges are. With `similar`, most of their nodes are
+    enough, and the group's label notes it: Inductor computes shared values in the first layer, and fuses the last one
+    with the following code.
+    """
+    _Stacker(arrange(root), kinds, reads, similar).visit(root)
+
+
+class _Stacker:
+    def __init__(
+        self, arrangement: Arrangement, kinds: Sequence[Hashable], reads: Sequence[Sequence[int]], similar: bool
+    ) -> None:
+        self._similar = similar
+        position = [0] * len(arrangement.order)
+        for place, node in enumerate(arrangement.order):
+            position[node] = place
+        self._branches = arrangement.branches
+        self._kinds = [kinds[number] for number in arrangement.order]
+        self._reads = [tuple(position[read] for read in reads[number]) for number in arrangement.order]
+
+    def visit(self, branch: Branch) -> None:
+        """Stack below a branch, then in it."""
+        for child in branch.branches:
+            self.visit(child)
+        members: list[int | Branch] = []
+        run: list[Branch] = []
+        for member in branch.members:
+            if isinstance(member, Branch) and self._continues(run, member):
+                run.append(member)
+                continue
+            members.extend(self._stacked_run(branch, run))
+            run = [member] if isinstance(member, Branch) and member.segment.isdecimal() else []
+            if not run:
+                members.append(member)
+        branch.members = [*members, *self._stacked_run(branch, run)]
+
+    def _continues(self, run: Sequence[Branch], member: Branch) -> bool:
+        """Return True if a branch continues a run; backward graphs have the layers in reverse order."""
+        if not run or not member.segment.isdecimal():
+            return False
+        return abs(int(member.segment) - int(run[-1].segment)) == 1 and (
+            self._equal(run[0], member) or (self._similar and self._resembles(run[-1], member))
+        )
+
+    def _resembles(self, left: Branch, right: Branch) -> bool:
+        """Return True if most of the nodes of two branches are equal, in any order."""
+        if left.detail and right.detail and left.detail != right.detail:
+            return False
+        left_kinds, right_kinds = (Counter(self._kinds[branch.first : branch.last]) for branch in (left, right))
+        return (left_kinds & right_kinds).total() >= SIMILAR * max(left_kinds.total(), right_kinds.total())
+
+    def _equal(self, left: Branch, right: Branch) -> bool:
+        return (
+            left.detail == right.detail
+            and self._kinds[left.first : left.last] == self._kinds[right.first : right.last]
+            and self._subgroups(left) == self._subgroups(right)
+            and self._inner_reads(left) == self._inner_reads(right)
+        )
+
+    def _subgroups(self, branch: Branch) -> list[tuple[str, str, int, int]]:
+        below = self._branches[branch.index + 1 : branch.end]
+        first = branch.first
+        return [
+            (subgroup.segment, subgroup.detail, subgroup.first - first, subgroup.last - first) for subgroup in below
+        ]
+
+    def _inner_reads(self, branch: Branch) -> list[tuple[int, ...]]:
+        first, last = branch.first, branch.last
+        return [tuple(at - first for at in reads if first <= at < last) for reads in self._reads[first:last]]
+
+    def _stacked_run(self, parent: Branch, run: list[Branch]) -> list[Branch]:
+        if len(run) < 2:
+            return run
+        first, last = run[0], run[-1]
+        label = next((member.detail for member in run if member.detail), "") or parent.label or "layers"
+        equal = all(self._equal(first, member) for member in run[1:])
+        times = f"× {number(len(run))}" + ("" if equal else ", similar")
+        modules = f"{first.label} to {last.label}"
+        return [Branch(f"{first.id}-{last.segment}", label, times, kind="stack", modules=modules, members=list(run))]

@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
+from core.analysis.comparison import Change, GraphUnion, UnionNode
 from core.base.words import number
 from core.graph.assemble import Link, Material, assemble
 from core.graph.gc_pause import collection_paused
-from core.graph.model import Frames, GraphModel, Node, Version
+from core.graph.model import Frames, GraphModel, Node, Overlay, Version
 from core.graph.modules import Origin
-from core.graph.traits import Trait, shape_words
+from core.graph.tree import Trait, shape_words
 from core.ops import aten_name, op_class
 from core.ops.costs import CALLS, FxCosts, numel
 from core.report import FxNode, Kernel, TensorMeta, tensor_text
-from core.report.sizes import MOST_REMEMBERED
+from core.report.fx import MOST_REMEMBERED
 
 PARAMETER = re.compile(r"(^l_self_|_parameters_|_buffers_|^g_|^p_|^b_|_modules_)", re.IGNORECASE)
 CHIP_PREFIX = re.compile(r"^(l_self_|L_self_|g_\w+?_)?(modules_|parameters_|buffers_)*")
@@ -25,9 +27,12 @@ MOST_CHIPS = 3
 LONGEST_CHIP = 18
 LONGEST_TOOLTIP = 400
 NOWHERE = Origin()
-
 Kernels = Mapping[str, Sequence[Kernel]]
 States = Sequence[tuple[int, FxNode]]
+DIFFERENCE = "difference"
+# Changes by rank: a folded group is painted by the last one among its nodes.
+CHANGES: tuple[Change, ...] = ("same", "moved", "only left", "only right", "changed")
+NOTE = "From the left run's graph to the right one's; a folded group is `changed` where any node in it is."
 
 
 @collection_paused()
@@ -248,3 +253,29 @@ def _tooltip(node: FxNode) -> str:
     """Return the call, and on a second line the module."""
     call = f"{node.name} = {node.target}({node.args})"[:LONGEST_TOOLTIP]
     return f"{call}\n{node.module[:LONGEST_TOOLTIP]} {node.module_class}".rstrip() if node.module else call
+
+
+def union_model(union: GraphUnion, source: str = "") -> GraphModel:
+    """Return the union as a film of three frames: the left graph, both, and the right graph."""
+    model = film_model(
+        [(_drawn_node(node), node.frames) for node in union.nodes],
+        union.edges,
+        source=source,
+        states={node.name: _versions(node) for node in union.nodes if node.change == "changed"},
+    )
+    places = {f"n:{node.name}": CHANGES.index(node.change) for node in union.nodes}
+    values = tuple(places.get(node.id) for node in model.nodes)
+    painted = Overlay(DIFFERENCE, "difference", "category", "", values, "largest", CHANGES, NOTE)
+    return replace(model, overlays=(painted, *model.overlays))
+
+
+def _drawn_node(node: UnionNode) -> FxNode:
+    """Return the node of the left graph, otherwise of the right one, under its name in the union."""
+    version = node.left or node.right
+    assert version is not None
+    return replace(version, name=node.name, inputs=node.inputs)
+
+
+def _versions(node: UnionNode) -> list[tuple[int, FxNode]]:
+    """Return the versions of a changed node, each with its first frame."""
+    return [(frame, version) for frame, version in ((0, node.left), (2, node.right)) if version is not None]

@@ -9,9 +9,9 @@ from core.analysis import partitions
 from core.analysis.kernels import kernel_seconds
 from core.analysis.numerics import node_errors, node_standings, numerics_of
 from core.analysis.pipeline import node_segments
-from core.graph.annotations import annotation_overlays
 from core.graph.fx import fx_model
 from core.graph.model import GraphModel
+from core.graph.overlays import annotation_overlays
 from core.report import Compilation, FxGraph, FxNode, GraphNumerics, Kernel, Pipeline, Report
 
 DROPPED, GONE = "dropped", "removed by a pass before"

@@ -12,8 +12,7 @@ from core.graph.fusion import joins, launch_seconds, member_order
 from core.graph.gc_pause import collection_paused
 from core.graph.model import GraphModel, Node, Row
 from core.graph.modules import Origin, classes_of, module_at
-from core.graph.placing import placed_paths
-from core.graph.traits import Trait, shape_words
+from core.graph.tree import Trait, shape_words
 from core.ops import op_class
 from core.ops.costs import Cost
 from core.report import FxNode, Kernel, Module, ModulePath, Schedule, SchedulerNode, module_path, tensor_text
@@ -27,7 +26,6 @@ RECORDED = (
 UNEVEN = "This log's bytes are not comparable before and after fusion; FLOPs are recorded."
 MOST_TOOLTIP_LINES = 12
 LONGEST_KERNEL = 32
-
 FxNodes = Mapping[str, FxNode]
 
 
@@ -279,3 +277,118 @@ def _weightiest(classes: Sequence[str]) -> str:
 
 def _single_name(names: set[str]) -> str:
     return names.pop() if len(names) == 1 else ""
+
+
+def common_path(paths: Sequence[ModulePath]) -> ModulePath:
+    """Return the deepest module that contains all paths."""
+    if not paths:
+        return ()
+    shortest = min(map(len, paths))
+    shared = next((at for at in range(shortest) if len({path[at] for path in paths}) > 1), shortest)
+    return paths[0][:shared]
+
+
+def placed_paths(op_paths: Sequence[Sequence[ModulePath]], reads: Sequence[Sequence[int]]) -> list[ModulePath]:
+    """Return the module of each box, from the modules of its ops and from the boxes that it reads, by number."""
+    paths = [common_path(box_paths) for box_paths in op_paths]
+    order = _in_order(reads)
+    readers: list[list[int]] = [[] for _ in reads]
+    for box, sources in enumerate(reads):
+        for read in sources:
+            readers[read].append(box)
+    depth = 0
+    while any(len(path) >= depth for path in paths):
+        for parent in dict.fromkeys(
+            path for path, box_paths in zip(paths, op_paths, strict=True) if _may_move(path, box_paths, depth)
+        ):
+            _Level(parent, paths, op_paths).place(order, reads, readers)
+        depth += 1
+    return paths
+
+
+def _may_move(path: ModulePath, op_paths: Sequence[ModulePath], depth: int) -> bool:
+    """Return True if a box is at this depth and its ops come from deeper modules or none."""
+    return len(path) == depth and (not op_paths or any(len(op_path) > depth for op_path in op_paths))
+
+
+class _Level:
+    """Children of a module, and the boxes in the module itself."""
+
+    def __init__(self, parent: ModulePath, paths: list[ModulePath], op_paths: Sequence[Sequence[ModulePath]]) -> None:
+        self._depth, self._parent, self._paths, self._op_paths = len(parent), parent, paths, op_paths
+        below = [path for path in paths if len(path) > self._depth and path[: self._depth] == parent]
+        self.names = list(dict.fromkeys(path[self._depth] for path in below))
+        self._place = {name: index for index, name in enumerate(self.names)}
+        self._lists = {
+            self._place[path[self._depth]]
+            for path in below
+            if len(path) > self._depth + 1 and path[self._depth + 1].isdecimal()
+        }
+        self._child = [self._child_of(path) for path in paths]
+
+    def place(self, order: Sequence[int], reads: Sequence[Sequence[int]], readers: Sequence[Sequence[int]]) -> None:
+        """Move boxes of the module itself into the children that they belong to."""
+        boxes = [box for box in order if self._paths[box] == self._parent]
+        after = _reached(boxes, self._child, reads, max)
+        before = _reached(boxes[::-1], self._child, readers, min)
+        for box in boxes:
+            read = {child for source in reads[box] if (child := self._child[source]) is not None}
+            child = self._child_for(box, read, after.get(box), before.get(box))
+            if child is not None:
+                self._paths[box] = (*self._parent, self.names[child])
+
+    def _child_of(self, path: ModulePath) -> int | None:
+        below = len(path) > self._depth and path[: self._depth] == self._parent
+        return self._place.get(path[self._depth]) if below else None
+
+    def _child_for(self, box: int, read: set[int], after: int | None, before: int | None) -> int | None:
+        """Return the child that a box belongs to.
+
+        `after` is the last child that it reads, `before` the first child that reads it, also through other boxes of the
+        module itself.
+        """
+        children = sorted({child for path in self._op_paths[box] if (child := self._child_of(path)) is not None})
+        direct = self._parent in self._op_paths[box]
+        if after is not None and after == before and (after in children or not (children or direct)):
+            return after
+        if direct or not children:
+            return None
+        if all(self.names[child].isdecimal() for child in children):
+            fits = (
+                child for child in children if (after is None or child >= after) and (before is None or child <= before)
+            )
+            return next(fits, None)
+        return children[0] if read == {children[0]} and children[0] in self._lists else None
+
+
+def _reached(
+    boxes: Sequence[int],
+    child: Sequence[int | None],
+    near: Sequence[Sequence[int]],
+    choose: Callable[[list[int]], int],
+) -> dict[int, int]:
+    """Return box → child that it reaches, also through other boxes of the module."""
+    child_of: dict[int, int] = {}
+    for box in boxes:
+        direct = [place for neighbour in near[box] if (place := child[neighbour]) is not None]
+        reached = direct + [child_of[neighbour] for neighbour in near[box] if neighbour in child_of]
+        if reached:
+            child_of[box] = choose(reached)
+    return child_of
+
+
+def _in_order(reads: Sequence[Sequence[int]]) -> list[int]:
+    """Return boxes after the boxes that they read; after most of them for cycles, which damaged logs may have."""
+    order: list[int] = []
+    state = bytearray(len(reads))
+    for start in range(len(reads)):
+        stack = [start]
+        while stack:
+            box = stack.pop()
+            if box < 0:
+                order.append(~box)
+            elif not state[box]:
+                state[box] = 1
+                stack.append(~box)
+                stack += [read for read in reversed(reads[box]) if not state[read]]
+    return order

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -21,6 +21,10 @@ MAX_OPTIONS_CHARS = 10_000
 MAX_SIZE_CHARS = 1_000
 MAX_SIZE_DIGITS = 18
 CONSTANTS = {"True": "true", "False": "false", "None": "null"}
+DYNAMIC = {"automatic": None, "always": True, "never": False}
+NONE = ("", "none", "None", "null")
+FLAGS = {"true": True, "false": False, "True": True, "False": False, "yes": True, "no": False, "1": True, "0": False}
+Reader = Callable[[str], OptionValue | tuple[str, ...]]
 
 
 def options_from_text(text: str, field: str = "compile.options") -> dict[str, Any] | None:
@@ -99,3 +103,47 @@ def dims_from_text(texts: Sequence[str]) -> tuple[DynamicDim, ...]:
         least, most = (int(bound) if bound else None for bound in match.group("least", "most"))
         dims.append(DynamicDim(match["at"], least, most))
     return tuple(dims)
+
+
+def whole(text: str) -> int:
+    """Return a whole number."""
+    if not re.fullmatch(r"-?\d{1,18}", text):
+        raise ValueError(f"`{text[:60]}` is no whole number")
+    return int(text)
+
+
+def whole_or_none(text: str) -> int | None:
+    """Return a whole number, or None."""
+    return None if text in NONE else whole(text)
+
+
+def flag(text: str) -> bool:
+    """Return True or False."""
+    if text not in FLAGS:
+        raise ValueError(f"`{text[:60]}`: write true or false")
+    return FLAGS[text]
+
+
+def flag_or_none(text: str) -> bool | None:
+    """Return True, False or None."""
+    return None if text in NONE else flag(text)
+
+
+def dynamic(text: str) -> bool | None:
+    """Return the value of `dynamic`: automatic, always or never."""
+    return DYNAMIC[text] if text in DYNAMIC else flag_or_none(text)
+
+
+def word(text: str) -> str:
+    """Return the text itself, which `none` leaves empty."""
+    return "" if text in NONE else text
+
+
+def word_or_none(text: str) -> str | None:
+    """Return the text itself, or None."""
+    return None if text in NONE else text
+
+
+def several(text: str) -> tuple[str, ...]:
+    """Return texts that are separated by `;`."""
+    return () if text in NONE else tuple(part.strip() for part in text.split(";"))

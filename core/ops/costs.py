@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from core.ops import aten_name, op_class
 from core.report import FxNode, TensorMeta, tensor_size
-from core.report.sizes import MOST_REMEMBERED
+from core.report.fx import MOST_REMEMBERED
 
 # FLOPs that a machine does while it moves a byte: about 1 TFLOP/s to 50 GB/s, or 20 TFLOP/s to 1 TB/s.
 FLOPS_PER_BYTE = 20.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from core.report.sizes import MOST_REMEMBERED
+from core.report.fx import MOST_REMEMBERED
 
 OP_CLASSES = (
     "matmul",

@@ -18,22 +18,59 @@ from core.report.aoti import (
     RangeTrial,
 )
 from core.report.backend import BackendNode, Execution, Executions, Invocation, ToldTable, ToldText
-from core.report.binaries import Binary, Config, TargetChoice
 from core.report.codec import as_json, from_json, to_json
 from core.report.dynamo import (
     Bytecode,
     GraphBreak,
     Guard,
     GuardCosts,
+    GuardFamily,
     GuardFilter,
     Recompile,
     Specialization,
     Symbol,
     SymbolGuard,
+    guard_family,
+    module_roots,
 )
-from core.report.fx import FxNode, TensorMeta
-from core.report.guard_family import GuardFamily, guard_family, module_roots
-from core.report.memory import AliveMemory, MemoryCurve, MemoryPlace, MemorySide, MemoryUse
+from core.report.fx import FxNode, TensorMeta, tensor_size, tensor_text
+from core.report.inductor import (
+    Binary,
+    Buffer,
+    Config,
+    Decision,
+    Direction,
+    FusionRound,
+    GraphPass,
+    KeptValue,
+    Partition,
+    PatternMatch,
+    SavedValue,
+    Schedule,
+    SchedulerNode,
+    TargetChoice,
+    UnchangedPasses,
+)
+from core.report.measurements import (
+    Accuracy,
+    AliveMemory,
+    Autotuning,
+    Bandwidth,
+    CallNumerics,
+    Choice,
+    GraphNumerics,
+    KernelTime,
+    MemoryCurve,
+    MemoryPlace,
+    MemorySide,
+    MemoryUse,
+    NodeAccuracy,
+    ResultAccuracy,
+    Rival,
+    Roofline,
+    Timing,
+    WrapperTime,
+)
 from core.report.model import (
     SCHEMA,
     CacheEvent,
@@ -47,17 +84,6 @@ from core.report.model import (
     Stage,
     Status,
 )
-from core.report.modules import ModulePath, module_path
-from core.report.numerics import Accuracy, CallNumerics, GraphNumerics, NodeAccuracy, ResultAccuracy
-from core.report.passes import (
-    Decision,
-    GraphPass,
-    KeptValue,
-    Partition,
-    PatternMatch,
-    SavedValue,
-    UnchangedPasses,
-)
 from core.report.pipeline import (
     Crossing,
     FileSection,
@@ -68,7 +94,7 @@ from core.report.pipeline import (
     ProgramPass,
     RefusedNode,
 )
-from core.report.places import Frame, Module, Payload, Place
+from core.report.places import Frame, Module, ModulePath, Payload, Place, module_path
 from core.report.run import (
     Call,
     Counters,
@@ -81,10 +107,6 @@ from core.report.run import (
     Source,
     SourceRemark,
 )
-from core.report.schedule import Buffer, Direction, FusionRound, Schedule, SchedulerNode
-from core.report.sizes import tensor_size
-from core.report.text import tensor_text
-from core.report.times import Autotuning, Bandwidth, Choice, KernelTime, Rival, Roofline, Timing, WrapperTime
 
 __all__ = [
     "SCHEMA",

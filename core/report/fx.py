@@ -4,12 +4,42 @@ report.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
 from typing import Literal
 
 from core.report.places import Place
 
 Op = Literal["placeholder", "get_attr", "call_function", "call_method", "call_module", "output"]
+# Torch's names on the left, the short ones that PyTorch prints in annotated graph code on the right.
+SHORT_DTYPES = {
+    "float64": "f64",
+    "float32": "f32",
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "complex32": "c32",
+    "complex64": "c64",
+    "complex128": "c128",
+    "int64": "i64",
+    "int32": "i32",
+    "int16": "i16",
+    "int8": "i8",
+    "uint64": "u64",
+    "uint32": "u32",
+    "uint16": "u16",
+    "uint8": "u8",
+    "bool": "b8",
+    "float8_e4m3fn": "f8e4m3fn",
+    "float8_e5m2": "f8e5m2",
+    "float8_e4m3fnuz": "f8e4m3fnuz",
+    "float8_e5m2fnuz": "f8e5m2fnuz",
+}
+BITS = re.compile(r"^[a-z]+(\d+)")
+# Sizes that a graph needs again and again, such as that of one shape, are computed once.
+MOST_REMEMBERED = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,3 +75,26 @@ class FxNode:
     module: str = ""
     module_class: str = ""
     stack: tuple[Place, ...] = ()
+
+
+def tensor_text(dtype: str, shape: Sequence[int | str], stride: Sequence[int | str] | None = None) -> str:
+    """Return a tensor as PyTorch annotates its graphs: "f32[8, 64]", with stride "f32[8, 64][64, 1]"."""
+    name = dtype.removeprefix("torch.")
+    strides = "" if stride is None else _list(stride)
+    return f"{SHORT_DTYPES.get(name, name)}{_list(shape)}{strides}"
+
+
+def _list(values: Sequence[int | str]) -> str:
+    return f"[{', '.join(map(str, values))}]"
+
+
+@lru_cache(maxsize=MOST_REMEMBERED)
+def tensor_size(dtype: str, shape: tuple[str, ...]) -> int | None:
+    """Return the bytes of a tensor by torch's short dtype and its shape as text; None for a symbol or an unknown dtype.
+
+    An element takes a whole byte at least: the item size of `torch.float4_e2m1fn_x2`, say, is one.
+    """
+    bits = BITS.match(dtype)
+    if bits is None or not all(length.isdecimal() for length in shape):
+        return None
+    return prod(map(int, shape)) * max(int(bits[1]), 8) // 8

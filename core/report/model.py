@@ -8,7 +8,6 @@ from typing import Literal
 from core.base.load import Load
 from core.report.aoti import Export, Package, PackageRun, PackageText, PackageTimes, RangeTrial
 from core.report.backend import Execution, Executions, Invocation, ToldTable, ToldText
-from core.report.binaries import Binary, TargetChoice
 from core.report.dynamo import (
     Bytecode,
     GraphBreak,
@@ -19,14 +18,21 @@ from core.report.dynamo import (
     Symbol,
     SymbolGuard,
 )
-from core.report.memory import MemoryUse
-from core.report.numerics import CallNumerics, GraphNumerics
-from core.report.passes import GraphPass, Partition, UnchangedPasses
+from core.report.inductor import Binary, Direction, GraphPass, Partition, Schedule, TargetChoice, UnchangedPasses
+from core.report.measurements import (
+    Autotuning,
+    CallNumerics,
+    GraphNumerics,
+    KernelTime,
+    MemoryUse,
+    Rival,
+    Roofline,
+    Timing,
+    WrapperTime,
+)
 from core.report.pipeline import Crossing, Pipeline
 from core.report.places import Frame, Module, Payload, Place
 from core.report.run import Call, Counters, Problem, RunError, Setting, Source
-from core.report.schedule import Direction, Schedule
-from core.report.times import Autotuning, KernelTime, Rival, Roofline, Timing, WrapperTime
 
 Stage = Literal[
     "dynamo_output_graph",

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from core.analysis.comparison import RunSide
 from core.base.errors import TraceError
+from core.job import CompileJob
+from core.job.model import REPAIRED
+from core.runs.status import Status
 from core.runs.store import Run, Store
 from core.runs.stored import open_graph, open_report
 from core.trace import NO_RECORD
 from core.trace.parsers import build_report, load_graph, load_text
+
+MOST = 50
 
 
 def side_of_run(run: Run) -> RunSide:
@@ -51,3 +58,66 @@ def side_of(what: str) -> RunSide:
     if not side.report.kinds:
         raise TraceError(NO_RECORD)
     return side
+
+
+@dataclass(frozen=True, slots=True)
+class Comparable:
+    """A run of the same model; `job` is None for an imported log."""
+
+    run: Run
+    status: Status
+    job: CompileJob | None
+
+
+def comparable_runs(
+    listed: Sequence[tuple[Run, Status]], run: Run, title: str, job: CompileJob | None
+) -> tuple[Comparable, ...]:
+    """Return the first ended runs of the same model among `listed`, in the order of `Store.list`: repairs of the run
+    and their origin first, then the newest.
+
+    Logs from elsewhere, which have no job, are matched by their titles alone.
+    """
+    ended = [
+        (candidate, status)
+        for candidate, status in listed
+        if not status.live
+        and status.state != "damaged"
+        and candidate.id != run.id
+        and _may_be(candidate, status, title, job)
+    ]
+    candidates = [Comparable(candidate, status, candidate.job()) for candidate, status in ended[:MOST]]
+    fit = [comparable for comparable in candidates if _is_similar(comparable, run, title, job)]
+    return tuple(sorted(fit, key=lambda comparable: not _is_related(comparable, run, job)))
+
+
+def _may_be(candidate: Run, status: Status, title: str, job: CompileJob | None) -> bool:
+    """Return True if a run's job is worth reading: equal title, repaired or not, or the origin of a repair."""
+    return _plain(status.title) == _plain(title) or (job is not None and job.repairs_of == candidate.id)
+
+
+def _plain(title: str) -> str:
+    return title.removesuffix(REPAIRED)
+
+
+def _is_similar(comparable: Comparable, run: Run, title: str, job: CompileJob | None) -> bool:
+    if _is_related(comparable, run, job):
+        return True
+    if job is None or comparable.job is None:
+        return comparable.status.title == title
+    return comparable.job.model == job.model
+
+
+def _is_related(comparable: Comparable, run: Run, job: CompileJob | None) -> bool:
+    """Return True if one of two runs tries a repair of the other."""
+    return bool(
+        (job is not None and job.repairs_of == comparable.run.id)
+        or (comparable.job is not None and comparable.job.repairs_of == run.id)
+    )
+
+
+def likeliest(candidates: Sequence[Comparable], job: CompileJob | None) -> Comparable:
+    """Return the newest run for another target, otherwise the newest."""
+    target = job.target if job else ""
+    return next(
+        (comparable for comparable in candidates if comparable.job and comparable.job.target != target), candidates[0]
+    )

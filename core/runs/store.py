@@ -41,11 +41,11 @@ from core.base.files import (
     read_line,
     regular,
     remove,
+    tidy,
     write_atomically,
     write_even_if_full,
 )
 from core.base.run_id import RUN_ID, creation_time_s, fresh_id, slug_of
-from core.base.tidy import tidy
 from core.base.words import gib
 from core.job import MAX_CODE_BYTES, CompileJob, job_from_json, job_to_json
 from core.runs.engine.handles import LOCAL, handle_of_pids

@@ -1,14 +1,12 @@
 """Sweep: a job varied along axes, one run per cell, read as one table."""
 
 from core.sweep.axes import changed, parse_axes, parse_axis
-from core.sweep.fields import applied
-from core.sweep.model import Axis, AxisValue, Sweep, SweepCell, cells, check_backends
+from core.sweep.model import Axis, AxisValue, Sweep, SweepCell, applied, cells, check_backends
 from core.sweep.recorded import RecordedSweep, recorded_sweeps
 from core.sweep.row import Claim, SweepCall, SweepRow
 from core.sweep.runner import SweepRunner, new_sweep
-from core.sweep.standing import SweepStanding, SweepState
 from core.sweep.store import SweepStore
-from core.sweep.table import as_csv, as_json, table
+from core.sweep.table import SweepStanding, SweepState, as_csv, as_json, table
 
 __all__ = [
     "Axis",

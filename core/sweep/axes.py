@@ -15,9 +15,8 @@ from core.base.words import number
 from core.job import BATCH, CompileJob, OptionValue, options_from_text
 from core.job.arguments import short
 from core.job.options import AXES
-from core.job.readers import Reader, whole
-from core.sweep.fields import DYNAMO, INPUTS, OPTIONS, applied, is_field
-from core.sweep.model import MAX_AXES, MAX_VALUES, Axis, check_axes
+from core.job.text import Reader, whole
+from core.sweep.model import DYNAMO, INPUTS, MAX_AXES, MAX_VALUES, OPTIONS, Axis, applied, check_axes, is_field
 
 ELLIPSIS = ("…", "...")
 MAX_AXIS_CHARS = 20_000

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 
-from core.analysis import (
-    Speed,
-    compile_time_s,
-    distinct_kernels,
-    phase_class,
-    results_words,
-    self_seconds,
-    verdict,
-)
+from core.analysis import Speed, compile_time_s, distinct_kernels, phase_class, results_words, self_seconds, verdict
 from core.analysis.kernels import kernel_names, summary
 from core.analysis.memory import memory_of
 from core.analysis.numerics import numerics, numerics_sentence
 from core.analysis.work import frame_of
 from core.report import Compilation, MemorySide, Report
 from core.runs.status import Status
-from core.sweep.code import code_digests, directions_s, generated
 from core.sweep.row import Claim, SweepCall, SweepRow, was_killed
 
 MAX_ERROR_CHARS = 2_000
@@ -174,3 +167,41 @@ def _phases_s(report: Report) -> dict[str, float]:
         kind = phase_class(phase.name)
         seconds_by_class[kind] = seconds_by_class.get(kind, 0.0) + seconds
     return seconds_by_class
+
+
+def directions_s(compilations: Sequence[Compilation]) -> dict[str, float]:
+    """Return the wrapper seconds of a call by direction, for the newest compilation of each frame."""
+    newest = {frame_of(compilation): compilation for compilation in compilations if compilation.wrapper_times}
+    seconds: dict[str, float] = {}
+    for wrapper in (wrapper for compilation in newest.values() for wrapper in compilation.wrapper_times):
+        if wrapper.samples_s and wrapper.direction:
+            so_far_s = seconds.get(wrapper.direction, 0.0)
+            seconds[wrapper.direction] = so_far_s + statistics.median(wrapper.samples_s)
+    return seconds
+
+
+def code_digests(compilations: Sequence[Compilation]) -> tuple[str, str]:
+    """Return digests of all kernels (names, lengths, bytes moved) and of the lines that call them."""
+    kernels = [kernel for compilation in compilations for kernel in compilation.kernels]
+    sources = [
+        (kernel.name, not kernel.extern and kernel.lines[1] - kernel.lines[0], kernel.bytes_read, kernel.bytes_written)
+        for kernel in kernels
+    ]
+    calls = [kernel.call_lines for kernel in kernels]
+    return (_digest(sources), _digest(calls)) if kernels else ("", "")
+
+
+def generated(compilations: Sequence[Compilation]) -> int:
+    """Return the number of kernels that Inductor generated in all compilations, without library calls."""
+    return len(
+        {
+            (compilation.id, kernel.id)
+            for compilation in compilations
+            for kernel in compilation.kernels
+            if not kernel.extern
+        }
+    )
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(repr(value).encode()).hexdigest()[:16]

@@ -31,10 +31,10 @@ from core.base.files import (
     read_line,
     regular,
     remove,
+    tidy_sweeps,
     write_atomically,
 )
 from core.base.run_id import RUN_ID
-from core.base.tidy import tidy_sweeps
 from core.runs.engine.handles import handle_of_pids
 from core.runs.store import MOST_NAME_CHARS, Store
 from core.sweep.model import Sweep, check_axes

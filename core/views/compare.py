@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from core.analysis import phase_class, phase_totals, speed
+from core.analysis import Interval, phase_class, phase_totals, speed
 from core.analysis.comparison import (
+    Change,
+    CompilationComparison,
     Figure,
+    GraphDifference,
     MatchedPair,
     RunSide,
     SourceDifference,
+    TimeComparison,
     compare_runs,
     comparison_data,
     comparison_sentence,
@@ -19,11 +24,12 @@ from core.analysis.comparison import (
     speed_words,
 )
 from core.base import words as fmt
+from core.job import CompileJob, CompileOptions
 from core.report import GraphBreak, Recompile, Report
-from core.views.compare_pair import PairView, common_nodes
-from core.views.compare_times import CompareTimes
+from core.views.graph import GraphUnionView
 from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, one_line, plain
 
+SIGNS: dict[Change, str] = {"only right": "+", "only left": "−", "changed": "~", "moved": "↕"}
 UNLIKE, UNKNOWN = "≠", "–"
 ONCE = "measured once"
 MOST_PHASES = 40
@@ -33,6 +39,119 @@ PHASES_NOTE = (
 )
 Event = TypeVar("Event")
 Row = dict[str, str]
+HOW = (
+    "The two were measured in processes of their own, one after the other, so the machine may have changed between "
+    "them. The ratio of the seconds is held against the ratio of how much faster than its own eager each is, which a "
+    "slower machine leaves as it is; the interval spans both, each with 99 % confidence by the Mann-Whitney test over "
+    "blocks of samples. Below 2 % no difference is claimed."
+)
+
+
+@dataclass(frozen=True)
+class PairView:
+    """A compilation of the left run and its counterpart in the right run."""
+
+    comparison: CompilationComparison
+    left_run: RunSide
+    right_run: RunSide
+
+    @property
+    def left(self) -> str:
+        """The id of the left compilation."""
+        return self.comparison.left
+
+    @property
+    def right(self) -> str:
+        """The id of the right compilation."""
+        return self.comparison.right
+
+    @property
+    def stages(self) -> dict[str, str]:
+        """The label of each graph that both have, by the id of the left graph: "graph · +4 −12 ~4"."""
+        return {graph.left: f"{graph.left} · {_changes_words(graph)}" for graph in _common(self.comparison)}
+
+    @property
+    def first_stage(self) -> str:
+        """The id of the first graph that differs, else of the first one."""
+        graphs = _common(self.comparison)
+        return next((graph.left for graph in graphs if not graph.same), graphs[0].left)
+
+    @property
+    def lone_stages(self) -> str:
+        """The number of stages that only one of the two has; empty if there are none."""
+        graphs = self.comparison.graphs
+        counts = {"left": sum(not graph.right for graph in graphs), "right": sum(not graph.left for graph in graphs)}
+        return "; ".join(f"only on the {side}: {fmt.count(count, 'stage')}" for side, count in counts.items() if count)
+
+    def union(self, graph_id: str) -> GraphUnionView:
+        """Return a graph of the left compilation and its counterpart as one graph."""
+        right_id = next(graph.right for graph in _common(self.comparison) if graph.left == graph_id)
+        left, right = self.left_run.report.compilation(self.left), self.right_run.report.compilation(self.right)
+        assert left is not None
+        assert right is not None
+        left_graph, right_graph = left.graph(graph_id), right.graph(right_id)
+        assert left_graph is not None
+        assert right_graph is not None
+        nodes = self.left_run.nodes(left, left_graph), self.right_run.nodes(right, right_graph)
+        return GraphUnionView(*nodes, self.left_run.report)
+
+    @property
+    def guards_sentence(self) -> str:
+        """The numbers of guards in both and on one side; empty if there are none to compare."""
+        guards = self.comparison.guards
+        if guards is None:
+            return ""
+        return (
+            f"{fmt.count(guards.both, 'guard')} in both; {fmt.number(len(guards.only_left))} only on the left, "
+            f"{fmt.number(len(guards.only_right))} only on the right."
+        )
+
+    @property
+    def guard_rows(self) -> list[dict[str, str]]:
+        """A row for each guard that only one of the two compilations has."""
+        guards = self.comparison.guards
+        if guards is None:
+            return []
+        return [
+            {
+                "in": side,
+                "kind": one_line(guard.kind, LONGEST_LINE),
+                "value": one_line(guard.source, LONGEST_LINE),
+                "expression": one_line(guard.expression, LONGEST_TEXT),
+            }
+            for side, lone in (("only left", guards.only_left), ("only right", guards.only_right))
+            for guard in lone
+        ]
+
+    def unlike_graphs(self) -> int:
+        """Count the stages that both have and that differ."""
+        return sum(not graph.same for graph in _common(self.comparison))
+
+    def unlike_kernels(self) -> int:
+        """Count the kernels that differ, or that only one of the two has."""
+        kernels = self.comparison.kernels
+        return sum(not pair.both or bool(pair.differs) for pair in kernels.pairs) if kernels is not None else 0
+
+    def unlike_guards(self) -> int:
+        """Count the guards of one side only, on the side that has more of them."""
+        guards = self.comparison.guards
+        return max(len(guards.only_left), len(guards.only_right)) if guards is not None else 0
+
+
+def _common(pair: CompilationComparison) -> list[GraphDifference]:
+    """Return the graphs of the stages that both have."""
+    return [graph for graph in pair.graphs if graph.left and graph.right]
+
+
+def common_nodes(pair: CompilationComparison) -> int:
+    """Count the nodes in graphs of the stages that both have."""
+    return sum(sum(graph.changes.values()) for graph in _common(pair))
+
+
+def _changes_words(graph: GraphDifference) -> str:
+    """Return the counts of changed nodes ("+4 −12 ~4"), or "the same"."""
+    counts = {sign: count for change, sign in SIGNS.items() if (count := graph.changes.get(change))}
+    return " ".join(f"{sign}{fmt.number(count)}" for sign, count in counts.items()) or "the same"
 
 
 class CompareView:
@@ -235,3 +354,103 @@ def _seconds_by_class(report: Report) -> dict[str, float]:
 
 
 __all__ = ["UNKNOWN", "UNLIKE", "CompareTimes", "CompareView", "PairView"]
+
+
+class MedianBar(NamedTuple):
+    """Median seconds of a call, with quartiles; `kind` is "eager" or "compiled", `side` is "left" or "right"."""
+
+    kind: str
+    side: str
+    median_s: float
+    quartiles_s: tuple[float, float]
+
+
+class RatioBar(NamedTuple):
+    """A ratio with the bounds of its interval; `claim` is True if the comparison claims this one."""
+
+    name: str
+    middle: float
+    low: float
+    high: float
+    claim: bool
+
+    @property
+    def words(self) -> str:
+        """The ratio with its bounds."""
+        return fmt.ratio(self.middle, (self.low, self.high))
+
+
+@dataclass(frozen=True)
+class CompareTimes:
+    """The compiled calls of two measured runs."""
+
+    comparison: TimeComparison
+
+    @property
+    def method(self) -> str:
+        """The seconds of both, and how they are compared."""
+        return f"{seconds_words(self.comparison)}. {HOW}"
+
+    @property
+    def unknown(self) -> str:
+        """A sentence about why there is no ratio; empty if there is one."""
+        if self.comparison.interval is not None and not self.comparison.interval.wide:
+            return ""
+        return f"{_capital(self.comparison.why_not)}."
+
+    @property
+    def claim(self) -> str:
+        """The claim that the intervals allow."""
+        disturbed = self.comparison.disturbed
+        if not self.comparison.comparable:
+            return f"Not comparable: {disturbed}, and eager is not the same work in both, which would tell."
+        return f"{_capital(speed_words(self.comparison))}{f'; {disturbed}' if disturbed else ''}."
+
+    @property
+    def medians(self) -> list[MedianBar]:
+        """Seconds of an eager and a compiled call on either side."""
+        return [
+            bar
+            for side, speed in (("right", self.comparison.right), ("left", self.comparison.left))
+            for bar in (
+                MedianBar("eager", side, speed.eager_s, speed.eager_quartiles_s),
+                MedianBar("compiled", side, speed.compiled_s, speed.compiled_quartiles_s),
+            )
+        ]
+
+    @property
+    def ratios(self) -> list[RatioBar]:
+        """Speedups of the right run, by each estimate that is known."""
+        times = self.comparison
+        estimates: list[tuple[str, Interval | None, bool]] = [
+            ("eager itself", times.eager, False),
+            ("against its own eager", times.against_eager, False),
+            ("by seconds", times.seconds, times.against_eager is None),
+            ("both: the claim", times.interval if times.against_eager else None, True),
+        ]
+        return [
+            RatioBar(name, interval.middle, interval.low, interval.high, claim)
+            for name, interval, claim in estimates
+            if interval is not None
+        ]
+
+    def together(self, left: CompileJob, right: CompileJob) -> CompileJob | None:
+        """Return the job that times both compiled calls alternately in one process.
+
+        None unless the two jobs differ in their compile settings alone, and for a target.
+        """
+        if left.target or left.compile == right.compile or _workload(left) != _workload(right):
+            return None
+        return replace(left, measure=True, rival=right.compile)
+
+
+def _workload(job: CompileJob) -> CompileJob:
+    """Return a job without its settings for compiling, measuring and limits."""
+    return replace(
+        job, compile=CompileOptions(), rival=None, measure=True, memory=False, numerics="", sweep="",
+        time_limit_s=1.0, memory_limit_bytes=1, from_file=None,
+    )  # fmt: skip
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

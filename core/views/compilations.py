@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
-from core.analysis import Entry, alike, compilation_tree, flattened, tree_sentence
+from core.analysis import (
+    Entry,
+    Instruction,
+    alike,
+    compilation_tree,
+    flattened,
+    frame_names,
+    instructions,
+    resume_compilations,
+    tree_sentence,
+)
 from core.base import words as fmt
-from core.report import Compilation, Report
+from core.graph import source_path
+from core.report import Compilation, Payload, Report
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 
+RESUMES = "goes on after a graph break"
+# The reason why there is no Python code, by the presence of a decompiler (None: not recorded).
+WITHOUT_PYTHON = {
+    True: "Not decompiled: the run had not come to it when its call ended.",
+    False: "Not decompiled: `depyf` is not installed beside torch. Install it and run again.",
+    None: "Not decompiled: this log does not hold Python code. A run here with `depyf` installed records it.",
+}
 # Within a cell of a table ordinary spaces at the start would not be drawn.
 INDENT = "\u2003"
 BRANCHES = {"frame": "", "resume": "↳ ", "recompile": "↻ "}
@@ -23,6 +42,183 @@ MEANINGS = {
     "given up": "Dynamo cannot trace it, and the frame runs eagerly",
     "not finished": "the log ends before it does",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class BytecodeListing:
+    """A listing of instructions, a line each.
+
+    `notes` are by line, counted from 1; so are the source lines in `source_lines`. `calls_graph` has the lines that
+    call a compiled graph rather than a resume function.
+    """
+
+    text: str
+    notes: Mapping[int, str]
+    calls_graph: frozenset[int]
+    source_lines: Mapping[int, int]
+
+
+@dataclass(frozen=True)
+class BytecodeView:
+    """The bytecode of a compilation; `read_text` and `read_json` return payloads of the log."""
+
+    report: Report
+    compilation: Compilation
+    read_text: Callable[[Payload], str]
+    read_json: Callable[[Payload], Mapping[str, Any]]
+
+    @property
+    def is_recorded(self) -> bool:
+        """True if the log has any bytecode of the compilation."""
+        return self.compilation.bytecode is not None
+
+    @property
+    def why_none(self) -> str:
+        """Reason why there is no bytecode."""
+        if self.compilation.status in ("failed", "empty") and self.compilation.graph_op_count is None:
+            return "Dynamo did not rewrite this function: it runs as it was written."
+        return (
+            "The bytecode was not recorded. Runs that are made here record it; PyTorch's own trace holds it for the "
+            "functions that go on after a graph break alone."
+        )
+
+    @property
+    def title(self) -> str:
+        """Number of instructions before and after, and the compiled graphs and resume functions that are called."""
+        name = plain(self._names[self.compilation.id], LONGEST_NAME)
+        before, after = instructions(self.original), self._modified
+        counts = f"{fmt.count(len(before), 'instruction')} became {fmt.number(len(after))}"
+        graphs = len({row.graph for row in after if row.graph})
+        resumes = len({row.resume for row in after if row.resume})
+        calls = [f"{fmt.count(graphs, 'compiled graph')}"] if graphs else []
+        calls += [f"{fmt.count(resumes, 'function')} to go on after a break"] if resumes else []
+        called = f", which call {' and '.join(calls)}." if calls else "."
+        return f"\\[{self.compilation.id}\\] {name}: {counts}{called}"
+
+    @property
+    def original(self) -> str:
+        """Listing before Dynamo; empty if it was not recorded."""
+        return self._texts["original"]
+
+    @property
+    def modified(self) -> str:
+        """Listing after Dynamo; empty if it was not recorded."""
+        return self._texts["modified"]
+
+    @property
+    def python(self) -> dict[str, str]:
+        """Decompiled Python by side, `original` and `modified`, as far as it was recorded."""
+        sides = {side: self._texts.get(f"{side}_python", "") for side in ("original", "modified")}
+        return {side: text for side, text in sides.items() if text}
+
+    @property
+    def without_python(self) -> str:
+        """Reason why there is no decompiled Python; empty if there is some."""
+        if self._texts.get("decompiler"):
+            return ""
+        has_decompiler = self._record.get("has_decompiler")
+        return WITHOUT_PYTHON[has_decompiler if isinstance(has_decompiler, bool) else None]
+
+    @property
+    def python_note(self) -> str:
+        """Decompiler that wrote the Python code."""
+        decompiler = plain(self._texts.get("decompiler", ""), LONGEST_NAME)
+        return f"Written by {decompiler} from the bytecode: it computes the same, in words that nobody wrote."
+
+    @property
+    def not_decompiled(self) -> str:
+        """Parts that could not be decompiled; empty if there are none."""
+        reason = self._texts.get("not_decompiled", "")
+        return f"It could not read all: {plain(reason, LONGEST_LINE)}" if reason else ""
+
+    @property
+    def in_user_file(self) -> bool:
+        """True if the function is in the user's file."""
+        return self.compilation.frame.file == source_path(self.report)
+
+    @property
+    def calls_graph(self) -> bool:
+        """True if the modified code calls a compiled graph that was recorded."""
+        return bool(self.compilation.graphs) and any(row.graph for row in self._modified)
+
+    @property
+    def resume_links(self) -> dict[str, str]:
+        """Id → label of the compilations of the resume functions that the modified code calls."""
+        called = [compilation for row in self._modified for compilation in self._resumes.get(row.resume, ())]
+        return {
+            compilation.id: f"\\[{plain(compilation.id)}\\] {plain(self._names[compilation.id], LONGEST_NAME)}"
+            for compilation in called
+        }
+
+    @property
+    def original_listing(self) -> BytecodeListing:
+        """Listing before Dynamo."""
+        return _listing(self.original, {}, None)
+
+    @property
+    def modified_listing(self) -> BytecodeListing:
+        """Listing after Dynamo; instructions that Dynamo adds are at the function's first line, and have no source."""
+        notes = {name: self._resume_note(compilations) for name, compilations in self._resumes.items()}
+        return _listing(self.modified, notes, self.compilation.frame.line)
+
+    def _resume_note(self, compilations: tuple[Compilation, ...]) -> str:
+        if not compilations:
+            return f"{RESUMES}, in a function that was never compiled"
+        names = [f"[{compilation.id}] {self._names[compilation.id]}" for compilation in compilations]
+        return f"goes on as {', '.join(names)}"
+
+    @cached_property
+    def _record(self) -> Mapping[str, Any]:
+        bytecode = self.compilation.bytecode
+        return self.read_json(bytecode.record) if bytecode is not None and bytecode.record else {}
+
+    @cached_property
+    def _texts(self) -> dict[str, str]:
+        """Recorded texts by name: the run's own record before torch's."""
+        if self._record:
+            names = ("original", "modified", "original_python", "modified_python", "decompiler", "not_decompiled")
+            return {name: str(self._record.get(name, "")) for name in names}
+        bytecode = self.compilation.bytecode
+        sides = {"original": bytecode.original, "modified": bytecode.modified} if bytecode is not None else {}
+        texts = {side: self.read_text(payload) if payload else "" for side, payload in sides.items()}
+        return {"original": "", "modified": "", **texts}
+
+    @cached_property
+    def _modified(self) -> tuple[Instruction, ...]:
+        return instructions(self.modified)
+
+    @cached_property
+    def _names(self) -> Mapping[str, str]:
+        return frame_names(self.report)
+
+    @cached_property
+    def _resumes(self) -> Mapping[str, tuple[Compilation, ...]]:
+        return resume_compilations(self.report, self.compilation)
+
+
+def _listing(text: str, resume_notes: Mapping[str, str], added_at: int | None) -> BytecodeListing:
+    rows = instructions(text)
+    notes = {number: resume_notes.get(row.resume, RESUMES) for number, row in enumerate(rows, 1) if row.resume}
+    notes |= {number: "the compiled graph" for number, row in enumerate(rows, 1) if row.graph}
+    before = (None, *(row.line for row in rows))
+    lines = [_line(row, row.line != line) for row, line in zip(rows, before, strict=False)]
+    return BytecodeListing(
+        "\n".join(lines) or "It was not recorded.",
+        notes,
+        frozenset(number for number in notes if not rows[number - 1].resume),
+        {number: row.line for number, row in enumerate(rows, 1) if row.line and row.line != added_at},
+    )
+
+
+def _line(row: Instruction, first: bool) -> str:
+    """Return a line of the listing: the line number if it changes, the offset if jumps name it, the op and its
+    argument.
+    """
+    line = row.line if first and row.line else ""
+    return f"{line:>4} {row.offset:>4} {row.op:<14} {row.about}".rstrip()
+
+
+__all__ = ["BytecodeListing", "BytecodeView"]
 
 
 @dataclass(frozen=True, slots=True)

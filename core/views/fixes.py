@@ -30,7 +30,7 @@ from core.job import CompileJob
 from core.report import GraphBreak, Recompile, Report
 from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, prose
 from core.views.source import place_in_folder
-from core.views.speed_words import seen_words
+from core.views.speedup import seen_words
 
 NO_CODE = "The log does not hold the code, so that nothing of it can be edited here."
 NO_RULE = "No repair of this line is mechanical; torch's hints say what can be done by hand."

@@ -5,29 +5,28 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch._dynamo.utils import counters
 from torch.utils._pytree import tree_leaves
 
 from core.base.errors import JobError
-from core.job import CompileJob
-from core.report import Call, Difference
-from core.worker.backends.executions import marking_call
-from core.worker.conditions.modes import Mode
-from core.worker.conditions.sizes import mark_dynamic
-from core.worker.conditions.stances import Stance, force_eager, stance_of
-from core.worker.cotangents import Cotangents
+from core.job import CompileJob, Conditions
+from core.report import Call, Difference, How
+from core.worker.backends.watch import marking_call
+from core.worker.conditions import Mode, Stance, force_eager, mark_dynamic, refused, stance_of
 from core.worker.load import Arguments, ModelCopy, described
 from core.worker.measuring.stopwatches import synchronize
-from core.worker.numerics.results import call_numerics
-from core.worker.outcomes import observed
+from core.worker.numerics.accuracy import call_numerics
+from core.worker.numerics.wide import as_written
 from core.worker.record import emit
-from core.worker.results.effects import CallEffects, StateBefore, differences, unlike
+from core.worker.recorders.reuse import watching_reuse
+from core.worker.results.effects import CallEffects, PrintedText, StateBefore, differences, print_difference, unlike
 from core.worker.results.judge import Around, CallContext, Judge
 from core.worker.results.named import Leaves, leaves
-from core.worker.results.printed import PrintedText, print_difference
 from core.worker.rng import rng_state, seed
 from core.worker.streams import silence
 
@@ -275,3 +274,73 @@ def _wanted(job: CompileJob, model_copy: ModelCopy, call: Arguments, mode: Mode)
         for leaf in inputs:
             leaf.requires_grad_(leaf.is_leaf or leaf.requires_grad)
     return [*parameters, *(leaf for leaf in inputs if leaf.requires_grad and leaf.is_leaf)]
+
+
+class Cotangents:
+    """Start of the backward: random numbers for each output, the same for every model copy, and 1 for a scalar.
+
+    With them the gradients are of order one, however large the output is.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._cache: dict[tuple[Any, ...], torch.Tensor] = {}
+
+    def __call__(self, outputs: list[torch.Tensor]) -> list[torch.Tensor]:
+        return [self._of(index, output) for index, output in enumerate(outputs)]
+
+    def _of(self, index: int, output: torch.Tensor) -> torch.Tensor:
+        key = (index, output.shape, output.dtype, output.device)
+        if key not in self._cache:
+            self._cache[key] = self._random(index, output)
+        return self._cache[key]
+
+    def _random(self, index: int, output: torch.Tensor) -> torch.Tensor:
+        cotangent = torch.ones_like(output, requires_grad=False)
+        if output.dim() == 0 or output.layout != torch.strided or type(output) is not torch.Tensor:
+            return cotangent
+        generator = torch.Generator().manual_seed(self._seed + index)
+        # Through bfloat16, so that they are the same numbers in every dtype that a twin may run in.
+        with as_written():
+            return cotangent.copy_(torch.randn(output.shape, generator=generator, dtype=torch.float32).bfloat16())
+
+
+@dataclass(frozen=True, slots=True)
+class CallOutcome:
+    """A call with its effects and seconds, or torch's message in `raised`.
+
+    `compilations` counts the frames compiled meanwhile, `entered` the places that called a frame with a cache hit, and
+    `newest` names the compilation used last for each frame that has code.
+    """
+
+    left: CallEffects | None
+    seconds: float | None
+    how: How
+    compilations: int
+    raised: str
+    entered: int
+    newest: tuple[str, ...]
+
+
+def observed(conditions: Conditions, make: Callable[..., tuple[CallEffects, float]], /, *args: Any) -> CallOutcome:
+    """Make a call and return its outcome; raises errors other than the stance's."""
+    before = counters["frames"]["ok"]
+    left, seconds, raised = None, None, ""
+    with watching_reuse() as reuse:
+        try:
+            left, seconds = make(*args)
+        except RuntimeError as error:
+            if not refused(conditions, error):
+                raise
+            raised = str(error)
+    compilations = max(0, counters["frames"]["ok"] - before)
+    how: How = "raised" if raised else _how(compilations, bool(reuse.places), bool(reuse.missed))
+    return CallOutcome(left, seconds, how, compilations, raised, len(reuse.places), reuse.newest)
+
+
+def _how(compilations: int, entered: bool, missed: bool) -> How:
+    if compilations:
+        return "compiled"
+    if entered:
+        return "mixed" if missed else "reused"
+    return "eager"

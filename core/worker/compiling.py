@@ -12,10 +12,9 @@ import torch
 from core.base.words import number
 from core.job import CompileJob, CompileOptions
 from core.worker.backends.selection import compiler_of, load_backend
-from core.worker.calls import ModelCalls
-from core.worker.conditions.settings import set_dynamo, set_threads
+from core.worker.calls import ModelCalls, observed
+from core.worker.conditions import set_dynamo, set_threads
 from core.worker.load import ModelCopy
-from core.worker.outcomes import observed
 
 AS_IT_IS = (
     "The file compiles its model itself, and that was run as it is: with the backend, mode and options that the file "

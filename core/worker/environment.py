@@ -15,7 +15,7 @@ from torch._dynamo.backends import registry
 
 from core.accelerator.register import register
 from core.base.machine import BackendEntry, Environment, cpp_compiler
-from core.worker.backends.built_in import register_built_in
+from core.worker.backends.selection import register_built_in
 
 PACKAGES = Path(torch.__file__).parents[1]
 # Those that torch gives its backends.

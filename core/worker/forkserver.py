@@ -10,6 +10,7 @@ import contextlib
 import gc
 import importlib
 import linecache
+import math
 import os
 import select
 import signal
@@ -20,6 +21,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
+import psutil
+import torch
 
 from core.base.decoder import decoded_as
 from core.base.errors import CompileboardError, WorkerError
@@ -38,9 +41,19 @@ from core.runs.engine.messages import (
     request,
     written,
 )
-from core.runs.engine.processes import PARENT, become_subreaper, follow_parent
+from core.runs.engine.processes import (
+    PARENT,
+    alive,
+    become_subreaper,
+    descendants,
+    end,
+    end_descendants,
+    end_groups,
+    end_tree,
+    follow_parent,
+    group_of,
+)
 from core.runs.store import Run
-from core.worker.children import Children
 
 POLL_S = 0.05
 BEAT_S = 1.0
@@ -56,7 +69,7 @@ MODULES = (
     "torch._inductor.fx_passes.post_grad",
     "core.worker.supervisor",
     "core.worker.run",
-    "core.worker.warmup",
+    "core.worker.forkserver",
 )
 # What torch and our recorders import in the first compilation; not every version has each, nor can each machine
 # import it, and a run that needs it says so itself.
@@ -103,6 +116,16 @@ QUOTED = (
     *("core.worker.calls", "core.worker.record", "core.worker.recorders.passes", "core.worker.recorders.scheduler"),
 )
 ANSWERS_FD = 200
+# What ATen hands to MKL's vector math: IMPLEMENT_VML_MKL in its header vml.h.
+VECTOR_MATH = (
+    *("acos", "asin", "atan", "cos", "erf", "erfc", "erfinv", "exp", "log", "log10", "log2"),
+    *("sin", "sqrt", "tan", "tanh", "trunc"),
+)
+# A keeper ends its run at the limit itself; so much later it is taken not to do so.
+MARGIN_S = 10.0
+# What a keeper may take to end its run when this process ends.
+PATIENCE_S = 2.0
+REAP_S = 0.02
 
 
 def main(backend: str = "") -> None:
@@ -183,8 +206,6 @@ class _Server:
         if isinstance(message, Probe):
             return ProbeResult(self._probed())
         if isinstance(message, WarmUp):
-            from core.worker.warmup import warm_up
-
             pid = _fork(warm_up)
             self._children.add(pid)
             return StartMessage(pid)
@@ -240,8 +261,6 @@ def _import_everything() -> None:
             importlib.import_module(name)
     import torch
 
-    from core.worker.warmup import resolve_vector_math
-
     torch._dynamo.list_backends(exclude_tags=())
     resolve_vector_math()
     for module, function in CACHED:
@@ -292,3 +311,92 @@ def _close_streams() -> None:
     """Close the streams to the Runner: a child must not speak for this process."""
     os.close(ANSWERS_FD)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+
+
+def resolve_vector_math() -> None:
+    """Call each function of MKL's vector math once, on one element: every fork inherits the choice, without a thread.
+
+    MKL chooses a function's kernel when it is first called. Where several threads make that call at once, one of them
+    may take a kernel of low accuracy for its part (pytorch/pytorch issue 188792).
+    """
+    for dtype in (torch.float32, torch.float64):
+        value = torch.full((1,), 0.5, dtype=dtype)
+        for name in VECTOR_MATH:
+            getattr(value, name)()
+
+
+def warm_up() -> None:
+    """Compile the smallest possible C++ kernel."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    torch.compile(lambda x: x.sin() + 1)(torch.ones(64))
+
+
+class Children:
+    """Forked processes whose end has not been reported."""
+
+    def __init__(self, margin_s: float = MARGIN_S) -> None:
+        self._margin_s = margin_s
+        self._deadlines: dict[int, float] = {}
+        self._unreported: set[int] = set()
+
+    def add(self, pid: int, limit_s: float = math.inf, reported: bool = True) -> None:
+        """Register a process that should end by itself within its limit."""
+        self._deadlines[pid] = time.monotonic() + limit_s + self._margin_s
+        if not reported:
+            self._unreported.add(pid)
+
+    def ended(self) -> list[int]:
+        """Return the pids to report that have ended since the last call; none of their descendants is alive."""
+        now = time.monotonic()
+        for pid in [pid for pid, deadline in self._deadlines.items() if now > deadline]:
+            self._deadlines[pid] = math.inf
+            self._kill(pid)
+        reaped = self._reaped()
+        if reaped:
+            end(self._strangers)
+        ended = [pid for pid in reaped if pid in self._deadlines]
+        for pid in ended:
+            end_groups(group_of(pid))
+        reported = [pid for pid in ended if pid not in self._unreported]
+        for pid in ended:
+            del self._deadlines[pid]
+            self._unreported.discard(pid)
+        return reported
+
+    def end(self) -> None:
+        """End all children; each may first end by itself, as a supervisor that reports how its run ended."""
+        for pid in self._deadlines:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGUSR1)
+                os.kill(pid, signal.SIGCONT)
+        deadline = time.monotonic() + PATIENCE_S
+        while self._deadlines and time.monotonic() < deadline:
+            self.ended()
+            time.sleep(REAP_S)
+        for pid in list(self._deadlines):
+            self._kill(pid)
+        end_descendants(psutil.Process())
+
+    def _kill(self, pid: int) -> None:
+        with contextlib.suppress(psutil.Error):
+            end_tree(psutil.Process(pid))
+
+    def _reaped(self) -> list[int]:
+        """Return the children that have ended; stopped ones are continued."""
+        reaped: list[int] = []
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
+            except ChildProcessError:
+                return reaped
+            if pid == 0:
+                return reaped
+            if not os.WIFSTOPPED(status):
+                reaped.append(pid)
+            elif pid in self._deadlines:
+                os.kill(pid, signal.SIGCONT)
+
+    def _strangers(self) -> list[psutil.Process]:
+        """Return children that this process has not forked, with their descendants: a killed supervisor left them."""
+        strangers = [child for child in alive(psutil.Process().children()) if child.pid not in self._deadlines]
+        return [*strangers, *(process for stranger in strangers for process in descendants(stranger))]

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from core.report import Frame
 
+LONGEST_REASON = 300
+
 
 def user_frames(paths: Collection[Path], error: BaseException) -> tuple[Frame, ...]:
     """Return the lines of the user's files in an error's traceback, outermost first."""
@@ -22,3 +24,8 @@ def user_frames(paths: Collection[Path], error: BaseException) -> tuple[Frame, .
         line = error.lineno or 0
         frames.append(Frame(error.filename, line, "", linecache.getline(error.filename, line).strip()))
     return tuple(frames)
+
+
+def first_line(error: Exception) -> str:
+    """Return an error's type and the first line of its message."""
+    return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"[:LONGEST_REASON]

@@ -25,7 +25,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 from core.base.errors import JobError
 from core.job import CompileJob
 from core.job.arguments import CallSpec, OwnCall, TensorSpec, parse_call
-from core.worker.conditions.sizes import resized
+from core.worker.conditions import resized
 from core.worker.rng import seed
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]

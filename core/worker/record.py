@@ -27,16 +27,15 @@ from core.job import Conditions
 from core.report.records import RECORDS, SCHEMA, Record
 from core.report.records.run import StepRecord
 from core.worker.backends.watch import watching_backends
-from core.worker.conditions.caches import lookups
+from core.worker.conditions import lookups
 from core.worker.recorders.autotuning import watching_autotuning
 from core.worker.recorders.bytecode import watching_bytecode
 from core.worker.recorders.deferred import DeferredRecords
 from core.worker.recorders.guards import watching_guards
-from core.worker.recorders.modules import Modules
-from core.worker.recorders.partition import watching_partition
+from core.worker.recorders.partition import emit_saved_values, watching_partition
 from core.worker.recorders.passes import PassRecorder
-from core.worker.recorders.saved_values import emit_saved_values
 from core.worker.recorders.scheduler import ScheduleRecorder
+from core.worker.recorders.stacks import Modules
 
 NAMES = {kind: f"compileboard_{what}" for what, kind in RECORDS.items()}
 

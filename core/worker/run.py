@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import errno
 import os
+import platform
+import re
 import statistics
 import sys
 import time
+import traceback
+from collections.abc import Collection
 from pathlib import Path
+from types import ModuleType
 
+import msgspec
 import psutil
 import torch
+import torch._inductor.metrics
+from torch._dynamo.utils import counters
 
 from core.accelerator.program import PROGRAMS
 from core.accelerator.register import accelerating
@@ -19,13 +27,12 @@ from core.base.files import NO_ROOM
 from core.job import CompileJob
 from core.job.gallery import unread
 from core.job.targets import TARGETS
-from core.report import Timing
-from core.report.records.run import NoteRecord
+from core.report import Counters, RunError, Setting, Timing
+from core.report.records.run import NoteRecord, SourceRecord
 from core.runs.packages import DIRECTORY as PACKAGES
 from core.runs.store import Run
 from core.worker.aoti.stage import PackageStage
-from core.worker.backends.built_in import register_built_in
-from core.worker.backends.selection import backend_file, defines, load_backend, write_code
+from core.worker.backends.selection import backend_file, defines, load_backend, register_built_in, write_code
 from core.worker.calls import Pair, PreparedCall, make_calls
 from core.worker.compiling import (
     compiled_parts,
@@ -36,20 +43,18 @@ from core.worker.compiling import (
     make_compiled_calls,
     parts_words,
 )
-from core.worker.conditions.caches import cache_hit_words, fill_caches, use_run_caches
-from core.worker.conditions.settings import set_dynamo, set_threads
-from core.worker.environment import devices
+from core.worker.conditions import cache_hit_words, fill_caches, set_dynamo, set_threads, use_run_caches
+from core.worker.environment import device_name, devices
+from core.worker.frames import user_frames
 from core.worker.load import ModelCopy
 from core.worker.log_watch import LogWatch
-from core.worker.measuring.alternative import measure_alternative
 from core.worker.measuring.kernel_times import measure_kernels
-from core.worker.measuring.pairs import SLOW_LIMIT_S, TimedSide, time_interleaved
+from core.worker.measuring.pairs import SLOW_LIMIT_S, TimedSide, measure_alternative, time_interleaved
 from core.worker.measuring.roofline import emit_roofline
-from core.worker.memory.watch import MemoryWatch
+from core.worker.memory.standby import MemoryWatch
 from core.worker.numerics.nodes import emit_graph_numerics
 from core.worker.record import emit, recording, start_trace, step
 from core.worker.recorders.deferred import DeferredRecords
-from core.worker.run_environment import emit_counters, emit_error, emit_setting
 from core.worker.streams import flush, silence
 from core.worker.user_kernels import interpret_kernels
 
@@ -67,6 +72,8 @@ UNREAD = (
     "command line."
 )
 REFUSED = "The last call was not made compiled, since its stance refused it: nothing was measured."
+MAX_TRACEBACK_CHARS = 40_000
+NOT_IN = re.compile(r"cannot import name '(\w+)'")
 
 
 class RunStep:
@@ -182,8 +189,7 @@ def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: Me
 
 def _generate(job: CompileJob, eager: ModelCopy, compiled: ModelCopy, stage: RunStep) -> None:
     """Make the calls while code is generated for the target; what is called runs eagerly on the CPU."""
-    from core.worker.cross_compilation.calls import make_calls
-    from core.worker.cross_compilation.generate import compiled_for, generating
+    from core.worker.cross_compilation.generate import compiled_for, generating, make_calls
 
     with generating(TARGETS[job.target]):
         make_calls(job, eager, compiled, compiled_for(compiled.model, job.compile), stage.enter)
@@ -219,3 +225,69 @@ def _measure(job: CompileJob, eager: PreparedCall, compiled: PreparedCall) -> fl
 def _left_s(job: CompileJob) -> float:
     """Seconds until the run's time limit."""
     return job.time_limit_s - (time.time() - psutil.Process().create_time())
+
+
+def emit_setting(run: Run, job: CompileJob, paths: Collection[Path]) -> None:
+    """Record the job, its machine, and the files of the model and of its backend."""
+    emit(
+        Setting(
+            job=msgspec.to_builtins(job),
+            run=run.id,
+            torch=torch.__version__,
+            python=platform.python_version(),
+            device=device_name(job.device) if job.device in devices() else job.device,
+            threads=torch.get_num_threads(),
+            cpus=os.cpu_count(),
+            target=job.target,
+        )
+    )
+    for path in filter(Path.exists, paths):
+        emit(SourceRecord(path=str(path), text=path.read_text(encoding="utf-8", errors="replace")))
+
+
+def emit_counters() -> None:
+    """Record torch's own counters, and the settings that the user's code left it with."""
+    metrics = torch._inductor.metrics
+    names = ("generated_kernel_count", "generated_cpp_vec_kernel_count", "ir_nodes_pre_fusion", "num_bytes_accessed")
+    emit(
+        Counters(
+            dynamo={group: dict(values) for group, values in counters.items()},
+            inductor={name: getattr(metrics, name) for name in names},
+            float32_matmul_precision=torch.get_float32_matmul_precision(),
+            # A device that nothing was put on is not asked, which would start it.
+            has_tf32=torch.cuda.is_initialized() and torch.cuda.is_tf32_supported(),
+            recompile_limit=torch._dynamo.config.recompile_limit,
+        )
+    )
+
+
+def emit_error(stage: str, paths: Collection[Path], error: BaseException) -> None:
+    """Record an error with the lines of the user's files and the raw traceback."""
+    trace = traceback.TracebackException.from_exception(error)
+    emit(
+        RunError(
+            stage=stage,
+            type=type(error).__name__,
+            field=error.field if isinstance(error, JobError) else "",
+            message=f"{error}{suggestion(error)}"[:MAX_TRACEBACK_CHARS],
+            frames=user_frames(paths, error),
+            traceback="".join(trace.format())[-MAX_TRACEBACK_CHARS:],
+        )
+    )
+
+
+def suggestion(error: BaseException) -> str:
+    """Return the right module of a missing torch name as a question, like Python's own; empty if there is none."""
+    module, wanted = _missing_name(error)
+    path = module.split(".")
+    above = [".".join(path[:depth]) for depth in range(len(path) - 1, 0, -1)] if path[0] == "torch" else []
+    owner = next((name for name in above if hasattr(sys.modules.get(name), wanted)), None)
+    return f". Did you mean: '{owner}.{wanted}'?" if owner else ""
+
+
+def _missing_name(error: BaseException) -> tuple[str, str]:
+    """Return a module and the name that it lacks; empty for any other error."""
+    if isinstance(error, AttributeError) and isinstance(error.obj, ModuleType):
+        return error.obj.__name__, str(error.name)
+    match = NOT_IN.match(str(error)) if isinstance(error, ImportError) else None
+    return (str(error.name), match[1]) if isinstance(error, ImportError) and match else ("", "")

@@ -39,20 +39,20 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_RECORDS": "records of a log",
             "MAX_STRINGS": "names in its table of strings",
             "MAX_PAYLOAD_BYTES": "the payload of a record",
-        },
-        "core/trace/growing.py": {
             "MAX_GROWING_BYTES": "what is read of the log of a run that goes on",
             "MOST_AT_ONCE_BYTES": "what is read of it at once",
         },
-        "core/trace/parsers/values.py": {"MAX_ITEMS": "entries of one list in a report"},
+        "core/trace/parsers/draft.py": {
+            "MAX_ITEMS": "entries of one list in a report",
+            "MAX_STACK": "frames of a stack",
+        },
         "core/trace/parsers/build.py": {"MAX_KINDS": "kinds of records that are told apart"},
-        "core/trace/parsers/stacks.py": {"MOST_DEEP": "frames of a node's stack"},
-        "core/trace/parsers/draft.py": {"MAX_STACK": "frames of a stack"},
-        "core/trace/parsers/guards.py": {"MAX_LINES": "lines of a guard tree"},
+        "core/trace/parsers/inductor.py": {"MOST_DEEP": "frames of a node's stack"},
+        "core/trace/parsers/dynamo.py": {"MAX_LINES": "lines of a guard tree"},
         "core/trace/parsers/events.py": {"MAX_TIME_US": "a time in microseconds"},
-        "core/worker/recorders/guard_costs.py": {"MOST_S": "seconds in which the guards of a compilation are timed"},
+        "core/worker/recorders/guards.py": {"MOST_S": "seconds in which the guards of a compilation are timed"},
         "core/worker/recorders/reuse.py": {"MOST_FRAMES": "frames of which it is known which code a call used"},
-        "core/analysis/ending.py": {"MAX_REASON_CHARS": "the error that ended a run, in a sentence"},
+        "core/analysis/results.py": {"MAX_REASON_CHARS": "the error that ended a run, in a sentence"},
         "core/analysis/dynamo/failures.py": {"MAX_REASON_CHARS": "the reason of a failure in a sentence"},
         "core/analysis/kernels/names.py": {
             "LONGEST_GENERATED": "characters of a kernel's name that are read as ops",
@@ -60,15 +60,17 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "core/analysis/repairs/source.py": {"LONGEST_LINE": "a repaired line that keeps its comments"},
         "core/analysis/dynamo/compilations.py": {"MOST_DEPTH": "functions in one another, in the tree of compilations"},
-        "core/analysis/comparison/alignment.py": {"MOST_ALIGNED": "nodes of two graphs in which much differs, aligned"},
-        "core/analysis/comparison/shortest.py": {"MOST_STEPS": "nodes that one of two graphs has alone"},
+        "core/analysis/comparison/graphs.py": {
+            "MOST_ALIGNED": "nodes of two graphs in which much differs, aligned",
+            "MOST_STEPS": "nodes that one of two graphs has alone",
+        },
         "core/analysis/comparison/options.py": {"LONGEST_VALUE": "characters of an option that is compared"},
         "core/code/diff.py": {
             "MAX_DIFF_LINES": "lines of a diff",
             "MAX_DIFFED_LINES": "lines of a text that is compared",
         },
         "core/analysis/memory.py": {"MOST_DIGITS": "digits of the value of a symbol in a plan of memory"},
-        "core/code/storage_sizes.py": {"LARGEST_BYTES": "a piece of memory in generated code"},
+        "core/code/memory_plan.py": {"LARGEST_BYTES": "a piece of memory in generated code"},
         "core/code/locations.py": {"MAX_DEPTH": "links from a location to its file"},
     },
     "A job": {
@@ -102,7 +104,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_PROGRAM": "a program id of the interpreter",
         },
         "core/job/rules.py": {"MOST_NAMES_CHARS": "names in one option, where code is not allowed"},
-        "core/runs/comparable.py": {"MOST": "runs that a run is offered to be compared with"},
+        "core/runs/sides.py": {"MOST": "runs that a run is offered to be compared with"},
     },
     "A sweep": {
         "core/sweep/model.py": {
@@ -111,8 +113,8 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_CELLS": "cells of a sweep, each of which is a run",
         },
         "core/sweep/store.py": {"MAX_SWEEP_BYTES": "`sweep.json`"},
-        "core/sweep/text.py": {"LONGEST_CELL": "characters of a cell of a table in text"},
-        "core/sweep/rows.py": {
+        "core/commands/sweep.py": {"LONGEST_CELL": "characters of a cell of a table in text"},
+        "core/sweep/table.py": {
             "MAX_ROW_BYTES": "a row of a sweep's table that is kept",
             "MOST_ROWS": "rows that are held of all sweeps",
         },
@@ -121,31 +123,34 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_NAMES": "names of kernels, passes and choices in a row, each",
         },
         "core/sweep/presets/conditions.py": {"MOST_THREADS": "threads that the preset of threads tries"},
-        "core/sweep/presets/rows.py": {"LONGEST_REASON": "characters of torch's reason in an answer"},
+        "core/sweep/presets/preset.py": {"LONGEST_REASON": "characters of torch's reason in an answer"},
         "pages/parts/sweep/pictures.py": {"MOST_BARS": "cells that are drawn as bars"},
         "pages/session/sweeps.py": {"MOST_LISTED": "sweeps that the page lists"},
     },
     "A run and a tool": {
         "core/worker/supervisor.py": {"MAX_TRACE_BYTES": "the log of a run", "MOST_PROCESSES": "processes and threads"},
         "core/runs/engine/processes.py": {"MAX_END_S": "seconds in which an ended process is awaited"},
-        "core/worker/run_environment.py": {"MAX_TRACEBACK_CHARS": "a traceback"},
-        "core/worker/refusal.py": {"LONGEST_REASON": "characters of why something could not be held against float64"},
+        "core/worker/run.py": {
+            "MAX_TRACEBACK_CHARS": "a traceback",
+            "MOST_NODES_S": "seconds in which the nodes of all graphs are held against float64",
+        },
+        "core/worker/frames.py": {"LONGEST_REASON": "characters of why something could not be held against float64"},
         "core/worker/recorders/stacks.py": {
             "LARGEST_SOURCE_BYTES": "a file of a library that is recorded",
             "MOST_SOURCES_BYTES": "all of them of a run",
             "MOST_STACK_FRAMES": "frames of a node's stack that are recorded",
         },
         "core/worker/cross_compilation/kernels.py": {"MAX_ERROR_CHARS": "a compiler's message"},
-        "core/worker/measuring/repeated.py": {
+        "core/worker/measuring/kernel_times.py": {
             "MAX_REASON_CHARS": "why a kernel was not timed",
+            "MAX_BYTES": "a kernel's arguments, copied to time it",
         },
-        "core/worker/measuring/alternative.py": {"MAX_REASON_CHARS": "why a rival was not timed"},
+        "core/worker/measuring/pairs.py": {"MAX_REASON_CHARS": "why a rival was not timed"},
         "core/worker/memory/allocator.py": {
             "MOST_POINTS": "points of the curve of a call's memory",
             "MOST_ALIVE": "places whose memory is told of at the peak",
         },
         "core/worker/memory/standby.py": {"MAX_REASON_CHARS": "why memory was not measured"},
-        "core/worker/measuring/copies.py": {"MAX_BYTES": "a kernel's arguments, copied to time it"},
         "core/worker/measuring/wrappers.py": {"MAX_CODE_BYTES": "generated code that is timed line by line"},
         "core/worker/recorders/traffic.py": {"MOST_PAIRED": "accesses to one buffer that are compared in pairs"},
         "core/worker/recorders/autotuning.py": {
@@ -167,12 +172,11 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_TAPS": "values of nodes that one more compilation of a graph gives out",
             "MOST_TAPPED_BYTES": "what those values hold together",
         },
-        "core/worker/run.py": {"MOST_NODES_S": "seconds in which the nodes of all graphs are held against float64"},
         "core/worker/kernel_tools/__init__.py": {"MAX_DETAIL_CHARS": "what a tool printed"},
         "core/worker/kernel_tools/scripts.py": {"MAX_OUTPUT_BYTES": "what a script printed"},
         "core/worker/kernel_tools/interpreted.py": {"MAX_OFFSETS": "elements that a kernel touched"},
-        "core/worker/kernel_tools/triton_ladder.py": {"MAX_FILE_CHARS": "one stage of a kernel"},
-        "core/worker/kernel_tools/triton_passes.py": {
+        "core/worker/kernel_tools/triton_ladder.py": {
+            "MAX_FILE_CHARS": "one stage of a kernel",
             "MAX_DUMP_BYTES": "what Triton's passes print",
             "MAX_DIFF_LINES": "lines of one pass's diff",
             "MAX_DIFFS": "passes that changed something",
@@ -205,11 +209,11 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "LONGEST_CHIP": "characters of one",
             "LONGEST_TOOLTIP": "characters of a tooltip's line",
         },
-        "core/report/modules.py": {"MOST_LEVELS": "modules in one another"},
+        "core/report/places.py": {"MOST_LEVELS": "modules in one another"},
         "core/graph/modules.py": {"LONGEST_LABEL": "a module's label"},
-        "core/report/sizes.py": {"MOST_REMEMBERED": "answers that are kept of a question to a graph"},
-        "core/graph/helpers.py": {"MOST_NAMES": "functions that name a run of ops between modules"},
-        "core/graph/facts.py": {
+        "core/report/fx.py": {"MOST_REMEMBERED": "answers that are kept of a question to a graph"},
+        "core/graph/assemble.py": {
+            "MOST_NAMES": "functions that name a run of ops between modules",
             "MOST_SHAPES": "shapes that are told of a group",
             "MOST_UNKNOWN": "ops of unknown size, of all, beside which shares are told",
         },

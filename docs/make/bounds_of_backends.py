@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 PACKAGES: dict[str, dict[str, str]] = {
-    "core/trace/parsers/aoti.py": {"MOST_NAME_CHARS": "the name of a text that belongs to a package"},
-    "core/analysis/aoti.py": {"MOST_LINES": "lines of a message about a package on the command line"},
-    "core/analysis/packaging.py": {
+    "core/trace/parsers/worker.py": {"MOST_NAME_CHARS": "the name of a text that belongs to a package"},
+    "core/analysis/aoti.py": {
+        "MOST_LINES": "lines of a message about a package on the command line",
         "MOST_DEEP": "folders of a package in one another that are told apart",
         "LONGEST_SAID": "characters of the first line of what torch said of a package",
     },
@@ -18,23 +18,23 @@ PACKAGES: dict[str, dict[str, str]] = {
         "MOST_VALUE_CHARS": "the value of one",
     },
     "core/worker/aoti/build.py": {"MOST_SAID_CHARS": "what the compiler says where the C++ program cannot be built"},
-    "core/worker/aoti/compiling.py": {"MOST_KEPT_BYTES": "a package that is kept with its run"},
+    "core/worker/aoti/stage.py": {
+        "MOST_KEPT_BYTES": "a package that is kept with its run",
+        "MOST_TEXT_CHARS": "a text of a package in the log",
+    },
     "core/worker/aoti/exporting.py": {
         "MOST_VALUES": "inputs and outputs of an exported program",
         "MOST_LINES": "its ranges, and its guards",
         "MOST_CHARS": "one of them",
         "MOST_PROBLEM_CHARS": "why there is no program, or no package",
     },
-    "core/worker/aoti/program.py": {
+    "core/worker/aoti/running.py": {
         "MOST_PRINTED_CHARS": "what the C++ program prints",
         "MOST_LINES": "its last lines",
-    },
-    "core/worker/aoti/tensors.py": {
         "MOST_TENSORS": "tensors of a file for C++",
         "MOST_RANK": "dimensions of one",
         "MOST_TENSOR_BYTES": "bytes of one",
     },
-    "core/worker/aoti/texts.py": {"MOST_TEXT_CHARS": "a text of a package in the log"},
     "core/worker/aoti/trials.py": {
         "MOST_TRIALS": "sizes that dynamic dimensions are tried with",
         "MOST_TRIED_BYTES": "inputs of such a call",
@@ -44,15 +44,11 @@ PACKAGES: dict[str, dict[str, str]] = {
         "MOST_OFFERED": "dimensions of the inputs that are offered to be dynamic",
         "MOST_SIZE": "a bound of a dynamic dimension",
     },
-    "pages/parts/aotinductor/files.py": {
+    "pages/parts/aotinductor/panels.py": {
         "MOST_FILES": "files of a package",
         "MOST_METADATA": "lines of its metadata",
-    },
-    "pages/parts/aotinductor/panels.py": {
         "MOST_VALUES": "inputs and outputs of an exported program",
         "MOST_LINES": "checks of an exported program",
-    },
-    "pages/parts/aotinductor/runs.py": {
         "MOST_RESULTS": "outputs of a package",
         "MOST_SOURCES": "sources of the program that runs a package",
     },
@@ -61,31 +57,29 @@ PACKAGES: dict[str, dict[str, str]] = {
 }
 
 BACKENDS: dict[str, dict[str, str]] = {
-    "core/trace/parsers/backend.py": {
+    "core/trace/parsers/worker.py": {
         "MOST_TOLD_ROWS": "rows of a table that a backend told",
         "MOST_TOLD_COLUMNS": "columns of such a table",
         "MOST_CELL_CHARS": "characters of a cell, or of a title, that a backend told",
     },
-    "core/worker/backends/described.py": {
+    "core/worker/backends/watch.py": {
         "MOST_NODES": "nodes of a graph that a backend was given",
         "MOST_VALUES": "example inputs, arguments or results that are told of a backend",
         "MOST_TEXT_CHARS": "characters of a node's arguments, a value or a problem of a backend",
         "MOST_USERS": "users of a node that a backend was given",
         "MOST_CODE_CHARS": "characters of the code of a graph that a backend was given",
-    },
-    "core/worker/backends/executions.py": {
         "MOST_EXECUTIONS": "executions of a compilation that are told in full; all are counted",
         "MOST_COMPILATIONS": "compilations whose executions are watched",
+        "MOST_PROBLEM_CHARS": "characters of what a backend raised",
     },
-    "core/worker/backends/watch.py": {"MOST_PROBLEM_CHARS": "characters of what a backend raised"},
     "core/worker/backends/selection.py": {
         "MOST_NAMED": "functions of a file that are named where a backend is not found"
     },
-    "core/analysis/backend/sentence.py": {
+    "core/analysis/backend.py": {
         "MOST_PROBLEM_CHARS": "what was wrong with a backend in a sentence",
         "MOST_LINES": "compilations, calls, problems or tables of a backend that the command line tells",
     },
-    "core/accelerator/program/opened.py": {
+    "core/accelerator/program/file.py": {
         "MOST_CHECKED_BYTES": "a section of a program whose checksum is made again when it is shown",
         "MOST_TABLE_BYTES": "a section of a program that is told record by record",
         "MOST_C_BYTES": "a program as C that is read",
@@ -95,10 +89,10 @@ BACKENDS: dict[str, dict[str, str]] = {
         "LONGEST_WORDS": "characters of what is said of a row",
     },
     "core/accelerator/backend.py": {"MOST_WRITTEN_AS_C_BYTES": "a program that is written as C, too"},
-    "core/accelerator/program/opcodes.py": {"MAX_RANK": "dimensions of a tensor in the accelerator's programs"},
-    "core/accelerator/build.py": {"MOST_AT_ONCE": "files of the runtime that are compiled at once"},
+    "core/accelerator/program/program.py": {"MAX_RANK": "dimensions of a tensor in the accelerator's programs"},
+    "core/accelerator/library.py": {"MOST_AT_ONCE": "files of the runtime that are compiled at once"},
     "core/accelerator/segment.py": {"MOST_PROGRAMS": "sets of sizes that have a program, of one segment"},
-    "core/graph/annotations.py": {"MOST_TOLD_OVERLAYS": "tables of a backend that are painted onto a graph"},
+    "core/graph/overlays.py": {"MOST_TOLD_OVERLAYS": "tables of a backend that are painted onto a graph"},
     "core/views/accelerator/segment.py": {"MOST_NAMES": "nodes that are named for one reason"},
     "core/views/accelerator/program.py": {
         "MOST_ENTRIES": "instructions of a program in its table",
@@ -106,10 +100,12 @@ BACKENDS: dict[str, dict[str, str]] = {
         "MOST_DRAWN": "temporaries that are drawn",
     },
     "core/views/accelerator/run.py": {"MOST_COMPILATIONS": "other compilations that a page without a graph names"},
-    "pages/parts/accelerator/charts.py": {"MOST_NAMED": "ticks of an axis"},
-    "pages/parts/accelerator/file.py": {"LARGEST_DOWNLOAD_BYTES": "a program that the page gives out"},
+    "pages/parts/accelerator/program.py": {"MOST_NAMED": "ticks of an axis"},
+    "pages/parts/accelerator/panels.py": {"LARGEST_DOWNLOAD_BYTES": "a program that the page gives out"},
     "pages/parts/backends/executions.py": {"MOST_IN_LEGEND": "calls that the chart of executions names"},
-    "pages/parts/backends/nodes.py": {"MOST_NODES_SHOWN": "nodes of a graph that a backend was given"},
-    "pages/parts/backends/problems.py": {"MOST_PROBLEMS": "problems of a backend that are told one by one"},
-    "pages/parts/backends/told.py": {"MOST_TOLD": "tables, and texts, of a backend that can be chosen"},
+    "pages/parts/backends/panes.py": {
+        "MOST_NODES_SHOWN": "nodes of a graph that a backend was given",
+        "MOST_TOLD": "tables, and texts, of a backend that can be chosen",
+    },
+    "pages/parts/backends/write.py": {"MOST_PROBLEMS": "problems of a backend that are told one by one"},
 }

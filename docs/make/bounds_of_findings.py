@@ -1,9 +1,11 @@
 """Bounds of findings, of printed text and of remarks on the model's file, a part of the table in `docs.make.bounds`."""
 
 FINDINGS: dict[str, dict[str, str]] = {
-    "core/analysis/findings/answers.py": {"MOST_PLACES": "lines of the model's file that one finding names"},
-    "core/analysis/findings/log_settings.py": {"MOST_NAMES": "logs that one `set_logs` call names"},
-    "core/analysis/findings/printed.py": {"MOST": "findings of printed lines"},
+    "core/analysis/findings/answers.py": {
+        "MOST_PLACES": "lines of the model's file that one finding names",
+        "MOST_NAMES": "logs that one `set_logs` call names",
+    },
+    "core/analysis/findings/calls.py": {"MOST": "findings of printed lines"},
     "core/analysis/printed.py": {
         "MOST_LINES": "different lines of a run's output",
         "LONGEST_LINE": "characters of one of them",
@@ -13,7 +15,7 @@ FINDINGS: dict[str, dict[str, str]] = {
         "LONGEST_LINE": "characters of a line that a remark quotes",
     },
     "core/worker/compiling.py": {"MOST_NAMED": "compiled parts of a model that a note names"},
-    "core/worker/results/printed.py": {"MAX_CHARS": "printed text of a call that is compared, of each stream"},
-    "pages/parts/graphs/overview.py": {"MOST_OPS": "ops of a graph that the overview draws"},
+    "core/worker/results/effects.py": {"MAX_CHARS": "printed text of a call that is compared, of each stream"},
+    "pages/parts/graphs/drawn.py": {"MOST_OPS": "ops of a graph that the overview draws"},
     "pages/parts/run/findings.py": {"MOST_OUTPUT_BYTES": "a run's output that the overview reads"},
 }

@@ -7,13 +7,13 @@ PAGES: dict[str, dict[str, str]] = {
         "LONGEST_TEXT": "characters of a passage",
         "LONGEST_MESSAGE": "characters of a message",
     },
-    "pages/gate/messages.py": {
+    "pages/gate/middleware.py": {
         "MOST_BYTES": "a message of a browser's",
         "MOST_BYTES_WITHOUT_CODE": "the same, where code is not allowed",
         "MOST_QUERY_CHARS": "its query parameters",
         "MOST_WIDGETS": "widgets that it sets",
     },
-    "pages/gate/terminal.py": {
+    "pages/gate/greeting.py": {
         "MAX_PLACES": "problems that are printed into the terminal, each once",
         "MAX_CHARS": "the message of one",
     },
@@ -29,13 +29,13 @@ PAGES: dict[str, dict[str, str]] = {
         "LONGEST_S": "seconds that a guest's upload may take",
     },
     "pages/session/shown.py": {"MOST_GOING": "runs that go on whose logs are held"},
-    "pages/session/runs.py": {"MOST_JOBS": "jobs whose words are held"},
-    "pages/session/verdicts.py": {
+    "pages/session/runs.py": {
+        "MOST_JOBS": "jobs whose words are held",
         "MOST_VERDICTS": "verdicts that are held for lists of runs",
         "LARGEST_LOG_BYTES": "a log that is read for a list of runs",
     },
     "core/views/compare.py": {"MOST_PHASES": "phases of two runs beside each other"},
-    "pages/parts/palette/entries.py": {
+    "pages/parts/palette/palette.py": {
         "MOST_RUNS": "runs in the command palette",
         "MOST_COMPILATIONS": "compilations in it",
         "MOST_KERNELS": "kernels in it",
@@ -56,19 +56,19 @@ PAGES: dict[str, dict[str, str]] = {
     "core/views/fx_graph.py": {"MOST_GUARDS": "guards of a node", "MOST_USERS": "users of a node"},
     "core/views/passes.py": {"MOST_NODES": "nodes of a step that are written out"},
     "pages/parts/kernels/treemap.py": {"MOST_CELLS": "kernels in a treemap"},
-    "pages/parts/kernels/roofline.py": {"LONGEST_POINT": "characters of a kernel's name in the roofline"},
-    "pages/parts/performance/numerics_charts.py": {"MOST_RESULTS": "results in the chart of errors against float64"},
-    "core/views/kernels/table.py": {"MOST_OPS": "ops of a kernel in the ledger"},
+    "pages/parts/kernels/ledger.py": {"LONGEST_POINT": "characters of a kernel's name in the roofline"},
+    "pages/parts/performance/numerics.py": {"MOST_RESULTS": "results in the chart of errors against float64"},
+    "core/views/kernels/ledger.py": {"MOST_OPS": "ops of a kernel in the ledger"},
     "core/views/kernels/results.py": {"MOST_OUTLINED": "functions of OpenMP regions that are named"},
     "pages/parts/kernel/compare.py": {
         "MOST_RUNS": "runs whose kernels are offered",
         "MOST_CONFIGS": "configs of a kernel",
     },
-    "pages/parts/kernel/views.py": {"MOST_CONFIGS": "configs that were tried"},
-    "core/views/memory_plan.py": {
+    "pages/parts/kernel/ladder.py": {"MOST_CONFIGS": "configs that were tried"},
+    "core/views/memory.py": {
         "MOST_BLOCKS": "rectangles in a map of memory",
         "MOST_PLACED": "pieces of memory times kernel calls in it, the largest pieces alone where there are more",
     },
     "core/views/kernel_pairs.py": {"MOST_OPS": "ops of a kernel"},
-    "core/views/outcome.py": {"MOST_FAILURES": "failures that are told one by one"},
+    "core/views/overview.py": {"MOST_FAILURES": "failures that are told one by one"},
 }

@@ -6,9 +6,8 @@ from core.analysis import aoti_sentence, aoti_story, target_words
 from pages.look.glossary import GLOSSARY
 from pages.look.text import LONGEST_TEXT, prose
 from pages.parts.aotinductor.ask import ask_for_package
-from pages.parts.aotinductor.panels import panel
+from pages.parts.aotinductor.panels import package_way, panel
 from pages.parts.aotinductor.times import sizes_part, times_part
-from pages.parts.aotinductor.way import package_way
 from pages.session.downloads import json_twin
 from pages.session.require import require_report
 

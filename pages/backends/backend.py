@@ -10,9 +10,8 @@ from pages.components.contract.view import contract_view
 from pages.look.glossary import GLOSSARY
 from pages.look.text import prose
 from pages.parts.backends.contract import contract
-from pages.parts.backends.empty import offer_backends, why_nothing
 from pages.parts.backends.panes import BACKEND, CODE, left_panes, pane, right_panes
-from pages.parts.backends.problems import problem_boxes
+from pages.parts.backends.write import offer_backends, problem_boxes, why_nothing
 from pages.session import url
 from pages.session.downloads import downloads, json_twin
 from pages.session.navigate import go_to

@@ -5,7 +5,7 @@ import streamlit as st
 
 from core.views.dynamic_shapes import SymbolsView
 from pages.look.glossary import GLOSSARY
-from pages.parts.dynamo.dynamic_shapes import compilations_with_symbols, symbol_details
+from pages.parts.dynamo.compilations import compilations_with_symbols, symbol_details
 from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import url
 from pages.session.downloads import json_twin

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
+import ctypes
+import gc
+import logging
 import sys
 import threading
+import traceback
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from types import TracebackType
 from typing import Any
 
 import streamlit as st
 
-from pages.gate.housekeeping import housekeeping
 from pages.gate.middleware import TOKEN
 from pages.gate.rules import Rules
-from pages.gate.terminal import print_once
 
 ANYWHERE = ("", "0.0.0.0", "::")
+PERIOD_S = 30.0
+SERVERS = ("streamlit", "uvicorn", "websockets", "asyncio", "starlette")
+MAX_PLACES = 500
+MAX_CHARS = 400
+Place = tuple[str, int, str, str, int]
 
 
 def greeting(
@@ -53,3 +62,93 @@ def _url() -> str:
     host = "localhost" if address in ANYWHERE else f"[{address}]" if ":" in address else address
     base = (st.get_option("server.baseUrlPath") or "").strip("/")
     return f"{scheme}://{host}:{st.get_option('server.port')}" + (f"/{base}" if base else "")
+
+
+@asynccontextmanager
+async def housekeeping(period_s: float = PERIOD_S) -> AsyncIterator[None]:
+    """Collect garbage as long as the server runs; objects from its start are frozen, since they stay."""
+    gc.collect()
+    gc.freeze()
+    task = asyncio.create_task(_collecting(period_s))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        gc.unfreeze()
+
+
+async def _collecting(period_s: float) -> None:
+    while True:
+        await asyncio.sleep(period_s)
+        await asyncio.to_thread(give_back)
+
+
+def give_back() -> None:
+    """Free unreferenced objects, and return the C library's free memory to the system."""
+    gc.collect()
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).malloc_trim(0)
+
+
+class Once(logging.Filter):
+    """Filter that passes a warning or an error once per place in the code, and all other records; as printable text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: set[Place] = set()
+        self._lock = threading.Lock()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return True if the record is to be printed; replaces its text by a printable one."""
+        if record.levelno >= logging.WARNING and not self._is_new(place_of(record)):
+            return False
+        record.msg, record.args = printable(record.getMessage()), ()
+        if record.exc_info and record.exc_info[1]:
+            record.exc_text = traceback_text(record.exc_info[1])
+            record.exc_info = None
+        return True
+
+    def _is_new(self, place: Place) -> bool:
+        with self._lock:
+            new = place not in self._seen and len(self._seen) < MAX_PLACES
+            self._seen |= {place} if new else set()
+            return new
+
+
+def place_of(record: logging.LogRecord) -> Place:
+    """Return the place of the log call and of the exception's origin, which a visitor cannot invent."""
+    error = record.exc_info[1] if record.exc_info else None
+    if error is None:
+        return record.pathname, record.lineno, "", "", 0
+    raised = _last(error.__traceback__)
+    where = (raised.tb_frame.f_code.co_filename, raised.tb_lineno) if raised else ("", 0)
+    return record.pathname, record.lineno, type(error).__name__, *where
+
+
+def _last(traceback: TracebackType | None) -> TracebackType | None:
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return traceback
+
+
+def traceback_text(error: BaseException) -> str:
+    """Return the traceback, with the exception's message as one line."""
+    frames = "".join(traceback.format_tb(error.__traceback__))
+    return f"Traceback (most recent call last):\n{frames}{type(error).__name__}: {printable(str(error))}"
+
+
+def printable(text: str) -> str:
+    """Return a text as one line, with escapes for unprintable characters, cut if it is long."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text[:MAX_CHARS])
+
+
+def print_once() -> None:
+    """Filter the log of the server's libraries; call it once the server runs, when their loggers exist."""
+    only_once = Once()
+    # Libraries make their loggers when they first log something.
+    for name in {*SERVERS, *logging.root.manager.loggerDict}:
+        if name.partition(".")[0] in SERVERS:
+            logging.getLogger(name).addFilter(only_once)

@@ -7,12 +7,11 @@ import hmac
 import os
 import re
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
 import streamlit as st
-
-from pages.gate.address import LOOPBACK, is_ours, is_private, name_of, same_origin
 
 HEALTH = "/_stcore/health"
 # The routes of Streamlit that a page needs. The others reveal facts about the server, drive pages without a session
@@ -37,6 +36,8 @@ STRANGER = (
     "server "
     "printed at its start.\n"
 )
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9_.-]+))(?::[0-9]{1,5})?")
 
 
 def code_allowed() -> bool:
@@ -169,3 +170,27 @@ def rules() -> Rules:
     base = (st.get_option("server.baseUrlPath") or "").strip("/")
     owner = os.getuid() if hasattr(os, "getuid") else NOBODY
     return Rules(hosts, code_allowed(), private, owner, f"/{base}" if base else "")
+
+
+def name_of(host: str) -> str | None:
+    """Return the name in a Host header, in lower case and without its port; None if the header is invalid."""
+    found = HOST.fullmatch(host.lower())
+    return (found.group(1) or found.group(2)).removesuffix(".") if found else None
+
+
+def is_ours(name: str, allowed: Iterable[str]) -> bool:
+    """Return True if the host is allowed; `*.example.org` allows all hosts below it, and `*` allows any."""
+    for pattern in (item.strip().lower().removesuffix(".") for item in allowed):
+        if pattern in ("*", name) or (pattern.startswith("*.") and name.endswith(pattern[1:])):
+            return True
+    return name in LOOPBACK
+
+
+def same_origin(origin: str, scheme: str, host: str) -> bool:
+    """Return True if the origin has the scheme, host and port of the request."""
+    return origin == f"{scheme}://{host.lower()}"
+
+
+def is_private(address: str | None, allowed: Iterable[str]) -> bool:
+    """Return True if the server serves its own machine only, by its listening address and its allowed hosts."""
+    return address in LOOPBACK and all(name in LOOPBACK for name in allowed)

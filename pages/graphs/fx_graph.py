@@ -4,13 +4,12 @@ import streamlit as st
 
 from core.views.fx_graph import GraphStages
 from pages.parts.drawer import drawer, open_button, stage, title_row
-from pages.parts.graphs.drawn import fx_drawn, fx_view, show
+from pages.parts.graphs.drawn import fx_drawn, fx_view, show, stage_row
 from pages.parts.graphs.fx_graph import NODE, fill_drawer, tabs, unparsed
-from pages.parts.graphs.stages import stage_row
 from pages.session import url
 from pages.session.downloads import downloads, json_twin, text_twin
-from pages.session.memory import held
 from pages.session.require import require_view
+from pages.session.state import held
 
 view = require_view("The FX graphs of a compilation will stand here.")
 if view is None or not view.compilation.graphs:

@@ -6,9 +6,9 @@ from core.views.kernels import KernelView
 from pages.look.glossary import GLOSSARY
 from pages.look.text import prose
 from pages.parts.kernel.compare import compare_view
+from pages.parts.kernel.ladder import chosen_kernel, compiled_views
 from pages.parts.kernel.scripts import interpreter_view, reproduce_view
 from pages.parts.kernel.tool import may_run_tools
-from pages.parts.kernel.views import chosen_kernel, compiled_views
 from pages.session import url
 from pages.session.require import require_view
 

@@ -15,8 +15,7 @@ from pages.parts.kernels.ledger import (
     target_choices,
 )
 from pages.parts.kernels.source import kernel_source, kernel_text, user_lines
-from pages.parts.run.measure import measure_again, measure_now
-from pages.parts.run.retarget import retarget
+from pages.parts.run.measure import measure_again, measure_now, retarget
 from pages.session import url
 from pages.session.downloads import json_twin, text_twin
 from pages.session.require import require_view

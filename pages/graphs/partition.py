@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from core.base import words as fmt
-from core.views.partition import PartitionView
+from core.views.passes import PartitionView
 from pages.look.sizes import SHORT
 from pages.parts.drawer import drawer, open_button, stage, title_row
 from pages.parts.graphs.drawn import fx_drawn, partitions_of, show

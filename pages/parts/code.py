@@ -13,7 +13,7 @@ from core.views.source import SourceView
 from pages.components.code.view import CodePicture, Colours, code_lines, code_view
 from pages.look.palette import kernel_colour
 from pages.look.sizes import TALL
-from pages.session.view import RunView, View
+from pages.session.shown import RunView, View
 
 
 def source_text(view: RunView, path: str = "") -> str:

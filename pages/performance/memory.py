@@ -7,7 +7,7 @@ from pages import menu
 from pages.look.glossary import GLOSSARY
 from pages.parts.code import source_text
 from pages.parts.performance.memory import alive_table, memory_curves, plan_section, plans_of
-from pages.parts.run.measure_memory import measure_memory
+from pages.parts.run.measure import measure_memory
 from pages.session import url
 from pages.session.downloads import json_twin
 from pages.session.require import require_report

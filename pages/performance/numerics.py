@@ -6,7 +6,7 @@ from core.views.numerics import NumericsView
 from pages.look.glossary import GLOSSARY
 from pages.parts.graphs.node import node_lines
 from pages.parts.performance.numerics import graph_link, node_table, nodes_part, results_part
-from pages.parts.run.numerics_now import numerics_now
+from pages.parts.run.measure import numerics_now
 from pages.session import url
 from pages.session.downloads import json_twin
 from pages.session.require import require_report

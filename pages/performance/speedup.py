@@ -14,8 +14,8 @@ from pages.parts.performance.charts import break_even_chart, first_calls_chart, 
 from pages.parts.run.findings import result_note
 from pages.parts.run.measure import measure_again, measure_now
 from pages.session import url
+from pages.session.cache import kept, theme
 from pages.session.downloads import json_twin
-from pages.session.figures import kept, theme
 from pages.session.require import require_report
 
 CONFIGURATIONS = ("this run's call", "the other call")

@@ -4,20 +4,16 @@ import streamlit as st
 
 from pages import menu
 from pages.look.text import LONGEST_TEXT, plain
-from pages.parts.compare.aspects import breaks_and_recompiles, guards, phases, source, summary
-from pages.parts.compare.compared import compare_view, kernel_pairs_view
-from pages.parts.compare.graphs import graphs
+from pages.parts.compare.aspects import breaks_and_recompiles, graphs, guards, phases, source, summary, times
 from pages.parts.compare.kernels import kernel_pairs
-from pages.parts.compare.runs import any_runs, newest_other, pick_other
-from pages.parts.compare.speed import times
+from pages.parts.compare.runs import any_runs, compare_view, kernel_pairs_view, newest_other, pick_other
 from pages.parts.compare.what_if import what_if
 from pages.parts.run.live import live_run, measured_yet
 from pages.parts.run.measure import measure_again
 from pages.session import url
 from pages.session.downloads import downloads, json_twin
 from pages.session.require import require_report
-from pages.session.shown import open_shown, shown_compilation
-from pages.session.view import RunView
+from pages.session.shown import RunView, open_shown, shown_compilation
 
 view = require_report("Two runs beside each other will stand here.")
 names = any_runs(view)

@@ -5,11 +5,10 @@ import streamlit as st
 from core import cpp_compiler, samples
 from pages.gate.addresses import MISSING
 from pages.look.text import LONGEST_NAME, code
-from pages.parts.run.gallery import card, last_runs
+from pages.parts.run.gallery import card, last_runs, recorded_form, tab_title
 from pages.parts.run.launch import asked_again, code_form, log_form, sample_form, torch_is_starting
-from pages.parts.run.recorded import recorded_form, tab_title
 from pages.session import server, url
-from pages.session.memory import opened_once
+from pages.session.state import opened_once
 
 # The other forms together are larger than the gallery: each is drawn when it is first opened, and then stays.
 TABS, CODE, LOG = "new-run-tabs", "Your code", "A trace log"

@@ -2,22 +2,19 @@
 
 import streamlit as st
 
-from core.views.outcome import OutcomeView
+from core.views.overview import OutcomeView
 from pages import menu
 from pages.parts.dynamo.fixes import back_link
-from pages.parts.graphs.overview import graph_picture
-from pages.parts.run.again import edit_and_run_again
+from pages.parts.graphs.drawn import graph_picture
 from pages.parts.run.findings import evidence, finding_cards, overview_view, result_note
 from pages.parts.run.live import live_run, measured_yet
-from pages.parts.run.measure import measure_again
+from pages.parts.run.measure import edit_and_run_again, measure_again, retarget
 from pages.parts.run.outcome import compilations, model_code, not_compiled, outcome, printed, what_was_read
-from pages.parts.run.retarget import retarget
 from pages.parts.run.submit import job_again, needs_device
 from pages.parts.sweep.ask import preset_menu
 from pages.session import url
 from pages.session.require import empty, wait_for_reading
-from pages.session.shown import shown_run
-from pages.session.view import RunView
+from pages.session.shown import RunView, shown_run
 
 shown = shown_run()
 if shown is None:

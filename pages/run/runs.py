@@ -9,15 +9,14 @@ from pages.gate.visitor import ANOTHERS, who
 from pages.look.sizes import MAX_LINE_CHARS
 from pages.look.text import LONGEST_TEXT, plain
 from pages.parts.run.measure import measure_picked
-from pages.parts.run.runs_table import runs_table, words_of
-from pages.parts.run.usage import what_is_used
-from pages.session import doors, url
-from pages.session.attempt import attempt, toasted
+from pages.parts.run.runs_table import runs_table, what_is_used, words_of
+from pages.session import actions, url
+from pages.session.actions import attempt, toasted
 from pages.session.downloads import log_download, report_download
-from pages.session.memory import held
 from pages.session.navigate import go_to
 from pages.session.runs import listed_runs, show_run
 from pages.session.shown import open_shown
+from pages.session.state import held
 
 st.title("Runs", anchor=False)
 runs: list[tuple[Run, Status]] = listed_runs()
@@ -55,7 +54,7 @@ if len(picked) == 1 and who().owns(status.by):
             placeholder=status.title,
             max_chars=MOST_NAME_CHARS,
             width=300,
-            on_change=lambda: attempt(lambda: doors.rename(run, held(f"name-{run.id}")), toasted),
+            on_change=lambda: attempt(lambda: actions.rename(run, held(f"name-{run.id}")), toasted),
         )
         st.text_input(
             "Note",
@@ -63,7 +62,7 @@ if len(picked) == 1 and who().owns(status.by):
             key=f"note-{run.id}",
             placeholder="What to remember of it",
             max_chars=MOST_NOTE_CHARS,
-            on_change=lambda: attempt(lambda: doors.annotate(run, held(f"note-{run.id}")), toasted),
+            on_change=lambda: attempt(lambda: actions.annotate(run, held(f"note-{run.id}")), toasted),
         )
 with st.container(horizontal=True):
     if len(picked) == 1:
@@ -88,5 +87,5 @@ with st.container(horizontal=True):
     ):
         st.write("Deleted runs cannot be brought back.")
         for_good = st.button("Delete for good", type="primary")
-        if for_good and attempt(lambda: doors.delete(*deletable)) is not None:
+        if for_good and attempt(lambda: actions.delete(*deletable)) is not None:
             st.rerun()

@@ -5,13 +5,12 @@ import streamlit as st
 from core import likeliest
 from core.views.glossary import GLOSSARY
 from pages import menu
-from pages.parts.compare.compared import kernel_pairs_view
 from pages.parts.compare.kernels import kernel_pairs
-from pages.parts.compare.runs import labels, other_runs
-from pages.parts.run.retarget import retarget
+from pages.parts.compare.runs import kernel_pairs_view, labels, other_runs
+from pages.parts.run.measure import retarget
 from pages.session import url
 from pages.session.require import require_view
-from pages.session.view import open_view
+from pages.session.shown import open_view
 
 view = require_view("What differs between two targets will stand here.")
 if view is None or not view.compilation.kernels:

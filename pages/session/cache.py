@@ -6,7 +6,10 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
+import plotly.graph_objects as go
 import streamlit as st
+
+from pages.look.palette import Theme
 
 Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
@@ -34,3 +37,18 @@ def cached(
         return answer
 
     return keep
+
+
+def theme() -> Theme:
+    """Return the visitor's theme."""
+    return "dark" if st.context.theme.type == "dark" else "light"
+
+
+def kept(make: Callable[[], go.Figure], *what: str | int | None) -> go.Figure:
+    """Return the figure that `make` draws, cached for all sessions by `what`."""
+    return _kept(what, make)
+
+
+@cached()
+def _kept(what: tuple[str | int | None, ...], _make: Callable[[], go.Figure]) -> go.Figure:
+    return _make()

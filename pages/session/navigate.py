@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages import menu
-from pages.session.memory import held, hold
+from pages.session.state import held, hold
 
 # The current page, stored by `app.py`; and a navigation within it, until the browser has the new URL.
 PAGE, WAY = "page", "way"

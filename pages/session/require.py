@@ -13,10 +13,9 @@ from core.report import Compilation, Report
 from pages import menu
 from pages.look.text import LONGEST_TEXT, plain, prose
 from pages.session import url
-from pages.session.memory import held
 from pages.session.navigate import PAGE
-from pages.session.shown import ShownRun, open_shown, shown_compilation, shown_run
-from pages.session.view import RunView, View
+from pages.session.shown import RunView, ShownRun, View, open_shown, shown_compilation, shown_run
+from pages.session.state import held
 
 FOLLOW_S = 1.0
 Ready = Callable[[Report, Compilation | None], object]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
 import streamlit as st
 
-from core import CompileboardError, CompileJob, Run, Status, StoreError
+from core import CompileboardError, CompileJob, Run, Status, StoreError, Verdict, open_verdict
 from pages import menu
 from pages.gate.visitor import who
 from pages.look.text import LONGEST_LINE, one_line
@@ -17,6 +18,10 @@ from pages.session.navigate import go_to
 
 KNOWN_S = 5.0
 MOST_JOBS = 2_000
+MOST_VERDICTS = 5_000
+# Limits for one drawing of a page; the report of a larger log is made when it is opened.
+MADE_WITHIN_S = 0.3
+LARGEST_LOG_BYTES = 4_000_000
 
 
 def last_took_s(job: CompileJob) -> float | None:
@@ -119,3 +124,41 @@ def _is_cell(path: Path) -> bool:
     except CompileboardError:
         return False
     return job is not None and bool(job.sweep)
+
+
+def verdicts(runs: Iterable[tuple[Run, Status]]) -> tuple[dict[str, Verdict], bool]:
+    """Return the known verdicts by run id, and True if some are still missing."""
+    known, waiting = _known_verdicts(), False
+    found: dict[str, Verdict] = {}
+    end_s = time.monotonic() + MADE_WITHIN_S
+    for run, status in runs:
+        log = None if status.live or status.state == "damaged" else run.log_path()
+        if log is None:
+            continue
+        size = log.stat()
+        key = run.id, size.st_mtime_ns
+        if key not in known:
+            late = time.monotonic() > end_s
+            made = _opened(run, stored_alone=late or size.st_size > LARGEST_LOG_BYTES)
+            waiting = waiting or (made is None and late and size.st_size <= LARGEST_LOG_BYTES)
+            if made is None:
+                continue
+            known[key] = made
+        found[run.id] = known[key]
+    while len(known) > MOST_VERDICTS:
+        known.pop(next(iter(known)))
+    return found, waiting
+
+
+def _opened(run: Run, stored_alone: bool) -> Verdict | None:
+    """Return a run's verdict; None if its log cannot be read, or the run was just deleted."""
+    try:
+        return open_verdict(run, stored_alone)
+    except (CompileboardError, OSError):
+        return None
+
+
+@st.cache_resource
+def _known_verdicts() -> dict[tuple[str, int], Verdict]:
+    """Return the cache of verdicts, by a run's id and the time when its log was last written."""
+    return {}

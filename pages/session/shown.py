@@ -5,27 +5,34 @@ from __future__ import annotations
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
 from core import (
     CompileboardError,
     CompileJob,
+    DecodeError,
     GrowingReport,
     Progress,
     Run,
+    RunSide,
     Status,
     StoreError,
+    decoded,
     is_compiled,
     is_stored,
+    load_text,
+    open_graph,
     open_report,
     progress,
     start_reading,
 )
-from core.report import Compilation, Report, Setting
+from core.report import Compilation, FxGraph, FxNode, Payload, Report, Setting
 from core.views.header import first_compilation
 from pages.session import server, url
-from pages.session.memory import held, hold
+from pages.session.cache import cached
+from pages.session.state import held, hold
 
 LARGE_LOG_BYTES = 8_000_000
 # The run that the header has drawn as live.
@@ -173,3 +180,75 @@ def _going(run_id: str, log: str) -> GrowingReport:
 def shown_compilation(report: Report) -> Compilation | None:
     """Return the picked compilation, else the heaviest."""
     return report.compilation(str(st.session_state.get(url.COMPILATION))) or first_compilation(report)
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """A run that has a report."""
+
+    shown: ShownRun
+    report: Report
+
+    @property
+    def run(self) -> Run:
+        """The run's directory."""
+        return self.shown.run
+
+    @property
+    def job(self) -> CompileJob | None:
+        """The run's job; None for a log from elsewhere."""
+        return self.shown.job
+
+    @property
+    def going(self) -> bool:
+        """True while more will be recorded, so that no result derived from it is cached."""
+        return self.shown.going
+
+    @property
+    def side(self) -> RunSide:
+        """The run as a side of a comparison."""
+        return RunSide(self.report, self.text, lambda compilation, graph: self.of(compilation).nodes(graph))
+
+    def of(self, compilation: Compilation) -> View:
+        """Return the view of one of the run's compilations."""
+        return View(self.shown, self.report, compilation)
+
+    def text(self, payload: Payload) -> str:
+        """Return a payload of the run's log as text."""
+        return _text(self.run.id, payload.offset, payload.length)
+
+    def json(self, payload: Payload) -> dict[str, Any]:
+        """Return a payload of the run's log that is a JSON object; empty if it is none."""
+        try:
+            value = decoded(self.text(payload))
+        except DecodeError:
+            return {}
+        return value if isinstance(value, dict) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class View(RunView):
+    """A compilation of a run."""
+
+    compilation: Compilation
+
+    def nodes(self, graph: FxGraph) -> tuple[FxNode, ...]:
+        """Return the nodes of one of its graphs."""
+        return _nodes(self.run.id, self.compilation.id, graph.id, self, graph)
+
+
+def open_view(run_id: str) -> RunView | None:
+    """Return a run by its id; None if there is none, or it has no report."""
+    shown = open_shown(run_id)
+    return RunView(shown, shown.report) if shown is not None and shown.report is not None else None
+
+
+@cached("Reading the graph")
+def _nodes(run_id: str, compile_id: str, graph_id: str, _view: View, _graph: FxGraph) -> tuple[FxNode, ...]:
+    return open_graph(_view.run, _view.compilation, _graph)
+
+
+@cached()
+def _text(run_id: str, offset: int, length: int) -> str:
+    log = server.runner().store.open(run_id).log_path()
+    return load_text(log, Payload(offset, length)) if log else ""

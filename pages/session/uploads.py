@@ -22,7 +22,7 @@ from starlette.routing import Route
 from core import AccessError, CompileboardError, Runner, check_upload
 from pages.gate.middleware import VISITOR
 from pages.gate.visitor import Who, told
-from pages.session import doors, server
+from pages.session import actions, server
 
 # Simultaneous uploads of one visitor, and of all guests. The owner's count separately, so that guests never block them.
 MOST_AT_ONCE = 4
@@ -94,7 +94,7 @@ async def _stored(request: Request, stream: AsyncGenerator[bytes, None], visitor
             await _receive(stream, file, runner, visitor)
             file.seek(0)
             name = request.query_params.get("name", "log")
-            run = await run_in_threadpool(doors.add_log, name, file, visitor)
+            run = await run_in_threadpool(actions.add_log, name, file, visitor)
     except AccessError as error:
         return _refused(403, str(error))
     except (CompileboardError, ValueError) as error:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
-from pages.gate.messages import MOST_BYTES, MOST_BYTES_WITHOUT_CODE
+from pages.gate.middleware import MOST_BYTES, MOST_BYTES_WITHOUT_CODE
 from tests.attack.flooding import BAITS, FIELDS, Health, drawn_pages, ids, only_run, typed
 from tests.attack.talk import is_finished, talking, words
 from tests.attack.web import LIMIT_S, answer, ask, send

@@ -25,7 +25,7 @@ from core.sweep import RecordedSweep, recorded_sweeps
 from pages import menu
 from pages.gate.rules import Visitor
 from pages.gate.visitor import ANOTHERS, NOT_YOURS, Who
-from pages.session import doors, server
+from pages.session import actions, server
 from tests.support.apps import assert_sound, component, downloads, opened, words
 from tests.support.engines import PromptEngine
 from tests.support.homes import IMAGE, NOT_LOGS, add_run, job_of
@@ -58,7 +58,7 @@ def sweeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SweepRunner:
 
 @pytest.fixture
 def visited(monkeypatch: pytest.MonkeyPatch) -> Callable[[Who], None]:
-    return lambda visitor: monkeypatch.setattr(doors, "who", lambda: visitor)
+    return lambda visitor: monkeypatch.setattr(actions, "who", lambda: visitor)
 
 
 @pytest.mark.attack("feature 1", "breach 1", "permission 1", "code, files, flags and paths as axes of a sweep")
@@ -66,7 +66,7 @@ def visited(monkeypatch: pytest.MonkeyPatch) -> Callable[[Who], None]:
 def test_no_axis_brings_what_a_job_may_not(sweeps: SweepRunner, visited: Callable[[Who], None], name: str) -> None:
     visited(ANN)
     with pytest.raises(CompileboardError):
-        doors.start_sweep(new_sweep(SAMPLE, (AXES[name],)))
+        actions.start_sweep(new_sweep(SAMPLE, (AXES[name],)))
     assert (sweeps.store.list(), sweeps.runner.store.list()) == ([], [])
 
 
@@ -96,12 +96,12 @@ def test_a_run_is_named_and_noted_by_who_made_it(
     run = add_run(tmp_path, "mlp", NOT_LOGS["one record"], job=job_of("eager_backend"), by="ann")
     for visitor, why in ((BOB, ANOTHERS), (ONLOOKER, NOT_YOURS)):
         visited(visitor)
-        for door in (doors.rename, doors.annotate):
+        for door in (actions.rename, actions.annotate):
             with pytest.raises(AccessError) as error:
                 door(run, "mine")
             assert str(error.value) == why
     visited(ANN)
-    doors.annotate(run, LIVELY * 1_000)
+    actions.annotate(run, LIVELY * 1_000)
     assert ((run.name(), len(run.note())), "\x1b" in run.note()) == (("", 400), False)
 
 
@@ -131,7 +131,7 @@ def test_a_name_and_a_note_are_text(closed_pages: Path, page: menu.Page) -> None
 def test_a_recording_is_one_of_those_that_ship(sweeps: SweepRunner, visited: Callable[[Who], None], name: str) -> None:
     visited(ANN)
     with pytest.raises(StoreError, match="there is no recording"):
-        doors.open_recording(name)
+        actions.open_recording(name)
     assert sweeps.runner.store.list() == []
 
 
@@ -141,16 +141,16 @@ def test_recordings_count_like_any_run(sweeps: SweepRunner, visited: Callable[[W
     assert len(recorded.cells) > 3
     name = recorded.cells[0].name
     visited(ONLOOKER)
-    for door in (lambda: doors.open_recording(name), lambda: doors.open_recorded_sweep(recorded)):
+    for door in (lambda: actions.open_recording(name), lambda: actions.open_recorded_sweep(recorded)):
         with pytest.raises(AccessError, match="Only the owner"):
             door()
     visited(ANN)
     with pytest.raises(AccessError, match="more than the 3 runs"):
-        doors.open_recorded_sweep(recorded)
+        actions.open_recorded_sweep(recorded)
     for _ in range(3):
-        doors.open_recording(name)
+        actions.open_recording(name)
     with pytest.raises(AccessError):
-        doors.open_recording(name)
+        actions.open_recording(name)
     assert [status.by for _, status in sweeps.runner.store.list()] == ["ann"] * 3
 
 

@@ -13,7 +13,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from websockets.exceptions import ConnectionClosed
 
 from pages import menu
-from pages.gate.messages import is_heeded
+from pages.gate.middleware import is_heeded
 from pages.gate.visitor import NO_GATE
 from tests.attack.talk import element_of, id_of, is_finished, pressed, talking, widget, words
 from tests.support.browser import Server, serving

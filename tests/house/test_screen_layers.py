@@ -187,7 +187,7 @@ def test_no_folder_of_the_screen_holds_more_than_one_can_look_through() -> None:
     assert {folder: count for folder, count in folders.items() if count > MOST_FILES} == {}
 
 
-# What the parts and scripts of pages do not do: what may fail goes through `pages/session/attempt.py`.
+# What the parts and scripts of pages do not do: what may fail goes through `pages/session/actions.py`.
 TRIES = [name for name in SCREEN if place(name).startswith(("parts", "scripts"))]
 
 
@@ -217,7 +217,7 @@ def test_tables_tell_what_was_picked_in_one_way() -> None:
 
 # What changes the store: a page asks for it at a door, which asks who is there.
 CHANGES = {"annotate", "submit", "start_tool", "add_log", "delete", "forget", "cancel"}
-DOORS = "pages/session/doors.py"
+DOORS = "pages/session/actions.py"
 
 
 def past_the_doors(name: str) -> set[str]:

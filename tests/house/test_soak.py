@@ -8,7 +8,7 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 from benchmarks.soak_record import Look, chart, flatness, growth
-from pages.gate.housekeeping import housekeeping
+from pages.gate.greeting import housekeeping
 
 STEADY = [Look(10.0 * n, 200.0, 300.0, 50, 9, 4, 0.1 if n % 2 else None, 0) for n in range(12)]
 

@@ -9,7 +9,7 @@ from tests.support.imports import nodes_of, offending
 
 # Format specifications of numbers that are no words, by file.
 SPECS = {
-    "core/graph/layout/dot.py": "the language of dot",
+    "core/graph/layout/ladder.py": "the language of dot",
     "core/runs/engine/handles.py": "a handle, which only the engine reads",
     "pages/components/code/view.py": "a code point, as Unicode names it",
     "pages/gate/peer.py": "addresses, as Linux lists its sockets",
@@ -23,7 +23,7 @@ LENGTHS = {
 BROWSER = {
     ("pages/dynamo/guards.py", "%.3g %%"): "the label of a bar in a cell",
     ("pages/parts/dynamo/compilations.py", "numbers"): "the labels of bars in cells",
-    ("pages/parts/run/widgets.py", "%g"): "a field in which a number is typed",
+    ("pages/parts/run/options.py", "%g"): "a field in which a number is typed",
 }
 NUMERIC = re.compile(r",|[%defgnxX]$")
 HOVERED = re.compile(r"%\{\w+(\[\d+\])?:")

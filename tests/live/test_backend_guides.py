@@ -100,11 +100,11 @@ print(difference.abs().max().item() < 1e-6, refused, "log1p(" in segment.passes[
 def test_an_op_that_is_added_in_four_places_is_built_and_runs_equal_to_eager(tmp_path: Path) -> None:
     copy = Copy(tmp_path)
     (number,), op = code("adding-an-op"), inline(GUIDES["adding-an-op"], "aten.log1p.default")
-    copy.put("core/accelerator/program/opcodes.py", textwrap.indent(number, " " * 4), before="\n\nclass StorageKind")
+    copy.put("core/accelerator/program/program.py", textwrap.indent(number, " " * 4), before="\n\nclass StorageKind")
     copy.add("core/accelerator/runtime/steps.def", *code("adding-an-op", "c"))
     (kernel,) = code("adding-an-op", "cpp")
     kernels = "core/accelerator/runtime/elementwise.cpp"
     copy.put(kernels, textwrap.indent(kernel, " " * 4), before="    case StepOp::WHERE:")
-    copy.put("core/accelerator/elementwise.py", f"    {op},\n", before="    aten.sqrt.default")
+    copy.put("core/accelerator/lowering.py", f"    {op},\n", before="    aten.sqrt.default")
     copy.write("core/accelerator/runtime/whole.cpp", whole(tmp_path / "core" / "accelerator" / "runtime"))
     assert copy.run(RUN) == "True [] True\n"

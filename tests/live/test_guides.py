@@ -90,7 +90,7 @@ def test_a_record_goes_from_the_worker_to_the_report(copy: Copy) -> None:
     )
     line = said("adding-a-record", '"held": ')
     copy.put("core/report/records/__init__.py", f"    {line},\n", before='    "timing": ')
-    copy.add("core/trace/parsers/ours.py", f"from core.report import Held\n{parser}")
+    copy.add("core/trace/parsers/worker.py", f"from core.report import Held\n{parser}")
     assert copy.run(RECORD.format(emit=said("adding-a-record", "emit("))).splitlines() == [
         "(Held(call=0, resident_bytes=4096), Held(call=1, resident_bytes=0))",
         "(Held(call=0, resident_bytes=4096),)",
@@ -196,7 +196,7 @@ print(found["title"], sorted(one["name"] for one in found["categories"]))
 
 def test_an_overlay_is_sent_with_every_graph(copy: Copy) -> None:
     field, line = code("adding-an-overlay")
-    copy.put("core/graph/traits.py", textwrap.indent(field, " " * 4), before="\n\n@lru_cache")
+    copy.put("core/graph/tree.py", textwrap.indent(field, " " * 4), before="\n\n@lru_cache")
     filled = said("adding-an-overlay", "rank=")
     copy.put("core/graph/fx.py", f", {filled}", before=")\n\n    def _node(")
     copy.put("core/graph/overlays.py", f"        {line.strip()},\n", before='        number("bytes"')

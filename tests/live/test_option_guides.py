@@ -51,7 +51,7 @@ def test_an_option_is_on_every_screen_once_it_has_a_row(tmp_path: Path) -> None:
         before='    Option(\n        "conditions.dynamo"',
     )
     line = said("adding-an-option", "torch.use_deterministic_algorithms(c")
-    copy.put("core/worker/conditions/settings.py", f"    {line}\n", before="    if conditions.threads:")
+    copy.put("core/worker/conditions.py", f"    {line}\n", before="    if conditions.threads:")
     assert copy.run(PAGE + OPTION).splitlines() == [
         "True True",
         "(True, False) True",

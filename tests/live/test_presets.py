@@ -4,7 +4,7 @@ import pytest
 
 from core import MODES, CompileJob, CompileOptions, Model, Runner, SweepRunner, new_sweep
 from core.sweep.presets import PRESETS, Answer, Question, answer
-from core.sweep.presets.facts import ShapeFact, StanceFact
+from core.sweep.presets.preset import ShapeFact, StanceFact
 
 pytestmark = pytest.mark.torch
 CODE = "import torch\ndef model(x):\n    return x.sin() + 1\ninputs = (torch.ones(4, 2),)\n"

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from core import CompileJob, Model
-from core.worker.results.printed import PrintedText, print_difference
+from core.worker.results.effects import PrintedText, print_difference
 
 pytestmark = pytest.mark.torch
 

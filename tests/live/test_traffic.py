@@ -230,16 +230,16 @@ def test_flops_of_a_library_call_are_what_torch_counts_when_it_makes_the_call(
 ) -> None:
     from torch._inductor.fx_utils import count_flops_fx
 
-    from core.worker.recorders import flops
+    from core.worker.recorders import scheduler
 
     counted: list[tuple[int | None, int | None]] = []
-    formula = flops._counted
+    formula = scheduler._counted
 
     def both(call: Any) -> int | None:
         counted.append((formula(call), count_flops_fx(call)))
         return counted[-1][0]
 
-    monkeypatch.setattr(flops, "_counted", both)
+    monkeypatch.setattr(scheduler, "_counted", both)
     scheduled(model, *map(torch.randn, shapes))
     assert counted
     assert all(ours and ours == theirs for ours, theirs in counted), counted

@@ -1,4 +1,4 @@
-"""The command palette: its entries, their bounds, and what a choice opens."""
+"""The command palette: its palette, their bounds, and what a choice opens."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from core import CompileJob, build_report
 from core.report import Report
 from pages import menu
 from pages.components.palette.view import PaletteGroup
-from pages.parts.palette import entries
-from pages.session.view import open_view
+from pages.parts.palette import palette
+from pages.session.shown import open_view
 from tests.support.apps import component, opened, sound
 from tests.support.homes import add_run, add_scenario, hostile_log, layers_log
 from tests.support.places import TRACES
@@ -89,19 +89,19 @@ def huge(compilations: int, kernels: int) -> Report:
 
 def test_a_huge_report_has_a_bounded_number_of_entries() -> None:
     report = huge(1_000, 7)
-    compilations, kernels = list(entries._compilation_groups(report)), entries._kernel_groups(report)
+    compilations, kernels = list(palette._compilation_groups(report)), palette._kernel_groups(report)
     assert counted(compilations) == (200, 800)
     assert counted(kernels) == (500, 6_500)
     assert len(msgspec.json.encode([*compilations, *kernels])) < 150_000
-    assert counted(entries._kernel_groups(huge(1, 600))) == (500, 100)
+    assert counted(palette._kernel_groups(huge(1, 600))) == (500, 100)
 
 
 def test_nodes_of_a_large_graph_are_bounded(empty_home: Any) -> None:
     run = add_run(empty_home, "layers", layers_log(3_000), kind="log")
     view = open_view(run.id)
     assert view is not None
-    sent, left_out = counted(entries._node_groups(view))
-    assert sent == entries.MOST_NODES
+    sent, left_out = counted(palette._node_groups(view))
+    assert sent == palette.MOST_NODES
     assert left_out > 0
 
 

@@ -11,7 +11,7 @@ from core.runs.sides import side_of_log
 from core.views.compare import ASPECTS, CompareView
 from pages import menu
 from pages.parts.compare import what_if
-from pages.session import doors
+from pages.session import actions
 from tests.support.apps import assert_sound, component, keys, opened, titles, words
 from tests.support.homes import HOSTILE, IMAGE, add_run, add_scenario, hostile_log, job_of, keeper, measured_log
 from tests.support.places import TRACES
@@ -132,7 +132,7 @@ def test_what_if_runs_the_job_with_one_option_changed(
         jobs.append(job)
         return Store(empty_home).open(two[1])
 
-    monkeypatch.setattr(doors, "submit", submit)
+    monkeypatch.setattr(actions, "submit", submit)
     app = opened(PAGE, two[0], other=two[0])
     app.selectbox(key="what-if-option").set_value("dynamic").run()
     app.selectbox(key="what-if-dynamic").set_value("always").run()
@@ -148,7 +148,7 @@ def test_what_if_takes_fields_as_a_sweep_does_and_tells_those_that_are_wrong(
     two: tuple[str, str], monkeypatch: pytest.MonkeyPatch, empty_home: Path
 ) -> None:
     jobs: list[CompileJob] = []
-    monkeypatch.setattr(doors, "submit", jobs.append)
+    monkeypatch.setattr(actions, "submit", jobs.append)
     app = opened(PAGE, two[0], other=two[1])
     app.selectbox(key="what-if-option").set_value(what_if.TYPED).run()
     app.text_area(key="what-if-fields").set_value("batch=1,2").run()

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import build_report, verdict
-from core.views.contents import WHY_EMPTY
+from core.views.header import WHY_EMPTY
 from pages import menu
 from pages.gate.addresses import leads_to
 from tests.support.apps import chips, component, opened, sound

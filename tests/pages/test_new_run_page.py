@@ -10,7 +10,7 @@ from pages import menu
 from pages.parts.run import launch, submit
 from pages.parts.run.fields import OWN
 from pages.parts.run.own_backend import IN_FILE, shipped_text
-from pages.session import doors, server
+from pages.session import actions, server
 from tests.support.apps import A_LOG, OWN_CODE, assert_sound, component, opened, titles, words
 from tests.support.homes import NOT_LOGS, add_run, job_of, measured_log
 from tests.support.places import TRACES
@@ -57,7 +57,7 @@ def test_a_sample_has_its_picture_and_says_what_its_last_run_gave(
     empty_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "environment", lambda: Environment(torch="2.13.0", devices={"cpu": "Xeon"}))
-    monkeypatch.setattr("pages.session.verdicts.MADE_WITHIN_S", 60)
+    monkeypatch.setattr("pages.session.runs.MADE_WITHIN_S", 60)
     job = job_of("transformer_block")
     unmeasured = (TRACES / "transformer_block" / "trace.log").read_bytes()
     for name, log in (("transformer_block", measured_log()), ("mlp", b""), ("sin_cos", unmeasured)):
@@ -139,7 +139,7 @@ def test_a_job_that_is_refused_leads_nowhere(empty_home: Path, monkeypatch: pyte
             raise found
         return found
 
-    monkeypatch.setattr(doors, "submit", answer)
+    monkeypatch.setattr(actions, "submit", answer)
     monkeypatch.setattr(submit, "show_run", shown.append)
     app = opened(menu.NEW_RUN.script)
     app.button(key="compile-sin_cos").click().run()

@@ -12,9 +12,9 @@ import streamlit as st
 from core import Run, StoreError
 from core.base.words import bytes_, percent
 from pages import menu
-from pages.gate import housekeeping
+from pages.gate import greeting
 from pages.session import shown
-from pages.session.attempt import attempt
+from pages.session.actions import attempt
 from pages.session.downloads import frame_as_csv
 from pages.session.shown import open_shown
 from pages.session.tables import in_words, newly_picked
@@ -88,9 +88,9 @@ def test_memory_is_given_back_to_the_system_where_the_c_library_can(
     monkeypatch: pytest.MonkeyPatch, platform: str, trimmed: list[int]
 ) -> None:
     asked: list[int] = []
-    monkeypatch.setattr(housekeeping.ctypes, "CDLL", lambda _: SimpleNamespace(malloc_trim=asked.append))
-    monkeypatch.setattr(housekeeping.sys, "platform", platform)
-    housekeeping.give_back()
+    monkeypatch.setattr(greeting.ctypes, "CDLL", lambda _: SimpleNamespace(malloc_trim=asked.append))
+    monkeypatch.setattr(greeting.sys, "platform", platform)
+    greeting.give_back()
     assert asked == trimmed
 
 

@@ -13,7 +13,7 @@ from core.sweep.presets import PRESETS
 from pages import menu
 from pages.look.charts import decades, log_ticks
 from pages.parts.sweep import ask, listed
-from pages.session import doors, server
+from pages.session import actions, server
 from pages.session.sweeps import is_as_shown, open_sweep
 from tests.support.apps import assert_sound, opened, titles, words
 from tests.support.homes import add_run, job_of, keeper, measured_log
@@ -36,7 +36,7 @@ def started(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> list[Sweep]:
         found.append(sweep)
         return sweep
 
-    monkeypatch.setattr(doors, "start_sweep", start)
+    monkeypatch.setattr(actions, "start_sweep", start)
     monkeypatch.setattr(ask, "show_sweep", lambda _: None)
     return found
 

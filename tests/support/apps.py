@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 from core import CompileJob, Environment
 from pages import menu
 from pages.parts.run import submit
-from pages.session import doors, server
+from pages.session import actions, server
 from tests.record import SCENARIOS
 from tests.support.homes import add_scenario
 from tests.support.places import APP
@@ -61,7 +61,7 @@ def submitted(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> list[Compile
     here = Environment(torch="2.13.0", devices={"cpu": "Xeon", "cuda": "H100"}, backends=("inductor", "aot_eager"))
     monkeypatch.setattr(server, "environment", lambda: here)
     jobs: list[CompileJob] = []
-    monkeypatch.setattr(doors, "submit", jobs.append)
+    monkeypatch.setattr(actions, "submit", jobs.append)
     monkeypatch.setattr(submit, "show_run", lambda _: None)
     return jobs
 

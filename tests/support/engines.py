@@ -12,8 +12,8 @@ from typing import Protocol
 
 from core import Environment, Run, WorkerError
 from core.runs.engine.handles import LocalLiveness
+from core.runs.engine.local import Turns
 from core.runs.engine.protocol import Assignment
-from core.runs.engine.turns import Turns
 from core.runs.status import Liveness
 
 WAIT_S = 120.0

@@ -14,8 +14,8 @@ from core import Store, Sweep, SweepCall, SweepRow, SweepStore
 from core.analysis import Interval
 from core.report import SCHEMA, How
 from core.runs.engine.handles import process_handle
-from core.sweep.rows import VERSION
 from core.sweep.store import ROWS
+from core.sweep.table import VERSION
 
 FASTER, SLOWER, SAME = Interval(1.78, 1.82, 1.86), Interval(0.5, 0.5, 0.5), Interval(0.97, 1.01, 1.05)
 

@@ -1,29 +1,35 @@
 """Programs of the accelerator: their types, and the file of docs/program-format.md. No torch and no compiler."""
 
-from core.accelerator.program.checksum import crc32c
 from core.accelerator.program.dump import MOST_ROWS, ROW_BYTES, DumpRow, dump
-from core.accelerator.program.file import ProgramSection, program_sections, read_program, write_program
-from core.accelerator.program.opcodes import (
+from core.accelerator.program.file import (
+    HEAD,
+    PARTS,
+    ProgramFile,
+    ProgramSection,
+    crc32c,
+    open_program,
+    program_sections,
+    read_program,
+    write_program,
+)
+from core.accelerator.program.program import (
     DTYPES,
     ITEM_BYTES,
     MAX_RANK,
     PASSES,
-    Opcode,
-    OperandKind,
-    Reduction,
-    StepOp,
-    StorageKind,
-)
-from core.accelerator.program.opened import HEAD, PARTS, ProgramFile, open_program
-from core.accelerator.program.program import (
     PROGRAMS,
     UNPLACED,
+    Opcode,
+    OperandKind,
     Program,
     ProgramInstruction,
     ProgramStep,
     ProgramStorage,
     ProgramTensor,
+    Reduction,
+    StepOp,
     StepOperand,
+    StorageKind,
     aligned,
     double_bits,
     lives,

@@ -6,10 +6,19 @@ import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from core.accelerator.program.file import ENTRY, HEADER, INSTRUCTION, SECTIONS, STORAGE, TENSOR, WORD
-from core.accelerator.program.opcodes import DTYPES, MAX_RANK, Opcode, StorageKind
-from core.accelerator.program.opened import HEAD, HEADER_BYTES, ProgramFile
-from core.accelerator.program.program import UNPLACED
+from core.accelerator.program.file import (
+    ENTRY,
+    HEAD,
+    HEADER,
+    HEADER_BYTES,
+    INSTRUCTION,
+    SECTIONS,
+    STORAGE,
+    TENSOR,
+    WORD,
+    ProgramFile,
+)
+from core.accelerator.program.program import DTYPES, MAX_RANK, UNPLACED, Opcode, StorageKind
 from core.base.errors import ProgramError
 from core.base.words import bytes_, exact, number
 

@@ -6,15 +6,19 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from core.accelerator.program.opcodes import DTYPES, Opcode, OperandKind, StepOp, StorageKind
 from core.accelerator.program.program import (
+    DTYPES,
     UNPLACED,
+    Opcode,
+    OperandKind,
     Program,
     ProgramInstruction,
     ProgramStep,
     ProgramStorage,
     ProgramTensor,
+    StepOp,
     StepOperand,
+    StorageKind,
 )
 from core.base.decoder import decoded
 from core.base.errors import DecodeError, ProgramError

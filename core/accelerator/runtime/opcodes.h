@@ -1,4 +1,4 @@
-// Numbers of the file format: what core/accelerator/program/opcodes.py says, too. Those of the steps are in steps.def.
+// Numbers of the file format: what core/accelerator/program/program.py says, too. Those of the steps are in steps.def.
 #pragma once
 
 #include <cstddef>

@@ -2,15 +2,13 @@
 
 from core.analysis.comparison.figures import Figure, PhasePair
 from core.analysis.comparison.graphs import BOTH, Change, GraphUnion, UnionNode, graph_union
-from core.analysis.comparison.matching import GuardDifference, MatchedPair
+from core.analysis.comparison.matching import GuardDifference, MatchedPair, SourceDifference
 from core.analysis.comparison.options import OptionDifference
 from core.analysis.comparison.run import (
     CompilationComparison,
     GraphDifference,
     RunComparison,
     compare_runs,
-)
-from core.analysis.comparison.sentence import (
     comparison_data,
     comparison_sentence,
     differs,
@@ -18,7 +16,6 @@ from core.analysis.comparison.sentence import (
     speed_words,
 )
 from core.analysis.comparison.sides import RunSide
-from core.analysis.comparison.sources import SourceDifference
 from core.analysis.comparison.times import TimeComparison
 
 __all__ = [

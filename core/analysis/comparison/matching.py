@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Generic, TypeVar
 
+from core.analysis.comparison.sides import RunSide
 from core.analysis.dynamo.frame_names import resumed
+from core.base.decoder import decoded
+from core.base.errors import DecodeError
+from core.code import TextDiff, diff_texts
 from core.report import Compilation, GraphBreak, Guard, Recompile, Report
 
 # Object addresses, which differ between processes.
 ADDRESS = re.compile(r"(?<=, )\d{7,}(?=\))|(?<=== )\d{9,}|\b\d{12,}\b|0x[0-9a-fA-F]{6,}")
 # Names of globals that Dynamo adds, with running numbers.
 NUMBERED = re.compile(r"(?<=__)(\w+?)_\d+_c\d+")
-
 Element = TypeVar("Element")
 
 
@@ -151,3 +154,47 @@ def recompiles(left: Report, right: Report) -> tuple[MatchedPair[Recompile], ...
 
 def _file(path: str) -> str:
     return PurePosixPath(path).name
+
+
+@dataclass(frozen=True, slots=True)
+class SourceDifference:
+    """A file whose text differs between the runs, with its name in each run."""
+
+    left: str
+    right: str
+    diff: TextDiff
+
+
+def source_differences(left: RunSide, right: RunSide) -> tuple[SourceDifference, ...] | None:
+    """Return the files that differ; None if a log does not contain the code.
+
+    Compares the compiled file, whatever its name, and the other files that both logs contain.
+    """
+    left_texts, right_texts = _texts(left), _texts(right)
+    if not left_texts or not right_texts:
+        return None
+    pairs = [(next(iter(left_texts)), next(iter(right_texts)))]
+    pairs += [(name, name) for name in list(left_texts)[1:] if name in list(right_texts)[1:]]
+    return tuple(
+        SourceDifference(
+            left_name, right_name, diff_texts(left_texts[left_name], right_texts[right_name], left_name, right_name)
+        )
+        for left_name, right_name in pairs
+        if left_texts[left_name] != right_texts[right_name]
+    )
+
+
+def _texts(side: RunSide) -> Mapping[str, str]:
+    """Return the files of a run by name without folder, the compiled file first."""
+    texts: dict[str, str] = {}
+    for source in side.report.sources:
+        texts.setdefault(PurePosixPath(source.path).name, _text(side.text(source.payload)))
+    return texts
+
+
+def _text(payload: str) -> str:
+    try:
+        read = decoded(payload)
+    except DecodeError:
+        return ""
+    return str(read.get("text", "")) if isinstance(read, dict) else ""

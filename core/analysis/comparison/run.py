@@ -2,32 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any
 
 from core.analysis.comparison.figures import Figure, PhasePair, figures, phase_pairs
 from core.analysis.comparison.graphs import Change, graph_union
 from core.analysis.comparison.matching import (
     GuardDifference,
     MatchedPair,
+    SourceDifference,
     breaks,
     compilations,
     guard_difference,
     matched,
     recompiles,
+    source_differences,
 )
 from core.analysis.comparison.options import OptionDifference, option_differences
 from core.analysis.comparison.sides import RunSide
-from core.analysis.comparison.sources import SourceDifference, source_differences
 from core.analysis.comparison.times import TimeComparison, time_comparison
 from core.analysis.dynamo.failures import failure_sentence, failures
+from core.analysis.interval import NOT_MEASURABLE, Interval
 from core.analysis.kernels import Comparison, compare, side_of
 from core.analysis.results import results
 from core.analysis.target import side_words
+from core.base.words import agree, count, duration_s, number, ratio
 from core.job.options import OPTIONS
 from core.report import Compilation, FxGraph, GraphBreak, Recompile, Report, Stage
 
 # Options of a job that don't change its eager call.
 OF_THE_COMPILER = frozenset(option.name for option in OPTIONS if not option.eager)
+# Numbers reported with "more" or "fewer" → their noun in the singular.
+NOUNS = {"recompiles": "recompile", "graphs": "graph", "kernels": "kernel"}
+# Verb for each change of a node from the left to the right.
+VERBS = {"only right": "added", "only left": "removed", "changed": "changed", "moved": "moved"}
+GRAPH = "dynamo_output_graph"
+NO_SPEED = "no difference in speed seen"
+DRIFTED = "by what each gains over eager, since eager itself did not take the same time in both"
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,3 +221,173 @@ def _failure_words(report: Report) -> str:
 def _outcome(report: Report) -> str:
     result = results(report)
     return result.outcome if result is not None else ""
+
+
+def comparison_sentence(comparison: RunComparison) -> str:
+    """Return the comparison as one sentence, from the left run to the right run."""
+    parts = _parts(comparison) or [_equal_aspects(comparison)]
+    text = "; ".join([", ".join(parts), *times_words(comparison.times)])
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def comparison_data(comparison: RunComparison) -> dict[str, Any]:
+    """Return a comparison as JSON-compatible data, with its sentence."""
+    names = [field.name for field in fields(comparison)]
+    return {"sentence": comparison_sentence(comparison), **{name: getattr(comparison, name) for name in names}}
+
+
+def _parts(comparison: RunComparison) -> list[str]:
+    inside = [
+        *_count_words(comparison, NOUNS),
+        *_capture_words(comparison),
+        *_kernel_words(comparison),
+        *_guard_words(comparison),
+    ]
+    return [*_failure_differences(comparison), *_break_words(comparison), *inside] or [*_differing_numbers(comparison)]
+
+
+def differs(comparison: RunComparison) -> bool:
+    """Return True if anything differs that must be equal in two equal runs."""
+    return bool([*_parts(comparison), *_differing_inputs(comparison)])
+
+
+def times_words(times: TimeComparison | None) -> list[str]:
+    """Return the speedup of the right run's compiled call in words, or why it is unknown."""
+    if times is None:
+        return []
+    if times.interval is None:
+        return [f"{times.why_not} which is faster"]
+    if not times.comparable:
+        return [f"speed {times.why_not}"]
+    doubts = [DRIFTED] if times.drifted else []
+    return [speed_words(times), *doubts, *([times.disturbed] if times.disturbed else [])]
+
+
+def speed_words(times: TimeComparison) -> str:
+    """Return the speedup alone; "no difference seen" if the interval contains 1 or is too close to it."""
+    if times.interval is None or not times.comparable:
+        return NOT_MEASURABLE
+    if times.faster:
+        return f"{_ratio_words(times.interval)} faster {_bounds(times.interval)}"
+    if times.slower:
+        return f"{_ratio_words(times.interval.inverse())} slower {_bounds(times.interval.inverse())}"
+    return f"{NO_SPEED} {_bounds(times.interval)}"
+
+
+def seconds_words(times: TimeComparison) -> str:
+    """Return the medians, and the machine's drift between the two runs."""
+    text = f"{duration_s(times.left.compiled_s)} and {duration_s(times.right.compiled_s)} a call"
+    if times.eager is None:
+        return f"{text}; eager is not the same work in both, so what the machine did between the two is not known"
+    if times.eager.wide:
+        return f"{text}; eager's own samples are too far apart to say what the machine did between the two"
+    return f"{text}; eager itself was {ratio(times.eager.middle, (times.eager.low, times.eager.high))} as fast"
+
+
+def _ratio_words(interval: Interval) -> str:
+    return f"{number(interval.middle)} ×"
+
+
+def _bounds(interval: Interval) -> str:
+    return f"({number(interval.low)} to {number(interval.high)})"
+
+
+def _failure_differences(comparison: RunComparison) -> Iterator[str]:
+    for side, outcome, opposite in (("right", *comparison.failures[::-1]), ("left", *comparison.failures)):
+        if outcome and outcome != opposite:
+            yield f"on the {side} {outcome}"
+    for side, outcome, opposite in (("right", *comparison.results[::-1]), ("left", *comparison.results)):
+        if outcome == "differs" and opposite != outcome:
+            yield f"results differ from eager on the {side}"
+
+
+def _break_words(comparison: RunComparison) -> Iterator[str]:
+    removed = sum(pair.right is None for pair in comparison.breaks)
+    added = sum(pair.left is None for pair in comparison.breaks)
+    if removed:
+        yield f"{count(removed, 'graph break')} gone"
+    if added:
+        yield f"{number(added)} new {agree(added, 'graph break', 'graph breaks')}"
+
+
+def _count_words(comparison: RunComparison, nouns: dict[str, str]) -> Iterator[str]:
+    for name, singular in nouns.items():
+        figure = comparison.figure(name)
+        if (figure.left is None) != (figure.right is None):
+            yield f"no {singular}s on the {'left' if figure.left is None else 'right'}"
+        elif figure.differs and figure.left is not None and figure.right is not None:
+            more = int(figure.right - figure.left)
+            noun = agree(abs(more), singular, f"{singular}s")
+            yield f"{number(abs(more))} {'more' if more > 0 else 'fewer'} {noun}"
+
+
+def _capture_words(comparison: RunComparison) -> Iterator[str]:
+    """Yield how captured nodes changed; if none changed, whether later graphs differ."""
+    graphs = [graph for pair in comparison.compilations for graph in pair.graphs]
+    totals: Counter[str] = Counter()
+    for graph in graphs:
+        if graph.stage == GRAPH and graph.left and graph.right:
+            totals.update(graph.changes)
+    changes = [f"{number(totals[change])} {verb}" for change, verb in VERBS.items() if totals[change]]
+    if changes:
+        first, *rest = changes
+        how_many, verb = first.split(" ")
+        yield ", ".join([f"{how_many} captured {'node' if how_many == '1' else 'nodes'} {verb}", *rest])
+    elif any(not graph.same for graph in graphs if graph.left and graph.right):
+        yield "what Dynamo captured is the same, what was made of it is not"
+
+
+def _guard_words(comparison: RunComparison) -> Iterator[str]:
+    """Yield how many guards were added or removed; if the counts are equal, how many guards differ."""
+    more = [*_count_words(comparison, {"guards": "guard"})]
+    differing = sum(len(compilation.guards.only_right) for compilation in comparison.compilations if compilation.guards)
+    if more or not differing:
+        yield from more
+    else:
+        yield f"{count(differing, 'guard')} {agree(differing, 'differs', 'differ')}"
+
+
+def _word_list(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _kernel_words(comparison: RunComparison) -> Iterator[str]:
+    """Yield how many kernels differ, among matched kernels or all kernels if both runs have the same number.
+
+    Library calls are compared only if all generated kernels are equal.
+    """
+    kernels = comparison.figure("kernels")
+    as_many = kernels.left == kernels.right
+    all_pairs = [
+        pair for compilation in comparison.compilations if compilation.kernels for pair in compilation.kernels.pairs
+    ]
+    pairs = [pair for pair in all_pairs if pair.both or as_many]
+    for extern, noun in ((False, "generated kernel"), (True, "library call")):
+        compared = [pair for pair in pairs if pair.either.extern == extern]
+        differing = sum(bool(pair.differs) or not pair.both for pair in compared)
+        if differing:
+            yield f"{number(differing)} of {count(len(compared), noun)} {agree(differing, 'differs', 'differ')}"
+            return
+
+
+def _differing_numbers(comparison: RunComparison) -> Iterator[str]:
+    """Yield the remaining numbers that differ."""
+    names = [figure.name for figure in comparison.figures if figure.differs]
+    if names:
+        yield f"{_word_list(names)} {agree(len(names), 'differs', 'differ')}"
+
+
+def _differing_inputs(comparison: RunComparison) -> list[str]:
+    names = [difference.name for difference in comparison.options]
+    return [*(["source"] if comparison.sources else []), *(["options"] if names else [])]
+
+
+def _equal_aspects(comparison: RunComparison) -> str:
+    """Return the aspects that are equal, for two runs without internal differences."""
+    same = "breaks, graphs, guards and kernels are the same"
+    inputs = _differing_inputs(comparison)
+    if inputs:
+        return f"{' and '.join(inputs)} {'differs' if inputs == ['source'] else 'differ'}, but {same}"
+    aspects = f"options, source, {same}" if comparison.sources is not None else same
+    claimed = comparison.times is not None and (comparison.times.faster or comparison.times.slower)
+    return aspects if claimed else f"no difference: {aspects}"

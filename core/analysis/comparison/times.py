@@ -17,8 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from core.analysis.interval import ERROR, Interval, in_blocks
-from core.analysis.noise import FEW, NOT_MEASURABLE, SCATTERED
+from core.analysis.interval import ERROR, FEW, NOT_MEASURABLE, SCATTERED, Interval, in_blocks
 from core.analysis.speed import Speed, speed
 from core.report import Report, Timing
 

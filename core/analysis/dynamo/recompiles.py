@@ -7,16 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from core.analysis.dynamo.frames_entered import used
+from core.analysis.dynamo.frame_names import resumed
 from core.analysis.phases import compile_seconds
 from core.analysis.work import frame_of
-from core.report import Compilation, Guard, Recompile, Report
+from core.report import Call, Compilation, Guard, Recompile, Report
 
 ValueOrigin = Literal["reason", "guard", "symbol", ""]
 CallUse = Literal["compiled", "failed", "used", "unknown", ""]
 LOCAL = re.compile(r"\bL\['(\w+)'\]")
 COMPARED = re.compile(r"^(.+?) (?:==|is) (.+)$")
 OF_TENSOR = re.compile(r"^tensor '(.+)' \S+(?: key set)? mismatch")
+ReuseState = Literal["used", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,3 +240,38 @@ def call_uses(report: Report) -> dict[str, tuple[CallUse, ...]]:
             elif compilation.call is not None and compilation.call < call.index and compilation.status != "failed":
                 uses[compilation.id][place] = "unknown" if reused is None else reused.get(compilation.id, "")
     return {name: tuple(calls) for name, calls in uses.items() if calls}
+
+
+def used(report: Report) -> tuple[dict[str, ReuseState] | None, ...]:
+    """Return per call the compilations that were or may have been reused; None if calls were not recorded."""
+    by_id = {compilation.id: compilation for compilation in report.compilations}
+    before: frozenset[str] = frozenset()
+    reused: list[dict[str, ReuseState] | None] = []
+    for call in report.calls:
+        reused.append(None if call.entered is None else _reused_by(call, before, by_id))
+        before = frozenset(call.newest)
+    return tuple(reused)
+
+
+def _reused_by(call: Call, before: frozenset[str], by_id: dict[str, Compilation]) -> dict[str, ReuseState]:
+    newest = [by_id[name] for name in call.newest if name in by_id]
+    compiled = [compilation for compilation in newest if compilation.call == call.index]
+    rest = [compilation for compilation in newest if compilation.call != call.index]
+    sure = {compilation.id for compilation in rest if compilation.id not in before}
+    sure |= _entered_for_resume([*compiled, *(compilation for compilation in rest if compilation.id in sure)], rest)
+    left = (call.entered or 0) - len(sure)
+    possible = [compilation.id for compilation in rest if compilation.id not in sure]
+    if left <= 0:
+        return dict.fromkeys(sure, "used")
+    return {**dict.fromkeys(sure, "used"), **dict.fromkeys(possible, "used" if left >= len(possible) else "unknown")}
+
+
+def _entered_for_resume(entered: list[Compilation], rest: list[Compilation]) -> set[str]:
+    """Return the frames that must have been entered because their resume function was.
+
+    A name shared by two frames is ambiguous and does not count.
+    """
+    parts = (resumed(compilation.frame.name) for compilation in entered)
+    names = {name for name, line in parts if line is not None}
+    frames = {name: {frame_of(compilation) for compilation in rest if compilation.frame.name == name} for name in names}
+    return {compilation.id for compilation in rest if len(frames.get(compilation.frame.name, ())) == 1}

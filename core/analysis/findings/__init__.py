@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import get_args
 
-from core.analysis.findings import answers, attention, calls, dynamo, fusion, kernels
+from core.analysis.findings import answers, calls, dynamo, kernels
+from core.analysis.findings.calls import printed
 from core.analysis.findings.finding import CALLS, Evidence, Finding, Proposal, RunFacts, Weight
-from core.analysis.findings.printed import printed
 from core.report import Report
 
 RULES: tuple[Callable[[RunFacts], Iterator[Finding]], ...] = (
@@ -27,11 +27,11 @@ RULES: tuple[Callable[[RunFacts], Iterator[Finding]], ...] = (
     kernels.unlike_times,
     kernels.tf32,
     kernels.products_at_the_roofline,
-    attention.decomposed,
+    kernels.decomposed,
     kernels.fallbacks,
     kernels.copies,
     kernels.doubles,
-    fusion.missed,
+    kernels.missed,
     printed,
     calls.first_call,
     answers.random_numbers,

@@ -2,18 +2,78 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterator, Sequence
 
 from core.analysis.findings.finding import Finding, Proposal, RunFacts
-from core.analysis.findings.log_settings import EXAMPLE, set_logs_call
-from core.analysis.findings.rungs import EAGER, backend_of, next_rung
 from core.analysis.results import difference_words, results_words
+from core.base.syntax import NOT_READ, module
 from core.base.words import agree, count, number
 from core.report import Frame, RemarkKind
 
 RANDOM = "random"
 MOST_PLACES = 3
 OF_THE_CODE = "`backend='eager'` shows whether that is all that differs, since no backend has a part in it."
+# Names of `TORCH_LOGS` that stand for loggers, which take a level; all others are artifacts, which take True.
+LOGGERS = frozenset(
+    {
+        "all",
+        "aot",
+        "async_compile",
+        "autograd",
+        "c10d",
+        "cache",
+        "ddp",
+        "distributed",
+        "dtensor",
+        "dynamic",
+        "dynamo",
+        "export",
+        "fake_tensor",
+        "fsdp",
+        "inductor",
+        "native_dsl",
+        "onnx",
+        "pp",
+        "torch",
+    }
+)
+# Artifacts without an argument of `set_logs`, which takes them as entries of `modules`.
+WITHOUT_ARGUMENT = frozenset(
+    {
+        "aot_graphs_effects",
+        "annotation",
+        "async_compile",
+        "auto_chunker",
+        "cache",
+        "fake_tensor",
+        "loop_ordering",
+        "loop_tiling",
+        "native_dsl",
+        "node_runtime_estimation",
+        "not_implemented",
+        "overlap_scheduling",
+        "pp",
+        "torch",
+        "trace_shape_events",
+        "verbose_guards",
+    }
+)
+LEVELS = {"+": "logging.DEBUG", "-": "logging.ERROR"}
+EXAMPLE = "torch._logging.set_logs(graph_breaks=True, recompiles=True)"
+MOST_NAMES = 12
+NAMED = re.compile(r"backend='([^']+)' raised")
+# Backends that end after AOTAutograd.
+AOT = ("aot_eager", "aot_eager_decomp_partition", "aot_eager_default_partitioner", "aot")
+EAGER = Proposal(
+    "torch.compile(model, backend='eager')",
+    compile={"backend": "eager", "backend_code": "", "mode": None, "options": None},
+)
+AOT_EAGER = Proposal(
+    "torch.compile(model, backend='aot_eager')",
+    compile={"backend": "aot_eager", "backend_code": "", "mode": None, "options": None},
+)
 
 
 def differs(facts: RunFacts) -> Iterator[Finding]:
@@ -181,3 +241,75 @@ NO_CUDA = (
     "`triton.cudagraphs` out here."
 )
 SKIPPED_OTHERWISE = "`torch._logging.set_logs(cudagraphs=True)` in the model's file prints torch's reason."
+
+
+def set_logs_call(line: str) -> str:
+    """Return the call for a line that sets `TORCH_LOGS`; empty if the line does not have the value as one string."""
+    names = [name for part in _value(line).split(",") if (name := part.strip())]
+    if not names or len(names) > MOST_NAMES or not all(_is_name(name.lstrip("+-")) for name in names):
+        return ""
+    settings = {name.lstrip("+-"): _setting(name) for name in names}
+    arguments = [f"{name}={value}" for name, value in settings.items() if _is_argument(name)]
+    modules = ", ".join(f"'{name}': {value}" for name, value in settings.items() if not _is_argument(name))
+    return f"torch._logging.set_logs({', '.join([*arguments, *([f'modules={{{modules}}}'] if modules else [])])})"
+
+
+def _value(line: str) -> str:
+    """Return the string after `TORCH_LOGS` in `os.environ["TORCH_LOGS"] = "…"`, `setdefault`, `putenv` or `update`."""
+    try:
+        tree = module(line)
+    except NOT_READ:
+        return ""
+    texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    values = [text for text in texts if text != "TORCH_LOGS"]
+    return values[0] if len(values) == 1 else ""
+
+
+def _is_name(name: str) -> bool:
+    return all(part.isidentifier() for part in name.split("."))
+
+
+def _is_argument(name: str) -> bool:
+    return "." not in name and name not in WITHOUT_ARGUMENT
+
+
+def _setting(name: str) -> str:
+    is_logger = "." in name or name in LOGGERS
+    return LEVELS.get(name[0]) or ("logging.INFO" if is_logger else "True")
+
+
+def backend_of(facts: RunFacts) -> str:
+    """Return the backend of a run; empty if an imported log does not have it."""
+    if facts.job:
+        conditions = facts.job.get("conditions") or {}
+        return str(conditions.get("force_backend") or facts.options.get("backend") or "inductor")
+    compilations = facts.report.compilations
+    named = (NAMED.search(compilation.error) for compilation in compilations)
+    if any(compilation.kernels or compilation.schedules for compilation in compilations):
+        return "inductor"
+    return next((match[1] for match in named if match), "")
+
+
+def next_rung(facts: RunFacts, output: str = "") -> tuple[str, Proposal | None]:
+    """Return the next step that isolates the faulty part, in words and as a job.
+
+    `output` is the first differing result.
+    """
+    backend = backend_of(facts)
+    if backend in ("inductor", ""):
+        advice = "`backend='aot_eager'` tells whether Inductor or what comes before it is to blame."
+        return advice, AOT_EAGER if backend else None
+    if backend == "eager":
+        return (
+            "No backend had a part in it: `eager` runs the graph as Dynamo traced it. Compare that graph with the "
+            "model's lines.",
+            None,
+        )
+    if backend in AOT:
+        return "`backend='eager'` tells whether AOTAutograd or what comes before it is to blame.", EAGER
+    evidence = f"execution 0, {output}" if output else "its error"
+    return (
+        f"Inductor had no part in it: look at what the backend `{backend}` gives ({evidence}). `backend='eager'` tells "
+        "whether it or what comes before it is to blame.",
+        EAGER,
+    )

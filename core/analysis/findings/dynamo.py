@@ -9,10 +9,16 @@ from dataclasses import dataclass
 from core.analysis.dynamo.breaks import resumes
 from core.analysis.dynamo.failures import GIVES_UP, Failure, FailureKind, failure_counts, failures
 from core.analysis.dynamo.recompiles import lineages_by_function
-from core.analysis.findings.break_advice import break_advice, setting_advice
+from core.analysis.findings.answers import next_rung
+from core.analysis.findings.break_advice import (
+    attribute_words,
+    break_advice,
+    number_words,
+    setting_advice,
+    size_words,
+    users_name,
+)
 from core.analysis.findings.finding import Finding, Proposal, RunFacts
-from core.analysis.findings.rungs import next_rung
-from core.analysis.findings.sizes import attribute_words, number_words, size_words, users_name
 from core.analysis.work import frame_of
 from core.base.words import count, duration_s, number
 from core.report import Compilation, GraphBreak, Place, Recompile

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from core.analysis.findings.finding import Finding, Proposal, RunFacts
+from core.analysis.fusion import reasons_between, refused_pairs
+from core.analysis.interval import busy
 from core.analysis.kernels import TF32, LedgerRow, ceilings, kernels_disturbed, product_dtype, uneven_repeats
-from core.analysis.noise import busy
-from core.base.words import agree, count, duration_s, percent
+from core.analysis.work import frame_of
+from core.base.words import agree, bytes_, count, duration_s, percent
 from core.ops.op_class import op_class
-from core.report import Report
+from core.report import Compilation, Report, Schedule, SchedulerNode
 
 PRODUCTS = frozenset({"matmul", "attention"})
 # Ops that only copy; casts, fills, concatenations and pads move data for another reason.
@@ -48,6 +50,32 @@ CUSTOM = (
     "Written with torch's own ops, or for a Triton kernel with `torch.library.triton_op`, Inductor sees what it does.",
 )
 MOST_OF_IT, NEAR_THE_ROOFLINE, WORTH_A_THOUGHT = 0.5, 0.6, 0.05
+CALL, PRODUCT = "scaled_dot_product_", ".bmm."
+SOFTMAX = ("softmax", ".exp.")
+ADVICE = {
+    "cuda": "One eager call within `torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.EFFICIENT_ATTENTION)` "
+    "raises, and warns why that kernel takes no such inputs. Flash attention takes float16 and bfloat16 alone, the "
+    "memory-efficient one as many heads of keys as of queries.",
+    "cpu": "One eager call within `torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.FLASH_ATTENTION)` "
+    "raises, and warns why that kernel takes no such inputs.",
+}
+MUCH_OF_THE_TRAFFIC = 0.05
+# Start of reasons that no change of the model avoids: fusion would create a cycle, or save nothing.
+NO_CHOICE = ("intermediate nodes", "no shared data", "node1 must go", "node1 is", "node2 is", "device mismatch")
+CUT, ORDER = (
+    ("numel/rnumel mismatch", "nodes numel"),
+    ("memory deps did not match", "tiling mismatch", "invalid tiling"),
+)
+# FX ops that change the sizes of loops, and their order. Without one of them, there is no op to move.
+CUTS, REORDERS = ("slice", "constant_pad_nd"), ("permute", "transpose", "t", "clone")
+WORK_ON_THE_WHOLE = (
+    "They loop over different shapes: where a slice or a pad stands between them, work on the whole and cut last."
+)
+KEEP_THE_LAYOUT = "They go over memory in different orders, as after a transpose: keep one layout between them."
+FEWER_REGISTERS = "Fused they would need more registers than there are: smaller tiles or fewer bits."
+# Computing on the whole tensor writes at least as much as fusion saves from this factor on.
+TOO_LARGE = 2
+SEE_BOTH = "Fusion shows both, with all that torch said of them."
 
 
 def unlike_times(facts: RunFacts) -> Iterator[Finding]:
@@ -245,3 +273,112 @@ def _share(part: Sequence[LedgerRow], rows: Sequence[LedgerRow]) -> float:
 def _compilation(report: Report) -> str:
     """Return the compilation with the most kernels, to open the page on."""
     return max(report.compilations, key=lambda compilation: len(compilation.kernels)).id
+
+
+def decomposed(facts: RunFacts) -> Iterator[Finding]:
+    """Yield a finding for attention calls that AOTAutograd decomposed into matrix products and a softmax."""
+    newest = {frame_of(compilation): compilation for compilation in facts.report.compilations if compilation.graphs}
+    for compilation in newest.values():
+        calls = _decomposed_calls(compilation)
+        device = str(facts.job.get("device", "cpu")).partition(":")[0]
+        if not calls or device not in ADVICE:
+            continue
+        rows = [row for row in facts.rows if "bmm" in row.name]
+        total_s = sum(row.total_s or 0.0 for row in facts.rows)
+        share = sum(row.total_s or 0.0 for row in rows) / total_s if total_s else 0.0
+        products = f", whose products alone take {percent(share)} of the kernels' time" if share else ""
+        yield Finding(
+            rule="attention decomposed",
+            title=f"{count(calls, 'call')} of scaled_dot_product_attention became bmm, softmax and bmm{products}.",
+            reason="torch chose the definition of attention and none of its fused kernels. The log does "
+            "not hold which of their conditions these inputs fail.",
+            advice=ADVICE[device],
+            page="kernels",
+            compilation=compilation.id,
+            each_s=sum(row.total_s or 0.0 for row in rows),
+            weight="cost" if share else "note",
+        )
+
+
+def _decomposed_calls(compilation: Compilation) -> int:
+    """Return how many attention calls of Dynamo's graph AOTAutograd decomposed."""
+    early = next((graph.targets for graph in compilation.graphs if graph.stage == "dynamo_output_graph"), {})
+    late = next((graph.targets for graph in compilation.graphs if graph.stage in AOT), {})
+    is_decomposed = any(PRODUCT in name for name in late) and any(word in name for name in late for word in SOFTMAX)
+    return max(0, _calls(early) - _calls(late)) if is_decomposed else 0
+
+
+AOT = ("aot_inference_graph", "aot_joint_graph", "aot_forward_graph")
+
+
+def _calls(targets: Mapping[str, int]) -> int:
+    return sum(number for name, number in targets.items() if CALL in name and "backward" not in name)
+
+
+def missed(facts: RunFacts) -> Iterator[Finding]:
+    """Yield a finding for the two kernels that share most bytes among the pairs that torch refused to fuse."""
+    newest = {frame_of(compilation): compilation for compilation in facts.report.compilations if compilation.schedules}
+    candidates = [
+        (shared, reason, pair, schedule, compilation)
+        for compilation in newest.values()
+        for schedule in compilation.schedules
+        for shared, reason, pair in _largest_refusals(schedule)
+    ]
+    if not candidates:
+        return
+    shared, reason, pair, schedule, compilation = max(candidates, key=lambda candidate: candidate[0])
+    yield _finding(facts.report, shared, reason, pair, schedule, compilation)
+
+
+def _largest_refusals(schedule: Schedule) -> Iterator[tuple[int, str, tuple[SchedulerNode, SchedulerNode]]]:
+    """Yield the bytes, torch's reason and the nodes of the pair that shares most; nothing if that is little."""
+    total = schedule.bytes_after
+    for pair, shared in sorted(refused_pairs(schedule).items(), key=lambda entry: -entry[1]):
+        if not total or shared < MUCH_OF_THE_TRAFFIC * total:
+            return
+        first, second = (next(node for node in schedule.after if node.name == name) for name in pair)
+        reasons = [reason for _, reason in reasons_between(schedule, first, second)]
+        if (
+            reasons
+            and not any(reason.startswith(NO_CHOICE) for reason in reasons)
+            and _advice(reasons[0], first, second)
+        ):
+            yield shared, reasons[0], (first, second)
+            return
+
+
+def _advice(reason: str, first: SchedulerNode, second: SchedulerNode) -> str:
+    """Return what lets the two be fused; empty if no change of the model does."""
+    origins = {origin.rstrip("0123456789").removesuffix("_") for origin in (*first.origins, *second.origins)}
+    if reason.startswith(CUT):
+        sizes = sorted((first.iterations or 0, second.iterations or 0))
+        cut = sizes[0] < sizes[1] < TOO_LARGE * sizes[0]
+        return WORK_ON_THE_WHOLE if cut and not origins.isdisjoint(CUTS) else ""
+    if reason.startswith(ORDER):
+        return "" if origins.isdisjoint(REORDERS) else KEEP_THE_LAYOUT
+    return FEWER_REGISTERS if reason.startswith("register spilling") else SEE_BOTH
+
+
+def _finding(
+    report: Report,
+    shared: int,
+    reason: str,
+    pair: tuple[SchedulerNode, SchedulerNode],
+    schedule: Schedule,
+    compilation: Compilation,
+) -> Finding:
+    limits = report.roofline if report.roofline is not None and not report.roofline.disturbed else None
+    kernels = {kernel.id: kernel.name for kernel in compilation.kernels}
+    names = " and ".join(f"`{kernels.get(node.kernel, node.name)}`" for node in pair)
+    graph = f"the {schedule.direction} graph" if schedule.direction else "a graph"
+    part = percent(shared / (schedule.bytes_after or 1))
+    return Finding(
+        rule="missed fusion",
+        title=f"Two kernels touch the same {bytes_(shared)} and were not fused: {part} of the traffic of {graph}.",
+        reason=f"torch refused {names}: `{reason}`.",
+        advice=_advice(reason, *pair),
+        page="fusion",
+        compilation=compilation.id,
+        each_s=shared / limits.bandwidth(shared).bytes_s if limits else 0.0,
+        weight="cost" if limits else "note",
+    )

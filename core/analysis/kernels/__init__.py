@@ -1,18 +1,37 @@
 """Kernel analyses: traffic, times and roofline, for one run and compared with another."""
 
-from core.analysis.kernels.comparison import ASPECTS, Comparison, KernelPair, KernelSide, Side, compare
-from core.analysis.kernels.ledger import LedgerRow, ledger
-from core.analysis.kernels.ledger_sum import CallPart, LedgerSum, summary
+from core.analysis.kernels.comparison import (
+    ASPECTS,
+    Comparison,
+    KernelPair,
+    KernelSide,
+    Side,
+    compare,
+    counterpart,
+    kernel_ledger,
+    opposite,
+    side_of,
+)
+from core.analysis.kernels.ledger import (
+    TF32,
+    CallPart,
+    LedgerRow,
+    LedgerSum,
+    allowed_s,
+    ceilings,
+    ledger,
+    product_dtype,
+    ridge,
+    summary,
+)
 from core.analysis.kernels.names import KernelNames, kernel_kind, kernel_names
-from core.analysis.kernels.reliable import (
+from core.analysis.kernels.times import (
     kernel_seconds,
     kernels_disturbed,
     measured_seconds,
     times_unreliable,
     uneven_repeats,
 )
-from core.analysis.kernels.roofline import TF32, allowed_s, ceilings, product_dtype, ridge
-from core.analysis.kernels.sources import counterpart, kernel_ledger, opposite, side_of
 
 __all__ = [
     "ASPECTS",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import statistics
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
+from core.analysis.interval import busy
 from core.analysis.kernels.names import KernelNames, call_origins, kernel_kind, node_op, schedule_of
-from core.analysis.kernels.reliable import kernels_disturbed, times_unreliable
-from core.analysis.kernels.roofline import TF32, allowed_s, ceilings, product_dtype
 from core.analysis.kernels.times import (
     ALONE,
     ESTIMATED,
@@ -16,16 +18,19 @@ from core.analysis.kernels.times import (
     how_timed,
     in_place_s,
     kernel_times,
+    kernels_disturbed,
     quartiles_s,
     time_s,
+    times_unreliable,
     untimed_reason,
 )
-from core.analysis.noise import busy
+from core.analysis.speed import speed
 from core.code.cpp import CppFacts
-from core.code.occupancy import occupancy
+from core.code.resources import occupancy
 from core.job.targets import TARGETS
 from core.ops.op_class import aten_name, op_class
 from core.report import (
+    Bandwidth,
     Binary,
     Compilation,
     Counters,
@@ -39,11 +44,62 @@ from core.report import (
     Schedule,
     SchedulerNode,
 )
-from core.report.schedule import Direction
+from core.report.inductor import Direction
 
+TF32 = "tfloat32"
+CONVOLUTION = re.compile(r"\bconv(?!ert)|_conv(?!ert)")
 # A ceiling is the result of one benchmark. Kernels with another share of reads exceeded it by up to an eighth.
 CEILING_SPREAD = 1.125
 NOT_REACHED = "the last call did not reach it in Python"
+KERNELS = ("kernels", "all kernels of the run by themselves, warm")
+COLD_CACHES = ("cold caches", "the kernels take more where they stand, among others' data in the caches")
+WRAPPER = ("wrapper", "the generated wrapper allocates, frees and calls in Python")
+OUTSIDE = ("outside", "outside of the wrapper: guards, Dynamo's and autograd's runtime, waiting for launches")
+INTERLEAVED = (
+    "beside eager",
+    "in turn with eager, which leaves its own data in the caches: as the page Speedup measures",
+)
+
+
+def ceilings(report: Report) -> Roofline | None:
+    """Return the device's ceilings: measured where the code ran, otherwise from the target's datasheet."""
+    target = TARGETS.get(report.setting.target)
+    if report.roofline is not None or target is None:
+        return report.roofline
+    memory = (Bandwidth("memory", None, target.bandwidth),)
+    return Roofline(target.title, memory, dict(target.peak_flops), target.source, source="datasheet")
+
+
+def allowed_s(ceilings: Roofline, moved_bytes: int | None, flops: int | None, dtype: str) -> float | None:
+    """Return the minimum seconds for this traffic and arithmetic; None if neither is known.
+
+    A dtype without a peak of its own uses float32's.
+    """
+    memory_s = moved_bytes / ceilings.bandwidth(moved_bytes).bytes_s if moved_bytes else None
+    peak = ceilings.flops_s.get(dtype, ceilings.flops_s.get("float32"))
+    compute_s = flops / peak if flops and peak else None
+    limits = [seconds for seconds in (memory_s, compute_s) if seconds is not None]
+    return max(limits, default=None)
+
+
+def product_dtype(ops: Collection[str], dtype: str, counters: Counters | None) -> str:
+    """Return the dtype whose peak applies to a kernel of these ops.
+
+    `tfloat32` for float32 products that the device multiplies as TF32: matrix products if
+    `torch.set_float32_matmul_precision` allows it, convolutions by default (`torch.backends.cudnn.allow_tf32`). An op
+    that writes several tensors has no dtype of its own.
+    """
+    if counters is None or not counters.has_tf32 or dtype not in ("float32", ""):
+        return dtype
+    products = [op for op in ops if op_class(op) == "matmul"]
+    if any(CONVOLUTION.search(op) for op in products):
+        return TF32
+    return TF32 if products and counters.float32_matmul_precision in ("high", "medium") else dtype
+
+
+def ridge(level: Bandwidth, peak: float) -> float:
+    """Return the FLOPs per byte above which arithmetic is the limit instead of this memory level."""
+    return peak / level.bytes_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,3 +351,82 @@ def _estimated_flops(nodes: tuple[SchedulerNode, ...]) -> int | None:
             return None
         flops += ops * (node.iterations or 0)
     return flops or None
+
+
+class CallPart(NamedTuple):
+    """A part of the compiled call: name, description, seconds."""
+
+    name: str
+    words: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerSum:
+    """Kernels of all compilations compared with the compiled call: seconds of one model call, None if not measured.
+
+    `kernels_s` sums the times of the kernels alone (in place for calls that were not timed alone), `in_place_s` the
+    times in place, `wrapper_s` the generated wrappers. `call_s` is the compiled call back to back, `steady_s` the one
+    interleaved with eager. `rest` is the part without kernels, and `parts` the whole: since each part is timed
+    separately, the sum may be larger, and then the kernels count as the whole call.
+    """
+
+    kernels_s: float
+    in_place_s: float
+    wrapper_s: float
+    call_s: float | None
+    steady_s: float | None
+
+    @property
+    def ratio(self) -> float | None:
+        """Sum of the kernels over the compiled call, both timed back to back."""
+        return self.kernels_s / self.call_s if self.call_s else None
+
+    @property
+    def parts(self) -> tuple[CallPart, ...]:
+        """Parts of the compiled call from the inside out, the kernels first."""
+        return (CallPart(*KERNELS, min(self.kernels_s, self.longest_call_s)), *self.rest)
+
+    @property
+    def longest_call_s(self) -> float:
+        """Longest measured time of a whole call, an upper bound of every part."""
+        return max(self.call_s or 0.0, self.steady_s or 0.0) or self.wrapper_s or self.kernels_s
+
+    @property
+    def rest(self) -> tuple[CallPart, ...]:
+        """Parts of the compiled call besides the kernels alone, from the inside out.
+
+        An outer measurement, with less instrumentation, bounds the inner ones. A part within the noise of the others,
+        which would be negative, is left out.
+        """
+        call_s = self.call_s if self.call_s is not None else self.wrapper_s
+        wrapper_s = min(self.wrapper_s, call_s)
+        levels = [
+            (COLD_CACHES, min(self.in_place_s, wrapper_s)),
+            (WRAPPER, wrapper_s),
+            (OUTSIDE, call_s),
+            (INTERLEAVED, self.steady_s or 0.0),
+        ]
+        reached_s: float = self.kernels_s
+        parts: list[CallPart] = []
+        for what, level_s in levels:
+            if level_s > reached_s:
+                parts.append(CallPart(*what, level_s - reached_s))
+                reached_s = level_s
+        return tuple(parts)
+
+
+def summary(report: Report) -> LedgerSum | None:
+    """Return the sum of a run's kernel times; None if none was measured."""
+    times = [time for compilation in report.compilations for time in kernel_times(compilation)]
+    wrappers = [time for compilation in report.compilations for time in compilation.wrapper_times]
+    if not times:
+        return None
+    steady, least = speed(report.timing), busy(report.kernel_load)
+    return LedgerSum(
+        kernels_s=sum(time.calls * (time_s(time, least) or 0.0) for time in times),
+        in_place_s=sum(statistics.median(time.in_place_s) for time in times if time.in_place_s),
+        wrapper_s=sum(statistics.median(time.samples_s) for time in wrappers if time.samples_s),
+        call_s=statistics.median(report.back_to_back_s) if report.back_to_back_s else None,
+        steady_s=steady.compiled_s if steady else None,
+    )

@@ -11,37 +11,36 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from core.analysis.dynamo.varied_sizes import InputDimension, is_of_size, number_is_symbolic, size_advice
-from core.analysis.repairs import attributes, breaks, choices, logs, marks, outside, reads, recompiles, settings
-from core.analysis.repairs.repair import CodeFix, Repair, Rule, fix_of
+from core.analysis.repairs import calls, choices, recompiles, settings
 from core.analysis.repairs.settings import settings_of_break
-from core.analysis.repairs.source import edited, read_code
+from core.analysis.repairs.source import CodeFix, Repair, Rule, edited, fix_of, read_code
 from core.base.errors import JobError
 from core.code import diff_texts
 from core.report import GraphBreak, Recompile, Report
 
 RULES: dict[str, Rule] = {
-    "reorder": logs.reorder,
-    "print_op": logs.print_op,
-    "eager_only": logs.eager_only,
+    "reorder": calls.reorder,
+    "print_op": calls.print_op,
+    "eager_only": calls.eager_only,
     "where": choices.where,
     "cond": choices.cond,
     "check": choices.check,
-    "keep_tensor": reads.keep_tensor,
-    "torch_math": reads.torch_math,
-    "clone": reads.clone,
-    "remove_break": breaks.remove_break,
-    "undisable": breaks.undisable,
-    "hoist": outside.hoist,
-    "hoist_tensor": outside.hoist_tensor,
-    "constant": outside.constant,
-    "allow_in_graph": outside.allow_in_graph,
-    "disable": breaks.disable,
+    "keep_tensor": choices.keep_tensor,
+    "torch_math": choices.torch_math,
+    "clone": choices.clone,
+    "remove_break": calls.remove_break,
+    "undisable": calls.undisable,
+    "hoist": calls.hoist,
+    "hoist_tensor": calls.hoist_tensor,
+    "constant": calls.constant,
+    "allow_in_graph": calls.allow_in_graph,
+    "disable": calls.disable,
     "setting": settings.setting,
-    "mark_dynamic": marks.mark_dynamic,
+    "mark_dynamic": recompiles.mark_dynamic,
     "tensor_argument": recompiles.tensor_argument,
-    "tensor_global": attributes.tensor_global,
-    "flag_attribute": attributes.flag_attribute,
-    "buffer_attribute": attributes.buffer_attribute,
+    "tensor_global": recompiles.tensor_global,
+    "flag_attribute": recompiles.flag_attribute,
+    "buffer_attribute": recompiles.buffer_attribute,
     "pad_list": recompiles.pad_list,
     "one_dtype": recompiles.one_dtype,
     "one_grad": recompiles.one_grad,
@@ -125,14 +124,14 @@ def _rule_ids(text: str, graph_break: GraphBreak, names: Sequence[str], line: in
     code = read_code(text)
     for name in names if code is not None else ():
         if name == LOG and code is not None:
-            yield from logs.rules_for_log(graph_break, code, line)
+            yield from calls.rules_for_log(graph_break, code, line)
         else:
             yield f"{name}:{line}"
 
 
 def _decides(text: str, line: int) -> bool:
     code = read_code(text)
-    return code is not None and reads.decides(code, line)
+    return code is not None and choices.decides(code, line)
 
 
 def repairs_of_recompile(text: str, report: Report, recompile: Recompile, own_calls: bool = True) -> tuple[Repair, ...]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from core.analysis.repairs.repair import CodeFix
-from core.analysis.repairs.source import Edit, Function, UserCode, dotted
+from core.analysis.repairs.choices import BOTH_COMPUTED, number_at
+from core.analysis.repairs.source import CodeFix, Edit, Function, UserCode, dotted
 
 DATA = "A tensor's value is data, and no guard looks at it."
 DTYPES = ("float64", "float32", "float16", "bfloat16")
@@ -185,3 +185,208 @@ def _forward_parameters(code: UserCode, name: str) -> list[str]:
                 if isinstance(method, Function) and method.name in ("forward", "__call__"):
                     return [parameter.arg for parameter in (*method.args.posonlyargs, *method.args.args)][1:]
     return []
+
+
+def mark_dynamic(code: UserCode, *arguments: str) -> CodeFix | None:
+    """Mark input dimensions before the first call.
+
+    The arguments alternate between names and indices; a number as a name is the position of a positional argument.
+    """
+    names, indices = arguments[::2], arguments[1::2]
+    marks = [_mark_edits(code, *pair) for pair in zip(names, indices, strict=False)]
+    if not marks or len(names) != len(indices) or not all(index.isdecimal() for index in indices) or not all(marks):
+        return None
+    _, more = code.with_torch()
+    dimensions = ", ".join(f"{index} of `{name}`" for name, index in zip(names, indices, strict=True))
+    return CodeFix(
+        f"Mark {'dimensions' if len(names) > 1 else 'dimension'} {dimensions} as dynamic.",
+        "The first graph is then made for every size of it, where torch would make one for this size alone.",
+        (*(edit for edits in marks for edit in edits), *more),
+    )
+
+
+def _mark_edits(code: UserCode, name: str, index: str) -> list[Edit]:
+    inputs = inputs_of(code, name)
+    if not inputs or code.indent(inputs[0][1]).strip():
+        return []
+    mark = f"{code.with_torch()[0]}._dynamo.mark_dynamic({{}}, {index})\n"
+    first, statement = inputs[0]
+    return _edits_after(code, statement, name, mark) or _edits_before(code, first, statement, name, mark)
+
+
+def _edits_after(code: UserCode, statement: ast.stmt, name: str, mark: str) -> list[Edit]:
+    """Return a line below the list of calls, or below the inputs, that marks a part of it."""
+    if not isinstance(statement, ast.Assign):
+        return []
+    call, _ = next(calls_of(code))
+    base = "calls[0]" if dotted(statement.targets[0]) == "calls" else "inputs"
+    place = f'["{name}"]' if isinstance(call, ast.Dict) else ""
+    if isinstance(call, (ast.Tuple, ast.List)):
+        place = f"[{place_of(name, parameters_of(code))}]"
+    at = code.line_start((statement.end_lineno or statement.lineno) + 1)
+    lead = "" if code.text[:at].endswith("\n") else "\n"
+    return [Edit(min(at, len(code.text)), min(at, len(code.text)), lead + mark.format(base + place))]
+
+
+def _edits_before(code: UserCode, value: ast.expr, statement: ast.stmt, name: str, mark: str) -> list[Edit]:
+    """Return lines before a call that mark its input; an unnamed input gets a name."""
+    indent, at = code.indent(statement), code.line_start(statement.lineno)
+    if isinstance(value, ast.Name):
+        return [Edit(at, at, indent + mark.format(value.id))]
+    fresh = f"dynamic_{'input_' if name.isdecimal() else ''}{name}"
+    lines = f"{indent}{fresh} = {code.says(value)}\n{indent}{mark.format(fresh)}"
+    return [Edit(at, at, lines), Edit(code.start(value), code.end(value), fresh)]
+
+
+def tensor_global(code: UserCode, name: str) -> CodeFix | None:
+    """Turn a global number into a tensor, at every assignment in the file."""
+
+    def is_target(target: ast.expr) -> bool:
+        return dotted(target) == name
+
+    numbers = _numbers(code, is_target)
+    if not numbers or _number_needed(code, is_target):
+        return None
+    torch, more = code.with_torch()
+    edits = [as_tensor(code, value, torch) for value in numbers]
+    return CodeFix(
+        f"Hold `{name}` as a tensor.", DATA, (*edits, *more), "may change", "An op must take it as a tensor."
+    )
+
+
+def buffer_attribute(code: UserCode, name: str) -> CodeFix | None:
+    """Turn a number attribute of a module into a buffer, which the graph can update."""
+    number, statement = next(_initial_numbers(code, name), (None, None))
+    is_target = _attribute_test(name)
+    if number is None or statement is None or len(_numbers(code, is_target)) != 1 or _number_needed(code, is_target):
+        return None
+    torch, more = code.with_torch()
+    value = as_tensor(code, number, torch).text
+    text = f'self.register_buffer("{name}", {value}, persistent=False)'
+    doubt = "Where Python's number decides, such as a size or an `if`, the code behind it must take a tensor."
+    return CodeFix(
+        f"Keep `{name}` in a buffer.",
+        f"{DATA} The buffer is in no checkpoint, so that those that you have still load.",
+        (Edit(code.start(statement), code.end(statement), text), *more),
+        "may change",
+        doubt,
+    )
+
+
+def _attribute_test(name: str) -> Callable[[ast.expr], bool]:
+    def is_target(target: ast.expr) -> bool:
+        return isinstance(target, ast.Attribute) and target.attr == name
+
+    return is_target
+
+
+def _initial_numbers(code: UserCode, name: str) -> Iterator[tuple[ast.Constant, ast.stmt]]:
+    """Yield each number that `__init__` assigns to an attribute after torch's module setup, with its statement."""
+    for method in ast.walk(code.tree):
+        if not isinstance(method, ast.FunctionDef) or method.name != "__init__":
+            continue
+        set_up = any("super().__init__(" in code.says(node) for node in method.body)
+        for node in method.body if set_up else ():
+            target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+            is_attribute = target is not None and dotted(target) == f"self.{name}"
+            if (
+                is_attribute
+                and isinstance(node, ast.Assign)
+                and isinstance(node.value, ast.Constant)
+                and _is_number(node.value)
+            ):
+                yield node.value, node
+
+
+def _numbers(code: UserCode, is_target: Callable[[ast.expr], bool]) -> list[ast.Constant]:
+    """Return the numbers assigned to a target anywhere in the file; empty if anything else is assigned."""
+    values = list(_assigned_values(code, is_target))
+    numbers = [value for value in values if isinstance(value, ast.Constant) and _is_number(value)]
+    integers = any(type(value.value) is int for value in numbers)
+    return numbers if len(numbers) == len(values) and _updates_fit(code, is_target, integers) else []
+
+
+def _is_number(value: ast.Constant) -> bool:
+    return type(value.value) in (int, float)
+
+
+def _updates_fit(code: UserCode, is_target: Callable[[ast.expr], bool], integers: bool) -> bool:
+    """Return True if a target is updated in place only in functions, by numbers that fit its tensor's dtype."""
+    for node in ast.walk(code.tree):
+        if not isinstance(node, ast.AugAssign) or not is_target(node.target):
+            continue
+        within = any(True for _ in code.around(node, ast.FunctionDef))
+        simple = isinstance(node.op, (ast.Add, ast.Sub, ast.Mult)) and isinstance(node.value, ast.Constant)
+        fits = simple and isinstance(node.value, ast.Constant) and (type(node.value.value) is int or not integers)
+        if not within or not fits:
+            return False
+    return True
+
+
+def _number_needed(code: UserCode, is_target: Callable[[ast.expr], bool]) -> bool:
+    """Return True if any read of a target needs a Python number."""
+    loads = (node for node in ast.walk(code.tree) if isinstance(node, (ast.Name, ast.Attribute)) and is_target(node))
+    return any(isinstance(node.ctx, ast.Load) and number_at(code, node) for node in loads)
+
+
+def _assigned_values(code: UserCode, is_target: Callable[[ast.expr], bool]) -> Iterator[ast.expr | None]:
+    """Yield every value assigned to a target; None if it is a part of something."""
+    for node in ast.walk(code.tree):
+        if isinstance(node, (ast.AnnAssign, ast.For)) and is_target(node.target):
+            yield None
+        for target in node.targets if isinstance(node, ast.Assign) else ():
+            assert isinstance(node, ast.Assign)
+            if is_target(target):
+                yield node.value
+            elif isinstance(target, ast.Tuple):
+                tuples = isinstance(node.value, ast.Tuple) and not starred([*target.elts, *node.value.elts])
+                pairs = tuples and isinstance(node.value, ast.Tuple) and len(node.value.elts) == len(target.elts)
+                for place, element in enumerate(target.elts):
+                    if is_target(element):
+                        yield node.value.elts[place] if pairs and isinstance(node.value, ast.Tuple) else None
+
+
+def flag_attribute(code: UserCode, name: str) -> CodeFix | None:
+    """Turn an attribute that selects one of two values into a tensor that selects them."""
+    tests = [node for node in ast.walk(code.tree) if isinstance(node, ast.Compare) and _tests(node, name)]
+    literals = {repr(_literal(node)) for node in tests}
+    values = list(_assigned_values(code, _attribute_test(name)))
+    fixed = [value for value in values if isinstance(value, ast.Constant)]
+    loads = [
+        node
+        for node in ast.walk(code.tree)
+        if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load)
+    ]
+    choices = [above for node in tests if isinstance(above := code.parents[node], ast.IfExp) and above.test is node]
+    if not tests or len(literals) != 1 or len(loads) != len(tests) or len(choices) != len(tests):
+        return None
+    if not fixed or len(fixed) < len(values) or not _updates_fit(code, _attribute_test(name), integers=True):
+        return None
+    torch, more = code.with_torch()
+    literal = _literal(tests[0])
+    edits = [Edit(code.start(value), code.end(value), f"{torch}.tensor({value.value == literal})") for value in fixed]
+    edits += [
+        Edit(
+            code.start(choice),
+            code.end(choice),
+            f"{torch}.where({code.says(test.left)}, {code.says(choice.body)}, {code.says(choice.orelse)})",
+        )
+        for test, choice in zip(tests, choices, strict=True)
+    ]
+    return CodeFix(
+        f"Hold `{name}` as a tensor, and choose with it.", DATA, (*edits, *more), "may change", BOTH_COMPUTED
+    )
+
+
+def _tests(node: ast.Compare, name: str) -> bool:
+    left = isinstance(node.left, ast.Attribute) and node.left.attr == name
+    return (
+        left
+        and len(node.ops) == 1
+        and isinstance(node.ops[0], ast.Eq)
+        and isinstance(node.comparators[0], ast.Constant)
+    )
+
+
+def _literal(node: ast.Compare) -> object:
+    return node.comparators[0].value if isinstance(node.comparators[0], ast.Constant) else None

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from core.analysis.repairs.repair import CodeFix
-from core.analysis.repairs.source import UserCode
+from core.analysis.repairs.source import CodeFix, UserCode
 from core.report import GraphBreak
 
 

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import ast
 import io
+import re
 import tokenize
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from inspect import CO_VARARGS
 from itertools import pairwise
-from typing import NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from core.base.syntax import NOT_READ, module
 
 Node = TypeVar("Node", bound=ast.AST)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 LONGEST_LINE = 120
+# Effect on the model's results: they should stay the same, may change, or change.
+Risk = Literal["", "may change", "changes"]
+# A rule's name and its arguments: lines, names and dtypes, never code.
+REPAIR_ID = re.compile(r"[a-z_]{1,40}(?::\w{1,80}){1,32}", re.ASCII)
+# Parameters of rules that take a number.
+NUMBERS = ("line", "index", "call")
 
 
 class Edit(NamedTuple):
@@ -197,3 +205,49 @@ def edited(text: str, edits: Sequence[Edit]) -> str | None:
     for edit in reversed(ordered):
         text = text[: edit.start] + edit.text + text[edit.end :]
     return text if read_code(text) is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFix:
+    """Result of a rule for a file: prose with code in backticks, the reason, the edits.
+
+    `risk` is the risk of changed results, `doubt` its reason. `settings` are names of `torch._dynamo.config` to set.
+    """
+
+    words: str
+    why: str
+    edits: tuple[Edit, ...]
+    risk: Risk = ""
+    doubt: str = ""
+    settings: tuple[str, ...] = ()
+
+
+# The arguments only select a part of the file: all text that a rule writes comes from the file or the rule itself.
+Rule = Callable[..., CodeFix | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """A fix of one file: `id` is its rule with arguments, `diff` a unified diff of the file."""
+
+    id: str
+    fix: CodeFix
+    diff: str
+
+    @property
+    def stacks(self) -> bool:
+        """True if it can be combined with others: it must not change results for certain, nor leave a graph break."""
+        return self.fix.risk != "changes" and not self.id.startswith("disable:")
+
+
+def fix_of(rules: dict[str, Rule], code: UserCode, repair: str) -> CodeFix | None:
+    """Return a repair's edits of a file by id; None if the id does not fit this file."""
+    if not REPAIR_ID.fullmatch(repair):
+        return None
+    name, *arguments = repair.split(":")
+    rule = rules.get(name)
+    if rule is not None and rule.__code__.co_flags & CO_VARARGS:
+        return rule(code, *arguments)
+    wanted = rule.__code__.co_varnames[1 : rule.__code__.co_argcount] if rule else ()
+    numbers = all(value.isdecimal() for name, value in zip(wanted, arguments, strict=False) if name in NUMBERS)
+    return rule(code, *arguments) if rule is not None and len(wanted) == len(arguments) and numbers else None

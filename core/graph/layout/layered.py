@@ -9,9 +9,8 @@ from itertools import pairwise
 from math import sqrt
 
 from core.graph.layout.model import Box, BoxPlace, Curve, Edge, Layout
-from core.graph.layout.order import order_layers
 from core.graph.layout.position import centres
-from core.graph.layout.ranks import Pair, neighbours, ranks, without_cycles
+from core.graph.layout.ranks import Neighbours, Pair, neighbours, ranks, without_cycles
 from core.graph.layout.routes import Bands, bent, in_lane, loop, mirrored, moved
 
 ROW_GAP = 40.0
@@ -20,6 +19,7 @@ LOOP_WIDTH = 26.0
 BEND_WIDTH = 4.0
 LONGEST_BENT = 16
 BENDS_PER_BOX = 4
+SWEEPS = 6
 
 
 class ConnectedPart:
@@ -142,3 +142,45 @@ def _extent(widths: list[float], x: list[float], curves: dict[Pair, Curve]) -> t
     sides += [x[node] + width / 2 for node, width in enumerate(widths)]
     sides += [point[0] for curve in curves.values() for point in curve]
     return min(sides), max(sides)
+
+
+def order_layers(rank: list[int], before: Neighbours, after: Neighbours) -> list[list[int]]:
+    """Return the layers from the top, each from left to right, with few crossings."""
+    layers = _first_order(rank, before, after)
+    place = [0] * len(rank)
+    for layer in layers:
+        _number(layer, place)
+    for sweep in range(SWEEPS):
+        downwards = sweep % 2 == 0
+        fixed = before if downwards else after
+        for layer in layers if downwards else reversed(layers):
+            wanted = {node: _barycentre(node, fixed, place) for node in layer}
+            layer.sort(key=wanted.__getitem__)
+            _number(layer, place)
+    return layers
+
+
+def _first_order(rank: list[int], before: Neighbours, after: Neighbours) -> list[list[int]]:
+    """Return the initial order: depth first from the top, so that a branch's nodes start next to each other."""
+    layers: list[list[int]] = [[] for _ in range(max(rank) + 1)]
+    seen = [False] * len(rank)
+    for start in sorted(range(len(rank)), key=rank.__getitem__):
+        stack = [start]
+        while stack:
+            node = stack.pop()
+            if seen[node]:
+                continue
+            seen[node] = True
+            layers[rank[node]].append(node)
+            stack.extend(reversed(after[node]))
+    return layers
+
+
+def _number(layer: list[int], place: list[int]) -> None:
+    for index, node in enumerate(layer):
+        place[node] = index
+
+
+def _barycentre(node: int, fixed: Neighbours, place: list[int]) -> float:
+    near = fixed[node]
+    return sum(place[neighbour] for neighbour in near) / len(near) if near else place[node]

@@ -16,9 +16,8 @@ from core.job.options.row import (
     one_of,
     within,
 )
-from core.job.readers import DYNAMIC, dynamic, flag, flag_or_none, several, whole, word, word_or_none
 from core.job.targets import TARGETS
-from core.job.text import options_from_text
+from core.job.text import DYNAMIC, dynamic, flag, flag_or_none, options_from_text, several, whole, word, word_or_none
 
 COMPILE = "the call of torch.compile"
 INPUTS = "the inputs"

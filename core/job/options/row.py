@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from core.base.words import number
 from core.job.model import FILE_SETTINGS, CompileJob, Model
-from core.job.readers import Reader
 from core.job.rules import Names, OneOf, Whole
+from core.job.text import Reader
 
 # The message of a check; empty if the value is right.
 Check = Callable[[Any], str]

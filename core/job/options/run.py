@@ -16,14 +16,17 @@ from core.job.options.row import (
     one_of,
     within,
 )
-from core.job.readers import flag, several, whole_or_none, word
 from core.job.text import (
     compile_options_as_text,
     compile_options_from_text,
+    flag,
     options_as_text,
     options_from_text,
+    several,
     sizes_as_text,
     sizes_from_text,
+    whole_or_none,
+    word,
 )
 
 MAX_THREADS = 1_024

@@ -26,9 +26,8 @@ from core.report import (
     Timing,
 )
 from core.report.record import Emit, Record
-from core.report.records.backend import ExecutionsRecord
-from core.report.records.frames import BytecodeRecord
 from core.report.records.graphs import (
+    BytecodeRecord,
     GuardsRecord,
     KeptRecord,
     ModulesRecord,
@@ -38,9 +37,15 @@ from core.report.records.graphs import (
     StacksRecord,
 )
 from core.report.records.kernels import BinaryRecord, KernelRecord, ScheduleRecord
-from core.report.records.measured import KernelTimesRecord
-from core.report.records.memory import MemoryRecord
-from core.report.records.run import EndRecord, NoteRecord, SourceRecord, StepRecord
+from core.report.records.run import (
+    EndRecord,
+    ExecutionsRecord,
+    KernelTimesRecord,
+    MemoryRecord,
+    NoteRecord,
+    SourceRecord,
+    StepRecord,
+)
 
 SCHEMA = 1
 RECORDS: dict[str, type[Record]] = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from core.report import Binary, FusionRound, Module
+from core.report.inductor import Direction
 from core.report.record import Record
-from core.report.schedule import Direction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,6 @@ from typing import TypeVar
 
 from core.base.errors import DecodeError, WorkerError
 from core.base.machine import PROJECT_DIR, python_path
-from core.runs.engine.groups import end_groups, groups_of
 from core.runs.engine.messages import (
     Alive,
     Answer,
@@ -32,7 +31,7 @@ from core.runs.engine.messages import (
     answer,
     written,
 )
-from core.runs.engine.processes import MARK, PARENT, end_with_mark, resume
+from core.runs.engine.processes import MARK, PARENT, end_groups, end_with_mark, groups_of, resume
 from core.runs.store import Run
 
 COMMAND = (sys.executable, "-m", "core.worker")

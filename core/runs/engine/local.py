@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import fcntl
+import os
 import signal
 import threading
 from collections.abc import Callable, Sequence
@@ -11,6 +14,7 @@ from pathlib import Path
 import psutil
 
 from core.base.errors import WorkerError
+from core.base.files import OWNER_ALONE, in_words
 from core.base.machine import Environment
 from core.job.targets import TARGETS
 from core.runs.engine.forkserver import COMMAND, ForkServer
@@ -18,7 +22,7 @@ from core.runs.engine.handles import LocalLiveness, engine_of, supervisor_of
 from core.runs.engine.messages import Probe, ProbeResult
 from core.runs.engine.processes import end_tree
 from core.runs.engine.protocol import Assignment
-from core.runs.engine.turns import Turns
+from core.runs.engine.queues import CPU
 from core.runs.status import Status
 from core.runs.store import Run
 
@@ -26,6 +30,7 @@ from core.runs.store import Run
 CANCEL_S = 2.0
 # The torch that a fork server has imported, by the backend of its targets.
 TORCH = {"": "torch", "cuda": "torch for CUDA", "hip": "torch for ROCm"}
+HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
 
 
 class LocalEngine(LocalLiveness):
@@ -130,3 +135,53 @@ def _end_in_time(supervisor: psutil.Process) -> None:
 
 def _backend(assignment: Assignment) -> str:
     return TARGETS[assignment.target].backend if assignment.target in TARGETS else ""
+
+
+class Turns:
+    """Locks in the home of the runs, a file a device: a measured run has its device to itself, all others share it.
+
+    A run that is measured on an accelerator shares the CPUs, on which nothing is measured meanwhile. Within one server
+    the lanes see to that. Where the system has no locks, every device is free.
+    """
+
+    def __init__(self) -> None:
+        self._files: dict[Path, list[int]] = {}
+
+    def take(self, assignment: Assignment) -> bool:
+        """Lock what an assignment needs, unless another process has it; raises StoreError."""
+        locks: list[int] = []
+        folder = assignment.run.path.parents[1] / "turns"
+        with in_words(folder):
+            folder.mkdir(parents=True, exist_ok=True, mode=OWNER_ALONE)
+            for device, mode in _needs(assignment).items():
+                name = device.replace(":", "-")
+                locks.append(os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+                if not _try_lock(locks[-1], mode):
+                    _close(locks)
+                    return False
+        self._files[assignment.run.path] = locks
+        return True
+
+    def give_back(self, run: Run) -> None:
+        """Release the locks of a run, if it has any."""
+        _close(self._files.pop(run.path, []))
+
+
+def _needs(assignment: Assignment) -> dict[str, int]:
+    """Return the mode of each device's lock that an assignment needs."""
+    # FileLock is exclusive only, and its shared locks are SQLite databases: flock(2) has both modes in one empty file.
+    mode = fcntl.LOCK_EX if assignment.measures else fcntl.LOCK_SH
+    return {CPU: fcntl.LOCK_SH, assignment.device: mode}
+
+
+def _try_lock(file: int, mode: int) -> bool:
+    try:
+        fcntl.flock(file, mode | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno not in HELD
+    return True
+
+
+def _close(files: list[int]) -> None:
+    for file in files:
+        os.close(file)

@@ -10,9 +10,8 @@ from core.job.targets import TARGETS
 from core.report import Compilation, FxNode, Kernel, Report, Schedule
 from core.runs.store import Run
 from core.runs.stored import open_report
-from core.runs.tools.eager import Eager, eager_of
 from core.runs.tools.requests import Assembly, Configs, Interpret, Ladder, Passes, Reproduce, Request
-from core.runs.tools.script import reproduction
+from core.runs.tools.script import Eager, eager_of, reproduction
 from core.runs.tools.tasks import Task
 from core.trace.parsers import load_text, parse_graph
 

@@ -9,14 +9,21 @@ from core.sweep.model import Sweep
 from core.sweep.presets.backends import BACKENDS
 from core.sweep.presets.batch import BATCH_SIZE
 from core.sweep.presets.calls import CALLS
-from core.sweep.presets.conditions import DTYPE, THREADS, TRAINING
-from core.sweep.presets.facts import BackendFact, BreakEven, Crossover, Fact
-from core.sweep.presets.memory import MEMORY
+from core.sweep.presets.conditions import DTYPE, MEMORY, NUMERICS, THREADS, TRAINING
 from core.sweep.presets.modes import MODES_PRESET
-from core.sweep.presets.numerics import NUMERICS
 from core.sweep.presets.own import OWN, SAME_QUESTION
-from core.sweep.presets.preset import Answer, Picture, Plan, Preset, Question
-from core.sweep.presets.rows import reason
+from core.sweep.presets.preset import (
+    Answer,
+    BackendFact,
+    BreakEven,
+    Crossover,
+    Fact,
+    Picture,
+    Plan,
+    Preset,
+    Question,
+    reason,
+)
 from core.sweep.presets.shapes import SHAPES
 from core.sweep.presets.stances import STANCES_PRESET
 

@@ -9,9 +9,19 @@ from core.base.machine import Environment
 from core.base.words import duration_s, exact, share
 from core.job import BATCH, CompileJob
 from core.sweep.model import Axis
-from core.sweep.presets.facts import CallParts, Crossover
-from core.sweep.presets.preset import Answer, Plan, Preset, Question
-from core.sweep.presets.rows import ended, faster, label, listed, slower
+from core.sweep.presets.preset import (
+    Answer,
+    CallParts,
+    Crossover,
+    Plan,
+    Preset,
+    Question,
+    ended,
+    faster,
+    label,
+    listed,
+    slower,
+)
 from core.sweep.row import SweepRow
 
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)

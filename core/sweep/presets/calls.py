@@ -9,9 +9,7 @@ from core.base.machine import Environment
 from core.base.words import duration_s, ordinal
 from core.job import CompileJob
 from core.sweep.model import Axis
-from core.sweep.presets.facts import BreakEven
-from core.sweep.presets.preset import Answer, Plan, Preset, Question
-from core.sweep.presets.rows import ended, faster, label, seconds
+from core.sweep.presets.preset import Answer, BreakEven, Plan, Preset, Question, ended, faster, label, seconds
 from core.sweep.row import SweepRow
 
 CACHES = ("cold", "warm")

@@ -6,11 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from core.base.machine import Environment
-from core.base.words import count, duration_s, ratio
+from core.base.words import bytes_, count, duration_s, percent, ratio
 from core.job import CompileJob
 from core.sweep.model import Axis
-from core.sweep.presets.preset import Answer, Plan, Preset, Question
-from core.sweep.presets.rows import (
+from core.sweep.presets.preset import (
+    Answer,
+    MemoryFact,
+    Plan,
+    Preset,
+    Question,
+    ResultFact,
     ended,
     interval_words,
     label,
@@ -23,6 +28,7 @@ from core.sweep.row import SweepRow
 
 DTYPES = ("float32", "bfloat16", "float16", "float64")
 MOST_THREADS = 64
+FLOATING = ("float32", "bfloat16", "float16")
 
 
 def dtypes(base: CompileJob, environment: Environment) -> Plan:
@@ -112,4 +118,86 @@ TRAINING = Preset(
 )
 THREADS = Preset(
     "threads", "Threads", "How do eager and compiled scale with the threads of the CPU?", threads, threads_answer
+)
+
+
+def memory_plan(base: CompileJob, environment: Environment) -> Plan:
+    """Return two cells: forward only, and with backward, which needs saved activations."""
+    watched = replace(base, memory=True, measure=False, target="", rival=None)
+    return Plan(watched, (Axis("training", (False, True), ("inference", "training")),))
+
+
+def memory_answer(question: Question) -> Answer:
+    """Return both peaks of each cell, and their difference."""
+    facts = tuple(peaks for row in ended(question.rows) if (peaks := memory_fact(row)))
+    return Answer(
+        sentence=f"At its peak, {'; '.join(map(peak_words, facts))}." if facts else "",
+        facts=facts,
+    )
+
+
+def memory_fact(row: SweepRow) -> MemoryFact | None:
+    """Return the peaks of a row; None if not recorded."""
+    if row.eager_peak_bytes is None or row.compiled_peak_bytes is None:
+        return None
+    return MemoryFact(label(row), row.eager_peak_bytes, row.compiled_peak_bytes)
+
+
+def peak_words(peaks: MemoryFact) -> str:
+    """Return `inference needs 1.05 MB compiled and 4.19 MB eagerly, 75.0 % less`."""
+    both = f"{peaks.label} needs {bytes_(peaks.compiled_bytes)} compiled and {bytes_(peaks.eager_bytes)} eagerly"
+    if not peaks.eager_bytes or peaks.eager_bytes == peaks.compiled_bytes:
+        return both
+    change = 1 - peaks.compiled_bytes / peaks.eager_bytes
+    return f"{both}, {percent(abs(change))} {'less' if change > 0 else 'more'}"
+
+
+MEMORY = Preset(
+    "memory",
+    "Memory",
+    "How much memory do an eager and a compiled call need at their peak?",
+    memory_plan,
+    memory_answer,
+)
+
+
+def numerics_plan(base: CompileJob, environment: Environment) -> Plan:
+    """Return a cell per dtype that compares every output and gradient with float64."""
+    compared = replace(base, numerics="results", measure=False, target="", rival=None)
+    return Plan(compared, (Axis("dtype", FLOATING),))
+
+
+def numerics_answer(question: Question) -> Answer:
+    """Return for each dtype if compiled is as close to float64 as eager."""
+    facts = tuple(map(result_fact, ended(question.rows)))
+    texts = [f"{result.label}: {_within(result.words)}" for result in facts if result.words]
+    return Answer(
+        sentence=f"{'; '.join(texts)}." if texts else "",
+        columns={"against float64": tuple(row.numerics_words for row in question.rows)},
+        facts=facts,
+    )
+
+
+def result_fact(row: SweepRow) -> ResultFact:
+    """Return the comparison in one dtype."""
+    same = {
+        "same": "results are eager's",
+        "other strides": "values are eager's",
+        "differs": f"results differ from eager's: {row.results_words}",
+    }
+    return ResultFact(label(row), row.results, row.numerics_words or same.get(row.results, row.results_words))
+
+
+def _within(words: str) -> str:
+    """Return the first part of a sentence, to be included in another."""
+    first = words.partition(":")[0].removesuffix(".")
+    return f"{first[:1].lower()}{first[1:]}"
+
+
+NUMERICS = Preset(
+    "numerics",
+    "Numerics",
+    "Are compiled results as near to float64 as eager's?",
+    numerics_plan,
+    numerics_answer,
 )

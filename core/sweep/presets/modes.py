@@ -10,9 +10,19 @@ from core.base.machine import Environment
 from core.base.words import count, number
 from core.job import MODES, CompileJob
 from core.sweep.model import Axis
-from core.sweep.presets.facts import ModeFact
-from core.sweep.presets.preset import Answer, Plan, Preset, Question
-from core.sweep.presets.rows import ended, faster, label, listed, quickest, speed_words
+from core.sweep.presets.preset import (
+    Answer,
+    ModeFact,
+    Plan,
+    Preset,
+    Question,
+    ended,
+    faster,
+    label,
+    listed,
+    quickest,
+    speed_words,
+)
 from core.sweep.row import SweepRow
 
 DEFAULT, OVERHEAD = "default", "reduce-overhead"

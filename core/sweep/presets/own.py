@@ -5,8 +5,11 @@ from __future__ import annotations
 from core.base.machine import Environment
 from core.base.words import agree, count, duration_s, number
 from core.job import CompileJob
-from core.sweep.presets.preset import Answer, Plan, Preset, Question
-from core.sweep.presets.rows import (
+from core.sweep.presets.preset import (
+    Answer,
+    Plan,
+    Preset,
+    Question,
     broken,
     ended,
     faster,

@@ -2,17 +2,242 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from core.analysis import Interval
 from core.base.machine import Environment
-from core.job import CompileJob
+from core.base.words import duration_s, number, ratio
+from core.job import BATCH, CompileJob
+from core.job.arguments import own_call, resized_call, tensor_sizes
+from core.report import How
 from core.sweep.model import Axis, Sweep
-from core.sweep.presets.facts import Fact
 from core.sweep.row import SweepRow
 
+FEW = "too few samples to say"
+WAITS: tuple[str, ...] = ("waiting", "queued", "running")
+STOPPED: tuple[str, ...] = ("cancelled", "interrupted")
+# Torch's text below its reason: how to see more of it, and the place in its own code.
+ADVICE = re.compile(
+    r"\s*(Set TORCHDYNAMO_VERBOSE|You can suppress this exception|from user code:|File \").*", re.DOTALL
+)
+# Torch's text before the reason of a backend.
+RAISED = re.compile(r"^.*?backend='[^']*' raised:\s*", re.DOTALL)
+LONGEST_REASON = 240
+Stop = Literal["", "Dynamo", "AOTAutograd", "code generation"]
 Picture = Literal["bars", "lines", "cumulative", "calls"]
+
+
+def ended(rows: Iterable[SweepRow]) -> tuple[SweepRow, ...]:
+    """Return the rows with the state done."""
+    return tuple(row for row in rows if row.state == "done")
+
+
+def broken(rows: Iterable[SweepRow]) -> tuple[SweepRow, ...]:
+    """Return the rows that ended with an error."""
+    return tuple(row for row in rows if row.state not in ("done", *WAITS, *STOPPED))
+
+
+def label(row: SweepRow) -> str:
+    """Return a row's labels in words."""
+    return ", ".join(row.at)
+
+
+def reason(row: SweepRow) -> str:
+    """Return why a cell failed, in torch's words without its advice on how to see more."""
+    text = ADVICE.sub("", row.error)
+    text = " ".join(RAISED.sub("", text).split()).removesuffix(":")
+    return text[:LONGEST_REASON] + ("…" if len(text) > LONGEST_REASON else "")
+
+
+def faster(row: SweepRow) -> bool:
+    """Return True if compiled is clearly faster than eager."""
+    return row.clear and row.ratio is not None and row.ratio.low > 1
+
+
+def slower(row: SweepRow) -> bool:
+    """Return True if compiled is clearly slower than eager."""
+    return row.clear and row.ratio is not None and row.ratio.high < 1
+
+
+def speed_fact(row: SweepRow) -> SpeedFact:
+    """Return the speed of a row."""
+    return SpeedFact(label(row), row.eager_s, row.compiled_s, row.ratio, row.clear)
+
+
+def speed_words(row: SweepRow) -> str:
+    """Return the speedup of a row in words, as far as its interval supports it; empty if not measured."""
+    if row.eager_s is None or row.compiled_s is None:
+        return ""
+    if row.ratio is None:
+        return row.claim or FEW
+    if faster(row):
+        return f"{interval_words(row.ratio)} faster than eager"
+    if slower(row):
+        return f"{interval_words(row.ratio.inverse())} slower than eager"
+    return f"no difference seen ({number(row.ratio.low)} to {number(row.ratio.high)} times)"
+
+
+def interval_words(interval: Interval) -> str:
+    """Return a ratio with its bounds."""
+    return ratio(interval.middle, (interval.low, interval.high))
+
+
+def quickest(rows: Sequence[SweepRow]) -> SweepRow | None:
+    """Return the row with the shortest compiled call; None if another row's quartiles overlap with it."""
+    timed = sorted((row for row in rows if row.compiled_s is not None), key=lambda row: row.compiled_s or 0.0)
+    if not timed:
+        return None
+    if len(timed) == 1:
+        return timed[0]
+    first, second = timed[0].compiled_quartiles_s, timed[1].compiled_quartiles_s
+    apart = first is not None and second is not None and first[1] < second[0]
+    return timed[0] if apart else None
+
+
+def seconds(value: float | None) -> str:
+    """Return seconds in words; empty if not recorded."""
+    return "" if value is None else duration_s(value)
+
+
+def listed(names: Sequence[str], most: int = 6) -> str:
+    """Return names in a sentence: `a, b and c`; the rest as a count."""
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {number(len(names) - most)} more"
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+@dataclass(frozen=True, slots=True)
+class BackendFact:
+    """A backend: its work, its last stage in the log, and torch's reason if it cannot run here."""
+
+    name: str
+    does: str
+    stops: Stop
+    runs: bool
+    reason: str = ""
+    tags: tuple[str, ...] = ()
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModeFact:
+    """A mode: its settings, and its changes compared with the default mode.
+
+    `same` is True if kernels, passes and choices are the same, None if one of the two was not recorded. `wrapper` is
+    True if the code around the kernels is the same, too; `generated` has the numbers of generated kernels with the mode
+    and with the default mode.
+    """
+
+    name: str
+    sets: dict[str, bool | int | float | str | None] | None
+    same: bool | None
+    wrapper: bool = True
+    generated: tuple[int, int] = (0, 0)
+    kernels_more: tuple[str, ...] = ()
+    kernels_less: tuple[str, ...] = ()
+    passes_more: tuple[str, ...] = ()
+    passes_less: tuple[str, ...] = ()
+    chosen: dict[str, str] = field(default_factory=dict)
+    skips: int = 0
+    skipped: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeFact:
+    """Cost of several sizes in one shape mode: compilations, seconds, kernels."""
+
+    name: str
+    sizes: int
+    compilations: int
+    compile_s: float | None
+    kernels: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Crossover:
+    """Sizes at which compiled becomes faster than eager.
+
+    `slow` is the largest size at which it is not measurably faster, None if it is faster at all sizes; `fast` the size
+    from which it always is, None if there is none.
+    """
+
+    field: str
+    slow: float | None
+    fast: float | None
+    back: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CallParts:
+    """Parts of a compiled call in the steady state, in seconds, as far as they were measured separately."""
+
+    label: str
+    compiled_s: float
+    parts_s: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class BreakEven:
+    """Number of calls after which compiling has paid off, between two bounds; None if it does not measurably."""
+
+    label: str
+    calls: tuple[int, int] | None
+    cost_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class StanceFact:
+    """Calls in a stance: compilations so far, and how each call was executed."""
+
+    name: str
+    compilations: tuple[int, ...]
+    how: tuple[How, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SpeedFact:
+    """Speed of a cell's compiled calls compared with its eager calls."""
+
+    label: str
+    eager_s: float | None
+    compiled_s: float | None
+    ratio: Interval | None
+    clear: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFact:
+    """Peaks of a cell's eager and compiled calls, in bytes."""
+
+    label: str
+    eager_bytes: int
+    compiled_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ResultFact:
+    """Results of a cell compared with eager's."""
+
+    label: str
+    outcome: str
+    words: str
+
+
+Fact = (
+    BackendFact
+    | ModeFact
+    | ShapeFact
+    | Crossover
+    | CallParts
+    | BreakEven
+    | StanceFact
+    | SpeedFact
+    | MemoryFact
+    | ResultFact
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +280,14 @@ class Preset:
     plan: Callable[[CompileJob, Environment], Plan]
     answer: Callable[[Question], Answer]
     picture: Picture = "bars"
+
+
+def calls_of(base: CompileJob, sizes: Sequence[int]) -> tuple[str, ...]:
+    """Return the job's calls if they differ in size; otherwise its first call, or the model's, at each batch size."""
+    own_sizes = [tensor_sizes(text) for text in base.calls]
+    if any(sizes != own_sizes[0] for sizes in own_sizes):
+        return base.calls
+
+    if base.calls:
+        return tuple(resized_call(base.calls[0], size) for size in sizes)
+    return tuple(own_call({BATCH: size}, as_given=True) for size in sizes)

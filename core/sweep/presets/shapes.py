@@ -8,10 +8,18 @@ from core.base.machine import Environment
 from core.base.words import agree, count, duration_s, number
 from core.job import BATCH, CompileJob
 from core.sweep.model import Axis, AxisValue
-from core.sweep.presets.facts import ShapeFact
-from core.sweep.presets.preset import Answer, Plan, Preset, Question
-from core.sweep.presets.rows import ended, label, listed, speed_words
-from core.sweep.presets.sizes import calls_of
+from core.sweep.presets.preset import (
+    Answer,
+    Plan,
+    Preset,
+    Question,
+    ShapeFact,
+    calls_of,
+    ended,
+    label,
+    listed,
+    speed_words,
+)
 from core.sweep.row import SweepRow
 
 SIZES = (4, 16, 7, 64)

@@ -9,10 +9,7 @@ from core.base.machine import Environment
 from core.base.words import NOT_RECORDED, agree, count, number
 from core.job import STANCES, CompileJob
 from core.sweep.model import Axis, AxisValue
-from core.sweep.presets.facts import StanceFact
-from core.sweep.presets.preset import Answer, Plan, Preset, Question
-from core.sweep.presets.rows import ended, label, listed
-from core.sweep.presets.sizes import calls_of
+from core.sweep.presets.preset import Answer, Plan, Preset, Question, StanceFact, calls_of, ended, label, listed
 from core.sweep.row import SweepRow
 
 SIZES = (2, 3, 4)

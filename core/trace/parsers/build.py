@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from core.base.decoder import counted
+from core.base.errors import TraceError
 from core.base.syntax import NOT_READ
 from core.report import (
     Autotuning,
@@ -23,16 +26,16 @@ from core.report import (
     Status,
     UnchangedPasses,
 )
-from core.trace import TraceReader, TraceRecord, text_at
+from core.trace import GrowingReader, TraceReader, TraceRecord, text_at
 from core.trace.parsers.draft import WITHOUT_ID, CompilationDraft, ReportDraft
 from core.trace.parsers.dynamo import SKIP_REASON
 from core.trace.parsers.fx_text import parse_graph
-from core.trace.parsers.kernels import join_kernels
-from core.trace.parsers.stacks import with_stacks
+from core.trace.parsers.inductor import join_kernels, with_stacks
 from core.trace.parsers.table import parser_of
 
 MAX_KINDS = 2_000
 NAMELESS = "without a compile id"
+LOOK_S = 0.2
 
 
 def build_report(path: Path, strict: bool = False) -> Report:
@@ -181,3 +184,49 @@ def load_graph(path: Path, compilation: Compilation, graph: FxGraph) -> tuple[Fx
         return ()
     stacks = compilation.stacks.get(stage)
     return with_stacks(nodes, load_text(path, stacks)) if stacks else nodes
+
+
+class GrowingReport:
+    """The report of a log so far, for all threads that show it. While one of them reads, and for a short time after,
+    the others get the last report.
+    """
+
+    def __init__(self, path: Path, rests_s: float = LOOK_S) -> None:
+        self.path = path
+        self._rests_s = rests_s
+        self._lock = Lock()
+        self._looked_s = float("-inf")
+        self._begin()
+
+    def _begin(self) -> None:
+        self._draft: ReportDraft | None = None
+        self._report = Report(Setting())
+
+    def look(self) -> Report:
+        """Return the report of the log as it is now, or when it was last read; empty if there is no log yet."""
+        if self._lock.acquire(blocking=False):
+            try:
+                self._look()
+            finally:
+                self._lock.release()
+        return self._report
+
+    def _look(self) -> None:
+        if time.monotonic() - self._looked_s < self._rests_s:
+            return
+        try:
+            self._read()
+        except TraceError:
+            self._begin()
+        self._looked_s = time.monotonic()
+
+    def _read(self) -> None:
+        if self._draft is None:
+            self._draft = ReportDraft(GrowingReader(self.path))
+        reader = self._draft.reader
+        assert isinstance(reader, GrowingReader)
+        before = reader.size
+        for record in reader.new_records():
+            read_record(self._draft, record)
+        if reader.size != before:
+            self._report = draft_report(self._draft)

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core.base.decoder import decoded, whole
 from core.base.errors import DecodeError
-from core.report import Bytecode, Counters, Frame, GraphBreak, GuardCosts, Place, Recompile
-from core.report.records.frames import BytecodeRecord
-from core.report.records.graphs import GuardsRecord
+from core.report import (
+    Bytecode,
+    Counters,
+    Frame,
+    GraphBreak,
+    Guard,
+    GuardCosts,
+    Place,
+    Recompile,
+    Specialization,
+    Symbol,
+    SymbolGuard,
+)
+from core.report.records.graphs import BytecodeRecord, GuardsRecord
 from core.trace import TraceRecord
-from core.trace.parsers.draft import ReportDraft
-from core.trace.parsers.guards import grouped_guards, latency_us, parse_guard, parse_guards, traceback_frames
-from core.trace.parsers.values import MAX_ITEMS
-from core.trace.parsers.worker_frames import without_worker
+from core.trace.parsers.draft import MAX_ITEMS, CompilationDraft, ReportDraft, without_worker
 
 EXPECTED = re.compile(r"expected (.+?),? (?:but got|actual|got) (.+?)$")
 COMPARED = re.compile(r"^(\S.*?) (==|is|<=|>=|<|>) (\S.*?)$")
@@ -33,6 +42,15 @@ METRICS = (
     "triton_kernel_compile_times_us",
     SKIP_REASON,
 )
+TREE_LINE = re.compile(r"^((?:\| )*)\+- (\w+)(?:: (.*))?$")
+SOURCE = re.compile(r"source=(.*?), (?:accessed_by|type)=")
+LOCATION = re.compile(r"^(\S+):(\d{1,9}) in (\S+)$")
+TRACEBACK_FRAME = re.compile(r'^ *File "(.*)", line (\d{1,9}), in (.*)$')
+LATENCY = re.compile(r"^Guard latency = ([0-9.]+) us", re.MULTILINE)
+HINT = " (HINT: "
+# A manager has at most one leaf of these kinds, so neighbouring lines are its parts.
+OF_PARTS = frozenset({"DIMENSION_DYNAMIC_MARKING_GUARD", "SYMBOLIC_SHAPE_GUARD"})
+MAX_LINES = 500_000
 
 
 def dynamo_start(draft: ReportDraft, record: TraceRecord) -> None:
@@ -218,3 +236,185 @@ def modified_bytecode(draft: ReportDraft, record: TraceRecord) -> None:
     """Keep the place of the listing after the rewrite."""
     compilation = draft.compilation(record)
     compilation.bytecode = replace(compilation.bytecode or Bytecode(), modified=draft.payload(record))
+
+
+def create_symbol(draft: ReportDraft, record: TraceRecord) -> None:
+    """Keep a dynamic size."""
+    _add(_compilation(draft, record), _symbol(draft, record, backed=True))
+
+
+def create_unbacked_symbol(draft: ReportDraft, record: TraceRecord) -> None:
+    """Keep an unbacked size, which depends on data."""
+    _add(_compilation(draft, record), _symbol(draft, record, backed=False))
+
+
+def guard_added(draft: ReportDraft, record: TraceRecord) -> None:
+    """Keep a condition that tracing needed."""
+    _keep_guard(draft, record, SymbolGuard(str(record.body.get("expr", "")), _stack(draft, record)))
+
+
+def propagate_real_tensors(draft: ReportDraft, record: TraceRecord) -> None:
+    """Keep the value that torch assumed for an expression, from real tensors that it traced along."""
+    body = record.body
+    _keep_guard(
+        draft, record, SymbolGuard(str(body.get("expr", "")), _stack(draft, record), str(body.get("result", "")))
+    )
+
+
+def specialization(draft: ReportDraft, record: TraceRecord) -> None:
+    """Keep a symbol that became a constant."""
+    body = record.body
+    sources = body.get("sources")
+    value = Specialization(
+        symbol=str(body.get("symbol", "")),
+        sources=tuple(map(str, sources)) if isinstance(sources, list) else (),
+        value=str(body.get("value", "")),
+        reason=str(body.get("reason", "")),
+        stack=_stack(draft, record),
+    )
+    specializations = _compilation(draft, record).specializations
+    if len(specializations) < MAX_ITEMS:
+        specializations[value.symbol, value.value] = value
+
+
+def _compilation(draft: ReportDraft, record: TraceRecord) -> CompilationDraft:
+    compilation = draft.compilation(record)
+    if record.attempt > compilation.symbols_attempt:
+        compilation.symbols_attempt = record.attempt
+        for entries in (compilation.symbols, compilation.symbol_guards, compilation.specializations):
+            entries.clear()
+    return compilation
+
+
+def _symbol(draft: ReportDraft, record: TraceRecord, backed: bool) -> Symbol:
+    body, stack = record.body, _stack(draft, record)
+    return Symbol(
+        name=str(body.get("symbol", "")),
+        source=str(body.get("source", "")),
+        value=str(body.get("val", "")),
+        range=str(body.get("vr", "")),
+        code=stack[-1].text if stack else "",
+        location=Place(stack[-1].file, stack[-1].line, stack[-1].name) if stack else None,
+        backed=backed,
+        stack=stack,
+    )
+
+
+def _add(compilation: CompilationDraft, symbol: Symbol) -> None:
+    if len(compilation.symbols) < MAX_ITEMS:
+        compilation.symbols.setdefault((symbol.name, symbol.source), symbol)
+
+
+def _keep_guard(draft: ReportDraft, record: TraceRecord, guard: SymbolGuard) -> None:
+    guards = _compilation(draft, record).symbol_guards
+    if len(guards) < MAX_ITEMS:
+        guards.setdefault((guard.expression, guard.assumed), guard)
+
+
+def _stack(draft: ReportDraft, record: TraceRecord) -> tuple[Frame, ...]:
+    return draft.frames(record.body.get("user_stack"))
+
+
+@dataclass(frozen=True, slots=True)
+class GuardText:
+    """A guard's text: the condition, the user's code and line that needed it, and torch's hint."""
+
+    text: str
+    code: str = ""
+    location: Place | None = None
+    hint: str = ""
+
+
+def parse_guard(text: str) -> GuardText:
+    """Split `expression  # the user's code  # file.py:7 in forward (HINT: …)` into its parts; a stack below it has the
+    full path.
+    """
+    text, _, trace = text.partition("\nUser stack trace:")
+    text, hint = _without_hints(text.strip())
+    parts = re.split(r"\s+# ", text)
+    location, _, remark = parts[-1].partition(" (") if len(parts) > 1 else ("", "", "")
+    match = LOCATION.match(location)
+    if match is None:
+        return GuardText(text, hint=hint)
+    place = Place(match[1], int(match[2]), match[3])
+    for frame in traceback_frames(trace)[-1:]:
+        place = Place(frame.file, frame.line, frame.name)
+    hint = "; ".join(filter(None, (remark.removesuffix(")"), hint)))
+    return GuardText(parts[0].strip(), " # ".join(parts[1:-1]), place, hint)
+
+
+def _without_hints(text: str) -> tuple[str, str]:
+    hints: list[str] = []
+    while text.endswith(")") and HINT in text:
+        text, _, hint = text.rpartition(HINT)
+        hints.insert(0, hint.removesuffix(")"))
+    return text, "; ".join(hints)
+
+
+def traceback_frames(text: str) -> tuple[Frame, ...]:
+    """Return the frames of a traceback as Python prints it."""
+    frames: list[Frame] = []
+    for line in text.split("\n"):
+        match = TRACEBACK_FRAME.match(line)
+        if match:
+            frames.append(Frame(match.group(1), int(match.group(2)), match.group(3)))
+        elif frames and line.strip() and not frames[-1].text and not set(line.strip()) <= set("^~ "):
+            frames[-1] = replace(frames[-1], text=line.strip())
+    return tuple(frames)
+
+
+def parse_guards(text: str) -> tuple[Guard, ...]:
+    """Return the leaves of a `dynamo_cpp_guards_str`; neighbouring parts are joined if their kind shows that they are
+    one.
+    """
+    groups: list[list[Guard]] = []
+    manager = 0
+    for opened, part in _parts(text):
+        if groups and opened == manager and part.kind == groups[-1][0].kind and part.kind in OF_PARTS:
+            groups[-1].append(part)
+        else:
+            groups.append([part])
+        manager = opened
+    return tuple(_merge(group) for group in groups)
+
+
+def grouped_guards(text: str, parts: Sequence[int]) -> tuple[Guard, ...] | None:
+    """Return the leaves, given the number of parts of each; None if the text has another number of parts."""
+    lines = [part for _, part in _parts(text)]
+    if sum(parts) != len(lines) or min(parts, default=1) < 1:
+        return None
+    remaining = iter(lines)
+    return tuple(_merge([next(remaining) for _ in range(count)]) for count in parts)
+
+
+def _parts(text: str) -> Iterator[tuple[int, Guard]]:
+    """Yield each printed part of a leaf, with the number of managers above it in the text."""
+    sources: dict[int, str] = {}
+    managers = 0
+    for number, line in enumerate(text.split("\n")):
+        match = TREE_LINE.match(line.rstrip())
+        if not match or number >= MAX_LINES:
+            continue
+        depth, kind, rest = len(match.group(1)) // 2, match.group(2), match.group(3) or ""
+        if kind.endswith("Manager"):
+            managers += 1
+            source = SOURCE.search(rest)
+            sources[depth] = source.group(1) if source else ""
+            continue
+        guard = parse_guard(rest)
+        yield (
+            managers,
+            Guard(kind, sources.get(depth - 1, ""), guard.text, depth, guard.code, guard.location, guard.hint),
+        )
+
+
+def _merge(parts: Sequence[Guard]) -> Guard:
+    if len(parts) == 1:
+        return parts[0]
+    return replace(parts[0], expression="\n".join(part.expression for part in parts))
+
+
+def latency_us(text: str) -> float | None:
+    """Return the µs that torch took to evaluate the guards once, right after it made them; None if it printed none."""
+    match = LATENCY.search(text)
+    return float(match.group(1)) if match else None

@@ -8,8 +8,7 @@ from typing import Any
 
 from core.report import CacheEvent, Phase
 from core.trace import TraceRecord
-from core.trace.parsers.draft import ReportDraft
-from core.trace.parsers.values import MAX_ITEMS
+from core.trace.parsers.draft import MAX_ITEMS, ReportDraft
 
 CACHE = re.compile(r"^(fx_graph|autograd|aotautograd|aot_autograd)_cache_(hit|miss|bypass|disabled)$")
 

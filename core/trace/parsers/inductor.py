@@ -3,18 +3,47 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from core.base.decoder import whole
+from core.base.decoder import decoded, decoded_as, whole
+from core.base.errors import DecodeError
+from core.base.syntax import NOT_READ, TooDenseError
 from core.code import output_code
-from core.report import Frame, Kernel, KernelCall
-from core.report.schedule import Direction
+from core.report import (
+    Autotuning,
+    Frame,
+    FxGraph,
+    FxNode,
+    Kernel,
+    KernelCall,
+    KernelTime,
+    Place,
+    Schedule,
+    SchedulerNode,
+    Stage,
+)
+from core.report.inductor import Direction
+from core.report.records.graphs import StacksRecord
 from core.trace import TraceRecord
 from core.trace.parsers.draft import CompilationDraft, OutputCode, ReportDraft
+from core.trace.parsers.fx_text import parse_graphs
 
 STACK_LINE = re.compile(r'File "(.*?)", line (\d{1,9}), in (\S+)\n\s*(.*)')
+DIRECTIONS: dict[Stage, Direction] = {
+    "dynamo_output_graph": "",
+    "before_pre_grad_graph": "",
+    "after_pre_grad_graph": "",
+    "aot_joint_graph": "joint",
+    "before_joint_graph": "joint",
+    "after_joint_graph": "joint",
+    "aot_forward_graph": "forward",
+    "aot_backward_graph": "backward",
+    "aot_inference_graph": "inference",
+}
+MOST_DEEP = 200
 
 
 def inductor_output_code(draft: ReportDraft, record: TraceRecord) -> None:
@@ -138,3 +167,127 @@ def _frames(texts: list[str]) -> tuple[Frame, ...]:
         for file, line, name, code in STACK_LINE.findall(text)
     ]
     return tuple(dict.fromkeys(frames))
+
+
+def fx_graph(stage: Stage) -> Callable[[ReportDraft, TraceRecord], None]:
+    """Return the parser for one stage. A stage after AOTAutograd gets its direction from the output code
+    that follows.
+    """
+
+    def parse(draft: ReportDraft, record: TraceRecord) -> None:
+        compilation = draft.compilation(record)
+        direction = DIRECTIONS.get(stage)
+        if direction is None:
+            compilation.undirected.append(len(compilation.graphs))
+        ops, targets = _count_nodes(draft, record)
+        if _is_twice(compilation, stage, record.attempt, targets):
+            compilation.undirected.pop()
+            return
+        graph_id = compilation.fresh_id(stage, direction or "")
+        compilation.graphs.append(
+            FxGraph(graph_id, stage, direction or "", record.attempt, draft.payload(record), ops, targets)
+        )
+
+    return parse
+
+
+def _is_twice(compilation: CompilationDraft, stage: Stage, attempt: int, targets: dict[str, int]) -> bool:
+    """Return True if torch wrote Inductor's input by both of its names, `after_` and `inductor_post_grad_graph`."""
+    if stage != "inductor_post_grad_graph":
+        return False
+    graphs = [compilation.graphs[index] for index in compilation.undirected[:-1]]
+    return any((graph.stage, graph.attempt, graph.targets) == (stage, attempt, targets) for graph in graphs)
+
+
+def _count_nodes(draft: ReportDraft, record: TraceRecord) -> tuple[dict[str, int], dict[str, int]]:
+    """Count the outer graph's nodes by op, and the targets that all of its graphs call."""
+    try:
+        graphs = parse_graphs(draft.text(record))
+    except TooDenseError as error:
+        draft.problem(f"graph text was not parsed: {error}", record.offset)
+        return {}, {}
+    except NOT_READ:
+        draft.problem("graph text is not Python", record.offset)
+        return {}, {}
+    targets = Counter(node.target for nodes in graphs for node in nodes if node.op.startswith("call_"))
+    return dict(Counter(node.op for nodes in graphs[:1] for node in nodes)), dict(targets)
+
+
+def join_kernels(
+    compilation: CompilationDraft, tried: Mapping[str, Autotuning]
+) -> tuple[tuple[Schedule, ...], tuple[Kernel, ...]]:
+    """Return the schedules whose nodes know their kernel, and the kernels with all their facts; `tried` is by kernel
+    name.
+    """
+    owner = {(kernel.direction, node): kernel.id for kernel in compilation.kernels for node in kernel.nodes}
+    schedules = tuple(_with_kernels(schedule, owner) for schedule in compilation.schedules)
+    parts: dict[str, list[SchedulerNode]] = {}
+    for schedule in schedules:
+        for node in schedule.after:
+            parts.setdefault(node.kernel, []).append(node)
+    counted = all(schedule.one_count for schedule in schedules)
+    compile_s = _compile_times(compilation.metrics)
+    kernels = (
+        replace(
+            _with_sums(kernel, parts.get(kernel.id, []), counted),
+            calls=_with_times(kernel, compilation.times),
+            binary=compilation.binaries.get((kernel.name, kernel.direction)),
+            tried=tried.get(kernel.name),
+            compile_s=compile_s.get(kernel.name),
+        )
+        for kernel in compilation.kernels
+    )
+    return schedules, tuple(kernels)
+
+
+def _with_times(kernel: Kernel, times: Mapping[tuple[int, int], KernelTime]) -> tuple[KernelCall, ...]:
+    return tuple(replace(call, time=times.get((kernel.output_code.offset, call.line))) for call in kernel.calls)
+
+
+def _compile_times(metrics: Mapping[str, Any]) -> dict[str, float]:
+    """Return the seconds of Triton's compilation by kernel: torch's metrics hold the longest, as JSON within JSON."""
+    try:
+        times = decoded(str(metrics.get("triton_kernel_compile_times_us") or "[]"))
+        return {str(name): float(micros) / 1e6 for name, micros in times}
+    except (ValueError, TypeError):
+        return {}
+
+
+def _with_kernels(schedule: Schedule, owner: Mapping[tuple[Direction, str], str]) -> Schedule:
+    def owned(node: SchedulerNode) -> SchedulerNode:
+        kernels = [owner[key] for name in (node.name, *node.nodes) if (key := (schedule.direction, name)) in owner]
+        return replace(node, kernel=kernels[0]) if kernels else node
+
+    return replace(
+        schedule,
+        before=tuple(owned(node) for node in schedule.before),
+        after=tuple(owned(node) for node in schedule.after),
+    )
+
+
+def _with_sums(kernel: Kernel, nodes: list[SchedulerNode], counted: bool) -> Kernel:
+    if not nodes:
+        return kernel
+    flops = [node.flops for node in nodes if node.flops is not None]
+    return replace(
+        kernel,
+        origins=kernel.origins or tuple(dict.fromkeys(name for node in nodes for name in node.origins)),
+        bytes_read=sum(size for node in nodes for _, size in node.reads) if counted else None,
+        bytes_written=sum(size for node in nodes for _, size in node.writes) if counted else None,
+        flops=sum(flops) if flops else None,
+        at_most=counted and any(node.at_most for node in nodes),
+    )
+
+
+def with_stacks(nodes: Sequence[FxNode], text: str) -> tuple[FxNode, ...]:
+    """Return the nodes with their stacks, or unchanged if the record cannot be read."""
+    try:
+        record = decoded_as(text.encode(), StacksRecord)
+    except DecodeError:
+        return tuple(nodes)
+    stacks: dict[int, tuple[Place, ...]] = {-1: ()}
+    for number, (around, frame) in enumerate(record.stacks):
+        outer = stacks.get(around)
+        if outer is not None and 0 <= frame < len(record.frames) and len(outer) < MOST_DEEP:
+            stacks[number] = (*outer, Place(*record.frames[frame]))
+    return tuple(replace(node, stack=stacks.get(record.nodes.get(node.name, -1), ())) for node in nodes)

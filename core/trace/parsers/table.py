@@ -8,9 +8,8 @@ from collections.abc import Callable
 
 from core.report import Compilation, Report, Roofline
 from core.report.records import RECORDS
-from core.report.records.backend import ExecutionsRecord
-from core.report.records.frames import BytecodeRecord
 from core.report.records.graphs import (
+    BytecodeRecord,
     GuardsRecord,
     KeptRecord,
     ModulesRecord,
@@ -20,15 +19,19 @@ from core.report.records.graphs import (
     StacksRecord,
 )
 from core.report.records.kernels import BinaryRecord, KernelRecord, ScheduleRecord
-from core.report.records.measured import KernelTimesRecord
-from core.report.records.memory import MemoryRecord
-from core.report.records.run import NoteRecord, SourceRecord, StepRecord
+from core.report.records.run import (
+    ExecutionsRecord,
+    KernelTimesRecord,
+    MemoryRecord,
+    NoteRecord,
+    SourceRecord,
+    StepRecord,
+)
 from core.trace import TraceRecord
-from core.trace.parsers import aoti, backend, dynamo, events, inductor, memory, ours, passes, symbols, times
-from core.trace.parsers.draft import ReportDraft
-from core.trace.parsers.graphs import fx_graph
+from core.trace.parsers import dynamo, events, inductor, worker
+from core.trace.parsers.draft import ReportDraft, fields_of
+from core.trace.parsers.inductor import fx_graph
 from core.trace.parsers.typed import keep, typed_parser
-from core.trace.parsers.values import fields_of
 
 Parser = Callable[[ReportDraft, TraceRecord], None]
 
@@ -42,11 +45,11 @@ PARSERS: dict[str, Parser] = {
     **WHOLE,
     "dynamo_start": dynamo.dynamo_start,
     "dynamo_cpp_guards_str": dynamo.guards,
-    "create_symbol": symbols.create_symbol,
-    "create_unbacked_symbol": symbols.create_unbacked_symbol,
-    "guard_added_fast": symbols.guard_added,
-    "propagate_real_tensors": symbols.propagate_real_tensors,
-    "symbolic_shape_specialization": symbols.specialization,
+    "create_symbol": dynamo.create_symbol,
+    "create_unbacked_symbol": dynamo.create_unbacked_symbol,
+    "guard_added_fast": dynamo.guard_added,
+    "propagate_real_tensors": dynamo.propagate_real_tensors,
+    "symbolic_shape_specialization": dynamo.specialization,
     "compilation_metrics": dynamo.compilation_metrics,
     "bwd_compilation_metrics": dynamo.backward_metrics,
     "artifact:dynamo_graph_break_reason": dynamo.graph_break,
@@ -75,28 +78,28 @@ PARSERS: dict[str, Parser] = {
     "artifact:aotautograd_cache_hit": events.cache_artifact,
     "artifact:aotautograd_cache_miss": events.cache_artifact,
     "artifact:aotautograd_cache_bypass": events.cache_artifact,
-    "artifact:torch_version": ours.torch_version,
-    "artifact:compileboard_source": typed_parser(SourceRecord, ours.source),
-    "artifact:compileboard_step": typed_parser(StepRecord, ours.step),
-    "artifact:compileboard_note": typed_parser(NoteRecord, ours.note),
+    "artifact:torch_version": worker.torch_version,
+    "artifact:compileboard_source": typed_parser(SourceRecord, worker.source),
+    "artifact:compileboard_step": typed_parser(StepRecord, worker.step),
+    "artifact:compileboard_note": typed_parser(NoteRecord, worker.note),
     "artifact:compileboard_guards": typed_parser(GuardsRecord, dynamo.recorded_guards),
     "artifact:compileboard_bytecode": typed_parser(BytecodeRecord, dynamo.recorded_bytecode),
-    "artifact:compileboard_modules": typed_parser(ModulesRecord, ours.modules),
-    "artifact:compileboard_stacks": typed_parser(StacksRecord, ours.stacks),
-    "artifact:compileboard_pass": typed_parser(PassRecord, passes.graph_pass),
-    "artifact:compileboard_passes": typed_parser(PassesRecord, passes.unchanged_passes),
-    "artifact:compileboard_partition": typed_parser(PartitionRecord, passes.partition),
-    "artifact:compileboard_kept": typed_parser(KeptRecord, passes.saved_for_backward),
-    "artifact:compileboard_executions": typed_parser(ExecutionsRecord, backend.executions),
-    "artifact:backend_table": backend.backend_table,
-    "artifact:backend_text": backend.backend_text,
-    "artifact:aoti_text": aoti.package_text,
-    "artifact:compileboard_kernel": typed_parser(KernelRecord, ours.kernel),
-    "artifact:compileboard_schedule": typed_parser(ScheduleRecord, ours.schedule),
-    "artifact:compileboard_kernel_times": typed_parser(KernelTimesRecord, times.kernel_times),
-    "artifact:compileboard_roofline": typed_parser(Roofline, times.roofline),
-    "artifact:compileboard_memory": typed_parser(MemoryRecord, memory.memory),
-    "artifact:compileboard_binary": typed_parser(BinaryRecord, ours.binary),
+    "artifact:compileboard_modules": typed_parser(ModulesRecord, worker.modules),
+    "artifact:compileboard_stacks": typed_parser(StacksRecord, worker.stacks),
+    "artifact:compileboard_pass": typed_parser(PassRecord, worker.graph_pass),
+    "artifact:compileboard_passes": typed_parser(PassesRecord, worker.unchanged_passes),
+    "artifact:compileboard_partition": typed_parser(PartitionRecord, worker.partition),
+    "artifact:compileboard_kept": typed_parser(KeptRecord, worker.saved_for_backward),
+    "artifact:compileboard_executions": typed_parser(ExecutionsRecord, worker.executions),
+    "artifact:backend_table": worker.backend_table,
+    "artifact:backend_text": worker.backend_text,
+    "artifact:aoti_text": worker.package_text,
+    "artifact:compileboard_kernel": typed_parser(KernelRecord, worker.kernel),
+    "artifact:compileboard_schedule": typed_parser(ScheduleRecord, worker.schedule),
+    "artifact:compileboard_kernel_times": typed_parser(KernelTimesRecord, worker.kernel_times),
+    "artifact:compileboard_roofline": typed_parser(Roofline, worker.roofline),
+    "artifact:compileboard_memory": typed_parser(MemoryRecord, worker.memory),
+    "artifact:compileboard_binary": typed_parser(BinaryRecord, worker.binary),
 }
 
 # Kinds that begin with the name of the user's function.

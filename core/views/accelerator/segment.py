@@ -20,8 +20,7 @@ from core.base import words as fmt
 from core.graph import SEGMENT, divided_graph
 from core.report import Compilation, FxGraph, FxNode, Pipeline, PipelineSegment, Report
 from core.views.accelerator.program import ProgramView
-from core.views.markdown import LONGEST_TEXT
-from core.views.names import quoted, short
+from core.views.markdown import LONGEST_TEXT, quoted, short
 
 MOST_NAMES = 12
 # Clearer labels of some stages.

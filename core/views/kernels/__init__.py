@@ -3,7 +3,6 @@
 from core.analysis.kernels import LedgerRow
 from core.views.kernels.kernel import KernelView
 from core.views.kernels.ledger import KernelsView
-from core.views.kernels.results import KernelResult
-from core.views.kernels.tools import KernelTool
+from core.views.kernels.results import KernelResult, KernelTool
 
 __all__ = ["KernelResult", "KernelTool", "KernelView", "KernelsView", "LedgerRow"]

@@ -15,9 +15,8 @@ from core.job.targets import TARGETS
 from core.report import Compilation, FxNode, Kernel, Report
 from core.runs.store import Run
 from core.runs.tools import reproduction_of
-from core.views.kernels.results import RUNGS
-from core.views.kernels.tools import ASSEMBLY, CONFIGS, LADDER, PASSES
-from core.views.names import short
+from core.views.kernels.results import ASSEMBLY, CONFIGS, LADDER, PASSES, RUNGS
+from core.views.markdown import short
 
 REPRODUCE, INTERPRETER, COMPARE = "reproduce", "interpreter", "compare"
 PANELS = {

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from core.analysis import scope_words, untimed_words
 from core.analysis.kernels import (
@@ -17,17 +19,29 @@ from core.analysis.kernels import (
     kernel_names,
     kernels_disturbed,
     product_dtype,
+    ridge,
     summary,
     times_unreliable,
 )
 from core.base import words as fmt
-from core.report import Compilation, Kernel, Payload, Report, Roofline
-from core.views.kernels.roofline import RooflineData, point_words, roofline_data
-from core.views.kernels.table import ledger_table
-from core.views.markdown import LONGEST_LINE
-from core.views.names import quoted, sentence, short
+from core.code import CppFacts
+from core.report import Bandwidth, Compilation, Frame, Kernel, Payload, Report, Roofline
+from core.views.markdown import LONGEST_LINE, quoted, sentence, short
 
 TIME, ESTIMATED, TRAFFIC, ROOFLINE = "time", "estimated time", "traffic", "roofline"
+# A memory level whose bandwidth is this close to the next one's is left out: measurements differ by as much.
+NOISE = 1.25
+# Decades around the kernels and ceilings: left, right, below, above.
+MARGINS = (0.5, 0.5, 0.4, 0.6)
+# (FLOP/B, FLOP/s) at both ends.
+Line = tuple[tuple[float, float], tuple[float, float]]
+MOST_OPS = 12
+# Columns that may be empty in all rows, and are left out then.
+OPTIONAL = (
+    "wasted", "time", "±", "in place", "share", "of roofline", "allowed", "bandwidth", "FLOP/s", "module", "line",
+    "compile", "registers", "spills", "shared", "occupancy", "vectors", "OpenMP", "loops", "timed", "FLOP", "FLOP/B",
+    "bytes are", "FLOP is",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -250,3 +264,142 @@ def ceiling_words(limits: Roofline | None) -> str:
         return f"Ceilings of {short(limits.device)} by its datasheet: {memory}, {peaks}."
     threads = f" with {fmt.count(limits.threads, 'thread')}" if limits.threads else ""
     return f"Ceilings measured on {short(limits.device)}{threads}: memory {memory}, {peaks} ({short(limits.how, 200)})."
+
+
+@dataclass(frozen=True)
+class RooflineData:
+    """Kernels and ceilings by arithmetic intensity and FLOP/s, both logarithmic.
+
+    `rows` are the kernel calls with known FLOPs and time, those with the most time first. `memory` and `compute` are
+    label → line of each memory level, farthest first, and of each dtype. `bounds` are the decades of the axes: left,
+    right, bottom, top.
+    """
+
+    rows: tuple[LedgerRow, ...]
+    memory: dict[str, Line]
+    compute: dict[str, Line]
+    bounds: tuple[float, float, float, float]
+
+
+def roofline_data(rows: Sequence[LedgerRow], ceilings: Roofline) -> RooflineData:
+    """Return the chart of these kernel calls under the ceilings of a device."""
+    shown = tuple(sorted((row for row in rows if row.intensity and row.flops_s), key=lambda row: -(row.share or 0.0)))
+    dtypes = sorted({row.dtype for row in shown if row.dtype in ceilings.flops_s}) or list(ceilings.flops_s)[:1]
+    peak, levels = max(ceilings.flops_s[dtype] for dtype in dtypes), distinct_levels(ceilings.bandwidths)
+    left, right, bottom, top = _bounds(shown, ceilings, peak)
+    memory = {
+        f"{level.level} {fmt.per_second(level.bytes_s)}": (
+            (10**left, 10**left * level.bytes_s),
+            (ridge(level, peak), peak),
+        )
+        for level in reversed(levels)
+    }
+    compute = {
+        f"{dtype} {fmt.per_second(flops_s, 'FLOP')}": ((ridge(levels[0], flops_s), flops_s), (10**right, flops_s))
+        for dtype, flops_s in ((dtype, ceilings.flops_s[dtype]) for dtype in dtypes)
+    }
+    return RooflineData(shown, memory, compute, (left, right, bottom, top))
+
+
+def distinct_levels(levels: Sequence[Bandwidth]) -> list[Bandwidth]:
+    """Return the memory levels to draw, nearest first.
+
+    A level that is no faster than the next, within noise, is left out.
+    """
+    faster = [near for near, far in pairwise(levels) if near.bytes_s > NOISE * far.bytes_s]
+    return [*faster, levels[-1]]
+
+
+def _bounds(rows: Sequence[LedgerRow], ceilings: Roofline, peak: float) -> tuple[float, float, float, float]:
+    """Return the decades that contain every kernel and the ridge point of every ceiling."""
+    intensities = [row.intensity for row in rows if row.intensity]
+    intensities += [ridge(level, peak) for level in ceilings.bandwidths]
+    rates = [row.flops_s for row in rows if row.flops_s] + [peak]
+    left, right, below, above = MARGINS
+    return (
+        math.log10(min(intensities)) - left,
+        math.log10(max(intensities)) + right,
+        math.log10(min(rates)) - below,
+        math.log10(max(rates)) + above,
+    )
+
+
+def point_words(row: LedgerRow) -> list[str]:
+    """Return the lines of a kernel's hover text: its time, rates, and fraction of the roofline."""
+    lines = [f"{fmt.duration_s(row.time_s)} {row.timed}", fmt.per_second(row.flops_s, "FLOP")]
+    lines += [fmt.per_second(row.bandwidth_bytes_s)]
+    lines += [f"{fmt.percent(row.fraction)} of the roofline"] if row.fraction is not None else []
+    lines += ["faster than the ceilings: cached data, or less work than is counted"] if row.above_ceilings else []
+    lines += ["FLOPs counted as one an op and iteration"] if row.flops_estimated else []
+    lines += ["bytes are the most that it can move"] if row.at_most else []
+    return lines
+
+
+def ledger_table(rows: Sequence[LedgerRow]) -> list[dict[str, object]]:
+    """Return one row per kernel call, without the optional columns that are empty in all rows."""
+    table = [_row(row) for row in rows]
+    empty = {name for name in OPTIONAL if all(row[name] in (None, "") for row in table)}
+    return [{name: value for name, value in row.items() if name not in empty} for row in table]
+
+
+def _row(row: LedgerRow) -> dict[str, object]:
+    return {
+        "kernel": row.label,
+        "time": row.time_s,
+        "share": row.share,
+        "of roofline": row.fraction,
+        "wasted": row.wasted_s,
+        "moved": row.bytes_moved,
+        "calls": row.calls,
+        "graph": row.direction,
+        "kind": row.kind,
+        "bandwidth": row.bandwidth_bytes_s if row.measured else None,
+        "FLOP/s": row.flops_s if row.measured else None,
+        "ops": ", ".join(row.ops[:MOST_OPS]),
+        "module": _first_and_more([module.path for module in row.modules]),
+        "line": _first_and_more([str(frame.line) for frame in _code_frames(row.frames)]),
+        "read": row.bytes_read,
+        "written": row.bytes_written,
+        "bytes are": "at most" if row.at_most else "",
+        "FLOP": row.flops,
+        "FLOP is": "≈" if row.flops_estimated else "torch" if row.flops else "",
+        "FLOP/B": row.intensity,
+        "±": (row.quartiles_s[1] - row.quartiles_s[0]) / 2 if row.quartiles_s else None,
+        "allowed": row.allowed_s,
+        "in place": row.in_place_s,
+        "timed": row.timed or row.reason,
+        "compile": row.compile_s,
+        "registers": row.registers,
+        "spills": row.spill_bytes,
+        "shared": row.shared_bytes,
+        "occupancy": row.occupancy,
+        "vectors": _vectors(row.cpp) if row.cpp else "",
+        "OpenMP": _threads(row.cpp) if row.cpp else "",
+        "loops": row.cpp.loops if row.cpp else None,
+        "language": row.language,
+        "generated name": row.name,
+    }
+
+
+def _first_and_more(names: Sequence[str]) -> str:
+    return "" if not names else names[0] + (f" +{fmt.number(len(names) - 1)}" if len(names) > 1 else "")
+
+
+def _code_frames(frames: Sequence[Frame]) -> list[Frame]:
+    """Return the distinct frames whose text is a line of code."""
+    return list({(frame.file, frame.line): frame for frame in frames if frame.line}.values())
+
+
+def _vectors(facts: CppFacts) -> str:
+    if not facts.vectorised:
+        return facts.words
+    width = f", {facts.bits} bits" if facts.bits else ""
+    tails = f", {fmt.count(facts.scalar_tails, 'scalar tail')}" if facts.scalar_tails else ""
+    return f"{facts.words}{width}: {facts.vector_loops} of {fmt.count(facts.loops, 'loop')}{tails}"
+
+
+def _threads(facts: CppFacts) -> str:
+    if not facts.parallel:
+        return "one thread"
+    threads = f", {fmt.count(facts.threads, 'thread')}" if facts.threads else ""
+    return f"{fmt.count(facts.parallel_loops, 'loop')}{threads}"

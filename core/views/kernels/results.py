@@ -4,26 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import TypeVar
 
 from core.base import words as fmt
 from core.code import without_locations
 from core.report import Autotuning, Choice
+from core.runs.store import Run
 from core.runs.tools import (
     Answer,
+    Assembly,
     AssemblyAnswer,
+    Configs,
     ConfigsAnswer,
+    Interpret,
     InterpretAnswer,
+    Ladder,
     LadderAnswer,
     Loop,
+    Passes,
     PassesAnswer,
+    Reproduce,
     ReproduceAnswer,
+    Request,
     Resources,
     Rung,
+    TouchedElements,
     Trouble,
+    forget,
+    result,
+    tool_run,
 )
-from core.views.kernels.touched import TouchedView
-from core.views.names import quoted, short
+from core.views.markdown import quoted, short
 
 # Titles of the rungs, by Triton's names.
 RUNGS = {
@@ -40,6 +52,10 @@ RUNGS = {
 MLIR = ("ttir", "ttgir")
 MOST_OUTLINED = 12
 Kind = TypeVar("Kind")
+CELLS = 192
+WRAP = 64
+LADDER, PASSES, CONFIGS, ASSEMBLY = "ladder", "passes", "configs", "assembly"
+COMPILING = "Compiling…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,3 +304,120 @@ class InterpretationView:
     def tensors(self) -> list[TouchedView]:
         """The tensor arguments."""
         return [TouchedView(tensor) for tensor in self.answer.tensors]
+
+
+@dataclass(frozen=True, slots=True)
+class TouchedView:
+    """A tensor argument and its touched elements."""
+
+    tensor: TouchedElements
+
+    @property
+    def name(self) -> str:
+        """Name of the argument."""
+        return self.tensor.name
+
+    @property
+    def dtype_and_shape(self) -> str:
+        """Dtype and shape in torch's notation."""
+        return f"{self.tensor.dtype}[{', '.join(map(str, self.tensor.shape))}]"
+
+    @property
+    def accesses(self) -> str:
+        """Number of loads and stores; "untouched" without any."""
+        loads, stores = fmt.count(self.tensor.loads, "load"), fmt.count(self.tensor.stores, "store")
+        parts = [loads] * bool(self.tensor.loads) + [stores] * bool(self.tensor.stores)
+        return " and ".join(parts) or "untouched"
+
+    @property
+    def axes(self) -> tuple[str, str]:
+        """Titles of both axes of the picture."""
+        flat = len(self.tensor.shape) < 2
+        return ("elements", f"wrapped after {WRAP}") if flat else ("last dimension", "rows")
+
+    @property
+    def cells(self) -> list[list[int]]:
+        """The tensor as rows of cells: 1 for loaded, 2 for stored, 3 for both, 0 for neither.
+
+        Elements share a cell if there are too many.
+        """
+        rows, columns = _plane(self.tensor.shape)
+        down, across = -(-rows // CELLS), -(-columns // CELLS)
+        table = [[0] * -(-columns // across) for _ in range(-(-rows // down))]
+        for offsets, bit in ((self.tensor.loaded, 1), (self.tensor.stored, 2)):
+            for offset in offsets:
+                row, column = divmod(_index(offset, self.tensor), columns)
+                if 0 <= row < rows:
+                    table[row // down][column // across] |= bit
+        return table
+
+
+def _plane(shape: tuple[int, ...]) -> tuple[int, int]:
+    """Return the rows and columns to draw: the last dimension across, a single dimension wrapped."""
+    if len(shape) < 2:
+        size = prod(shape)
+        return -(-size // WRAP) or 1, min(WRAP, max(1, size))
+    return max(1, prod(shape[:-1])), max(1, shape[-1])
+
+
+def _index(offset: int, tensor: TouchedElements) -> int:
+    """Return the logical index of an offset into the storage; -1 for an offset between the elements."""
+    rest, coordinates = offset, [0] * len(tensor.shape)
+    for axis in sorted(range(len(tensor.shape)), key=lambda axis: -tensor.stride[axis]):
+        if tensor.stride[axis]:
+            coordinates[axis], rest = divmod(rest, tensor.stride[axis])
+    if rest or any(not 0 <= at < size for at, size in zip(coordinates, tensor.shape, strict=True)):
+        return -1
+    index = 0
+    for at, size in zip(coordinates, tensor.shape, strict=True):
+        index = index * size + at
+    return index
+
+
+@dataclass(frozen=True, slots=True)
+class KernelTool:
+    """A request to a tool about one kernel of a run; `waiting` is the caption while the tool works."""
+
+    run: Run
+    request: Request
+    waiting: str = COMPILING
+
+    @classmethod
+    def compiled(cls, run: Run, kernel: str, panel: str, target: str = "", config: int = 0) -> KernelTool:
+        """Return the tool that compiles a kernel for a panel; an empty target is the kernel's own."""
+        requests: dict[str, tuple[Request, str]] = {
+            LADDER: (Ladder(kernel, target, config), COMPILING),
+            PASSES: (Passes(kernel, target, config), "Compiling with MLIR's dumps…"),
+            CONFIGS: (Configs(kernel, target), "Compiling every config…"),
+            ASSEMBLY: (Assembly(kernel), "Compiling to assembly…"),
+        }
+        return cls(run, *requests[panel])
+
+    @classmethod
+    def rungs(cls, run: Run, kernel: str, language: str, target: str = "", config: int = 0) -> KernelTool:
+        """Return the tool for the rungs of a kernel; target and config are those of a Triton kernel."""
+        return cls(run, Ladder(kernel, target, config) if language == "triton" else Assembly(kernel))
+
+    @classmethod
+    def reproduced(cls, run: Run, kernel: str) -> KernelTool:
+        """Return the tool that runs a kernel's reproduction script."""
+        return cls(run, Reproduce(kernel), "Running it…")
+
+    @classmethod
+    def interpreted(cls, run: Run, kernel: str, code: str, program: tuple[int, int, int]) -> KernelTool:
+        """Return the tool that interprets one program of a kernel; without a kernel, of the code or a sample."""
+        return cls(run, Interpret(kernel, code, program), "Interpreting in a fresh Python…")
+
+    @property
+    def directory(self) -> Run:
+        """Directory of the request, whether it exists or not."""
+        return tool_run(self.run, self.request)
+
+    def result(self) -> KernelResult | None:
+        """Return the stored result; None if the tool was not started or is still at work."""
+        answer = result(self.run, self.request)
+        return KernelResult(answer) if answer is not None else None
+
+    def forget(self) -> None:
+        """Remove the stored result; raises StoreError."""
+        forget(self.run, self.request)

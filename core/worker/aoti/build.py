@@ -11,9 +11,8 @@ from pathlib import Path
 
 import torch
 
-from core.base.building import build_cache, build_once
 from core.base.errors import ProgramError
-from core.base.machine import cpp_compiler
+from core.base.machine import build_cache, build_once, cpp_compiler
 from core.base.words import limit_s
 
 SOURCE = Path(__file__).with_name("main.cpp")

@@ -2,30 +2,61 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
+import select
+import struct
+import subprocess
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import torch
 import torch._inductor
+from torch.utils._pytree import tree_leaves
 
 from core.base.errors import ProgramError
-from core.report import PackageRun
+from core.base.files import open_regular
+from core.base.words import count, limit_s
+from core.report import Difference, PackageRun
 from core.runs.packages import EXPECTED, INPUTS
 from core.worker.aoti.build import RunnerBuild, build_runner
 from core.worker.aoti.exporting import words_of
-from core.worker.aoti.program import PackageProgram, running
-from core.worker.aoti.same import bits_equal, flat_differences, tensors_of
-from core.worker.aoti.tensors import read_tensors, write_tensors
 from core.worker.load import Arguments
 from core.worker.measuring.stopwatches import synchronize
-from core.worker.results.compare import compare
+from core.worker.results.compare import compare, compare_leaf
 from core.worker.results.named import leaves
 
 OUTPUTS = "outputs.bin"
+RETURNED = (torch.Tensor, bool, int, float)
+MOST_PRINTED_CHARS = 4_000
+MOST_LINES = 100
+ANSWER_S = 120.0
+END_S = 5.0
+MAGIC = b"CBTENS01"
+MOST_TENSORS = 4_096
+MOST_RANK = 64
+MOST_TENSOR_BYTES = 4 * 1024**3
+# As c10/core/ScalarType.h numbers them.
+SCALAR_TYPES = {
+    torch.uint8: 0,
+    torch.int8: 1,
+    torch.int16: 2,
+    torch.int32: 3,
+    torch.int64: 4,
+    torch.float16: 5,
+    torch.float32: 6,
+    torch.float64: 7,
+    torch.complex64: 9,
+    torch.complex128: 10,
+    torch.bool: 11,
+    torch.bfloat16: 15,
+}
+DTYPES = {number: dtype for dtype, number in SCALAR_TYPES.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,3 +134,209 @@ def _run_record(
         return replace(record, stage="call", problem=str(error))
     same_bits = None if python is None else bits_equal(tensors_of(python.outputs), outputs)
     return replace(record, differences=flat_differences(expected, outputs), same_bits=same_bits)
+
+
+def tensors_of(value: Any) -> list[torch.Tensor]:
+    """The tensors of nested arguments or results, in torch's order: what the package takes and returns in C++."""
+    return [leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)]
+
+
+def flat_differences(expected: Any, outputs: Sequence[torch.Tensor]) -> tuple[Difference, ...]:
+    """Return the differences of C++ results, which are tensors on the CPU, from eager's.
+
+    Compares eager's tensors, and its numbers if the package returns them as tensors, too.
+    """
+    expected_leaves = leaves("output", expected)
+    named = {name: leaf for name, leaf in expected_leaves.items() if isinstance(leaf, torch.Tensor)}
+    if len(named) != len(outputs):
+        named = {name: torch.as_tensor(leaf) for name, leaf in expected_leaves.items() if isinstance(leaf, RETURNED)}
+    if len(named) != len(outputs):
+        return (Difference("output", False, "tree", count(len(named), "tensor"), count(len(outputs), "tensor")),)
+    pairs = zip(named.items(), outputs, strict=True)
+    return tuple(
+        difference
+        for (name, expected_leaf), output in pairs
+        for difference in compare_leaf(name, expected_leaf.detach().cpu(), output)
+    )
+
+
+def bits_equal(left: Sequence[torch.Tensor], right: Sequence[torch.Tensor]) -> bool:
+    """Return True if two lists of tensors have the same bytes."""
+    return len(left) == len(right) and all(_bytes_equal(a.detach().cpu(), b) for a, b in zip(left, right, strict=True))
+
+
+def _bytes_equal(a: torch.Tensor, b: torch.Tensor) -> bool:
+    if (a.dtype, a.shape) != (b.dtype, b.shape):
+        return False
+    # A dimension of its own, since a number without any cannot be seen as bytes.
+    return torch.equal(*(tensor.contiguous().unsqueeze(-1).view(torch.uint8) for tensor in (a, b)))
+
+
+@dataclass(frozen=True, slots=True)
+class StartReport:
+    """Report of the program after it has loaded the package and called it."""
+
+    load_s: float
+    call_s: float
+    threads: int
+
+
+class PackageProgram:
+    """The running program, which answers a number of calls with the seconds that they took."""
+
+    name = "std::chrono::steady_clock"
+
+    def __init__(self, process: subprocess.Popen[str], errors: list[str], reader: threading.Thread) -> None:
+        self._process, self._errors, self._reader = process, errors, reader
+        words = self._answer(ANSWER_S).split()
+        if len(words) != 4 or words[0] != "ready":
+            raise ProgramError(self._failure_text(f"it began with {' '.join(words)[:200]!r}"))
+        load_ns, call_ns, threads = map(int, words[1:])
+        self.start_report = StartReport(load_ns / 1e9, call_ns / 1e9, threads)
+
+    def seconds(self, calls: int) -> float:
+        """Seconds per call of so many, one after the other; raises ProgramError where the program has ended."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(f"{calls}\n")
+            self._process.stdin.flush()
+        return int(self._answer(ANSWER_S)) / 1e9 / calls
+
+    def printed(self) -> str:
+        """Return the end of its output other than measurements."""
+        return "".join(self._errors)[-MOST_PRINTED_CHARS:]
+
+    def _answer(self, most_s: float) -> str:
+        assert self._process.stdout is not None
+        readable, _, _ = select.select([self._process.stdout], [], [], most_s)
+        line = self._process.stdout.readline() if readable else ""
+        if not line:
+            raise ProgramError(
+                self._failure_text("it ended" if readable else f"it did not answer within {limit_s(most_s)}")
+            )
+        return line
+
+    def _failure_text(self, what: str) -> str:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(END_S)
+        self._reader.join(END_S)
+        code = self._process.poll()
+        how = f" with exit code {code}" if code is not None and code >= 0 else f" by signal {-code}" if code else ""
+        return f"{self.printed().strip() or what + how}"
+
+
+@contextmanager
+def running(command: list[str], directory: Path) -> Iterator[PackageProgram]:
+    """The program while it runs; raises ProgramError in its own words."""
+    process = subprocess.Popen(
+        command,
+        cwd=directory,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+    )
+    errors: list[str] = []
+    reader = threading.Thread(target=_collect_errors, args=(process, errors), daemon=True)
+    reader.start()
+    try:
+        yield PackageProgram(process, errors, reader)
+    finally:
+        _end(process)
+        reader.join(END_S)
+
+
+def _collect_errors(process: subprocess.Popen[str], errors: list[str]) -> None:
+    """Take what the program prints, so that it never waits; its end is kept."""
+    assert process.stderr is not None
+    with process.stderr:
+        for line in process.stderr:
+            errors.append(line[:MOST_PRINTED_CHARS])
+            del errors[:-MOST_LINES]
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    with contextlib.suppress(BrokenPipeError, OSError):
+        if process.stdin is not None:
+            process.stdin.close()
+    deadline = time.monotonic() + END_S
+    while process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
+
+
+def write_tensors(path: Path, tensors: Sequence[torch.Tensor]) -> None:
+    """Write dense tensors from any device; raises ProgramError for another layout or dtype."""
+    with path.open("wb") as file:
+        file.write(MAGIC + _numbers(len(tensors)))
+        for tensor in tensors:
+            file.write(_header(tensor))
+            file.write(_elements(tensor))
+
+
+def read_tensors(path: Path) -> list[torch.Tensor]:
+    """The tensors of a file, on the CPU; raises ProgramError where it is no such file."""
+    try:
+        with open_regular(path) as file:
+            return _read(file)
+    except (OSError, struct.error) as error:
+        raise ProgramError(f"{path.name} is no file of tensors: {error}") from None
+
+
+def _header(tensor: torch.Tensor) -> bytes:
+    number = SCALAR_TYPES.get(tensor.dtype)
+    if tensor.layout != torch.strided or number is None:
+        what = f"{str(tensor.dtype).removeprefix('torch.')}, {str(tensor.layout).removeprefix('torch.')}"
+        raise ProgramError(f"a tensor of {what} cannot be written into a file for C++")
+    size = _span(tensor.shape, tensor.stride()) * tensor.element_size()
+    return _numbers(number, tensor.dim(), *tensor.shape, *tensor.stride(), size)
+
+
+def _elements(tensor: torch.Tensor) -> bytes:
+    count = _span(tensor.shape, tensor.stride())
+    flat = tensor.detach().resolve_conj().resolve_neg().as_strided((count,), (1,), tensor.storage_offset())
+    return bytes(flat.cpu().contiguous().view(torch.uint8).numpy().tobytes())
+
+
+def _span(sizes: Sequence[int], strides: Sequence[int]) -> int:
+    """Elements from the first to the last."""
+    if math.prod(sizes) == 0:
+        return 0
+    return 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
+
+
+def _numbers(*values: int) -> bytes:
+    return b"".join(value.to_bytes(8, "little", signed=True) for value in values)
+
+
+def _read(file: BinaryIO) -> list[torch.Tensor]:
+    if file.read(len(MAGIC)) != MAGIC:
+        raise ProgramError("a file of tensors begins with CBTENS01")
+    (count,) = _read_numbers(file, 1)
+    if not 0 <= count <= MOST_TENSORS:
+        raise ProgramError(f"a file of tensors holds at most {MOST_TENSORS}")
+    return [_tensor(file) for _ in range(count)]
+
+
+def _tensor(file: BinaryIO) -> torch.Tensor:
+    number, rank = _read_numbers(file, 2)
+    if number not in DTYPES or not 0 <= rank <= MOST_RANK:
+        raise ProgramError(f"there is no tensor of scalar type {number} with {rank} dimensions")
+    sizes, strides = _read_numbers(file, rank), _read_numbers(file, rank)
+    (size,) = _read_numbers(file, 1)
+    dtype = DTYPES[number]
+    if min((0, *sizes, *strides)) < 0 or size != dtype.itemsize * _span(sizes, strides) or size > MOST_TENSOR_BYTES:
+        raise ProgramError("a tensor has another number of bytes than its sizes say")
+    data = file.read(size)
+    if len(data) != size:
+        raise ProgramError("the file of tensors ends early")
+    flat = torch.frombuffer(bytearray(data), dtype=dtype) if size else torch.empty(0, dtype=dtype)
+    return flat.as_strided(sizes, strides)
+
+
+def _read_numbers(file: BinaryIO, count: int) -> tuple[int, ...]:
+    return struct.unpack(f"<{count}q", file.read(8 * count))

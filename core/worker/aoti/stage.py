@@ -2,37 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import hashlib
+import random
+import shutil
+import statistics
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+import torch._inductor
+from torch._logging import trace_structured
 
+from core.analysis.interval import median_ratio
 from core.base.errors import ProgramError
+from core.base.load import LoadWatch
 from core.base.words import bytes_
 from core.job import CompileJob
-from core.report import Export, PackageRun, PackageTimes
+from core.report import Export, Package, PackagePart, PackageRun, PackageTimes
 from core.report.records.run import NoteRecord
-from core.runs.packages import COMPILING, EXPORTING, FROM_CPP, FROM_PYTHON, PACKAGE, TIMING, TRYING
-from core.worker.aoti.build import RunnerBuild
-from core.worker.aoti.compiling import MOST_KEPT_BYTES, package_model
+from core.runs.packages import COMPILING, EXPECTED, EXPORTING, FROM_CPP, FROM_PYTHON, INPUTS, PACKAGE, TIMING, TRYING
+from core.worker.aoti.archive import Archive, ArchiveText, open_archive
+from core.worker.aoti.build import CMAKE, NAME, SOURCE, RunnerBuild
 from core.worker.aoti.exporting import TRAINING, ExportedModel, as_module, export_model, words_of
-from core.worker.aoti.program import PackageProgram
-from core.worker.aoti.running import PythonRun, run_in_cpp, run_in_python, write_examples
-from core.worker.aoti.texts import emit_text, emit_texts, write_sources
-from core.worker.aoti.timing import PackageSide, time_sides
+from core.worker.aoti.running import PackageProgram, PythonRun, run_in_cpp, run_in_python, write_examples
 from core.worker.aoti.trials import RangeTrials
 from core.worker.calls import Pair, PreparedCall
 from core.worker.load import Arguments, ModelCopy
-from core.worker.measuring.copies import Copies
-from core.worker.measuring.stopwatches import WallClock
+from core.worker.measuring.kernel_times import Copies
+from core.worker.measuring.pairs import (
+    CACHED_S,
+    LEAST_S,
+    LIMIT,
+    LIMIT_S,
+    NARROW_ENOUGH,
+    SAMPLE_S,
+    SLOW_LIMIT_S,
+    is_narrow,
+    unsettled,
+)
+from core.worker.measuring.stopwatches import Clock, WallClock
 from core.worker.record import emit, unrecorded
 from core.worker.rng import seed
 from core.worker.streams import silence
 
 CLOCKS = "the wall clock in Python, std::chrono::steady_clock in C++"
 EAGER_ALONE = "nothing of the package ran, so that there is nothing to time"
+MOST_KEPT_BYTES = 2 * 1024**3
+CUDAGRAPHS = "triton.cudagraphs"
+README = "README.md"
+MOST_TEXT_CHARS = 4_000_000
+WORDS = f"""# A package of AOTInductor, run without Python
+
+`{{package}}` was made by `torch._inductor.aoti_compile_and_package` with torch {{torch}} for {{device}}. Build the
+program that runs it, and run it:
+
+    cmake -B build -DCMAKE_PREFIX_PATH="$(python -c 'import torch; print(torch.utils.cmake_prefix_path)')"
+    cmake --build build
+    ./build/{NAME} {{package}} {INPUTS} --expect {EXPECTED} --bench 100{{more}}
+
+`{INPUTS}` holds the inputs of a call and `{EXPECTED}` what the model returned in Python; the first lines of `main.cpp`
+say how. `--out FILE` writes what the package returns. With `AOTI_RUNTIME_CHECK_INPUTS=1` in the environment the package
+checks the sizes of what it is given.
+"""
+FIRST = "eager"
+TRIED = 3
 
 
 class PackageStage:
@@ -185,3 +222,138 @@ def _copied(call: Arguments) -> Arguments:
     """The same inputs on memory of their own, since a package may write into them."""
     copied: Arguments = Copies(call).values
     return copied
+
+
+def package_model(job: CompileJob, exported: ExportedModel, directory: Path) -> tuple[Archive | None, Package]:
+    """Compile and package an exported program below a directory; what torch or the compiler refuses is told."""
+    start = time.perf_counter()
+    path = directory / PACKAGE
+    try:
+        torch._inductor.aoti_compile_and_package(
+            exported.program, package_path=str(path), inductor_configs=inductor_configs(job)
+        )
+        seconds = time.perf_counter() - start
+        archive = open_archive(path)
+    except ProgramError as error:
+        return None, Package(seconds=time.perf_counter() - start, problem=str(error))
+    except Exception as error:
+        return None, Package(seconds=time.perf_counter() - start, problem=words_of(error))
+    constants = (*exported.program.state_dict, *exported.program.constants)
+    return archive, Package(
+        seconds=seconds,
+        file=PACKAGE,
+        bytes=path.stat().st_size,
+        sha256=_digest(path),
+        files=archive.files,
+        left_out=archive.left_out,
+        metadata=archive.metadata,
+        constants=len(constants),
+    )
+
+
+def inductor_configs(job: CompileJob) -> dict[str, Any]:
+    """The job's own options of Inductor, or those of its mode; CUDA graphs are no part of a package."""
+    options = job.compile
+    if options.backend != "inductor":
+        return {}
+    configs = options.options or (torch._inductor.list_mode_options(options.mode) if options.mode else {})
+    return {name: value for name, value in configs.items() if name != CUDAGRAPHS}
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def emit_text(part: PackagePart, title: str, language: str, text: str) -> None:
+    """Write a text into the log; one that is too long is left out."""
+    if len(text) <= MOST_TEXT_CHARS:
+        trace_structured(
+            "artifact",
+            metadata_fn=lambda: {
+                "name": "aoti_text",
+                "encoding": "string",
+                "part": part,
+                "title": title,
+                "language": language,
+            },
+            payload_fn=lambda: text,
+            suppress_context=True,
+            expect_trace_id=False,
+        )
+
+
+def emit_texts(texts: Iterable[ArchiveText]) -> None:
+    """Emit the texts of a package's files."""
+    for text in texts:
+        emit_text("file", text.name, text.language, text.text)
+
+
+def write_sources(directory: Path, torch: str, device: str) -> None:
+    """The program's sources and what to do with them, beside the package and in the log."""
+    for path, language in ((SOURCE, "cpp"), (CMAKE, "cmake")):
+        shutil.copyfile(path, directory / path.name)
+        emit_text("runner", path.name, language, path.read_text(encoding="utf-8"))
+    more = "" if device == "cpu" else f" --device {device}"
+    words = WORDS.format(package=PACKAGE, torch=torch, device=device, more=more)
+    (directory / README).write_text(words, encoding="utf-8")
+    emit_text("runner", README, "markdown", words)
+
+
+@dataclass(frozen=True, slots=True)
+class PackageSide:
+    """A timed side: a function that returns seconds per call, and the context around its calls."""
+
+    seconds: Callable[[int], float]
+    around: Callable[[], AbstractContextManager[Any]] = nullcontext
+
+
+def time_sides(
+    sides: Mapping[str, PackageSide], most_s: float, clocks: str, clock: Clock = time.perf_counter
+) -> PackageTimes:
+    """Time all sides, `eager` among them; no round begins that would end after `most_s` if it took as long as the
+    others.
+    """
+    call_s = min(_call_seconds(side) for side in sides.values())
+    calls = max(1, round(SAMPLE_S / max(call_s, 1e-7)))
+    samples: dict[str, list[float]] = {name: [] for name in sides}
+    order, rng, watch = list(sides), random.Random(0), LoadWatch()
+    start, stopped, spent_s = clock(), "", 0.0
+    while not stopped:
+        rng.shuffle(order)
+        for name in order:
+            with sides[name].around():
+                if call_s <= CACHED_S:
+                    sides[name].seconds(1)
+                samples[name].append(sides[name].seconds(calls))
+        spent_s = clock() - start
+        stopped = _stopped(samples, spent_s, most_s)
+    return PackageTimes(
+        sides={name: tuple(seconds) for name, seconds in samples.items()},
+        warm_up=unsettled(*samples.values()),
+        calls_per_sample=calls,
+        stopped=stopped,
+        spent_s=spent_s,
+        load=watch.load(),
+        threads=torch.get_num_threads(),
+        clock=clocks,
+    )
+
+
+def _call_seconds(side: PackageSide) -> float:
+    """Return the seconds of a call, by the median of a few."""
+    with side.around():
+        return statistics.median(side.seconds(1) for _ in range(TRIED))
+
+
+def _stopped(samples: Mapping[str, list[float]], spent_s: float, most_s: float) -> str:
+    """Return why sampling can stop; empty if it must go on."""
+    warm_up = unsettled(*samples.values())
+    first = samples[FIRST][warm_up:]
+    ratios = [median_ratio(first, seconds[warm_up:]) for name, seconds in samples.items() if name != FIRST]
+    intervals = [ratio for ratio in ratios if ratio is not None]
+    all_known = len(intervals) == len(ratios)
+    if all_known and all(map(is_narrow, intervals)) and spent_s >= LEAST_S:
+        return NARROW_ENOUGH
+    round_s = spent_s / len(samples[FIRST])
+    return LIMIT if spent_s + round_s > min(most_s, LIMIT_S if all_known else SLOW_LIMIT_S) else ""

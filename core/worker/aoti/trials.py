@@ -16,10 +16,8 @@ from core.base.words import bytes_, limit_s
 from core.report import ExportedDim, RangeTrial
 from core.worker.aoti.build import RunnerBuild
 from core.worker.aoti.exporting import ExportedModel, words_of
-from core.worker.aoti.running import settings
-from core.worker.aoti.same import flat_differences, tensors_of
-from core.worker.aoti.tensors import read_tensors, write_tensors
-from core.worker.conditions.sizes import resized
+from core.worker.aoti.running import flat_differences, read_tensors, settings, tensors_of, write_tensors
+from core.worker.conditions import resized
 from core.worker.load import Arguments, described
 from core.worker.results.compare import compare
 from core.worker.results.named import leaves

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import importlib
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,11 @@ from torch._dynamo.backends import registry
 from core.accelerator.backends import SHIPPED
 from core.base.errors import JobError
 from core.job import CompileJob, CompileOptions
-from core.worker.backends.built_in import load_built_in
 from core.worker.load import ModelCopy, executed
 
 MODULE = "compileboard_backend"
 MOST_NAMED = 12
-
 Compiler = str | Callable[..., Any]
-
 # Code that a job brings → where it was written, and then what it defines.
 _written: dict[str, Path] = {}
 _defined: dict[str, Mapping[str, Any]] = {}
@@ -89,3 +87,24 @@ def _missing(name: str, value: Any, options: CompileOptions, job: CompileJob, mo
     has = f", which has {', '.join(functions)}" if functions else ""
     torch_names = ", ".join(sorted(torch._dynamo.list_backends(exclude_tags=())))
     return f"no backend `{name}`: it {what}{has}; torch has {torch_names}"
+
+
+def register_built_in() -> None:
+    """Put their names in torch's list, so that a model's own torch.compile finds them, too."""
+    for name in SHIPPED:
+        registry._COMPILER_FNS.pop(name, None)
+        torch._dynamo.register_backend(_lazy_backend(name), name=name)
+
+
+def load_built_in(name: str) -> Callable[..., Any]:
+    """The `backend` of its file."""
+    function: Callable[..., Any] = importlib.import_module(f"core.accelerator.backends.{name}").backend
+    return function
+
+
+def _lazy_backend(name: str) -> Callable[..., Any]:
+    def compile_graph(graph: Any, inputs: Sequence[Any], **options: Any) -> Any:
+        return load_built_in(name)(graph, inputs, **options)
+
+    compile_graph.__name__ = name
+    return compile_graph

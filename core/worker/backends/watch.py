@@ -9,6 +9,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -18,17 +19,27 @@ import torch._dynamo.output_graph as dynamo_output
 from torch._dynamo.eval_frame import innermost_backend
 from torch._dynamo.exc import RestartAnalysis
 from torch._guards import CompileContext
+from torch.fx import GraphModule, Node
+from torch.fx._lazy_graph_module import _LazyGraphModule
 
-from core.report import Invocation
+from core.base.words import count, number
+from core.report import BackendNode, Execution, Executions, Invocation
 from core.report.records import Emit
-from core.worker.backends.described import GraphDescription, cut, describe_graph, named, words_of
-from core.worker.backends.executions import ExecutionWatch
+from core.report.records.run import ExecutionsRecord
+from core.worker.load import value_text
 
 INDUCTOR = "inductor"
 MOST_PROBLEM_CHARS = 4_000
 AGAIN = "nothing, since torch begins its analysis again"
 # What calls a backend, and what it calls, are no lines of the backend's.
 NOT_ITS_OWN = (Path(torch.__file__).parents[1], Path(sysconfig.get_path("stdlib")), Path(__file__).parents[1])
+MOST_NODES = 2_000
+MOST_VALUES = 100
+MOST_TEXT_CHARS = 400
+MOST_USERS = 32
+MOST_CODE_CHARS = 200_000
+MOST_EXECUTIONS = 64
+MOST_COMPILATIONS = 1_000
 
 
 @contextmanager
@@ -120,3 +131,234 @@ def raised_at(error: BaseException) -> tuple[str, int] | None:
         frame for frame in frames if not any(Path(frame.filename).is_relative_to(place) for place in NOT_ITS_OWN)
     ]
     return (backend_frames[-1].filename, backend_frames[-1].lineno or 0) if backend_frames else None
+
+
+@dataclass(frozen=True, slots=True)
+class OutputDescription:
+    """A value that a graph returns: what it is called, its dtype, and its shape with None for what may be any size; a
+    dtype of None is of no tensor.
+    """
+
+    name: str
+    dtype: torch.dtype | None
+    shape: tuple[int | None, ...]
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class GraphDescription:
+    """Description of a graph, and the values that it returns."""
+
+    nodes: tuple[BackendNode, ...]
+    left_out: int
+    code: str
+    outputs: tuple[OutputDescription, ...]
+
+
+def describe_graph(graph: GraphModule) -> GraphDescription:
+    """Describe it as it is now: a backend may change it."""
+    nodes = list(graph.graph.nodes)
+    code = graph.code
+    return GraphDescription(
+        tuple(map(_node, nodes[:MOST_NODES])),
+        max(0, len(nodes) - MOST_NODES),
+        code if len(code) <= MOST_CODE_CHARS else "",
+        _outputs(nodes[-1]) if nodes else (),
+    )
+
+
+def _node(node: Node) -> BackendNode:
+    value = _value(node)
+    return BackendNode(
+        node.name,
+        node.op,
+        cut(node._pretty_print_target(node.target)),
+        cut(str(node.args)),
+        cut(str(node.kwargs)),
+        tuple(user.name for user in list(node.users)[:MOST_USERS]),
+        "" if value is None else cut(value_text(value)),
+    )
+
+
+def _value(node: Node) -> Any:
+    """Return a node's value as recorded by Dynamo, AOTAutograd or shape propagation; None if not recorded."""
+    return next((node.meta[key] for key in ("example_value", "val", "tensor_meta") if key in node.meta), None)
+
+
+def _outputs(last: Node) -> tuple[OutputDescription, ...]:
+    """Dynamo's graphs return a tuple of nodes; nothing is known of one that returns another thing."""
+    values = last.args[0] if last.op == "output" and last.args else None
+    if not isinstance(values, (tuple, list)) or not all(isinstance(value, Node) for value in values):
+        return ()
+    return tuple(_output(node) for node in values if isinstance(node, Node))
+
+
+def _output(node: Node) -> OutputDescription:
+    value = _value(node)
+    if not isinstance(value, torch.Tensor):
+        return OutputDescription(node.name, None, (), "")
+    shape = tuple(size if isinstance(size, int) else None for size in value.shape)
+    return OutputDescription(node.name, value.dtype, shape, value_text(value))
+
+
+def words_of(values: Any) -> tuple[str, ...]:
+    """Arguments or results, shortened: `f32[4, 8]`."""
+    several = values if isinstance(values, (tuple, list)) else (values,)
+    return tuple(cut(value_text(value)) for value in several[:MOST_VALUES])
+
+
+def cut(text: str) -> str:
+    """A text that is no longer than what is recorded."""
+    return text if len(text) <= MOST_TEXT_CHARS else f"{text[:MOST_TEXT_CHARS]} …"
+
+
+def named(returned: Callable[..., Any]) -> str:
+    """Return a backend's result as text: its type and name."""
+    name = getattr(returned, "__name__", "")
+    return cut(f"{type(returned).__name__} `{name}`" if isinstance(name, str) and name else type(returned).__name__)
+
+
+def output_problem(outputs: Sequence[OutputDescription], returned: Any) -> str:
+    """Return what is wrong with the returned values apart from their numbers; empty if nothing is."""
+    if not outputs:
+        return ""
+    if not isinstance(returned, (tuple, list)):
+        return (
+            f"returned {cut(value_text(returned))}, where the graph returns {count(len(outputs), 'value')} in a tuple"
+        )
+    if len(returned) != len(outputs):
+        return f"returned {count(len(returned), 'value')}, where the graph returns {number(len(outputs))}"
+    pairs = enumerate(zip(outputs, returned, strict=True))
+    return next(filter(None, (_wrong(at, expected, value) for at, (expected, value) in pairs)), "")
+
+
+def _wrong(at: int, expected: OutputDescription, value: Any) -> str:
+    if expected.dtype is None:
+        return ""
+    if isinstance(value, torch.Tensor) and value.dtype == expected.dtype and _fits(expected.shape, value.shape):
+        return ""
+    return (
+        f"returned {cut(value_text(value))} for output {at} (`{expected.name}`), where the graph has {expected.words}"
+    )
+
+
+def _fits(expected: Sequence[int | None], shape: Sequence[int]) -> bool:
+    pairs = zip(expected, shape, strict=False)
+    return len(expected) == len(shape) and all(extent is None or extent == size for extent, size in pairs)
+
+
+class CurrentCall:
+    """The index of the run's call that is made just now, None outside of them."""
+
+    def __init__(self) -> None:
+        self.index: int | None = None
+
+
+CALL = CurrentCall()
+
+
+@contextmanager
+def marking_call(index: int) -> Iterator[None]:
+    """Within it call `index` is made compiled."""
+    CALL.index = index
+    try:
+        yield
+    finally:
+        CALL.index = None
+
+
+class ExecutionCounts:
+    """The executions of one compilation: the first in full, all by number and time."""
+
+    def __init__(self, compilation: str) -> None:
+        self.compilation = compilation
+        self.first: list[Execution] = []
+        self.calls = self.measured = 0
+        self.seconds = 0.0
+
+    def total(self) -> Executions:
+        """All of them."""
+        return Executions(self.compilation, self.calls, self.measured, self.seconds)
+
+
+class ExecutionWatch:
+    """The executions of a run, by compilation."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, ExecutionCounts] = {}
+
+    def record(self) -> ExecutionsRecord | None:
+        """Return the record of executions; None if no backend was called."""
+        counts = self._counts.values()
+        if not counts:
+            return None
+        executions = tuple(execution for counted in counts for execution in counted.first)
+        return ExecutionsRecord(executions=executions, totals=tuple(counted.total() for counted in counts))
+
+    def watched(
+        self, compilation: str, function: Callable[..., Any], outputs: Sequence[OutputDescription]
+    ) -> Callable[..., Any]:
+        """The same function; what it returns is held against the graph's `outputs` while it is told in full."""
+        if compilation not in self._counts and len(self._counts) >= MOST_COMPILATIONS:
+            return function
+        counted = self._counts.setdefault(compilation, ExecutionCounts(compilation))
+        function = _compiled_by_now(function)
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            call = CALL.index
+            if call is not None:
+                counted.calls += 1
+                if len(counted.first) < MOST_EXECUTIONS:
+                    return _record_execution(counted, call, function, args, kwargs, outputs)
+            else:
+                counted.measured += 1
+            start = time.perf_counter()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                counted.seconds += time.perf_counter() - start
+
+        # `_boxed_call` among them: arguments then come as a list, which what runs may empty.
+        run.__dict__.update(getattr(function, "__dict__", {}) if not isinstance(function, _LazyGraphModule) else {})
+        run.__name__ = getattr(function, "__name__", type(function).__name__)
+        return run
+
+
+def _compiled_by_now(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A graph module writes its code at its first call; Dynamo has that done before, where it sees one."""
+    module = function if isinstance(function, _LazyGraphModule) else getattr(function, "__self__", None)
+    if not isinstance(module, _LazyGraphModule):
+        return function
+    _LazyGraphModule.force_recompile(module)
+    lazy = function is not module and function.__name__ == "_lazy_forward"
+    forward: Callable[..., Any] = module.forward if lazy else function
+    return forward
+
+
+def _record_execution(
+    counted: ExecutionCounts,
+    call: int,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    outputs: Sequence[OutputDescription],
+) -> Any:
+    inputs = words_of(args[0] if getattr(function, "_boxed_call", False) and args else args)
+
+    def add(returned_words: tuple[str, ...], problem: str) -> None:
+        counted.seconds += seconds
+        number = len(counted.first)
+        counted.first.append(
+            Execution(counted.compilation, number, call, seconds, inputs, returned_words, cut(problem))
+        )
+
+    start = time.perf_counter()
+    try:
+        returned = function(*args, **kwargs)
+    except Exception as error:
+        seconds = time.perf_counter() - start
+        add((), f"raised {type(error).__name__}: {error}")
+        raise
+    seconds = time.perf_counter() - start
+    add(words_of(returned), output_problem(outputs, returned))
+    return returned

@@ -30,12 +30,16 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch._subclasses.meta_utils import MetaTensorDescriber
 from torch.utils.weak import WeakIdKeyDictionary
 
-from core.job import CompileOptions
-from core.job.targets import Target
+from core.job import CompileJob, CompileOptions
+from core.job.targets import TARGETS, Target
+from core.report import Call
+from core.worker.calls import Enter, ModelCalls, PreparedCall
 from core.worker.cross_compilation import attention, kernels
+from core.worker.cross_compilation.attention import Padding
 from core.worker.cross_compilation.choices import record_choice
 from core.worker.cross_compilation.device import compiling_for
-from core.worker.cross_compilation.products import Padding
+from core.worker.load import ModelCopy, described
+from core.worker.record import emit
 
 DEVICE = torch.device("cuda", 0)
 CPU = torch.device("cpu")
@@ -206,3 +210,40 @@ def _cpu_argument(value: Any) -> Any:
     if isinstance(value, torch.device) and value.type == DEVICE.type:
         return CPU
     return "cpu" if value in ("cuda", "cuda:0") and isinstance(value, str) else value
+
+
+def make_calls(
+    job: CompileJob, eager: ModelCopy, compiled: ModelCopy, function: Callable[..., Any], enter: Enter
+) -> None:
+    """Make each call on both twins, and record it."""
+    eager_side, compiled_side = ModelCalls(job, eager, eager.model, True), ModelCalls(job, compiled, function, False)
+    index = 0
+    while True:
+        enter(f"making the inputs of call {index}")
+        eager_call, compiled_call = eager_side.next(index), compiled_side.next(index)
+        if eager_call is None or compiled_call is None:
+            return
+        inputs = described(eager_side.call)
+        enter(f"call {index}: eager")
+        eager_s, eager_problem = _make_call(eager_side, index, eager_call)
+        enter(f"call {index}: generating for {TARGETS[job.target].title}")
+        _, problem = _make_call(compiled_side, index, compiled_call)
+        emit(
+            Call(
+                index=index,
+                inputs=inputs,
+                eager_s=eager_s,
+                compiled_s=None,
+                differences=(),
+                ended=problem or eager_problem,
+            )
+        )
+        index += 1
+
+
+def _make_call(side: ModelCalls, index: int, call: PreparedCall) -> tuple[float | None, str]:
+    """The seconds of a call, or why it could not be made here."""
+    try:
+        return side.make(index, call, side.before())[1], ""
+    except NotImplementedError as error:
+        return None, str(error).splitlines()[0] if str(error) else type(error).__name__

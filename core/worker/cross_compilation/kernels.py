@@ -8,10 +8,14 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import select
 import signal
+import subprocess
+import tempfile
 import time
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from torch._inductor.codecache import PyCodeCache
@@ -19,11 +23,10 @@ from torch._inductor.codecache import PyCodeCache
 from core.base.decoder import decoded_as
 from core.base.words import limit_s
 from core.code.output_code import Definition, definitions
-from core.code.resources import Resources, too_large
+from core.code.resources import Resources, amd_resources, cubin_usage, ptxas_resources, too_large
 from core.report import Binary, Config
 from core.report.records.kernels import BinaryRecord
 from core.worker.cross_compilation.device import process_target
-from core.worker.cross_compilation.resources import resources
 from core.worker.record import emit
 from core.worker.recorders.scheduler import current_graph
 from core.worker.triton import compile_config
@@ -33,6 +36,7 @@ PARALLEL = min(4, os.cpu_count() or 1)
 MAX_ERROR_CHARS = 4_000
 UNDECIDED = "not decidable without timing: on the device each config is timed at the first launch"
 ONLY = "the only config"
+TOOL_LIMIT_S = 60
 
 
 def record_binaries(module_code: str) -> None:
@@ -180,3 +184,60 @@ def _figures(binary: Any, usage: Resources) -> dict[str, Any]:
 
 def _words(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:MAX_ERROR_CHARS]
+
+
+def resources(binary: Any) -> Resources:
+    """Return the resources of a `CompiledKernel` for NVIDIA or AMD; raises RuntimeError with the tool's message."""
+    if "amdgcn" not in binary.asm:
+        return _of_cubin(binary)
+    usage = amd_resources(binary.asm["amdgcn"], int(binary.metadata.shared))
+    if usage is None:
+        raise RuntimeError("the assembly's notes tell no register count")
+    return usage
+
+
+def _of_cubin(binary: Any) -> Resources:
+    """Return the resources of a cubin.
+
+    Only a kernel with a stack can have spills, and `ptxas -v` separates them from other stack.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "kernel.cubin"
+        path.write_bytes(binary.asm["cubin"])
+        usage = cubin_usage(_run([_tool("cuobjdump"), "-res-usage", str(path)]))
+        if usage is None:
+            raise RuntimeError("cuobjdump told no register count")
+        registers, stack = usage
+        stores, loads = _spills(binary.asm["ptx"], binary.metadata.name, Path(folder)) if stack else (0, 0)
+        return Resources(registers, int(binary.metadata.shared), stores, loads, local_bytes=stack)
+
+
+def _spills(ptx: str, kernel: str, folder: Path) -> tuple[int | None, int | None]:
+    """Bytes of stores and of loads, as the assembler says them."""
+    path = folder / "kernel.ptx"
+    path.write_text(ptx)
+    architecture = re.search(r"^\.target (\w+)", ptx, re.MULTILINE)
+    assert architecture is not None
+    command = [_assembler(architecture.group(1)), "-v", f"--gpu-name={architecture.group(1)}", str(path)]
+    usage = ptxas_resources(_run([*command, "-o", str(folder / "x")]), kernel, 0)
+    return (usage.spill_store_bytes, usage.spill_load_bytes) if usage else (None, None)
+
+
+def _assembler(architecture: str) -> str:
+    """The `ptxas` that Triton takes for an architecture: its wheel has two."""
+    from triton.backends.nvidia.compiler import get_ptxas
+
+    return str(get_ptxas(int(re.sub(r"\D", "", architecture))).path)
+
+
+def _tool(name: str) -> str:
+    import triton
+
+    return str(Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / name)
+
+
+def _run(command: list[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TOOL_LIMIT_S, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{Path(command[0]).name}: {(done.stderr or done.stdout).strip()[:2000]}")
+    return done.stdout + done.stderr

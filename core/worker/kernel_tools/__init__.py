@@ -25,8 +25,7 @@ from core.runs.tools import (
 )
 from core.worker.kernel_tools.cpp_assembly import assembly
 from core.worker.kernel_tools.scripts import interpret, reproduce
-from core.worker.kernel_tools.triton_ladder import configs, ladder
-from core.worker.kernel_tools.triton_passes import passes
+from core.worker.kernel_tools.triton_ladder import configs, ladder, passes
 from core.worker.run import DONE
 
 TOOLS: dict[type[Any], Callable[[Task, Path], Answer]] = {

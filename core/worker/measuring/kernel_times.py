@@ -14,16 +14,27 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
+from torch._inductor.runtime.benchmarking import benchmarker
+from torch.utils._pytree import tree_leaves, tree_map_only
+
 from core.base.errors import WorkerError
 from core.base.load import LoadWatch
-from core.base.words import duration_s
-from core.report.records.measured import KernelTimesRecord
-from core.worker.measuring.clocks import clock_of
-from core.worker.measuring.repeated import SAMPLE_S, KernelTiming, error_words, repeat
+from core.base.words import bytes_, duration_s
+from core.report.records.run import KernelTimesRecord, TimedKernel
 from core.worker.measuring.stopwatches import synchronize
 from core.worker.measuring.wrappers import Wrapper, wrappers
 from core.worker.record import emit
 
+SAMPLE_S = 0.0005
+# Calls between two restorations of what a kernel writes in place: after a hundred halvings numbers would be denormal
+# and slow.
+MOST_SAMPLES, MOST_CALLS = 60, 32
+MAX_REASON_CHARS = 400
+CPU_METHOD = "repeated on copies of its arguments, caches warm"
+GPU_METHOD = "Inductor's benchmarker on copies of its arguments, L2 cache flushed before each run"
+NO_TIME = "the time to measure kernels went to those that take longer"
+Call = Callable[[], Any]
 # All passes together take so long: so many calls, from the first number of seconds to the second; and for slow calls
 # as many as the passes need, and some more for what is repeated.
 BUDGET_S, ENOUGH_S = 1.0, 3.0
@@ -35,7 +46,92 @@ LEAST_RUNS = 3
 NO_OUTPUT_CODE = (
     "the last call used no output code of Inductor in Python: another backend or a C++ wrapper runs kernels of its own"
 )
-Call = Callable[[], Any]
+WAIT_CYCLES = 20_000_000
+MAX_BYTES = 2**31
+
+
+@dataclass(slots=True)
+class KernelTiming:
+    """A wrapper line that calls a kernel; `in_place_s` is for all its `calls` in one call of the model."""
+
+    name: str
+    line: int
+    calls: int = 0
+    in_place_s: list[float] = field(default_factory=list)
+    samples_s: list[float] = field(default_factory=list)
+    calls_per_sample: int = 0
+    method: str = ""
+    reason: str = ""
+
+    def said(self) -> TimedKernel:
+        """Return the record of the times."""
+        return TimedKernel(
+            name=self.name,
+            line=self.line,
+            calls=self.calls,
+            in_place_s=tuple(self.in_place_s),
+            samples_s=tuple(self.samples_s),
+            calls_per_sample=self.calls_per_sample,
+            method=self.method,
+            reason=self.reason,
+        )
+
+
+def repeat(timed: KernelTiming, share_s: float, function: Callable[..., Any], args: Any, kwargs: Any) -> None:
+    """Time a kernel by itself on copies of its arguments."""
+    if share_s <= 0:
+        timed.reason = NO_TIME
+        return
+    try:
+        copies = Copies((args, kwargs))
+        copied_args, copied_kwargs = copies.values
+        device = next((leaf.device.type for leaf in tree_leaves(args) if isinstance(leaf, torch.Tensor)), "cpu")
+        run = _bound(function, copied_args, copied_kwargs)
+        found = _on_cpu(run, copies, share_s) if device == "cpu" else _on_gpu(run, share_s)
+        timed.samples_s, timed.calls_per_sample = found
+        timed.method = CPU_METHOD if device == "cpu" else GPU_METHOD
+    except Exception as error:
+        timed.reason = error_words(error)
+
+
+def _bound(function: Callable[..., Any], args: Any, kwargs: Any) -> Call:
+    return lambda: function(*args, **kwargs)
+
+
+def _on_cpu(run: Call, copies: Copies, share_s: float) -> tuple[list[float], int]:
+    """Samples until the time is up; a kernel that takes most of it is timed once, since its first run is warm
+    enough.
+    """
+    end = time.perf_counter() + share_s
+    first_s = _sample(run, 1)
+    if 2 * first_s > share_s:
+        return [first_s], 1
+    copies.note_changes()
+    calls = max(1, min(MOST_CALLS, round(SAMPLE_S / max(_sample(run, 1), 1e-7))))
+    samples: list[float] = []
+    while not samples or (len(samples) < MOST_SAMPLES and time.perf_counter() < end):
+        copies.restore()
+        samples.append(_sample(run, calls))
+    return samples, calls
+
+
+def _sample(run: Call, calls: int) -> float:
+    start = time.perf_counter()
+    for _ in range(calls):
+        run()
+    return (time.perf_counter() - start) / calls
+
+
+def _on_gpu(run: Call, share_s: float) -> tuple[list[float], int]:
+    duration_ms = max(1, min(25, int(share_s * 500)))
+    found: Any = benchmarker.benchmark_gpu(
+        run, memory_warmup_iters=10, max_benchmark_duration=duration_ms, return_mode="all", is_vetted_benchmarking=True
+    )
+    return [milliseconds / 1e3 for milliseconds in found], 1
+
+
+def error_words(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"[:MAX_REASON_CHARS]
 
 
 @dataclass(slots=True)
@@ -230,3 +326,107 @@ def _tapped(taps: list[tuple[Wrapper, Callable[..., Any] | None, Callable[..., A
         for wrapper, kernel, whole in taps:
             stack.enter_context(wrapper.tapped(kernel, whole))
         yield
+
+
+class CpuClock:
+    """Seconds of spans by key, summed until they are read."""
+
+    def __init__(self) -> None:
+        self._spans: dict[Any, float] = {}
+
+    def timed(self, key: Any, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        start = time.perf_counter()
+        result = function(*args, **kwargs)
+        self._spans[key] = self._spans.get(key, 0.0) + time.perf_counter() - start
+        return result
+
+    def fill(self) -> None:
+        """Nothing runs ahead on a CPU."""
+
+    def read(self) -> dict[Any, float]:
+        """The sums since the last reading."""
+        spans, self._spans = self._spans, {}
+        return spans
+
+
+class GpuClock:
+    """Clock with the CPU clock's interface, using the device's own events."""
+
+    def __init__(self, device: str) -> None:
+        self._device = device
+        self._module = getattr(torch, device.partition(":")[0])
+        self._events: list[tuple[Any, Any, Any]] = []
+
+    def timed(self, key: Any, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        begin, end = (self._module.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        result = function(*args, **kwargs)
+        end.record()
+        self._events.append((key, begin, end))
+        return result
+
+    def fill(self) -> None:
+        """Let the device wait, so that launches run ahead of it and a span holds no time in which it had nothing to
+        do.
+        """
+        if hasattr(self._module, "_sleep"):
+            self._module._sleep(WAIT_CYCLES)
+
+    def read(self) -> dict[Any, float]:
+        """The sums since the last reading."""
+        synchronize(self._device)
+        spans: dict[Any, float] = {}
+        for key, begin, end in self._events:
+            spans[key] = spans.get(key, 0.0) + begin.elapsed_time(end) / 1e3
+        self._events = []
+        return spans
+
+
+def clock_of(device: str) -> CpuClock | GpuClock:
+    """The clock that is right for a device."""
+    return CpuClock() if device == "cpu" else GpuClock(device)
+
+
+class Copies:
+    """`values` are the same arguments on memory of their own; what shares a storage shares its copy.
+
+    Raises MemoryError if they are too large to copy.
+    """
+
+    def __init__(self, arguments: Any) -> None:
+        self._originals = {
+            leaf.untyped_storage().data_ptr(): leaf.untyped_storage()
+            for leaf in tree_leaves(arguments)
+            if _is_strided(leaf)
+        }
+        if sum(storage.nbytes() for storage in self._originals.values()) > MAX_BYTES:
+            raise MemoryError(f"its arguments take more than {bytes_(MAX_BYTES)} to copy")
+        self._copies = {pointer: storage.clone() for pointer, storage in self._originals.items()}
+        self._changed: list[int] = []
+        with torch.no_grad():
+            self.values = tree_map_only(torch.Tensor, self._copied, arguments)
+
+    def _copied(self, tensor: torch.Tensor) -> torch.Tensor:
+        if not _is_strided(tensor):
+            return tensor
+        storage = self._copies[tensor.untyped_storage().data_ptr()]
+        empty = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
+        return empty.set_(storage, tensor.storage_offset(), tensor.size(), tensor.stride())
+
+    def note_changes(self) -> None:
+        """Remember which copies differ from the originals: those that the kernel writes."""
+        pairs = ((pointer, self._originals[pointer], copy) for pointer, copy in self._copies.items())
+        self._changed = [pointer for pointer, one, other in pairs if not torch.equal(_bytes(one), _bytes(other))]
+
+    def restore(self) -> None:
+        """Give those the contents of their originals again."""
+        for pointer in self._changed:
+            self._copies[pointer].copy_(self._originals[pointer])
+
+
+def _is_strided(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.layout is torch.strided
+
+
+def _bytes(storage: torch.UntypedStorage) -> torch.Tensor:
+    return torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)

@@ -16,15 +16,23 @@ import statistics
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import torch
 
 from core.analysis.interval import Interval, median_ratio
 from core.base.load import LoadWatch
-from core.report import Load
+from core.job import CompileJob, CompileOptions
+from core.report import Call, Load, Rival
+from core.worker.calls import PreparedCall, make_calls
+from core.worker.compiling import compiled_by
+from core.worker.load import ModelCopy
 from core.worker.measuring.stopwatches import Clock, WallClock, event_clock
+from core.worker.record import unrecorded
+from core.worker.streams import silence
 
 SAMPLE_S = 0.005
 LEAST_S, LIMIT_S = 1.5, 10.0
@@ -36,15 +44,16 @@ FEW, SLOW_S = 4, 0.2
 CACHED_S = 0.1
 NARROW, RELATIVELY_NARROW = 0.01, 0.05
 NARROW_ENOUGH, LIMIT = "narrow enough", "limit"
-
-Call = Callable[[], Any]
+TimedCall = Callable[[], Any]
+MAX_REASON_CHARS = 2_000
+REFUSED = "its stance refused the last call"
 
 
 @dataclass(frozen=True, slots=True)
 class TimedSide:
     """A timed call, and the context around it, which is not timed."""
 
-    call: Call
+    call: TimedCall
     around: Callable[[], AbstractContextManager[Any]] = nullcontext
 
 
@@ -140,3 +149,79 @@ def unsettled(*sides: list[float]) -> int:
 def _slow_ones(samples: list[float]) -> int:
     slowest = max(samples[len(samples) // 2 :])
     return next(index for index, sample in enumerate(samples) if sample <= slowest)
+
+
+def measure_alternative(
+    job: CompileJob, paths: tuple[Path, Path], own: PreparedCall, most_s: float, enter: Callable[[str], None]
+) -> Rival:
+    """Compile, call and time the rival of a job; `paths` are the files of eager and compiled models.
+
+    What goes wrong is told, not raised.
+    """
+    assert job.rival is not None
+    instead = _instead(job, job.rival)
+    options = msgspec.to_builtins(instead.compile)
+    enter("compiling the rival")
+    calls: list[Call] = []
+    try:
+        with silence(), unrecorded():
+            other = _made(instead, paths, calls)
+        enter("measuring the rival")
+        with silence(), unrecorded():
+            return _timed(job.device, options, own, other, tuple(calls), most_s)
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"[:MAX_REASON_CHARS]
+        return Rival(options=options, calls=tuple(calls), reason=reason)
+
+
+def _instead(job: CompileJob, rival: CompileOptions) -> CompileJob:
+    """The job with the rival's options; one that names the job's own backend means the same code."""
+    same = rival.backend == job.compile.backend and not rival.backend_code
+    code = job.compile.backend_code if same else rival.backend_code
+    return replace(job, compile=replace(rival, backend_code=code), rival=None)
+
+
+def _made(job: CompileJob, paths: tuple[Path, Path], calls: list[Call]) -> PreparedCall | None:
+    """The rival's last call, ready to be made again, after all calls of the job."""
+    eager = ModelCopy(paths[0], job, "compileboard_rival_eager")
+    model = ModelCopy(paths[1], job, "compileboard_rival")
+    function = compiled_by(job, model)
+    # Dynamo numbered frames that are not in the log.
+    last = make_calls(
+        job,
+        paths[0],
+        eager,
+        model,
+        function,
+        lambda _: None,
+        lambda call: calls.append(replace(call, entered=None, newest=())),
+    )
+    return last[1] if last else None
+
+
+def _timed(
+    device: str,
+    options: dict[str, Any],
+    run_call: PreparedCall,
+    alternative_call: PreparedCall | None,
+    calls: tuple[Call, ...],
+    most_s: float,
+) -> Rival:
+    if alternative_call is None:
+        return Rival(options=options, calls=calls, reason=REFUSED)
+    samples = time_interleaved(
+        TimedSide(run_call, run_call.ready), TimedSide(alternative_call, alternative_call.ready), device, most_s
+    )
+    return Rival(
+        options=options,
+        calls=calls,
+        compiled_s=tuple(samples.left_s),
+        rival_s=tuple(samples.right_s),
+        warm_up=samples.warm_up,
+        calls_per_sample=samples.calls,
+        stopped=samples.stopped,
+        spent_s=samples.spent_s,
+        load=samples.load,
+        threads=samples.threads,
+        clock=samples.clock,
+    )

@@ -26,7 +26,7 @@ import psutil
 import torch
 from torch._inductor.runtime.cache_dir_utils import cache_dir
 
-from core.analysis.noise import busy
+from core.analysis.interval import busy
 from core.base.decoder import decoded_as
 from core.base.files import read
 from core.base.load import LoadWatch

@@ -9,17 +9,20 @@ begins a call early.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
+from types import FrameType
 from typing import Any
 
 import torch
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.profiler import ProfilerActivity, profile, record_function
 
 from core.report import AliveMemory, MemoryCurve, MemoryPlace
-from core.worker.memory.marks import CALL, CODE, KERNEL, LINE, MODULE
+from core.worker.measuring.wrappers import Wrapper
 
 MOST_POINTS = 1_000
 MOST_ALIVE = 40
@@ -29,8 +32,9 @@ LOG_LEVEL, NOTHING = "KINETO_LOG_LEVEL", "99"
 BACKWARD = "autograd::engine::evaluate_function: "
 # What stands around the code that Inductor generated.
 COMPILED = ("Torch-Compiled Region", "## Call CompiledFxGraph", "CompiledFunction", "TorchDynamo")
-
 Names = tuple[str, ...]
+CALL, LINE, MODULE, KERNEL, CODE = (f"compileboard {what}" for what in ("call", "line ", "module ", "kernel ", "code "))
+Trace = Callable[[FrameType, str, Any], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,3 +222,82 @@ def _kept(live: list[int]) -> list[int]:
         part = range(first, end)
         kept |= {first, end - 1, min(part, key=live.__getitem__), max(part, key=live.__getitem__)}
     return sorted(kept)
+
+
+@contextmanager
+def mark_lines(path: str) -> Iterator[None]:
+    """Mark each line of a file when it begins, and the line that goes on when a function of the file returns."""
+    running: list[int] = []
+
+    def within(frame: FrameType, event: str, _: Any) -> Trace:
+        if event == "line":
+            running[-1:] = [frame.f_lineno]
+            _mark(f"{LINE}{frame.f_lineno}")
+        elif event == "return":
+            running.pop()
+            _mark(f"{LINE}{running[-1] if running else 0}")
+        return within
+
+    def called(frame: FrameType, _: str, __: Any) -> Trace | None:
+        if frame.f_code.co_filename != path:
+            return None
+        running.append(frame.f_lineno)
+        return within
+
+    before = sys.gettrace()
+    sys.settrace(called)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
+@contextmanager
+def mark_modules(names: Mapping[torch.nn.Module, str]) -> Iterator[None]:
+    """Mark the module whose forward begins, and the one that goes on when it returns."""
+    running: list[str] = []
+
+    def begins(module: torch.nn.Module, _: Any) -> None:
+        running.append(names.get(module, running[-1] if running else ""))
+        _mark(f"{MODULE}{running[-1]}")
+
+    def ends(*_: Any) -> None:
+        running.pop()
+        _mark(f"{MODULE}{running[-1] if running else ''}")
+
+    hooks = (register_module_forward_pre_hook(begins), register_module_forward_hook(ends, always_call=True))
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def _mark(what: str) -> None:
+    with record_function(what):
+        pass
+
+
+@contextmanager
+def mark_kernels(codes: list[Wrapper]) -> Iterator[None]:
+    """Mark each kernel that generated code calls, with that code's place in the list and the line."""
+    with ExitStack() as stack:
+        for index, code in enumerate(codes):
+            stack.enter_context(code.tapped(_kernel_mark(index), _code(index)))
+        yield
+
+
+def _kernel_mark(index: int) -> Callable[..., Any]:
+    def marked(line: int, name: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        with record_function(f"{KERNEL}{index} {line} {name}"):
+            return function(*args, **kwargs)
+
+    return marked
+
+
+def _code(index: int) -> Callable[..., Any]:
+    def marked(body: Callable[..., Any], *args: Any) -> Any:
+        with record_function(f"{CODE}{index}"):
+            return body(*args)
+
+    return marked

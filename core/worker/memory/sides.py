@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import fields
@@ -13,19 +15,21 @@ from torch.utils._pytree import tree_leaves
 
 from core.job import CompileJob
 from core.report import MemorySide
-from core.report.records.memory import MemoryRecord
+from core.report.records.run import MemoryRecord
 from core.worker.backends.selection import load_backend
-from core.worker.calls import ModelCalls, PreparedCall
+from core.worker.calls import ModelCalls, PreparedCall, observed
 from core.worker.compiling import compiled_side
-from core.worker.conditions.caches import lookups
-from core.worker.conditions.settings import set_dynamo, set_threads
+from core.worker.conditions import lookups, set_dynamo, set_threads
 from core.worker.load import Arguments, ModelCopy
 from core.worker.measuring.stopwatches import synchronize
 from core.worker.measuring.wrappers import wrappers
-from core.worker.memory.allocator import CallMemory, watched
-from core.worker.memory.marks import mark_kernels, mark_lines, mark_modules
-from core.worker.memory.resident import give_back_at_once, let_go, resident_growth
-from core.worker.outcomes import observed
+from core.worker.memory.allocator import CallMemory, mark_kernels, mark_lines, mark_modules, watched
+
+STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+# Written to it, the peak of the resident memory begins anew: proc(5).
+RESET_PEAK = "5"
+# Of malloc.h, and its default: mallopt(3).
+M_MMAP_THRESHOLD, FIRST_THRESHOLD_BYTES = -3, 128 * 1024
 
 
 def side_alone(side: MemorySide, job: CompileJob, path: Path) -> MemoryRecord:
@@ -123,3 +127,45 @@ def _counted(call: Callable[[], Any], before: Callable[[], None], device: str) -
     peak = int(module.max_memory_allocated(device))
     del result
     return peak - start
+
+
+def give_back_at_once() -> None:
+    """Have the C library keep each large block in a map of its own, which goes when it is freed.
+
+    Glibc raises the threshold for that with the first large block that is freed, up to 32 MiB, and keeps smaller ones:
+    how much is resident would tell of all that was allocated before. Held at its first value, it stays there.
+    """
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "mallopt"):
+        libc.mallopt(M_MMAP_THRESHOLD, FIRST_THRESHOLD_BYTES)
+
+
+def let_go() -> None:
+    """Give back what nothing uses any more: to Python, and from the C library to the system."""
+    gc.collect()
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "malloc_trim"):
+        libc.malloc_trim(0)
+
+
+def resident_growth(call: Callable[[], Any]) -> int | None:
+    """Make a call; by how many bytes the resident memory grew at most, None where the system does not tell."""
+    let_go()
+    try:
+        CLEAR.write_text(RESET_PEAK)
+        before = _status_bytes("VmRSS")
+    except (OSError, LookupError):
+        return None
+    result = call()
+    peak = _status_bytes("VmHWM")
+    del result
+    return max(0, peak - before)
+
+
+def _status_bytes(name: str) -> int:
+    """A line of the status, which is in kB of 1,024 bytes; raises LookupError where there is none."""
+    for line in STATUS.read_text().splitlines():
+        key, _, value = line.partition(":")
+        if key == name:
+            return int(value.split()[0]) * 1024
+    raise LookupError(name)

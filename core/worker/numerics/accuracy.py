@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import torch
 
-from core.report import Accuracy, Difference
+from core.report import Accuracy, CallNumerics, Difference, ResultAccuracy
 from core.worker.results.compare import compare_leaf, relative
-from core.worker.results.distance import Distance, distance
-from core.worker.results.judge import judged
+from core.worker.results.judge import CallContext, Judge, judged
+from core.worker.results.named import Leaves
+from core.worker.results.scaled import Distance, distance
+
+VALUES = ("value", "mutation")
+DRAWS = "the call draws random numbers, and in float64 it may draw others"
+NOT_RUN = "the model could not be run in float64"
 
 
 def accuracy(what: str, eager: torch.Tensor, compiled: Any, reference: Any, scale: float) -> Accuracy:
@@ -66,3 +72,19 @@ def _error(gap: Distance, dtype: torch.dtype) -> float | None:
         return gap.unequal / gap.elements if gap.elements else 0.0
     found = relative(gap.error, gap.norm)
     return found if found < float("inf") else None
+
+
+def call_numerics(
+    judge: Judge, call: CallContext, differences: Sequence[Difference], eager: Leaves, compiled: Leaves
+) -> CallNumerics:
+    """The record of a call whose results were judged."""
+    known = {} if call.drew else judge.reference(call.index)
+    rows = [
+        ResultAccuracy(item.what, judged_before(item, eager[item.what], compiled.get(item.what), known.get(item.what)))
+        for item in differences
+        if item.kind in VALUES and isinstance(eager.get(item.what), torch.Tensor)
+    ]
+    refused = f"{NOT_RUN}: {judge.refused}" if judge.refused else NOT_RUN
+    reason = DRAWS if call.drew else "" if known else refused
+    narrowed = tuple(sorted(judge.float64.narrowed))
+    return CallNumerics(call=call.index, results=tuple(rows), reason=reason, narrowed=narrowed)

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import psutil
 import torch
+import torch._inductor.metrics
+import torch._logging._internal as torch_logging
+from torch._dynamo.utils import counters
+from torch._guards import CompileContext
+from torch.fx import Graph, GraphModule, Interpreter, Node
+from torch.fx.node import map_arg
+from torch.utils._pytree import tree_leaves
 
 from core.job import CompileJob, CompileOptions
 from core.report import GraphNumerics, NodeAccuracy
 from core.worker.backends.selection import Compiler, compiler_of
 from core.worker.calls import ModelCalls
 from core.worker.compiling import is_compiled
+from core.worker.conditions import Mode
+from core.worker.frames import first_line
 from core.worker.load import ModelCopy
 from core.worker.numerics.accuracy import accuracy, apart
-from core.worker.numerics.captured import CaptureBackend, CapturedGraph, copies, quiet_compilation
-from core.worker.numerics.tapped import RANDOM, NodeRecorder, tapped
 from core.worker.numerics.wide import InFloat64, widened
 from core.worker.record import emit
-from core.worker.refusal import first_line
 from core.worker.results.judge import has_room
-from core.worker.rng import seed
+from core.worker.rng import rng_state, seed
 from core.worker.streams import silence
 
 MOST_TAPS = 128
@@ -36,11 +44,18 @@ NO_ROOM = "the run may not hold so much memory that the model could be loaded on
 NOT_COMPILED = "in the stance force_eager nothing is compiled"
 NO_TIME = "the time for it was over"
 ITS_OWN = "the file compiles its model itself, with a backend and options that torch does not tell"
-
 # What a captured graph holds can be captured again.
 CAPTURED_ONCE = {"capture_scalar_outputs": True, "capture_dynamic_output_shape_ops": True}
-
 Values = tuple[Any, ...]
+NOT_CALLED = "it was not called"
+TOO_MUCH = "its inputs take more memory than the run has left for them"
+METRICS = ("generated_kernel_count", "generated_cpp_vec_kernel_count", "ir_nodes_pre_fusion", "num_bytes_accessed")
+CALLS = ("call_function", "call_method", "call_module")
+RANDOM = "draws random numbers; all three go on with eager's"
+VIEW = "a view of another value"
+NO_TENSOR = "no tensor"
+SEVERAL = "several values, each with a node of its own"
+NOT_STRIDED = "a sparse, quantised or wrapped tensor"
 
 
 def emit_graph_numerics(job: CompileJob, path: Path, until_s: float) -> None:
@@ -227,3 +242,176 @@ def _size(value: Any) -> float:
     if not isinstance(value, torch.Tensor) or not value.is_floating_point() or not value.numel():
         return 0.0
     return float(value.detach().abs().nan_to_num(0, 0, 0).max())
+
+
+@dataclass(slots=True)
+class CapturedGraph:
+    """A captured graph with copies of the inputs of its last call, and that call's mode.
+
+    `reason` is why there are no inputs.
+    """
+
+    compilation: str
+    graph: torch.fx.GraphModule
+    mode: Mode
+    inputs: tuple[Any, ...] = ()
+    reason: str = NOT_CALLED
+
+
+class CaptureBackend:
+    """A backend that runs what Dynamo gives it eagerly, and keeps it; inputs of more than `room` bytes in all are not
+    kept.
+    """
+
+    def __init__(self, room: int) -> None:
+        self.graphs: dict[str, CapturedGraph] = {}
+        self._room = room
+
+    def __call__(self, graph: torch.fx.GraphModule, _: Sequence[Any]) -> Callable[..., Any]:
+        found = CapturedGraph(str(CompileContext.current_compile_id()), graph, Mode.current())
+        self.graphs[found.compilation] = found
+
+        def call(*inputs: Any) -> Any:
+            self._keep(found, inputs)
+            return graph.forward(*inputs)
+
+        return call
+
+    def _keep(self, graph: CapturedGraph, inputs: tuple[Any, ...]) -> None:
+        fits = size_of(inputs) <= self._room
+        graph.inputs, graph.reason = (copies(inputs), "") if fits else ((), TOO_MUCH)
+        # What is computed in inference mode is the same without gradients, and can be looked at.
+        graph.mode = Mode(torch.is_grad_enabled(), False)
+
+
+def copies(values: Sequence[Any]) -> tuple[Any, ...]:
+    """Values that may be written to; tensors that share memory share that of their copies."""
+    with torch.no_grad():
+        known: dict[int, Any] = {}
+        return tuple(_copy(value, known) for value in values)
+
+
+def _copy(value: Any, known: dict[int, Any]) -> Any:
+    if not isinstance(value, torch.Tensor):
+        return value
+    return deepcopy(value.detach(), known).requires_grad_(value.requires_grad)
+
+
+def size_of(values: Sequence[Any]) -> int:
+    """The bytes of tensors."""
+    return sum(value.numel() * value.element_size() for value in values if isinstance(value, torch.Tensor))
+
+
+@contextmanager
+def quiet_compilation() -> Iterator[None]:
+    """Keep compilations inside out of the log and of torch's counters, and forget them afterwards."""
+    handler = torch_logging.LOG_TRACE_HANDLER
+    counted = deepcopy(dict(counters))
+    metrics = {name: getattr(torch._inductor.metrics, name) for name in METRICS}
+    log: logging.Logger = torch_logging.trace_log
+    if handler is not None:
+        log.removeHandler(handler)
+    torch.compiler.reset()
+    try:
+        yield
+    finally:
+        torch.compiler.reset()
+        if handler is not None:
+            log.addHandler(handler)
+        counters.clear()
+        counters.update(counted)
+        for name, value in metrics.items():
+            setattr(torch._inductor.metrics, name, value)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeResult:
+    """Result of a node in eager: the bytes of a comparable value, or why it is left out.
+
+    `drawn` is the value of a random op, and `in_place` is True if it was written in place.
+    """
+
+    bytes: int = 0
+    left_out: str = ""
+    drawn: torch.Tensor | None = None
+    in_place: bool = False
+
+
+class NodeRecorder(Interpreter):
+    """Runs a graph eagerly, node by node, and sees what each gives."""
+
+    def __init__(self, graph: GraphModule, device: str) -> None:
+        super().__init__(graph)
+        self.met: dict[str, NodeResult] = {}
+        self._device = device
+
+    def run_node(self, n: Node) -> Any:
+        """Run one node; keeps the random numbers that it draws."""
+        if n.op not in CALLS:
+            return super().run_node(n)
+        read = [leaf for one in n.all_input_nodes for leaf in tree_leaves(self.env[one]) if _plain(leaf)]
+        before, stood = [one._version for one in read], rng_state(self._device)
+        value = super().run_node(n)
+        written = before != [one._version for one in read]
+        self.met[n.name] = self._of(value, read, written, rng_state(self._device) != stood)
+        return value
+
+    def _of(self, value: Any, read: Sequence[torch.Tensor], written: bool, drew: bool) -> NodeResult:
+        if not isinstance(value, torch.Tensor):
+            return NodeResult(left_out=RANDOM if drew else SEVERAL if isinstance(value, (tuple, list)) else NO_TENSOR)
+        if not _plain(value):
+            return NodeResult(left_out=NOT_STRIDED)
+        shared = any(_memory(value) == _memory(one) for one in read)
+        if drew:
+            return NodeResult(left_out=RANDOM, drawn=value.detach().clone(), in_place=shared and written)
+        return (
+            NodeResult(left_out=VIEW)
+            if shared and not written
+            else NodeResult(bytes=value.numel() * value.element_size())
+        )
+
+
+def _plain(value: Any) -> bool:
+    kinds = (torch.Tensor, torch.nn.Parameter)
+    plain = type(value) in kinds and value.layout == torch.strided and not value.is_quantized
+    return plain and not value.is_inference() and _memory(value) is not None
+
+
+def _memory(value: torch.Tensor) -> int | None:
+    """Return the address of a value; None within vmap or grad, where a value has no memory of its own."""
+    try:
+        return value.untyped_storage().data_ptr()
+    except NotImplementedError:
+        return None
+
+
+def tapped(graph: GraphModule, taps: Collection[str], drawn: Mapping[str, NodeResult]) -> GraphModule:
+    """The same graph with the values of `taps` after its own outputs, in order; what nodes drew are inputs after its
+    own.
+    """
+    made, known, given = Graph(), dict[Node, Any](), list[Node]()
+    for node in graph.graph.find_nodes(op="placeholder"):
+        known[node] = made.node_copy(node, known.__getitem__)
+    chance = {name: made.placeholder(f"drawn_{index}") for index, name in enumerate(drawn)}
+    for node in graph.graph.nodes:
+        if node.op == "output":
+            own = map_arg(node.args[0], known.__getitem__)
+            made.output((*own, *given))
+        elif node.op != "placeholder":
+            known[node] = _copied(node, made, known, drawn, chance)
+        if node.name in taps:
+            given.append(made.call_method("clone", (made.call_method("detach", (known[node],)),)))
+    return GraphModule(graph, made)
+
+
+def _copied(
+    node: Node, made: Graph, known: Mapping[Node, Any], drawn: Mapping[str, NodeResult], chance: Mapping[str, Node]
+) -> Node:
+    """A node, or in its place what it drew."""
+    if node.name not in drawn:
+        return made.node_copy(node, known.__getitem__)
+    given = chance[node.name]
+    if drawn[node.name].in_place:
+        written = next(known[one] for one in node.all_input_nodes)
+        return made.call_method("copy_", (written, given))
+    return given

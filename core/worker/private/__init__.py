@@ -6,10 +6,9 @@ installed, and refuses a private name in the worker that is not here.
 """
 
 from core.worker.private.accelerator import ACCELERATOR
-from core.worker.private.aoti import AOTI
 from core.worker.private.cross_compilation import ABSENT, TRITON
 from core.worker.private.dynamo import DYNAMO, LOG, VALUES
-from core.worker.private.inductor import CPP, PARTITION, PASSES, SCHEDULER, TIMING
+from core.worker.private.inductor import AOTI, CPP, PARTITION, PASSES, SCHEDULER, TIMING
 from core.worker.private.name import FIRST, PrivateName
 
 __all__ = ["FIRST", "PRIVATE_NAMES", "PrivateName"]

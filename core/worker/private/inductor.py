@@ -150,3 +150,7 @@ CPP = (
     *rows("torch._inductor.fx_passes.joint_graph", "traces patterns once, before any fork", "lazy_init"),
     *rows("torch._inductor.fx_passes.post_grad", "traces patterns once, before any fork", "lazy_init"),
 )
+AOTI = (
+    *rows("torch._inductor", "makes a package, and loads it", "aoti_compile_and_package", "aoti_load_package"),
+    PrivateName("torch._dynamo.eval_frame", "OptimizedModule._orig_mod", "the model that the file itself compiled"),
+)

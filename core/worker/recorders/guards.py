@@ -4,20 +4,37 @@ costs.
 
 from __future__ import annotations
 
+import ast
 import gc
-from collections.abc import Iterator
+import time
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
+import torch
 import torch._dynamo.guards as dynamo_guards
 from torch._C._dynamo.guards import RelationalGuard
 
+from core.report import GuardFilter, guard_family, module_roots
 from core.report.records import Emit
 from core.report.records.graphs import GuardsRecord
-from core.worker.recorders.guard_costs import GuardClock, Leaf, warm_us
 from core.worker.recorders.reuse import met
+
+WARM_UP, CHECKS, CHECKS_OF_COPY = 3, 20, 8
+# Of this thread's own time: torch takes longer to build so many guards that it is not enough.
+MOST_S = 0.02
+BATCH, BATCHES = 4, 3
+CLONED = ("module", "global", "tensor")
+FILTERS = (
+    "skip_guard_on_inbuilt_nn_modules_unsafe",
+    "skip_guard_on_all_nn_modules_unsafe",
+    "skip_guard_on_globals_unsafe",
+    "keep_tensor_guards_unsafe",
+)
 
 
 @contextmanager
@@ -107,3 +124,162 @@ def _of(manager: Any) -> Iterator[Leaf]:
     source = manager.get_source()
     yield from (Leaf(source, guard) for guard in manager.get_leaf_guards())
     yield from _below(manager)
+
+
+class Leaf(NamedTuple):
+    """A leaf guard of the tree: the value that it is about, empty for all locals, and whether it is checked last."""
+
+    source: str
+    guard: Any
+    last: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FilterEntry:
+    """Input of torch's guard filters, like its own `GuardFilterEntry`; the value is looked up on request."""
+
+    orig_guard: Any
+    look_up: Callable[[str], Any]
+
+    @property
+    def name(self) -> str:
+        """The value that it is about, empty for none."""
+        return str(self.orig_guard.name)
+
+    @property
+    def guard_type(self) -> str:
+        """Torch's name of it."""
+        return str(self.orig_guard.create_fn_name())
+
+    @property
+    def is_global(self) -> bool:
+        """True if the guard is on a global."""
+        return self.name.startswith("G[")
+
+    @property
+    def value(self) -> Any:
+        """Value that the guard is on."""
+        return self.look_up(self.name)
+
+
+def warm_us(root: Any, scope: dict[str, Any] | None, checks: int = CHECKS) -> float | None:
+    """Microseconds of one check, the least of some in a row; None where the values that it is about are gone."""
+    if not scope:
+        return None
+    seconds = []
+    for _ in range(WARM_UP + checks):
+        start = time.perf_counter()
+        passed = root.check(scope)
+        seconds.append(time.perf_counter() - start)
+        if not passed:
+            return None
+    return min(seconds[WARM_UP:]) * 1e6
+
+
+class GuardClock:
+    """Times the guards of one compilation, for so long and no longer; what it does not come to is not recorded."""
+
+    def __init__(self, root: Any, leaves: Sequence[Leaf], scope: dict[str, Any], outside: dict[str, Any]) -> None:
+        self.copy_us: float | None = None
+        self.families_us: dict[str, float] = {}
+        self.filters: list[GuardFilter] = []
+        self.checks_us: list[float | None] = []
+        self._root, self._leaves, self._scope = root, leaves, scope
+        self._values: dict[str, Any] = {"": scope}
+        self._names = {"L": scope, "G": outside}
+        self._until_s = time.thread_time() + MOST_S
+
+    def measure(self, guards: Sequence[Any]) -> None:
+        """All of it; `guards` are torch's own, before they became a tree."""
+        self.copy_us = self._without(lambda source: False)
+        if self.copy_us is None:
+            return
+        families = self._families()
+        self._measure_families(families)
+        self._measure_filters(guards)
+        self._measure_leaves()
+        shapes = [us for us, family in zip(self.checks_us, families, strict=True) if family == "shape"]
+        if shapes and None not in shapes:
+            self.families_us["shape"] = sum(us for us in shapes if us is not None)
+
+    def _families(self) -> list[str]:
+        modules = module_roots({leaf.source for leaf in self._leaves})
+        return [guard_family(type(leaf.guard).__name__, leaf.source, modules, leaf.last) for leaf in self._leaves]
+
+    def _measure_families(self, families: Sequence[str]) -> None:
+        for family in CLONED:
+            gone = {leaf.source for leaf, one in zip(self._leaves, families, strict=True) if one == family}
+            left_us = self._without(gone.__contains__) if gone else None
+            if left_us is not None and self.copy_us is not None:
+                self.families_us[family] = max(0.0, self.copy_us - left_us)
+
+    def _measure_filters(self, guards: Sequence[Any]) -> None:
+        entries = [FilterEntry(guard, self._value) for guard in guards]
+        for name in FILTERS if entries else ():
+            kept = getattr(torch.compiler, name)(entries)
+            stays = sorted({entry.name for entry, stay in zip(entries, kept, strict=True) if stay})
+            goes = {entry.name for entry in entries}.difference(stays)
+            left_us = self._without({source for source in goes if not _leads(source, stays)}.__contains__)
+            if left_us is not None:
+                self.filters.append(GuardFilter(name, sum(kept), len(entries), left_us))
+
+    def _without(self, gone: Callable[[str], bool]) -> float | None:
+        """A check of a copy that lacks some values; None once the time is over."""
+        if time.thread_time() > self._until_s:
+            return None
+        copy = self._root.clone_manager(lambda manager: not gone(manager.get_source()))
+        return warm_us(copy, self._scope, CHECKS_OF_COPY)
+
+    def _measure_leaves(self) -> None:
+        """Measure each leaf; leaves that torch checks last come first, since their family has no other measure."""
+        order = sorted(range(len(self._leaves)), key=lambda index: not self._leaves[index].last)
+        taken = {index: self._check_us(self._leaves[index]) for index in order}
+        cheapest_us = min((us for us in taken.values() if us is not None), default=0.0)
+        self.checks_us = [None if us is None else us - cheapest_us for _, us in sorted(taken.items())]
+
+    def _check_us(self, leaf: Leaf) -> float | None:
+        """Microseconds of one leaf by itself; relations of several values cannot be called."""
+        guard = leaf.guard
+        if not callable(guard) or time.thread_time() > self._until_s:
+            return None
+        value = self._value(leaf.source)
+        # What the user's own code raises, too.
+        with suppress(Exception):
+            if guard(value):
+                return min(_batch_s(guard, value) for _ in range(BATCHES)) / BATCH * 1e6
+        return None
+
+    def _value(self, source: str) -> Any:
+        """Return the value of a source, as torch finds it for a guard; None if it needs torch's own functions."""
+        if source not in self._values:
+            self._values[source] = None
+            with suppress(Exception):
+                self._values[source] = _resolved(ast.parse(source, mode="eval").body, self._names)
+        return self._values[source]
+
+
+def _resolved(node: ast.expr, names: Mapping[str, Any]) -> Any:
+    """The value of a name, and what its attributes, constant indexes and methods without arguments lead to."""
+    match node:
+        case ast.Name():
+            return names[node.id]
+        case ast.Attribute():
+            return getattr(_resolved(node.value, names), node.attr)
+        case ast.Subscript(slice=ast.Constant(value=key)):
+            return _resolved(node.value, names)[key]
+        case ast.Call(args=[], keywords=[]):
+            return _resolved(node.func, names)()
+    raise LookupError(ast.unparse(node))
+
+
+def _batch_s(guard: Any, value: Any) -> float:
+    start = time.perf_counter()
+    for _ in range(BATCH):
+        guard(value)
+    return time.perf_counter() - start
+
+
+def _leads(source: str, stays: Sequence[str]) -> bool:
+    """Return True if a value is on the path to one that stays; `stays` is sorted."""
+    at = bisect_left(stays, source)
+    return at < len(stays) and stays[at].startswith(source)

@@ -17,9 +17,8 @@ import torch
 from core.base.tolerances import BY_NORM
 from core.base.words import agree, number
 from core.report import Difference
-from core.worker.results.distance import Distance, distance
 from core.worker.results.named import Container, Leaves, alike
-from core.worker.results.scaled import Groups, scaled
+from core.worker.results.scaled import Distance, Groups, distance, scaled
 
 TOLERANCE = {getattr(torch, name): part for name, part in BY_NORM.items()}
 ELEMENT = 20

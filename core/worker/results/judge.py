@@ -17,13 +17,12 @@ import torch._inductor.config
 
 from core.job import CompileJob
 from core.report import Difference
+from core.worker.frames import first_line
 from core.worker.load import ModelCopy
 from core.worker.numerics.wide import InFloat64
-from core.worker.refusal import first_line
 from core.worker.results.compare import ELEMENT, TOLERANCE, beyond, close, compare_leaf, failing, floor
-from core.worker.results.distance import distance
 from core.worker.results.named import Leaves
-from core.worker.results.scaled import Groups, largest_unrepeated, scaled, wide
+from core.worker.results.scaled import Groups, distance, largest_unrepeated, scaled, wide
 
 # As torch's own accuracy check has it: how many times eager's error the compiled one may be, by the size of the tensor.
 FACTORS = ((10, 10.0), (500, 8.0), (math.inf, 3.0))

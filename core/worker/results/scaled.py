@@ -7,6 +7,7 @@ values hardly move, and without fills: the largest values that repeat and are eq
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,17 +15,15 @@ from typing import Literal
 
 import torch
 
-from core.worker.results.distance import distance
-
 # Elements at a time, few enough for a processor's cache.
 CHUNK = 2**17
 # Fewer elements have no typical magnitude: one of them may be near zero by chance.
 FEWEST = 16
 # How many different fills are looked for: one for padding, one for masks, and one of the other sign.
 FILLS = 3
-
 Kind = Literal["whole", "rows", "columns"]
 Block = tuple[slice, slice]
+DISTANCE_CHUNK = 2**21
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,3 +205,73 @@ class _Family:
 def _rms(pair: tuple[torch.Tensor, torch.Tensor], elements: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     squares, most = pair
     return (squares / elements.clamp(min=1)).sqrt(), most
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """Distance of a tensor `b` from `a`: norms, largest absolute values, and the number of unequal elements.
+
+    `odd` counts the elements that are NaN or infinite on one side and not the same on the other; the other fields
+    ignore them.
+    """
+
+    elements: int = 0
+    error: float = 0.0
+    norm: float = 0.0
+    other_norm: float = 0.0
+    max_error: float = 0.0
+    largest: float = 0.0
+    unequal: int = 0
+    odd: int = 0
+
+
+def distance(a: torch.Tensor, b: torch.Tensor) -> Distance:
+    """Between two tensors of one shape; raises RuntimeError or NotImplementedError where torch cannot convert them."""
+    found = [_of(x, y) for x, y in _chunks(a, b)]
+    return Distance(
+        elements=a.numel(),
+        error=math.hypot(*(item.error for item in found)),
+        norm=math.hypot(*(item.norm for item in found)),
+        other_norm=math.hypot(*(item.other_norm for item in found)),
+        max_error=max((item.max_error for item in found), default=0.0),
+        largest=max((item.largest for item in found), default=0.0),
+        unequal=sum(item.unequal for item in found),
+        odd=sum(item.odd for item in found),
+    )
+
+
+def _chunks(a: torch.Tensor, b: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    one, other = a.detach().reshape(-1), b.detach().reshape(-1)
+    for start in range(0, a.numel(), DISTANCE_CHUNK):
+        yield _wide(one[start : start + DISTANCE_CHUNK]), _wide(other[start : start + DISTANCE_CHUNK])
+
+
+def _wide(chunk: torch.Tensor) -> torch.Tensor:
+    """Whole numbers stay whole, so that the last bit of an int64 counts; all else is as wide as it can be."""
+    if chunk.dtype.is_complex:
+        return chunk.cpu().to(torch.complex128)
+    if chunk.dtype.is_floating_point:
+        return chunk.cpu().to(torch.float64)
+    return chunk.cpu().view(torch.int64) if chunk.dtype == torch.uint64 else chunk.cpu().to(torch.int64)
+
+
+def _of(a: torch.Tensor, b: torch.Tensor) -> Distance:
+    same = (a == b) | (a.isnan() & b.isnan())
+    odd = ~same & ~(a.isfinite() & b.isfinite())
+    hidden = odd | ~a.isfinite()
+    x, y = (_shown(side, hidden) for side in (a, b))
+    gap = (x - y).abs()
+    return Distance(
+        error=float(torch.linalg.vector_norm(gap)),
+        norm=float(torch.linalg.vector_norm(x)),
+        other_norm=float(torch.linalg.vector_norm(y)),
+        max_error=float(gap.max()),
+        largest=float(x.abs().max()),
+        unequal=int((~same).sum()),
+        odd=int(odd.sum()),
+    )
+
+
+def _shown(side: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
+    wide = side if side.dtype.is_complex else side.to(torch.float64)
+    return wide.masked_fill(hidden, 0)

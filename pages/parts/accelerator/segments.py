@@ -7,7 +7,7 @@ import streamlit as st
 from core.report import FxNode
 from core.views.accelerator import AcceleratorView, SegmentView
 from pages.session import url
-from pages.session.view import View
+from pages.session.shown import View
 
 
 def chosen_segment(accelerator: AcceleratorView) -> SegmentView:

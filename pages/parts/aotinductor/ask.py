@@ -12,8 +12,8 @@ from core.base import words as fmt
 from pages import menu
 from pages.look.text import code
 from pages.parts.run.submit import job_again, submit_or_open
-from pages.session.attempt import attempt, passed_over
-from pages.session.view import RunView
+from pages.session.actions import attempt, passed_over
+from pages.session.shown import RunView
 
 MOST_OFFERED = 60
 MOST_SIZE = 2**40

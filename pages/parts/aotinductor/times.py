@@ -19,11 +19,11 @@ from core.analysis import (
 )
 from core.base import words as fmt
 from core.report import ExportedDim, PackageTimes, RangeTrial
-from core.views.speed_words import ratio_words
+from core.views.speedup import ratio_words
 from pages.look.charts import PLOTLY_CONFIG, median_bars
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, plain, prose
-from pages.session.figures import kept, theme
-from pages.session.view import RunView
+from pages.session.cache import kept, theme
+from pages.session.shown import RunView
 
 NAMES = {"eager": "eager", "compiled": "compiled", "python": "package, Python", "c++": "package, C++"}
 COLOURS = {"eager": 3, "compiled": 0, "python": 2, "c++": 1}

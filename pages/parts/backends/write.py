@@ -1,17 +1,78 @@
-"""A custom backend, edited on the page: the editor, and the button that runs the shown job with it."""
+"""The page without a recorded call of a backend: the reason, the built-in backends, and the form for a custom one."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
-from core import CompileJob
+from core import SHIPPED_BACKENDS, CompileJob
+from core.analysis.backend import BackendProblem, requested_backend
+from core.base import words as fmt
+from core.report import Place, Report
 from pages import menu
 from pages.gate.visitor import may_bring_code
 from pages.look.sizes import TALL
+from pages.look.text import LONGEST_TEXT, code, prose
 from pages.parts.run.own_backend import CONVENTION, BackendChoice, own_code, with_backend
-from pages.parts.run.submit import run_of
+from pages.parts.run.submit import job_again, run_of
+from pages.session import url
 from pages.session.runs import show_run
-from pages.session.view import RunView
+from pages.session.shown import RunView
+
+INDUCTOR = "inductor"
+CONTRACT = (
+    "A backend is any callable `(gm, example_inputs)` that returns a callable. Dynamo captures a frame as a graph, "
+    "gives it to the backend once, and from then on runs what came back at each call whose guards hold."
+)
+MOST_PROBLEMS = 3
+
+
+def why_nothing(report: Report) -> None:
+    """Draw the reason why no backend was recorded, and where to look instead."""
+    asked = requested_backend(report)
+    st.write(CONTRACT)
+    if asked == INDUCTOR:
+        st.write("What Inductor was given is the Dynamo graph; what it made of it are kernels.")
+        with st.container(horizontal=True):
+            for page in (menu.FX_GRAPH, menu.KERNELS):
+                st.page_link(page.script, label=page.title, icon=page.icon, query_params=url.link())
+    elif not asked:
+        st.write("The log holds no record of what the backend was given: Compileboard's worker writes it.")
+    else:
+        st.write(f"What {code(asked)} was given was not recorded, or it was given nothing.")
+
+
+def offer_backends(view: RunView) -> None:
+    """Offer the run's job with a built-in or a custom backend; nothing if the job may not run again."""
+    job = job_again(view)
+    if job is None:
+        st.caption("This cannot be run again here: it came from elsewhere, or from code that may not be run here.")
+        return
+    st.header("Run it with a backend that ships", anchor=False)
+    st.caption("Each is one file, to be read and changed.")
+    with st.grid(min_column_width=200):
+        for shipped in SHIPPED_BACKENDS.values():
+            with st.container(border=True, gap="small", height="stretch"):
+                st.markdown(f"**{code(shipped.name)}**")
+                st.caption(f"{shipped.words[:1].upper()}{shipped.words[1:]}.")
+                if st.button("Run it", key=f"with-{shipped.name}", icon=":material/play_arrow:"):
+                    run_with(job, BackendChoice(shipped.name))
+    write_backend(view, job)
+
+
+def problem_boxes(problems: Sequence[BackendProblem]) -> None:
+    """Draw the first failures, each with the backend's line."""
+    for one in problems[:MOST_PROBLEMS]:
+        st.error(_words(one), icon=":material/error:")
+    if len(problems) > MOST_PROBLEMS:
+        st.caption(f"{fmt.count(len(problems) - MOST_PROBLEMS, 'more problem')} of this kind.")
+
+
+def _words(problem: BackendProblem) -> str:
+    at = f" at {code(Place(*problem.place).short)}" if problem.place else ""
+    when = "" if problem.execution is None else f", execution {fmt.number(problem.execution.number)}"
+    return f"\\[{problem.compilation}\\]{when}: {code(problem.backend)} {prose(problem.words, LONGEST_TEXT)}{at}"
 
 
 def write_backend(view: RunView, job: CompileJob) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Literal
 
@@ -10,18 +11,40 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.base import words as fmt
-from core.views.compare import UNKNOWN, UNLIKE, CompareView, PairView
-from pages.look.charts import PLOTLY_CONFIG, in_unit, plotly_layout
-from pages.look.palette import PHASES, Theme, phase_colour
+from core.views.compare import UNKNOWN, UNLIKE, CompareTimes, CompareView, PairView
+from core.views.graph import GraphUnionView
+from pages.components.graph.store import stored
+from pages.components.graph.view import GraphDrawing, drawn
+from pages.look.charts import PLOTLY_CONFIG, in_unit, median_bars, plotly_layout
+from pages.look.palette import GRID, INK, PHASES, Theme, kernel_colour, phase_colour
 from pages.look.sizes import TALL
 from pages.look.text import LONGEST_LINE, one_line, plain
 from pages.parts.code import diff_view
-from pages.session.figures import kept, theme
-from pages.session.tables import in_words
+from pages.parts.drawer import drawer, open_button, stage
+from pages.parts.graphs.drawn import show
+from pages.parts.run.measure import measure_now
+from pages.parts.run.submit import job_again, submit_or_open
+from pages.session import url
+from pages.session.cache import cached, kept, theme
+from pages.session.shown import RunView
+from pages.session.tables import in_words, newly_picked
 
 MARK = "background-color: rgba(204, 140, 20, 0.2)"
 FIGURE_PX = {"": 130, "left": 150, UNLIKE: 30, "right": 150, "difference": 210}
 PHASE_FORMS = {"left": fmt.duration_s, "right": fmt.duration_s, "right over left": fmt.ratio}
+# The colours that eager and compiled have on the page Speedup.
+COLOURS = {"compiled": 0, "eager": 3}
+# The distance of the bounds → the ticks of the axis.
+TICKS: tuple[tuple[float, tuple[float, ...]], ...] = (
+    (1.25, (0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2, 1.25)),
+    (3.0, (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.4, 1.6, 2.0, 2.5, 3.0)),
+    (math.inf, tuple(2.0**power for power in range(-12, 13))),
+)
+TOGETHER = (
+    "A new run times both compiled calls in turn in one process, which shows a difference that is smaller than the "
+    "drift between two."
+)
+NODE, CHANGES = "node", "changes"
 
 
 def summary(compare: CompareView) -> None:
@@ -123,3 +146,156 @@ def phase_chart(compare: CompareView, on: Theme) -> go.Figure:
     figure.update_layout(**plotly_layout(on), height=200, barmode="stack")
     figure.update_xaxes(title=f"compile time ({unit}), by class of phase")
     return figure
+
+
+def times(compare: CompareView, left: RunView, right: RunView) -> None:
+    """Draw the claim, the seconds, and the intervals that it is based on."""
+    if compare.times is None:
+        _unmeasured(compare, left)
+        return
+    times, on = compare.times, theme()
+    st.caption(times.method)
+    key = (left.run.id, left.report.log_bytes, right.run.id, right.report.log_bytes, on)
+    columns = st.columns(2, gap="medium")
+    with columns[0]:
+        st.header("Seconds of a call", anchor=False)
+        figure = kept(lambda: seconds_chart(times, on), "compare-seconds", *key)
+        st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key="compare-seconds")
+    with columns[1]:
+        st.header("How many times faster the right one is", anchor=False)
+        if times.unknown:
+            st.write(times.unknown)
+            return
+        ratios = kept(lambda: ratio_chart(times, on), "compare-ratio", *key)
+        st.plotly_chart(ratios, theme=None, config=PLOTLY_CONFIG, key="compare-ratio")
+        st.caption(times.claim)
+        _time_together(times, left, right)
+
+
+def _time_together(times: CompareTimes, left: RunView, right: RunView) -> None:
+    """Offer to time both compiled calls alternately in one process, if the jobs differ in compile settings only."""
+    job = job_again(left)
+    both = times.together(job, right.job) if job is not None and right.job is not None else None
+    if both is not None and st.button(
+        "Time both in one process", key="compare-rival", icon=":material/sync_alt:", help=TOGETHER
+    ):
+        submit_or_open(both)
+
+
+def _unmeasured(compare: CompareView, left: RunView) -> None:
+    for side in compare.unmeasured:
+        st.write(f"The {side} run was not measured, so calls are not compared.")
+    if "left" in compare.unmeasured:
+        measure_now(left)
+
+
+def seconds_chart(times: CompareTimes, on: Theme) -> go.Figure:
+    """Draw median seconds per call of both runs, eager and compiled, with quartiles as error bars."""
+    rows = [(f"{bar.kind}, {bar.side}", bar.median_s, bar.quartiles_s, COLOURS[bar.kind]) for bar in times.medians]
+    figure = median_bars(rows, on, 240)
+    order = [f"{kind}, {side}" for kind in ("compiled", "eager") for side in ("right", "left")]
+    figure.update_yaxes(categoryorder="array", categoryarray=order)
+    return figure
+
+
+def ratio_chart(times: CompareTimes, on: Theme) -> go.Figure:
+    """Draw the intervals on a logarithmic axis, with one marked; to its right the right run is faster."""
+    figure = go.Figure()
+    for ratio in times.ratios:
+        colour = kernel_colour(0) if ratio.claim else INK[on]
+        figure.add_scatter(
+            x=[ratio.middle],
+            y=[ratio.name],
+            mode="markers",
+            marker={"color": colour, "size": 10 if ratio.claim else 7},
+            error_x={
+                "type": "data",
+                "symmetric": False,
+                "array": [ratio.high - ratio.middle],
+                "arrayminus": [ratio.middle - ratio.low],
+                "color": colour,
+                "thickness": 3 if ratio.claim else 1.5,
+            },
+            hovertemplate=f"{ratio.name}: {ratio.words}<extra></extra>",
+        )
+    figure.add_vline(x=1, line={"color": INK[on], "dash": "dot", "width": 1.5})
+    figure.add_vrect(x0=1 / 1.02, x1=1.02, fillcolor=GRID[on], opacity=0.6, line_width=0, layer="below")
+    figure.update_layout(**plotly_layout(on), height=240, showlegend=False)
+    bounds = [bound for ratio in times.ratios for bound in (ratio.low, ratio.high)]
+    figure.update_xaxes(title="times faster, log; 1 is no difference", type="log", **_ticks(bounds))
+    return figure
+
+
+def _ticks(bounds: Sequence[float]) -> dict[str, object]:
+    """Return readable ticks: the closer all bounds are to one, the finer."""
+    low, high = min(1.0, *bounds), max(1.0, *bounds)
+    finest = next(ticks for spread, ticks in TICKS if high / low < spread)
+    ticks = [tick for tick in finest if low / 2 < tick < 2 * high]
+    return {"tickvals": ticks, "ticktext": [fmt.ratio(tick) for tick in ticks]}
+
+
+def graphs(pair: PairView, left: RunView, right: RunView) -> None:
+    """Let the visitor choose a stage, and draw both its graphs as one."""
+    stages = pair.stages
+    if not stages:
+        st.write("The two compilations have no graph of the same stage.")
+        return
+    url.read(url.GRAPH, stages, pair.first_stage)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        chosen = st.selectbox(
+            "Stage",
+            list(stages),
+            key=url.GRAPH,
+            width=430,
+            label_visibility="collapsed",
+            format_func=lambda name: stages.get(name, name),
+        )
+        open_button(CHANGES, "Changes", ":material/difference:")
+        st.caption(pair.lone_stages)
+    url.write(url.GRAPH)
+    _draw(pair, left, right, chosen or pair.first_stage)
+
+
+def _draw(pair: PairView, left: RunView, right: RunView, graph_id: str) -> None:
+    union, picture = _union((left.run.id, right.run.id, pair.left, pair.right, graph_id), pair, left, right)
+    place = stage()
+    wanted = url.number(url.FRAME)
+    with place.container(key="drawing"):
+        name = f"union-{pair.left}-{graph_id}-{right.run.id}"
+        frame = union.both_frame if wanted is None else wanted
+        chosen = show(picture, name, frame=frame, overlay=union.overlay)
+    url.put(url.FRAME, None if chosen.frame in (None, union.both_frame) else str(chosen.frame))
+    with drawer(place, [NODE, CHANGES], chosen.id) as tab:
+        if tab == NODE:
+            _node(union, chosen.id)
+        elif tab == CHANGES:
+            _changes(union, name)
+
+
+@cached("Laying the graph out")
+def _union(
+    ids: tuple[str, ...], _pair: PairView, _left: RunView, _right: RunView
+) -> tuple[GraphUnionView, GraphDrawing]:
+    union = _pair.union(ids[-1])
+    return union, drawn(stored(union.picture))
+
+
+def _node(union: GraphUnionView, selected: str | None) -> None:
+    """Draw a node as it is in each of the two graphs."""
+    title = union.node_title(selected)
+    if not title:
+        st.caption("Neither graph has this node." if selected else "Click a node.")
+        return
+    st.markdown(title)
+    st.table(union.node_facts(selected), border="horizontal")
+
+
+def _changes(union: GraphUnionView, key: str) -> None:
+    """Draw the table of changed nodes; a click selects one in the drawing."""
+    if not union.changed:
+        st.caption("Every node is the same in both.")
+        return
+    picked = newly_picked(pd.DataFrame(union.change_rows), union.changed, f"changes-{key}", height=TALL)
+    if picked is not None:
+        url.select(picked)
+        st.rerun()

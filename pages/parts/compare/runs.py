@@ -7,10 +7,13 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core import Comparable, comparable_runs
+from core.views.compare import CompareView
+from core.views.kernel_pairs import KernelPairsView
 from pages.look.text import LONGEST_LINE, one_line
 from pages.session import url
+from pages.session.cache import cached
 from pages.session.runs import named_runs, run_label
-from pages.session.view import RunView, open_view
+from pages.session.shown import RunView, open_view
 
 
 def other_runs(view: RunView) -> tuple[Comparable, ...]:
@@ -63,3 +66,27 @@ def newest_other(view: RunView, names: dict[str, str]) -> str | None:
 
 def _label(candidate: Comparable) -> str:
     return one_line(f"{run_label(candidate.run, candidate.status)} · {candidate.run.id[-4:]}", LONGEST_LINE)
+
+
+def compare_view(left: RunView, right: RunView) -> CompareView:
+    """Return all differences of two runs."""
+    return _compared(_ids(left, right), left, right)
+
+
+@cached("Comparing")
+def _compared(ids: tuple[str, ...], _left: RunView, _right: RunView) -> CompareView:
+    return CompareView(_left.side, _right.side)
+
+
+def kernel_pairs_view(left: RunView, left_id: str, right: RunView, right_id: str = "") -> KernelPairsView | None:
+    """Return the kernels of two compilations compared; None if the right run has none to compare with."""
+    return _kernels((*_ids(left, right), left_id, right_id), left, right)
+
+
+@cached("Comparing")
+def _kernels(ids: tuple[str, ...], _left: RunView, _right: RunView) -> KernelPairsView | None:
+    return KernelPairsView.of(_left.side, ids[-2], _right.side, ids[-1])
+
+
+def _ids(left: RunView, right: RunView) -> tuple[str, ...]:
+    return left.run.id, str(left.report.log_bytes), right.run.id, str(right.report.log_bytes)

@@ -15,9 +15,8 @@ from pages.look.sizes import MAX_CHARS
 from pages.parts.run.fields import Form
 from pages.parts.run.submit import job_again, run_of
 from pages.session import server, url
-from pages.session.attempt import attempt
-from pages.session.shown import ShownRun
-from pages.session.view import RunView
+from pages.session.actions import attempt
+from pages.session.shown import RunView, ShownRun
 
 Alternatives = dict[str, CompileJob]
 HELP = (

@@ -7,7 +7,7 @@ import streamlit as st
 from core.views.fixes import FixesView
 from core.views.graph_breaks import BreakBox, GraphBreaksView
 from pages.parts.dynamo.fixes import offer
-from pages.session.view import RunView
+from pages.session.shown import RunView
 
 
 def broken_file(breaks: GraphBreaksView) -> str:

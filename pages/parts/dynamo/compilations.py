@@ -11,12 +11,16 @@ from pandas.io.formats.style import Styler
 
 from core.base import words as fmt
 from core.report import Compilation
-from core.views.compilations import CompilationDetails, CompilationsView
+from core.views.compilations import BytecodeListing, BytecodeView, CompilationDetails, CompilationsView
+from core.views.dynamic_shapes import SymbolsView
 from pages import menu
+from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.palette import STATUS
 from pages.look.sizes import MAX_LINE_CHARS, TALL
+from pages.parts.code import user_code
 from pages.session import url
-from pages.session.figures import theme
+from pages.session.cache import theme
+from pages.session.shown import View
 from pages.session.tables import compilation_by_row, in_words
 
 ROW_PX, HEAD_PX = 31, 36
@@ -35,6 +39,7 @@ HELP = {
     "recompiles": "How often the frame was compiled again",
     "compile time": "Time in which a phase of it was open, backward included",
 }
+BYTECODE, PYTHON = "bytecode", "Python again"
 
 
 def compilation_table(compilations: CompilationsView, key: str) -> None:
@@ -113,3 +118,113 @@ def _pages(compilation: Compilation, details: CompilationDetails) -> list[menu.P
         menu.RECOMPILES: details.has_recompiles,
     }
     return [page for page, has_content in pages.items() if has_content]
+
+
+def bytecode_listings(view: View, bytecode: BytecodeView) -> None:
+    """Draw both listings, with the user's lines beside them if the log holds their file."""
+    picture = user_code(view) if bytecode.in_user_file else None
+    columns = st.columns([3, 4, 5] if picture else [4, 5], gap="small")
+    if picture is not None:
+        with columns[0]:
+            line = f"l:{view.compilation.frame.line}"
+            code_view(picture, key=f"bytecode-code-{view.compilation.id}", height=TALL, selected=line)
+    with columns[-2]:
+        code_view(_picture("original", bytecode.original_listing), key="bytecode-original", height=TALL)
+    with columns[-1]:
+        code_view(_picture("modified", bytecode.modified_listing), key="bytecode-modified", height=TALL)
+
+
+def _picture(side: str, listing: BytecodeListing) -> CodePicture:
+    lines = code_lines(
+        listing.text,
+        prefix=side[0],
+        links={number: (f"l:{line}",) for number, line in listing.source_lines.items()},
+        marks={number: "ok" if number in listing.calls_graph else "break" for number in listing.notes},
+        notes=dict(listing.notes),
+    )
+    return CodePicture(side, "text", lines)
+
+
+def decompiled_python(bytecode: BytecodeView) -> None:
+    """Draw both codes as decompiled Python, and a warning about parts that could not be decompiled."""
+    st.caption(bytecode.python_note)
+    if bytecode.not_decompiled:
+        st.warning(bytecode.not_decompiled, icon=":material/info:")
+    sides = bytecode.python
+    if not sides:
+        return
+    for column, (side, text) in zip(st.columns(len(sides), gap="small"), sides.items(), strict=True):
+        with column:
+            lines = code_lines(text, prefix=f"p{side[0]}")
+            code_view(CodePicture(side, "python", lines), key=f"bytecode-python-{side}", height=TALL)
+
+
+def bytecode_links(bytecode: BytecodeView) -> None:
+    """Draw links to the targets of the modified code: its graph, and its resume functions."""
+    with st.container(horizontal=True):
+        if bytecode.calls_graph:
+            st.page_link(
+                menu.FX_GRAPH.script,
+                label="The graph",
+                icon=menu.FX_GRAPH.icon,
+                query_params=url.link(),
+                width="content",
+            )
+        for compile_id, label in bytecode.resume_links.items():
+            st.page_link(
+                menu.BYTECODE.script,
+                label=label,
+                icon=menu.BYTECODE.icon,
+                query_params=url.link(**{url.COMPILATION: compile_id}),
+                width="content",
+            )
+
+
+def choose_form(bytecode: BytecodeView) -> str:
+    """Return the chosen form: the bytecode listing, or Python if there was a decompiler."""
+    if bytecode.without_python:
+        st.caption(bytecode.without_python)
+        return BYTECODE
+    url.read(url.LISTING, [BYTECODE, PYTHON], BYTECODE)
+    shown = st.segmented_control("Show as", [BYTECODE, PYTHON], key=url.LISTING, label_visibility="collapsed")
+    url.write(url.LISTING)
+    return shown or BYTECODE
+
+
+def symbol_details(symbols: SymbolsView, name: str | None) -> None:
+    """Draw one symbol in full: its origin, the needs of tracing, the checks at every call, and its specializations."""
+    details = symbols.details(name)
+    st.markdown(details.heading)
+    for sentence, stack in details.constants:
+        st.warning(sentence, icon=":material/lock:")
+        _stack(symbols, stack)
+    st.caption("Where it came from")
+    _stack(symbols, details.origin)
+    if details.needs:
+        st.caption(details.needs_label)
+    for need in details.needs:
+        st.markdown(need)
+    if details.checks:
+        st.caption("What is checked of it before its code is used")
+        st.code(details.checks, language="python")
+
+
+def _stack(symbols: SymbolsView, stack: str) -> None:
+    if stack:
+        st.code(stack, language=None)
+    else:
+        st.markdown(symbols.no_line)
+
+
+def compilations_with_symbols(symbols: SymbolsView) -> None:
+    """Draw links to the run's compilations that have symbols, if the shown one has none."""
+    for compile_id, label in symbols.with_symbols.items():
+        st.page_link(
+            menu.DYNAMIC_SHAPES.script,
+            label=label,
+            icon=menu.DYNAMIC_SHAPES.icon,
+            query_params=url.link(**{url.COMPILATION: compile_id}),
+            width="content",
+        )
+    if symbols.more_with_symbols:
+        st.caption(symbols.more_with_symbols)

@@ -17,11 +17,10 @@ from pages.gate.visitor import ANOTHERS, who
 from pages.look.text import LONGEST_NAME, LONGEST_TEXT, plain
 from pages.parts.code import diff_view, source_text
 from pages.parts.run.submit import job_again, needs_device
-from pages.session import doors, server, url
-from pages.session.attempt import attempt, passed_over
+from pages.session import actions, server, url
+from pages.session.actions import attempt, passed_over
 from pages.session.runs import newest_of
-from pages.session.shown import open_shown
-from pages.session.view import RunView, open_view
+from pages.session.shown import RunView, open_shown, open_view
 
 POLL_S = 0.5
 LINE_PX, LEAST_LINES, SHOWN_LINES = 20, 4, 22
@@ -129,7 +128,7 @@ def _trial(view: RunView, fix: Fix, key: str, label: str) -> None:
     tried = newest_of(mark) if mark else None
     if tried is None or tried[1].state in ("cancelled", "interrupted"):
         pressed = st.button(label, key=f"try-{key}", icon=":material/play_arrow:", help=TRIED)
-        if pressed and attempt(lambda: doors.submit(job)) is not None:
+        if pressed and attempt(lambda: actions.submit(job)) is not None:
             st.rerun()
         return
     run, status = tried
@@ -168,4 +167,4 @@ def _progress(run: Run, key: str) -> None:
         st.caption(f":material/hourglass_top: {plain(steps[-1], LONGEST_NAME) if steps else 'Starting'}…")
         mine = who().owns(status.by)
         help_ = None if mine else ANOTHERS
-        st.button("Cancel", key=f"cancel-{key}", on_click=doors.cancel, args=(run,), disabled=not mine, help=help_)
+        st.button("Cancel", key=f"cancel-{key}", on_click=actions.cancel, args=(run,), disabled=not mine, help=help_)

@@ -12,7 +12,7 @@ from pages.look.text import plain
 from pages.parts.dynamo.fixes import fixes_of, offer
 from pages.session import url
 from pages.session.navigate import go_to
-from pages.session.view import RunView
+from pages.session.shown import RunView
 
 
 def recompile_trees(view: RunView, recompiles: RecompilesView, chosen: str) -> None:

@@ -6,21 +6,30 @@ Every view of a page uses the same ids: `n:` an FX node, `s:` a scheduler node, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
+import streamlit as st
+
+from core.base import words as fmt
 from core.report import FxGraph, Partition
 from core.views.fusion import FusionView
-from core.views.fx_graph import FxGraphView
+from core.views.fx_graph import FxGraphView, GraphStages
 from core.views.graph import GraphView
-from core.views.partition import PartitionView
-from core.views.passes import PassesView
+from core.views.passes import PartitionView, PassesView
+from pages import menu
 from pages.components.graph.store import StoredGraph, stored
 from pages.components.graph.view import Chosen, GraphDrawing, drawn, graph_view
-from pages.look.sizes import FILL
+from pages.components.stages.view import Stop, Stretch, stages
+from pages.look.sizes import FILL, PICTURE
 from pages.parts.code import kernel_colours
 from pages.session import url
 from pages.session.cache import cached
-from pages.session.view import View
+from pages.session.shown import RunView, View, shown_compilation
+from pages.session.state import hold
+
+# A larger graph is drawn on its own page only, where the visitor waits for it.
+MOST_OPS = 5_000
 
 
 def show(
@@ -119,3 +128,30 @@ def _film(run_id: str, compile_id: str, graph_id: str, _passes: PassesView, _vie
 def _coloured(view: View, graph: GraphView) -> StoredGraph:
     """Return a graph with the colours of the run's kernels."""
     return stored(graph, kernel_colours(view.report))
+
+
+def graph_picture(of: RunView) -> None:
+    """Draw the picked compilation's Dynamo graph, with a link to its page; nothing while the run is going."""
+    compilation = shown_compilation(of.report)
+    if of.going or compilation is None or not compilation.graphs:
+        return
+    graph = GraphStages(compilation.graphs).first
+    if not graph.ops or graph.calls > MOST_OPS:
+        return
+    page = menu.FX_GRAPH
+    label = f"The graph: {GraphStages.describe(graph)}, {fmt.count(graph.calls, 'op')} with views"
+    st.page_link(page.script, label=label, icon=page.icon, query_params=url.link(compilation=compilation.id))
+    graph_view(fx_drawn(of.of(compilation), graph), key=f"overview-{compilation.id}", height=PICTURE)
+
+
+def stage_row(graphs: Sequence[FxGraph], chosen: FxGraph) -> None:
+    """Draw the stages as a row of steps; a picked stage is stored for the URL."""
+    stretches = [
+        Stretch(group.label, tuple(map(_stop, group.graphs)), group.starts_lane) for group in GraphStages(graphs).groups
+    ]
+    with st.container(key="stages"):
+        stages(tuple(stretches), chosen.id, key="stage-row", on_pick=partial(hold, url.GRAPH))
+
+
+def _stop(graph: FxGraph) -> Stop:
+    return Stop(graph.id, fmt.number(graph.calls), GraphStages.describe(graph))

@@ -13,9 +13,9 @@ from pages.look.text import LONGEST_NAME, LONGEST_TEXT, code, plain
 from pages.parts.graphs.drawn import fusion_drawn, show
 from pages.parts.kernels.source import kernel_source, user_lines
 from pages.session import url
-from pages.session.memory import held, hold
 from pages.session.navigate import go_to
-from pages.session.view import View
+from pages.session.shown import View
+from pages.session.state import held, hold
 
 KERNEL, WHY = "kernel", "why not fused"
 OPENED = "fusion-opened"

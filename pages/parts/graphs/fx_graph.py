@@ -12,7 +12,7 @@ from pages.look.sizes import FILL, MAX_CHARS, TALL
 from pages.look.text import LONGEST_NAME, code
 from pages.parts.code import output_code
 from pages.parts.graphs.node import node_lines, node_of
-from pages.session.view import View
+from pages.session.shown import View
 
 NODE, GENERATED, TEXT = "node", "generated code", "graph text"
 

@@ -12,7 +12,7 @@ from pages.look.sizes import FILL
 from pages.look.text import LONGEST_NAME, one_line
 from pages.parts.code import node_links, places_of, recorded_files, user_code
 from pages.session import url
-from pages.session.view import View
+from pages.session.shown import View
 
 
 def node_of(nodes: Iterable[FxNode], selected: str | None) -> FxNode | None:

@@ -10,8 +10,8 @@ from core.views.passes import PassesView
 from pages.look.sizes import SHORT
 from pages.parts.graphs.node import node_lines, node_of
 from pages.session import url
+from pages.session.shown import View
 from pages.session.tables import in_words, newly_picked
-from pages.session.view import View
 
 NODE, STEPS = "node", "steps"
 FORMATS = {"µs": fmt.number}

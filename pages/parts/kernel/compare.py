@@ -12,7 +12,7 @@ from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line
 from pages.parts.code import diff_view
 from pages.parts.kernel.tool import may_run_tools, tool_result
 from pages.session.runs import listed_runs
-from pages.session.view import View, open_view
+from pages.session.shown import View, open_view
 
 MOST_RUNS = 50
 MOST_CONFIGS = 200

@@ -13,11 +13,10 @@ from pages.look.palette import ACCENT, GRID, INK, MUTED, Theme
 from pages.look.sizes import MAX_CODE_CHARS, SHORT, TALL
 from pages.look.text import LONGEST_TEXT, code, plain, prose
 from pages.parts.kernel.tool import may_run_tools, tool_result
-from pages.session.attempt import attempt
-from pages.session.cache import cached
-from pages.session.figures import theme
-from pages.session.memory import held, hold
-from pages.session.view import RunView
+from pages.session.actions import attempt
+from pages.session.cache import cached, theme
+from pages.session.shown import RunView
+from pages.session.state import held, hold
 
 THIS, SAMPLE, PASTED = "this kernel", "vector add", "your code"
 CONVENTION = (

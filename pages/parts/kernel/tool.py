@@ -11,10 +11,10 @@ from core.views.kernels import KernelResult, KernelTool
 from pages.gate.visitor import may_bring_code
 from pages.look.sizes import SHORT
 from pages.look.text import LONGEST_TEXT, plain
-from pages.session import doors
-from pages.session.attempt import attempt, toasted
-from pages.session.memory import held, hold
+from pages.session import actions
+from pages.session.actions import attempt, toasted
 from pages.session.shown import ShownRun
+from pages.session.state import held, hold
 
 POLL_S = 0.3
 WAITING = "tool-waiting"
@@ -63,13 +63,13 @@ def _trouble(message: str, output: str) -> None:
 
 
 def _start(tool: KernelTool) -> None:
-    started = attempt(lambda: doors.start_tool(tool), lambda words: st.info(plain(words, LONGEST_TEXT)))
+    started = attempt(lambda: actions.start_tool(tool), lambda words: st.info(plain(words, LONGEST_TEXT)))
     if started is not None:
         _wait(tool)
 
 
 def _again(tool: KernelTool) -> None:
-    attempt(lambda: doors.forget(tool), toasted)
+    attempt(lambda: actions.forget(tool), toasted)
 
 
 @st.fragment(run_every=POLL_S)
@@ -88,6 +88,6 @@ def _wait(tool: KernelTool) -> None:
             "Cancel",
             key=f"cancel-{directory.path.name}",
             icon=":material/cancel:",
-            on_click=doors.cancel,
+            on_click=actions.cancel,
             args=(directory,),
         )

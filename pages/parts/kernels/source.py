@@ -12,7 +12,7 @@ from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.sizes import SHORT, TALL
 from pages.parts.code import kernel_colours, line_prefix, output_code, recorded_files, user_code
 from pages.session import url
-from pages.session.view import View
+from pages.session.shown import View
 
 
 def kernel_text(view: View, kernel: Kernel) -> str:

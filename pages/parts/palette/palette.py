@@ -2,24 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
+import msgspec
 import streamlit as st
+from msgspec.structs import replace
 
+from core import Run, Status, measured_again
+from core.analysis import captured_ops, frame_names
+from core.analysis.kernels import kernel_names, measured_seconds, times_unreliable
+from core.base import words as fmt
+from core.report import Compilation, FxGraph, Kernel, Report
+from core.views.fx_graph import GraphStages
 from pages import menu
-from pages.components.palette.view import PaletteAim, PaletteChoice, PaletteData, palette, run_entries
-from pages.parts.palette.actions import COMPARE, act, actions_group
-from pages.parts.palette.entries import pages_group, run_groups, runs_group
+from pages.components.keys.view import all_keys
+from pages.components.palette.view import (
+    PaletteAim,
+    PaletteChoice,
+    PaletteData,
+    PaletteEntry,
+    PaletteGroup,
+    RunEntriesData,
+    palette,
+    run_entries,
+)
+from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line
+from pages.parts.run.submit import job_again, job_to_change, submit
 from pages.session import url
-from pages.session.memory import held
+from pages.session.cache import cached
+from pages.session.downloads import log_download, report_download
 from pages.session.navigate import PAGE, go_to
-from pages.session.runs import named_runs, show_run
-from pages.session.shown import ShownRun, shown_run
-from pages.session.view import RunView
+from pages.session.runs import called, named_runs, run_detail, show_run
+from pages.session.shown import RunView, ShownRun, shown_run
+from pages.session.state import held
 
 # Pages that show no run: another run is opened on its overview.
 WITHOUT_RUN = (menu.NEW_RUN, menu.RUNS, menu.SWEEP)
 PARAMETERS = (url.COMPILATION, url.GRAPH, url.SELECT, url.OTHER)
+COMPARE, EDIT, MEASURE, DOWNLOAD, KEYS = "compare", "edit", "measure", "download", "keys"
+# The browser alone handles these.
+PRESENT, FULL = "present", "full"
+OF_A_RUN = {
+    COMPARE: PaletteEntry(COMPARE, "Compare with…", "choose the other run"),
+    EDIT: PaletteEntry(EDIT, "Edit and run again", "the form with the options of this run"),
+    MEASURE: PaletteEntry(MEASURE, "Measure again", "compile the same job again, as a run of its own"),
+    DOWNLOAD: PaletteEntry(DOWNLOAD, "Download…", "the report or the log of this run"),
+}
+ANYWHERE = (
+    PaletteEntry(PRESENT, "Present", "larger type, no menu · P"),
+    PaletteEntry(FULL, "Full screen", "the drawing alone · F"),
+    PaletteEntry(KEYS, "Keys", "help on all keys · ?"),
+)
+MOST_RUNS = 50
+MOST_COMPILATIONS = 200
+MOST_KERNELS = 500
+MOST_NODES = 2_000
+# A larger graph takes seconds to read; the graph's own search covers it.
+LARGEST_GRAPH = 5_000
 
 
 def command_palette() -> None:
@@ -62,3 +102,153 @@ def _open(chosen: PaletteChoice) -> None:
     if url.RUN in chosen.query:
         show_run(chosen.query[url.RUN], menu.OVERVIEW if page in WITHOUT_RUN else page)
     go_to(page, url.link(**{name: value for name, value in chosen.query.items() if name in PARAMETERS}))
+
+
+def actions_group(shown: ShownRun | None, *, has_others: bool) -> PaletteGroup:
+    """Return the actions that are possible now; `has_others` is True if there are runs to compare with."""
+    entries = [OF_A_RUN[name] for name in _of_run(shown, has_others)] if shown is not None else []
+    return PaletteGroup("Action", "Actions", (*entries, *ANYWHERE))
+
+
+def _of_run(shown: ShownRun, has_others: bool) -> list[str]:
+    recorded = shown.report is not None and not shown.is_no_trace
+    job = job_again(shown)
+    possible = {
+        COMPARE: has_others and recorded,
+        EDIT: job_to_change(shown) is not None,
+        MEASURE: job is not None and not job.target and not shown.going,
+        DOWNLOAD: recorded and not shown.going,
+    }
+    return [name for name, is_possible in possible.items() if is_possible]
+
+
+def act(action: str, shown: ShownRun | None) -> None:
+    """Start an action; nothing for one that is not possible now."""
+    if action == KEYS:
+        all_keys()
+    if shown is None or action not in _of_run(shown, has_others=False):
+        return
+    if action == EDIT:
+        go_to(menu.NEW_RUN, {url.AGAIN: shown.run.id})
+    if action == MEASURE:
+        submit(measured_again(job_again(shown)))
+    if action == DOWNLOAD:
+        _downloads(shown)
+
+
+@st.dialog("Download")
+def _downloads(shown: ShownRun) -> None:
+    st.write("The report is JSON; the log is what `TORCH_TRACE` recorded, for tlparse.")
+    with st.container(horizontal=True):
+        report_download(shown.run, key="palette-report")
+        log_download(shown.run, key="palette-log")
+
+
+def pages_group() -> PaletteGroup:
+    """Return the pages of the menu."""
+    entries = tuple(PaletteEntry(page.name, page.title, page.section) for page in menu.PAGES.values())
+    return PaletteGroup("Page", "Pages", entries, PaletteAim("", ""))
+
+
+def runs_group(named: Sequence[tuple[Run, Status]]) -> PaletteGroup:
+    """Return the newest runs; each opens on the current page."""
+    entries = tuple(
+        PaletteEntry(
+            run.id, one_line(called(run, status), LONGEST_NAME), one_line(run_detail(run, status), LONGEST_LINE)
+        )
+        for run, status in named[:MOST_RUNS]
+    )
+    return PaletteGroup("Run", "Runs", entries, PaletteAim("", url.RUN), left_out=len(named) - len(entries))
+
+
+@cached()
+def run_groups(run_id: str, _view: RunView) -> Mapping[str, Any]:
+    """Return the entries of a run with a report, as built-ins of RunEntriesData.
+
+    A live run has no nodes, since its graphs are not kept.
+    """
+    report = _view.report
+    nodes = [] if _view.going else _node_groups(_view)
+    groups = (*_compilation_groups(report), *_kernel_groups(report), *nodes)
+    return dict(msgspec.to_builtins(RunEntriesData(run_id, groups)))
+
+
+def _compilation_groups(report: Report) -> Iterator[PaletteGroup]:
+    names = frame_names(report)
+    entries = tuple(
+        PaletteEntry(
+            compilation.id,
+            one_line(f"[{compilation.id}] {names[compilation.id]}", LONGEST_NAME),
+            fmt.count(captured_ops(compilation), "op") if compilation.status == "ok" else compilation.status,
+        )
+        for compilation in report.compilations[:MOST_COMPILATIONS]
+    )
+    if entries:
+        left_out = len(report.compilations) - len(entries)
+        aim = PaletteAim(menu.COMPILATIONS.name, url.COMPILATION)
+        yield PaletteGroup("Compilation", "Compilations", entries, aim, left_out=left_out)
+
+
+def _kernel_groups(report: Report) -> list[PaletteGroup]:
+    """Return the kernels by compilation, in each the slowest first."""
+    reliable = not times_unreliable(report)
+    groups = (_kernel_group(compilation, reliable) for compilation in report.compilations if compilation.kernels)
+    return _bounded(groups, MOST_KERNELS, sum(len(compilation.kernels) for compilation in report.compilations))
+
+
+def _kernel_group(compilation: Compilation, reliable: bool) -> PaletteGroup:
+    names, seconds = kernel_names(compilation), measured_seconds(compilation) if reliable else {}
+    kernels = sorted(compilation.kernels, key=lambda kernel: -seconds.get(kernel.id, 0.0))
+    entries = tuple(_kernel_entry(kernel, names[kernel.id], seconds.get(kernel.id)) for kernel in kernels)
+    aim = PaletteAim(menu.KERNELS.name, url.SELECT, {url.COMPILATION: compilation.id})
+    return PaletteGroup("Kernel", "Kernels", entries, aim, f"[{compilation.id}]")
+
+
+def _kernel_entry(kernel: Kernel, name: str, seconds: float | None) -> PaletteEntry:
+    parts = [name if name != kernel.name else "", fmt.duration_s(seconds) if seconds is not None else ""]
+    detail = one_line(" · ".join(filter(None, parts)), LONGEST_LINE)
+    return PaletteEntry(f"k:{kernel.id}", one_line(kernel.name, LONGEST_NAME), detail)
+
+
+def _node_groups(view: RunView) -> list[PaletteGroup]:
+    """Return the ops of the graphs that Dynamo captured and that Inductor lowered, the largest graphs first.
+
+    The graphs in between have the names of one or the other.
+    """
+    graphs = [(compilation, graph) for compilation in view.report.compilations for graph in _ends(compilation)]
+    graphs.sort(key=lambda pair: -pair[1].calls)
+    groups = (_node_group(view, compilation, graph) for compilation, graph in graphs if graph.calls <= LARGEST_GRAPH)
+    return _bounded(groups, MOST_NODES, sum(graph.calls for _, graph in graphs))
+
+
+def _ends(compilation: Compilation) -> list[FxGraph]:
+    """Return the first graph of a compilation and those that Inductor lowered."""
+    graphs = [graph for graph in compilation.graphs if graph.calls]
+    return [GraphStages(graphs).first, *(graph for graph in graphs[1:] if graph.lowered)] if graphs else []
+
+
+def _node_group(view: RunView, compilation: Compilation, graph: FxGraph) -> PaletteGroup:
+    entries = tuple(
+        PaletteEntry(
+            f"n:{node.name}",
+            one_line(node.name, LONGEST_NAME),
+            one_line(node.target.removeprefix("torch.ops."), LONGEST_NAME),
+        )
+        for node in view.of(compilation).nodes(graph)
+        if node.op.startswith("call_")
+    )
+    aim = PaletteAim(menu.FX_GRAPH.name, url.SELECT, {url.COMPILATION: compilation.id, url.GRAPH: graph.id})
+    return PaletteGroup("Node", "Nodes", entries, aim, f"{GraphStages.describe(graph)} [{compilation.id}]")
+
+
+def _bounded(groups: Iterable[PaletteGroup], most: int, total: int) -> list[PaletteGroup]:
+    """Return the first groups with at most so many entries; the last one counts the entries of all that are missing."""
+    kept: list[PaletteGroup] = []
+    room = most
+    for group in groups:
+        kept.append(replace(group, entries=group.entries[:room]))
+        room -= len(kept[-1].entries)
+        if room <= 0:
+            break
+    left_out = total - (most - room)
+    return [*kept[:-1], replace(kept[-1], left_out=max(0, left_out))] if kept else []

@@ -22,7 +22,7 @@ from pages.look.palette import PHASES
 from pages.session import url
 from pages.session.cache import cached
 from pages.session.navigate import go_to
-from pages.session.view import RunView
+from pages.session.shown import RunView
 
 GRAPH, KERNELS = "graph", "kernels"
 LINKS = {GRAPH: menu.FX_GRAPH.title, KERNELS: menu.KERNELS.title}

@@ -14,7 +14,7 @@ from pages.look.text import code
 from pages.parts.run.submit import job_to_change, missing_device, open_recorded, recorded_as, submit_or_open
 from pages.session import url
 from pages.session.cache import cached
-from pages.session.view import RunView
+from pages.session.shown import RunView
 
 ICONS = {"wrong": ":material/error:", "cost": ":material/hourglass_empty:", "note": ":material/info:"}
 # The whole content of a run's output file: the first megabyte of the output, and its end.

@@ -17,10 +17,10 @@ from pages.look.sizes import MAX_LINE_CHARS, MAX_PATH_CHARS, SHORT, TALL
 from pages.parts.run.options import job_options
 from pages.parts.run.submit import stored_run, submit
 from pages.parts.sweep.ask import preset_menu
-from pages.session import doors, server, url
-from pages.session.attempt import attempt, passed_over
-from pages.session.memory import held, hold
+from pages.session import actions, server, url
+from pages.session.actions import attempt, passed_over
 from pages.session.runs import show_run
+from pages.session.state import held, hold
 
 TEMPLATE = """import torch
 
@@ -176,6 +176,6 @@ def log_form() -> None:
     example = "/tmp/trace/dedicated_log_torch_trace_abc.log"
     typed = st.text_input("…or a path on this machine", placeholder=example, max_chars=MAX_PATH_CHARS)
     if typed and st.button("Open path", key="open-path"):
-        run = attempt(lambda: doors.add_log_at(Path(typed).expanduser()))
+        run = attempt(lambda: actions.add_log_at(Path(typed).expanduser()))
         if run is not None:
             show_run(run.id)

@@ -14,7 +14,7 @@ from pages.components.progress.view import progress_view
 from pages.gate.visitor import ANOTHERS, who
 from pages.look.sizes import SHORT
 from pages.look.text import LONGEST_NAME, code, plain
-from pages.session import doors, server
+from pages.session import actions, server
 from pages.session.shown import ShownRun, open_shown
 
 POLL_S = 0.25
@@ -56,7 +56,7 @@ def cancel_button(shown: ShownRun) -> None:
         "Cancel",
         icon=":material/cancel:",
         key="cancel",
-        on_click=doors.cancel,
+        on_click=actions.cancel,
         args=(shown.run,),
         disabled=not own,
         help=None if own else ANOTHERS,

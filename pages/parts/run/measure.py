@@ -6,15 +6,24 @@ from dataclasses import replace
 
 import streamlit as st
 
-from core import measured_again
+from core import TARGETS, measured_again
 from core.views.overview import OverviewView
-from pages.parts.run.submit import job_again, submit, submit_or_open
-from pages.session.shown import ShownRun
-from pages.session.view import RunView
+from pages import menu
+from pages.parts.run.submit import job_again, job_to_change, missing_device, submit, submit_or_open
+from pages.session import url
+from pages.session.shown import RunView, ShownRun
 
 AGAIN = (
     "The same job as a run of its own, beside this one. Compiled objects come from the cache, so most of its time is "
     "measuring; do nothing else with the machine meanwhile."
+)
+NUMERICS_HELP = (
+    "The same job; after it the model is run in float64, and compiled once more with all values among its outputs"
+)
+HERE = "the device of this machine"
+TARGET_HELP = (
+    "Code is generated and compiled down to machine code for the device; the model itself runs eagerly on this CPU. "
+    "Nothing is run or timed on the device, which need not be here."
 )
 
 
@@ -53,3 +62,56 @@ def measure_picked(of: ShownRun) -> None:
     """Offer to measure a run of a list again, whatever its times are."""
     if not of.going:
         _again(of, "Measure again", "measure-again-picked")
+
+
+def edit_and_run_again(shown: ShownRun) -> None:
+    """Offer to edit the run's job; nothing for a log from elsewhere and for code that may not run here."""
+    if job_to_change(shown) is None:
+        return
+    st.page_link(
+        menu.NEW_RUN.script,
+        label="Edit and run again",
+        icon=":material/edit:",
+        query_params={url.AGAIN: shown.run.id},
+    )
+
+
+def measure_memory(of: RunView) -> None:
+    """Offer to measure the memory of a run.
+
+    Nothing for a run that has it, for a log from elsewhere, for a target, and for code that may not run here.
+    """
+    job = job_again(of)
+    if job is None or job.memory or job.target:
+        return
+    if st.button(
+        "Measure memory", key="measure-memory", icon=menu.MEMORY.icon, help="The same job, with its memory measured"
+    ):
+        submit_or_open(replace(job, memory=True))
+
+
+def numerics_now(of: RunView, label: str) -> None:
+    """Offer to compare all results and nodes of a run with float64.
+
+    Nothing for a log from elsewhere, for a target, and for code that may not run here.
+    """
+    job = job_again(of)
+    if job is None or job.target or job.numerics == "nodes":
+        return
+    if st.button(label, key="numerics-now", icon=":material/exposure:", help=NUMERICS_HELP):
+        submit_or_open(replace(job, numerics="nodes"))
+
+
+def retarget(of: ShownRun | RunView) -> None:
+    """Offer the shown run's job for each other target; nothing for a log from elsewhere or code that may
+    not run here.
+    """
+    job = job_to_change(of)
+    if job is None:
+        return
+    with st.popover("Generate for…", icon=":material/memory:", help=TARGET_HELP):
+        if (job.target or missing_device(job)) and st.button(HERE, key="retarget-here", type="tertiary"):
+            submit_or_open(replace(job, target="", device="cpu" if missing_device(job) else job.device))
+        for key, target in TARGETS.items():
+            if key != job.target and st.button(target.title, key=f"retarget-{key}", type="tertiary"):
+                submit_or_open(replace(job, target=key, device="cpu"))

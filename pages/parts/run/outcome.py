@@ -10,8 +10,7 @@ import streamlit as st
 
 from core import NO_RECORD
 from core.base import words as fmt
-from core.views.outcome import OutcomeView
-from core.views.overview import OverviewView
+from core.views.overview import OutcomeView, OverviewView
 from pages import menu
 from pages.components.code.view import code_view
 from pages.look.sizes import SHORT, TALL
@@ -19,9 +18,8 @@ from pages.look.text import plain, prose
 from pages.parts.code import user_code
 from pages.session import url
 from pages.session.navigate import go_to
-from pages.session.shown import ShownRun
+from pages.session.shown import RunView, ShownRun
 from pages.session.tables import in_words, newly_picked
-from pages.session.view import RunView
 
 # More lines scroll.
 SHOWN_WHOLE = 8

@@ -14,7 +14,7 @@ from pages.components.code.editor import code_editor
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.sizes import MAX_LINE_CHARS, SHORT, TALL
 from pages.parts.run.fields import AS_FILE, OWN
-from pages.session.memory import held, hold
+from pages.session.state import held, hold
 
 CONVENTION = (
     "Any callable `(gm, example_inputs)` that returns a callable: torch gives it a graph, and calls what it returns at "

@@ -9,14 +9,16 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core import Run, Status, Verdict
+from core import Limits, Run, Status, Usage, Verdict, usage
 from core.base import words as fmt
-from core.views.speed_words import seen_words
+from core.views.speedup import seen_words
+from pages.gate.visitor import who
 from pages.look.sizes import TALL
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line
-from pages.session.runs import called, made_for
+from pages.session import server
+from pages.session.cache import cached
+from pages.session.runs import called, made_for, verdicts
 from pages.session.tables import in_words, opened_or_ticked
-from pages.session.verdicts import verdicts
 
 Listed = tuple[Run, Status]
 NAME, SPEEDUP = "run", "speedup"
@@ -37,6 +39,8 @@ COLUMNS: dict[str, Any] = {
     "made for": st.column_config.TextColumn(width=150),
     "note": st.column_config.TextColumn(width=150),
 }
+SHOWN_S = 10.0
+NEARLY = 0.8
 
 
 def runs_table(listed: Sequence[Listed]) -> tuple[Listed | None, list[Listed]]:
@@ -106,3 +110,39 @@ def _doubt(verdict: Verdict | None) -> str:
     if verdict is None or verdict.speed is None:
         return ""
     return verdict.speed.unknown or verdict.speed.disturbed
+
+
+def what_is_used() -> None:
+    """Draw the use of each bound that the server's owner has set; nothing without bounds."""
+    limits = server.runner().limits
+    parts = _parts(limits, _usage(who().name))
+    if not parts:
+        return
+    words = " · ".join(f"{used} of {most} {what}" for used, most, what, _ in parts)
+    if max(share for *_, share in parts) < NEARLY:
+        st.caption(f"Used here: {words}.")
+    else:
+        st.warning(
+            f"Used here: {words}. When it is used up, nothing new is started or opened; what is here stays until it "
+            f"is deleted.",
+            icon=":material/inventory_2:",
+        )
+
+
+@cached(seconds=SHOWN_S)
+def _usage(name: str) -> Usage:
+    return usage(server.runner().store, name)
+
+
+def _parts(limits: Limits, used: Usage) -> list[tuple[str, str, str, float]]:
+    """Return each bound: the amount used, its maximum, its name, and the share.
+
+    For a visitor with a name, the bounds of that visitor.
+    """
+    known = (
+        (limits.runs, used.runs, fmt.number, "runs of yours"),
+        (limits.visitor_bytes, used.visitor_bytes, fmt.gib, "for your runs"),
+        (limits.store_bytes, used.store_bytes, fmt.gib, "for all"),
+    )
+    bounds = known if who().name else known[2:]
+    return [(words(have), words(most), what, have / most) for most, have, words, what in bounds if most is not None]

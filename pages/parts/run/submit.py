@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from core import CompileJob, Environment, Recording, Run, recordings
 from pages.gate.visitor import may_bring_code
-from pages.session import doors, server
-from pages.session.attempt import attempt, passed_over
+from pages.session import actions, server
+from pages.session.actions import attempt, passed_over
 from pages.session.runs import newest_of, show_run
-from pages.session.shown import ShownRun
-from pages.session.view import RunView
+from pages.session.shown import RunView, ShownRun
 
 
 def job_to_change(of: ShownRun | RunView) -> CompileJob | None:
@@ -50,14 +49,14 @@ def recorded_as(job: CompileJob) -> Recording | None:
 def open_recorded(recording: Recording) -> None:
     """Return the run of a recording: the one opened before, else a new one."""
     opened = newest_of(recording.fingerprint)
-    run = opened[0] if opened else attempt(lambda: doors.open_recording(recording.name))
+    run = opened[0] if opened else attempt(lambda: actions.open_recording(recording.name))
     if run is not None:
         show_run(run.id)
 
 
 def submit(job: CompileJob) -> None:
     """Queue a job and go to its run, or show why the job is invalid."""
-    run = attempt(lambda: doors.submit(job))
+    run = attempt(lambda: actions.submit(job))
     if run is not None:
         show_run(run.id)
 
@@ -70,7 +69,7 @@ def stored_run(job: CompileJob) -> Run | None:
 def run_of(job: CompileJob) -> Run | None:
     """Return a finished run of the very same job, else a new one; None if that is refused, and the page says why."""
     fitted = server.runner().limits.fitted(job)
-    return stored_run(fitted) or attempt(lambda: doors.submit(fitted))
+    return stored_run(fitted) or attempt(lambda: actions.submit(fitted))
 
 
 def submit_or_open(job: CompileJob) -> None:

@@ -16,8 +16,8 @@ from core.sweep.presets import PRESETS, Plan, Preset
 from pages.gate.visitor import may_bring_code
 from pages.look.sizes import MAX_CHARS
 from pages.look.text import code
-from pages.session import doors, server
-from pages.session.attempt import attempt, passed_over
+from pages.session import actions, server
+from pages.session.actions import attempt, passed_over
 from pages.session.runs import last_took_s
 from pages.session.sweeps import show_sweep
 
@@ -117,7 +117,7 @@ def _taking(runs: int, each_s: float | None) -> str:
 
 
 def _start(base: CompileJob, axes: tuple[Axis, ...], preset: str, title: str) -> None:
-    started = attempt(lambda: doors.start_sweep(new_sweep(base, axes, preset, title)))
+    started = attempt(lambda: actions.start_sweep(new_sweep(base, axes, preset, title)))
     if started is not None:
         show_sweep(started.id)
 

@@ -14,9 +14,9 @@ from core.base import words as fmt
 from core.sweep.presets import preset_of
 from pages.look.sizes import SHORT
 from pages.look.text import LONGEST_LINE, one_line, plain
-from pages.session import doors, server
-from pages.session.attempt import attempt, toasted
-from pages.session.memory import held
+from pages.session import actions, server
+from pages.session.actions import attempt, toasted
+from pages.session.state import held
 from pages.session.sweeps import listed_sweeps, show_sweep
 from pages.session.tables import opened_or_ticked
 
@@ -82,7 +82,7 @@ def _rename(sweep: Sweep) -> None:
         placeholder=sweep.title,
         max_chars=MOST_NAME_CHARS,
         width=300,
-        on_change=lambda: attempt(lambda: doors.rename_sweep(sweep.id, held(key)), toasted),
+        on_change=lambda: attempt(lambda: actions.rename_sweep(sweep.id, held(key)), toasted),
     )
 
 
@@ -92,7 +92,7 @@ def _delete(ticked: Sequence[Sweep]) -> None:
         with_runs = st.checkbox(f"and the runs of {fmt.agree(len(ticked), 'its', 'their')} cells")
         if st.button("Delete for good", type="primary"):
             for sweep in ticked:
-                attempt(partial(doors.delete_sweep, sweep.id, with_runs))
+                attempt(partial(actions.delete_sweep, sweep.id, with_runs))
             st.rerun()
 
 

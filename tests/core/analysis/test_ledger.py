@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from core.analysis.kernels import LedgerSum, allowed_s, ceilings, kernels_disturbed, ledger, summary
-from core.code.occupancy import occupancy
+from core.code.resources import occupancy
 from core.job.targets import TARGETS
 from core.report import (
     Binary,

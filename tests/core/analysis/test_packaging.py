@@ -12,7 +12,7 @@ from core.analysis import (
     ran_outside,
     step_with_problem,
 )
-from core.analysis.packaging import MOST_DEEP
+from core.analysis.aoti import MOST_DEEP
 from core.report import PackagedFile
 from tests.support.reports.packaged import CPP, EXPORT, NO_EXPORT, PACKAGE, PYTHON, TIMES, TRIALS
 

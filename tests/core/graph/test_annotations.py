@@ -3,7 +3,7 @@
 import pytest
 
 from core.graph import Overlay, fx_model
-from core.graph.annotations import annotation_overlays
+from core.graph.overlays import annotation_overlays
 from core.report import Report, Setting, ToldTable
 from tests.support.reports.fx_nodes import fx
 

@@ -6,7 +6,7 @@ import pytest
 
 from core.analysis import launch_groups
 from core.graph import GraphModel, after_model, before_model
-from core.graph.placing import placed_paths
+from core.graph.schedule import placed_paths
 from core.report import FxNode, Kernel, KernelCall, ModulePath, Payload, Schedule, SchedulerNode
 
 LAYER_0, LAYER_1 = ("m", "layers", "0"), ("m", "layers", "1")

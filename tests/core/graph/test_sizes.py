@@ -7,8 +7,8 @@ from math import ceil
 import pytest
 
 from core.graph.gc_pause import collection_paused
+from core.graph.levels import METRICS, group_size, node_size
 from core.graph.model import Fact, Group, Node, Row
-from core.graph.sizes import METRICS, group_size, node_size
 
 NODE = Node("n:a", "a", "", "other", -1)
 GROUP = Group("g:a", "a", "", "module", -1, 0, 3, 3)

@@ -5,7 +5,7 @@ import pytest
 from benchmarks.synthetic import synthetic_nodes
 from core.graph import Fact, fx_model, levels_below
 from core.graph.modules import module_at
-from core.graph.placing import common_path
+from core.graph.schedule import common_path
 from core.report import Module, module_path
 from tests.support.reports.fx_nodes import fx, kernel
 

@@ -14,11 +14,10 @@ from pathlib import Path
 import pytest
 
 from core import CompileJob, LocalEngine, Model, Run, Runner, Store, StoreError, open_report
-from core.base.files import write_atomically
-from core.base.tidy import NOBODYS_S
+from core.base.files import NOBODYS_S, write_atomically
 from core.runs.tools import Assembly, Task
 from core.runs.tools.tasks import create
-from core.worker.output import OutputFile
+from core.worker.supervisor import OutputFile
 from tests.support.homes import add_scenario
 from tests.support.places import TRACES
 

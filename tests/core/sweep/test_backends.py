@@ -4,7 +4,7 @@ import pytest
 
 from core import CompileJob, Environment, Model, SweepRow, new_sweep
 from core.sweep.presets import PRESETS, BackendFact, Question, answer
-from core.sweep.presets.about import ABOUT
+from core.sweep.presets.backends import ABOUT
 
 DYNAMO, AOT = ("dynamo_output_graph",), ("dynamo_output_graph", "aot_inference_graph")
 INDUCTOR = (*AOT, "before_post_grad_graph", "inductor_post_grad_graph")

@@ -9,7 +9,7 @@ from core.analysis import Interval
 from core.base.machine import BackendEntry
 from core.sweep import SweepCall, new_sweep
 from core.sweep.presets import PRESETS, Answer, Plan, Question, answer, preset_of
-from core.sweep.presets.facts import (
+from core.sweep.presets.preset import (
     BackendFact,
     BreakEven,
     CallParts,

@@ -8,11 +8,11 @@ import pytest
 
 from core import Axis, CompileJob, Model, Report, Status, Sweep, SweepRow, from_json, new_sweep
 from core.analysis import Interval, speed
+from core.commands.sweep import as_text, progress_words, row_words
 from core.report import Timing
 from core.sweep import as_csv, as_json, table
 from core.sweep.row import SETTLED
-from core.sweep.standing import standing_of
-from core.sweep.text import as_text, progress_words, row_words
+from core.sweep.table import standing_of
 from tests.support.places import TRACES
 from tests.support.sweeps import called
 

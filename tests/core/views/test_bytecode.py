@@ -5,7 +5,7 @@ from typing import Any
 
 from core import build_report, decoded, load_text
 from core.report import Payload
-from core.views.bytecode import BytecodeView
+from core.views.compilations import BytecodeView
 from tests.support.places import TRACES
 
 

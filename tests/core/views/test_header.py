@@ -4,8 +4,7 @@ import pytest
 
 from core import Status, build_report
 from core.report import Report, Setting
-from core.views.contents import PageContent, page_contents
-from core.views.header import HeaderFact, HeaderView
+from core.views.header import HeaderFact, HeaderView, PageContent, page_contents
 from tests.support.places import TRACES
 
 

@@ -5,8 +5,7 @@ from dataclasses import replace
 from core.analysis.kernels import LedgerSum, ledger, summary
 from core.report import Bandwidth
 from core.views.kernels import KernelsView, KernelView
-from core.views.kernels.ledger import call_words, worst_words
-from core.views.kernels.roofline import distinct_levels
+from core.views.kernels.ledger import call_words, distinct_levels, worst_words
 from pages.look.palette import ACCENT
 from pages.parts.kernels.ledger import call_bar
 from tests.support.reports.timed import GELU, ITEM, MM, REPORT

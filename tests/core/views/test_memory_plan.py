@@ -1,7 +1,7 @@
 """The map of a plan: which rectangles a plan's memory is drawn as."""
 
 from core.code import PlannedMemory
-from core.views.memory_plan import MOST_PLACED, MemoryBlock, blocks
+from core.views.memory import MOST_PLACED, MemoryBlock, blocks
 
 
 def piece(name: str, size: int, line: int, first: int, last: int) -> PlannedMemory:

@@ -6,8 +6,7 @@ import pytest
 
 from core import CompileJob, CompileOptions, Model, Report, Status, build_report
 from core.report import RunError, Setting
-from core.views.outcome import OutcomeView
-from core.views.overview import OverviewView
+from core.views.overview import OutcomeView, OverviewView
 from tests.support.places import TRACES
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from core import build_report
 from core.report import KeptValue
-from core.views.partition import PartitionView
+from core.views.passes import PartitionView
 from tests.support.places import TRACES
 from tests.support.reports.films import reader
 

@@ -3,7 +3,7 @@
 import pytest
 
 from core.runs.tools import TouchedElements
-from core.views.kernels.touched import TouchedView
+from core.views.kernels.results import TouchedView
 from pages.parts.kernel.scripts import touched_chart
 from tests.support.reports.kernel_answers import TOUCHED
 

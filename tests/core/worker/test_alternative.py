@@ -25,7 +25,7 @@ def rival_of(job: CompileJob, tmp_path: Path) -> tuple[Rival, list[str]]:
     from core.worker.calls import make_calls
     from core.worker.compiling import compiled_by
     from core.worker.load import ModelCopy
-    from core.worker.measuring.alternative import measure_alternative
+    from core.worker.measuring.pairs import measure_alternative
 
     torch._dynamo.reset()
     path = tmp_path / "model.py"

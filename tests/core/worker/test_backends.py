@@ -11,7 +11,7 @@ from torch._dynamo.testing import CompileCounter
 
 from core.report import BackendNode, Executions, Invocation
 from core.report.records import Record
-from core.report.records.backend import ExecutionsRecord
+from core.report.records.run import ExecutionsRecord
 from tests.support.work import calls_of
 
 # Torch's own modules warn of each other while they are imported.
@@ -44,7 +44,7 @@ def executions(said: list[Record]) -> ExecutionsRecord:
 
 
 def call(index: int, function: Callable[..., Any], *given: Any) -> Any:
-    from core.worker.backends.executions import marking_call
+    from core.worker.backends.watch import marking_call
 
     with marking_call(index):
         return function(*given)
@@ -123,8 +123,7 @@ def test_gradients_go_through_what_aot_autograd_returns() -> None:
 
 
 def test_what_takes_its_arguments_as_a_list_is_given_a_list_and_may_empty_it() -> None:
-    from core.worker.backends.described import describe_graph
-    from core.worker.backends.executions import ExecutionWatch
+    from core.worker.backends.watch import ExecutionWatch, describe_graph
 
     graph = torch.fx.symbolic_trace(product)
 
@@ -170,7 +169,7 @@ def test_what_cannot_be_called_is_told() -> None:
 
 
 def test_a_result_that_is_not_the_graphs_is_told() -> None:
-    from core.worker.backends.described import describe_graph, output_problem
+    from core.worker.backends.watch import describe_graph, output_problem
 
     given: list[Any] = []
 
@@ -200,7 +199,7 @@ def test_an_error_while_it_runs_is_told_and_raised() -> None:
 
 
 def test_only_the_first_executions_are_told_in_full_and_all_are_counted() -> None:
-    from core.worker.backends.executions import MOST_EXECUTIONS
+    from core.worker.backends.watch import MOST_EXECUTIONS
 
     with watched() as said:
         function = torch.compile(product, backend="eager")
@@ -213,7 +212,7 @@ def test_only_the_first_executions_are_told_in_full_and_all_are_counted() -> Non
 
 
 def test_watching_an_execution_costs_one_call() -> None:
-    from core.worker.backends.executions import ExecutionWatch
+    from core.worker.backends.watch import ExecutionWatch
 
     def nothing(*_: Any) -> None:
         pass

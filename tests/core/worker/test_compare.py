@@ -10,9 +10,9 @@ import torch
 
 from core.report import Difference
 from core.worker.results.compare import compare, compare_leaf
-from core.worker.results.distance import Distance, distance
 from core.worker.results.judge import LOST_IN_ROUNDING, NOISE, RIGHT, ROUNDING, judged
 from core.worker.results.named import Container, aliases, leaves
+from core.worker.results.scaled import Distance, distance
 
 
 def verdict(one: Any, other: Any) -> tuple[bool | None, str]:

@@ -3,8 +3,7 @@
 import pytest
 
 from core.report import AliveMemory, MemoryCurve, MemoryPlace
-from core.worker.memory.allocator import MOST_POINTS, CallMemory, ProfilerEvent, story
-from core.worker.memory.marks import CALL, CODE, KERNEL, LINE, MODULE
+from core.worker.memory.allocator import CALL, CODE, KERNEL, LINE, MODULE, MOST_POINTS, CallMemory, ProfilerEvent, story
 
 pytestmark = pytest.mark.torch
 

@@ -7,7 +7,7 @@ import torch
 from torch.fx import GraphModule
 
 from core.worker.numerics.accuracy import accuracy
-from core.worker.numerics.tapped import RANDOM, SEVERAL, VIEW, NodeRecorder, tapped
+from core.worker.numerics.nodes import RANDOM, SEVERAL, VIEW, NodeRecorder, tapped
 from core.worker.numerics.wide import InFloat64, as_written, widened
 from core.worker.results.judge import RIGHT
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from core.base.errors import ProgramError
-from core.worker.aoti.program import StartReport, running
+from core.worker.aoti.running import StartReport, running
 
 READY = "print('ready 2000000 1000000 4', flush=True)"
 ANSWERS = f"{READY}\nfor line in __import__('sys').stdin: print(int(line) * 1000, flush=True)"

@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from core.base.errors import ProgramError
-from core.worker.aoti.same import bits_equal, flat_differences
-from core.worker.aoti.tensors import read_tensors, write_tensors
+from core.worker.aoti.running import bits_equal, flat_differences, read_tensors, write_tensors
 
 pytestmark = pytest.mark.torch
 TENSORS = [

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.worker.aoti.timing import PackageSide, time_sides
+from core.worker.aoti.stage import PackageSide, time_sides
 from core.worker.measuring.pairs import LIMIT, NARROW_ENOUGH
 
 pytestmark = pytest.mark.torch

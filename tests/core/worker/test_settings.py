@@ -7,7 +7,7 @@ import torch._dynamo.config
 
 from core.base.errors import JobError
 from core.job import Conditions
-from core.worker.conditions.settings import set_dynamo
+from core.worker.conditions import set_dynamo
 
 
 @pytest.fixture(autouse=True)

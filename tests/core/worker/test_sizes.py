@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from core.base.errors import JobError
-from core.worker.conditions.sizes import CallInputs, dimensions, mark_dynamic, resized
+from core.worker.conditions import CallInputs, dimensions, mark_dynamic, resized
 
 INPUTS: CallInputs = (
     (torch.linspace(2, 3, 24).reshape(4, 6), [torch.tensor([5, 7, 9, 5])], 4),

@@ -3,7 +3,7 @@
 import os
 
 from core.report import MemorySide
-from core.report.records.memory import MemoryRecord
+from core.report.records.run import MemoryRecord
 from core.worker.memory.standby import ENDED, StandBy
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core import CompileOptions
-from core.accelerator import build
+from core.accelerator import library
 from core.accelerator.library import checksum
 from core.accelerator.program import Opcode, read_program
 from core.analysis import pipelines, results
@@ -79,6 +79,6 @@ def test_a_file_of_the_command_line_runs_without_torch(tmp_path: Path, monkeypat
     assert f"{len(facts.ops)} program entries, {bytes_(facts.bytes)}, equal to eager" in said["sentence"]
     assert [entry["op"] for entry in segment["entries"]] == [item.op.name.lower() for item in program.instructions]
     assert Opcode.VIEW not in {item.op for item in program.instructions}
-    command = [build.program("cb_run"), out, f"{out}.inputs", "--expect", f"{out}.expected"]
+    command = [library.program("cb_run"), out, f"{out}.inputs", "--expect", f"{out}.expected"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.count("as expected")) == (0, 1)

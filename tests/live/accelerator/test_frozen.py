@@ -115,9 +115,9 @@ def test_the_file_of_a_frozen_segment_has_the_parameters_and_its_calls_take_them
     import torch
     from torch.fx.experimental.proxy_tensor import make_fx
 
-    from core.accelerator.partition import divide
+    from core.accelerator.backend import divide
+    from core.accelerator.lowering import Support
     from core.accelerator.segment import SegmentModule
-    from core.accelerator.support import Support
 
     x, weight = torch.randn(3, SIZE), torch.randn(SIZE, SIZE)
     graph = make_fx(lambda x, w: (x @ w).relu(), tracing_mode="fake")(x, weight)

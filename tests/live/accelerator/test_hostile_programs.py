@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.accelerator import build
+from core.accelerator import library
 from core.accelerator.library import LoadedProgram
 from core.accelerator.program import (
     Opcode,
@@ -45,7 +45,7 @@ def sine(sizes: tuple[int, ...], strides: tuple[int, ...], size_bytes: int, name
 def cb_run(where: Path, *options: str) -> tuple[int, str]:
     """What the program without Python says, in a gigabyte of memory."""
     done = subprocess.run(
-        [build.program("cb_run"), *options],
+        [library.program("cb_run"), *options],
         cwd=where,
         capture_output=True,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (GIB, GIB)),
@@ -108,9 +108,9 @@ def test_sizes_of_a_tensor_without_elements_do_not_overflow(tmp_path: Path) -> N
         "  return cb::read_program(bytes.data(), bytes.size()).instructions.size() == 3 ? 0 : 1;\n"
         "}\n"
     )
-    units = [build.SOURCES / f"{name}.cpp" for name in ("check", "crc32c", "file", "lives", "names")]
+    units = [library.SOURCES / f"{name}.cpp" for name in ("check", "crc32c", "file", "lives", "names")]
     checked = ["-fsanitize=undefined", "-fno-sanitize-recover=all"]
-    command = ["g++", "-std=c++17", "-O0", *checked, "-I", build.SOURCES, "main.cpp", *units, "-o", "main"]
+    command = ["g++", "-std=c++17", "-O0", *checked, "-I", library.SOURCES, "main.cpp", *units, "-o", "main"]
     subprocess.run(command, cwd=tmp_path, check=True)
     done = subprocess.run(["./main", "empty.cbp"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

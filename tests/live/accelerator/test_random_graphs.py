@@ -59,9 +59,9 @@ def test_a_graph_of_any_size_has_a_program_for_each_or_a_reason(seed: int) -> No
     from torch._decomp import core_aten_decompositions
     from torch.fx.experimental.proxy_tensor import make_fx
 
-    from core.accelerator.partition import divide
+    from core.accelerator.backend import divide
+    from core.accelerator.lowering import Support
     from core.accelerator.segment import SegmentModule
-    from core.accelerator.support import Support
 
     function = drawn(seed)
     torch.manual_seed(seed)
@@ -85,9 +85,9 @@ def test_in_bfloat16_a_graph_is_as_near_to_the_exact_result_as_torch_is(seed: in
     from torch._decomp import core_aten_decompositions
     from torch.fx.experimental.proxy_tensor import make_fx
 
-    from core.accelerator.partition import divide
+    from core.accelerator.backend import divide
+    from core.accelerator.lowering import Support
     from core.accelerator.segment import SegmentModule
-    from core.accelerator.support import Support
 
     function = drawn(seed + 100)
     torch.manual_seed(seed)
@@ -131,9 +131,9 @@ def test_any_number_of_sizes_run_on_the_accelerator_and_the_oldest_program_makes
     import torch
     from torch.fx.experimental.proxy_tensor import make_fx
 
-    from core.accelerator.partition import divide
+    from core.accelerator.backend import divide
+    from core.accelerator.lowering import Support
     from core.accelerator.segment import MOST_PROGRAMS, SegmentModule
-    from core.accelerator.support import Support
 
     weight = torch.randn(SIZE, SIZE)
     graph = make_fx(lambda x, w: (x @ w).relu(), tracing_mode="symbolic")(torch.randn(4, SIZE), weight)

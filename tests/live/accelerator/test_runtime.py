@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from core.accelerator import build
+from core.accelerator import library
 from core.accelerator.library import OPTIMISING, REFERENCE, LoadedProgram, checksum, runtime
 from core.accelerator.program import (
     PASSES,
@@ -159,7 +159,9 @@ def test_another_abi_and_wrong_memory_are_refused_with_a_reason() -> None:
 
 
 def test_the_library_hands_out_what_the_header_declares_and_nothing_else() -> None:
-    listed = subprocess.run(["nm", "-D", "--defined-only", build.library()], capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        ["nm", "-D", "--defined-only", library.library()], capture_output=True, text=True, check=True
+    )
     assert {line.split()[-1] for line in listed.stdout.splitlines()} == set(
         re.findall(r"^CB_API .*?(cb_\w+)\(", HEADER, re.M)
     )
@@ -172,14 +174,14 @@ def test_the_structs_of_ctypes_have_the_sizes_of_the_header(tmp_path: Path) -> N
     checks = "\n".join(f"static_assert(sizeof({name}) == {ctypes.sizeof(kind)});" for name, kind in kinds.items())
     source = tmp_path / "sizes.cpp"
     source.write_text(f'#include "compileboard_runtime.h"\n{checks}\n')
-    subprocess.run(["g++", "-std=c++17", "-fsyntax-only", "-I", build.SOURCES, source], check=True)
+    subprocess.run(["g++", "-std=c++17", "-fsyntax-only", "-I", library.SOURCES, source], check=True)
 
 
 def test_no_damaged_byte_goes_through_and_none_crashes(tmp_path: Path) -> None:
     """In a process of its own: damage behind mended checksums is loaded and run, too."""
     path = tmp_path / "layer.cbp"
     path.write_bytes(FILE)
-    done = subprocess.run([build.program("cb_flip"), path, "300"], capture_output=True, text=True, check=False)
+    done = subprocess.run([library.program("cb_flip"), path, "300"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert " loads: 0 of single bytes went through, " in done.stdout
 
@@ -205,7 +207,7 @@ def test_cb_run_runs_a_file_prints_it_and_tells_what_differs(tmp_path: Path) -> 
     (tmp_path / "other").write_bytes(array.array("f", [1] * 15).tobytes())
 
     def cb_run(*options: str) -> tuple[int, str]:
-        command = [build.program("cb_run"), "layer.cbp", *options]
+        command = [library.program("cb_run"), "layer.cbp", *options]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr
 
@@ -235,7 +237,7 @@ def test_the_emitted_c_compiles_without_a_warning_and_computes_the_same(tmp_path
 def test_two_programs_as_c_are_linked_into_one_by_their_names_and_headers(tmp_path: Path) -> None:
     (tmp_path / "layer.cbp").write_bytes(FILE)
     for name in ("first", "second"):
-        subprocess.run([build.program("cb_run"), "layer.cbp", "--emit-c", name], cwd=tmp_path, check=True)
+        subprocess.run([library.program("cb_run"), "layer.cbp", "--emit-c", name], cwd=tmp_path, check=True)
     (tmp_path / "main.c").write_text(
         '#include <stdio.h>\n#include <stdlib.h>\n#include "first.h"\n#include "second.h"\n'
         "static float x[FIRST_INPUT_0_BYTES / 4], w[SECOND_INPUT_1_BYTES / 4], y[FIRST_OUTPUT_0_BYTES / 4];\n"

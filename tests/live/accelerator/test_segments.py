@@ -70,10 +70,10 @@ def traced(function: Callable[..., Any], inputs: tuple[Any, ...]) -> Any:
 def test_a_random_graph_is_divided_without_cycles_and_computes_what_it_did(seed: int) -> None:
     import torch
 
-    from core.accelerator.partition import divide
+    from core.accelerator.backend import divide
+    from core.accelerator.lowering import Support
     from core.accelerator.program import PASSES
     from core.accelerator.segment import SegmentModule
-    from core.accelerator.support import Support
 
     torch.manual_seed(seed)
     inputs = tuple(torch.randn(SIZE, SIZE) for _ in range(3))
@@ -101,9 +101,9 @@ def test_a_random_graph_is_divided_without_cycles_and_computes_what_it_did(seed:
 def test_an_op_without_a_kernel_divides_a_graph_in_three() -> None:
     import torch
 
+    from core.accelerator.backend import divide
     from core.accelerator.describe import order_of
-    from core.accelerator.partition import divide
-    from core.accelerator.support import Support
+    from core.accelerator.lowering import Support
 
     inputs = torch.randn(4, 8), torch.randn(8, 16)
     whole = traced(lambda a, b: (a @ b).relu().softmax(-1), inputs)
@@ -121,10 +121,10 @@ def test_the_runtime_holds_the_graph_that_fx_holds(seed: int, tmp_path: Path) ->
     import pygraphviz
     import torch
 
-    from core.accelerator import build
-    from core.accelerator.partition import divide
+    from core.accelerator import library
+    from core.accelerator.backend import divide
+    from core.accelerator.lowering import Support
     from core.accelerator.segment import SegmentModule
-    from core.accelerator.support import Support
 
     graph = traced(drawn(seed), tuple(torch.randn(SIZE, SIZE) for _ in range(3)))
     for name in divide(graph, Support(frozenset({"addmm", "split_with_sizes"}))):
@@ -132,7 +132,7 @@ def test_the_runtime_holds_the_graph_that_fx_holds(seed: int, tmp_path: Path) ->
         segment = SegmentModule(nodes, name, 0, {})
         assert segment.first is not None
         (tmp_path / "program.cbp").write_bytes(segment.first.file)
-        command = [build.program("cb_run"), tmp_path / "program.cbp", "--dot", "--passes=none"]
+        command = [library.program("cb_run"), tmp_path / "program.cbp", "--dot", "--passes=none"]
         dot = pygraphviz.AGraph(string=subprocess.run(command, capture_output=True, text=True, check=True).stdout)
         place = {node: index for index, node in enumerate(item for item in nodes.graph.nodes if item.target != getitem)}
         flow = {(_made(source), node) for node in place for source in node.all_input_nodes}
@@ -148,8 +148,8 @@ def _made(node: Any) -> Any:
 def test_an_op_that_is_switched_off_is_left_to_torch_with_the_reason() -> None:
     import torch
 
-    from core.accelerator.partition import divide
-    from core.accelerator.support import Support
+    from core.accelerator.backend import divide
+    from core.accelerator.lowering import Support
 
     graph = traced(lambda a, b: ((a @ b).relu() @ b).relu(), (torch.ones(4, 4), torch.ones(4, 4)))
     support = Support(frozenset({"relu"}))
@@ -175,9 +175,9 @@ def test_a_kernel_computes_what_torch_computes(
 ) -> None:
     import torch
 
-    from core.accelerator.partition import divide
+    from core.accelerator.backend import divide
+    from core.accelerator.lowering import Support
     from core.accelerator.segment import SegmentModule
-    from core.accelerator.support import Support
 
     torch.manual_seed(0)
     inputs = tuple(torch.randn(shape).to(getattr(torch, dtype)) for shape in shapes)
@@ -200,7 +200,7 @@ def test_a_kernel_computes_what_torch_computes(
     ],
 )
 def test_an_option_that_is_not_known_is_the_jobs_fault(options: dict[str, Any], message: str) -> None:
-    from core.accelerator.settings import settings_of
+    from core.accelerator.backend import settings_of
     from core.base.errors import JobError
 
     with pytest.raises(JobError, match=re.escape(message)):
@@ -208,7 +208,7 @@ def test_an_option_that_is_not_known_is_the_jobs_fault(options: dict[str, Any], 
 
 
 def test_options_say_what_stays_with_torch_and_which_passes_are_made() -> None:
-    from core.accelerator.settings import AcceleratorSettings, settings_of
+    from core.accelerator.backend import AcceleratorSettings, settings_of
 
     given = {"without": "relu, aten.mm.default", "passes": "drop-no-ops+plan-memory", "freeze": True}
     assert settings_of(given) == AcceleratorSettings(frozenset({"relu", "aten.mm.default"}), 34, True)

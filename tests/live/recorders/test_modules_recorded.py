@@ -5,7 +5,7 @@ import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch.fx import GraphModule
 
-from core.worker.recorders.modules import Modules
+from core.worker.recorders.stacks import Modules
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 

@@ -9,7 +9,7 @@ from core.base.decoder import decoded
 from pages import menu
 from pages.parts.run import submit
 from pages.parts.run.own_backend import shipped_text
-from pages.session import doors
+from pages.session import actions
 from tests.support.apps import assert_sound, chips, code_of, component, keys, opened, titles, words
 from tests.support.homes import IMAGE, add_run, chain_log
 from tests.support.reports.backends import BACKEND, JOB, SIZES, backend_log
@@ -141,7 +141,7 @@ def test_a_backend_that_raised_is_the_headline_with_its_line(empty_home: Path) -
 def made(monkeypatch: pytest.MonkeyPatch) -> list[CompileJob]:
     """The jobs that the page would have queued."""
     jobs: list[CompileJob] = []
-    monkeypatch.setattr(doors, "submit", jobs.append)
+    monkeypatch.setattr(actions, "submit", jobs.append)
     monkeypatch.setattr(submit, "stored_run", lambda _: None)
     return jobs
 

@@ -15,7 +15,7 @@ from core.runs.tools import Ladder, Passes, Task, create, tool_run
 from core.views.kernels import KernelTool
 from pages.gate.rules import Visitor
 from pages.gate.visitor import ANOTHERS, NOT_YOURS, Who
-from pages.session import doors, server
+from pages.session import actions, server
 from tests.support.homes import NOT_LOGS, add_run, job_of, keeper
 
 JOB = CompileJob(Model("sample", "mlp"))
@@ -53,7 +53,7 @@ def behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Behind:
 
 @pytest.fixture
 def visited(monkeypatch: pytest.MonkeyPatch) -> Callable[[Who], None]:
-    return lambda visitor: monkeypatch.setattr(doors, "who", lambda: visitor)
+    return lambda visitor: monkeypatch.setattr(actions, "who", lambda: visitor)
 
 
 def made(behind: Behind, by: str = "", **fields: Any) -> Run:
@@ -64,12 +64,12 @@ def test_an_onlooker_gets_through_no_door(behind: Behind, visited: Callable[[Who
     run = made(behind)
     visited(ONLOOKER)
     for door in (
-        lambda: doors.submit(JOB),
-        lambda: doors.start_tool(KernelTool(run, Ladder("k"))),
-        lambda: doors.add_log("a.log", io.BytesIO(LOG)),
-        lambda: doors.rename(run, "mine"),
-        lambda: doors.delete(run),
-        lambda: doors.forget(KernelTool(run, Ladder("k"))),
+        lambda: actions.submit(JOB),
+        lambda: actions.start_tool(KernelTool(run, Ladder("k"))),
+        lambda: actions.add_log("a.log", io.BytesIO(LOG)),
+        lambda: actions.rename(run, "mine"),
+        lambda: actions.delete(run),
+        lambda: actions.forget(KernelTool(run, Ladder("k"))),
     ):
         with pytest.raises(AccessError) as error:
             door()
@@ -80,19 +80,19 @@ def test_an_onlooker_gets_through_no_door(behind: Behind, visited: Callable[[Who
 def test_what_a_guest_sets_off_is_theirs(behind: Behind, visited: Callable[[Who], None]) -> None:
     run = made(behind)
     visited(ANN)
-    doors.submit(JOB)
-    doors.start_tool(KernelTool(run, Ladder("k")))
+    actions.submit(JOB)
+    actions.start_tool(KernelTool(run, Ladder("k")))
     assert behind.came == [("submit", JOB, "ann"), ("start_tool", run, Ladder("k"), "ann")]
-    assert doors.add_log("a.log", io.BytesIO(LOG)).status().by == "ann"
-    assert doors.add_log("a.log", io.BytesIO(LOG), Who(Visitor.GUEST, "bob")).status().by == "bob"
+    assert actions.add_log("a.log", io.BytesIO(LOG)).status().by == "ann"
+    assert actions.add_log("a.log", io.BytesIO(LOG), Who(Visitor.GUEST, "bob")).status().by == "bob"
 
 
 def test_a_guest_deletes_their_own_runs_alone(behind: Behind, visited: Callable[[Who], None]) -> None:
     mine, bobs = [made(behind, "ann"), made(behind, "ann")], made(behind, "bob")
     visited(ANN)
-    assert doors.delete(*mine) == 2
+    assert actions.delete(*mine) == 2
     with pytest.raises(AccessError) as error:
-        doors.delete(bobs)
+        actions.delete(bobs)
     assert (str(error.value), [run for run, _ in behind.store.list()]) == (ANOTHERS, [bobs])
 
 
@@ -106,10 +106,10 @@ def test_a_guest_deletes_answers_of_their_own_and_to_their_own_runs_alone(
         asked = tool_run(run, request)
         asked.write_status(replace(asked.status(), state="done", handle=""))
     visited(ANN)
-    doors.forget(KernelTool(mine, ladder))
-    doors.forget(KernelTool(bobs, passes))
+    actions.forget(KernelTool(mine, ladder))
+    actions.forget(KernelTool(bobs, passes))
     with pytest.raises(AccessError) as error:
-        doors.forget(KernelTool(bobs, ladder))
+        actions.forget(KernelTool(bobs, ladder))
     assert str(error.value) == ANOTHERS
     assert [path.name for run in (mine, bobs) for path in (run.path / "tools").iterdir()] == [
         tool_run(bobs, ladder).path.name
@@ -119,9 +119,9 @@ def test_a_guest_deletes_answers_of_their_own_and_to_their_own_runs_alone(
 def test_a_guest_names_their_own_runs_alone(behind: Behind, visited: Callable[[Who], None]) -> None:
     mine, bobs = made(behind, "ann"), made(behind, "bob")
     visited(ANN)
-    doors.rename(mine, "first")
+    actions.rename(mine, "first")
     with pytest.raises(AccessError, match="another visitor"):
-        doors.rename(bobs, "first")
+        actions.rename(bobs, "first")
     assert [run.name() for run in (mine, bobs)] == ["first", ""]
 
 
@@ -130,9 +130,9 @@ def test_a_damaged_run_is_the_owners_to_delete(behind: Behind, visited: Callable
     (run.path / "status.json").write_bytes(b"{")
     visited(ANN)
     with pytest.raises(AccessError):
-        doors.delete(run)
+        actions.delete(run)
     visited(OWNER)
-    assert (doors.delete(run), behind.store.list()) == (1, [])
+    assert (actions.delete(run), behind.store.list()) == (1, [])
 
 
 def test_who_may_not_cancel_is_told_in_a_corner(
@@ -142,11 +142,11 @@ def test_who_may_not_cancel_is_told_in_a_corner(
     monkeypatch.setattr(st, "toast", said.append)
     run = made(behind, "bob", state="running", **keeper())
     visited(ANN)
-    doors.cancel(run)
+    actions.cancel(run)
     assert (behind.came, len(said)) == ([], 1)
     assert said[0].startswith("This is another visitor")
     visited(OWNER)
-    doors.cancel(run)
+    actions.cancel(run)
     assert (behind.came, len(said)) == ([("cancel", run)], 1)
 
 
@@ -154,7 +154,7 @@ def test_a_log_is_opened_by_its_path(behind: Behind, visited: Callable[[Who], No
     log = tmp_path / "mine.log"
     log.write_bytes(LOG)
     visited(OWNER)
-    assert doors.add_log_at(log).status().title == "mine.log"
+    assert actions.add_log_at(log).status().title == "mine.log"
 
 
 @pytest.mark.parametrize(
@@ -168,5 +168,5 @@ def test_a_path_that_is_no_file_is_not_waited_for(
     os.mkfifo(tmp_path / "pipe")
     visited(OWNER)
     with pytest.raises(StoreError, match=f"cannot be read: .*{why}"):
-        doors.add_log_at(tmp_path / name)
+        actions.add_log_at(tmp_path / name)
     assert behind.store.list() == []

@@ -12,11 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pages.gate import peer
-from pages.gate.address import is_ours, is_private, name_of
 from pages.gate.greeting import words
 from pages.gate.middleware import VISITOR
 from pages.gate.peer import Socket, uid_of
-from pages.gate.rules import Rules, Visitor, VisitorRequest
+from pages.gate.rules import Rules, Visitor, VisitorRequest, is_ours, is_private, name_of
 from tests.support.gates import ASKED, HANDSHAKE, HOSTS, LOOKING, MINE, PUBLIC, through
 
 

@@ -9,7 +9,7 @@ from pages.gate import visitor
 from pages.gate.middleware import VISITOR
 from pages.gate.rules import known_as
 from pages.gate.visitor import told
-from pages.session import doors
+from pages.session import actions
 from tests.support.apps import assert_sound, opened
 from tests.support.gates import LOOKING, PUBLIC, through
 from tests.support.homes import add_run, job_of
@@ -74,7 +74,7 @@ def test_no_page_lists_another_guests_runs(
 ) -> None:
     log, job = (TRACES / "transformer_block" / "trace.log").read_bytes(), job_of("transformer_block")
     mine, _, _ = (add_run(empty_home, "block", log, job=job, by=by) for by in ("ann", "", "bob"))
-    monkeypatch.setattr(doors, "start_tool", lambda *_: None)
+    monkeypatch.setattr(actions, "start_tool", lambda *_: None)
     monkeypatch.setattr(visitor, "_is_served", lambda: True)
     monkeypatch.setattr(visitor, "_said", lambda: ["guest ann"])
     app = opened(page.script, mine.id, view="compare")

@@ -15,9 +15,9 @@ from streamlit.proto.BackMsg_pb2 import DeferredFileRequestPayload as File
 from streamlit.proto.BackMsg_pb2 import InstallSkillsRequestPayload as Skills
 
 from core import Environment, JobError
-from pages.gate import greeting, messages
+from pages.gate import greeting, middleware
 from pages.gate.health import healthy
-from pages.gate.messages import is_heeded
+from pages.gate.middleware import is_heeded
 from pages.session import server
 from pages.session.server import environment
 
@@ -102,10 +102,10 @@ WIDGET = "$$ID-" + "0" * 32 + "-key"
     [
         (rerun(), True),
         (rerun("run=a", WIDGET), True),
-        (rerun("q" * messages.MOST_QUERY_CHARS), True),
-        (rerun("q" * (messages.MOST_QUERY_CHARS + 1)), False),
-        (rerun("", *[WIDGET] * messages.MOST_WIDGETS), True),
-        (rerun("", *[WIDGET] * (messages.MOST_WIDGETS + 1)), False),
+        (rerun("q" * middleware.MOST_QUERY_CHARS), True),
+        (rerun("q" * (middleware.MOST_QUERY_CHARS + 1)), False),
+        (rerun("", *[WIDGET] * middleware.MOST_WIDGETS), True),
+        (rerun("", *[WIDGET] * (middleware.MOST_WIDGETS + 1)), False),
         (rerun("", WIDGET, "secret"), False),
         (BackMsg(clear_cache=True), False),
         (BackMsg(stop_script=True), True),

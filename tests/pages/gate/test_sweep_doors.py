@@ -9,7 +9,7 @@ import pytest
 from core import AccessError, Axis, CompileboardError, CompileJob, Model, Runner, Store, SweepRunner, new_sweep
 from pages.gate.rules import Visitor
 from pages.gate.visitor import ANOTHERS, NOT_YOURS, Who
-from pages.session import doors, server
+from pages.session import actions, server
 from tests.support.engines import PromptEngine
 
 ANN, BOB = Who(Visitor.GUEST, "ann"), Who(Visitor.GUEST, "bob")
@@ -25,21 +25,21 @@ def sweeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SweepRunner:
 
 @pytest.fixture
 def visited(monkeypatch: pytest.MonkeyPatch) -> Callable[[Who], None]:
-    return lambda visitor: monkeypatch.setattr(doors, "who", lambda: visitor)
+    return lambda visitor: monkeypatch.setattr(actions, "who", lambda: visitor)
 
 
 def test_sweep_is_its_visitors_alone(sweeps: SweepRunner, visited: Callable[[Who], None]) -> None:
     visited(Who(Visitor.ONLOOKER))
     with pytest.raises(AccessError, match="Only the owner"):
-        doors.start_sweep(SAMPLE)
+        actions.start_sweep(SAMPLE)
     visited(ANN)
-    sweep_id = doors.start_sweep(SAMPLE).id
+    sweep_id = actions.start_sweep(SAMPLE).id
     sweeps.wait(sweep_id)
     changes: tuple[Callable[[], object], ...] = (
-        lambda: doors.resume_sweep(sweep_id),
-        lambda: doors.cancel_sweep(sweep_id),
-        lambda: doors.rename_sweep(sweep_id, "mine"),
-        lambda: doors.delete_sweep(sweep_id),
+        lambda: actions.resume_sweep(sweep_id),
+        lambda: actions.cancel_sweep(sweep_id),
+        lambda: actions.rename_sweep(sweep_id, "mine"),
+        lambda: actions.delete_sweep(sweep_id),
     )
     for visitor, why in ((Who(Visitor.ONLOOKER), NOT_YOURS), (BOB, ANOTHERS)):
         visited(visitor)
@@ -55,13 +55,13 @@ def test_sweep_is_its_visitors_alone(sweeps: SweepRunner, visited: Callable[[Who
 
 def test_a_damaged_sweep_is_the_owners_to_delete(sweeps: SweepRunner, visited: Callable[[Who], None]) -> None:
     visited(ANN)
-    sweep_id = doors.start_sweep(SAMPLE).id
+    sweep_id = actions.start_sweep(SAMPLE).id
     sweeps.wait(sweep_id)
     (sweeps.store.sweeps_dir / sweep_id / "sweep.json").write_text("{")
     with pytest.raises(CompileboardError, match="cannot be read"):
-        doors.delete_sweep(sweep_id)
+        actions.delete_sweep(sweep_id)
     visited(Who(Visitor.OWNER))
-    doors.delete_sweep(sweep_id)
+    actions.delete_sweep(sweep_id)
     assert sweeps.store.damaged() == {}
 
 
@@ -71,7 +71,7 @@ def test_a_server_takes_up_the_owners_code_only_where_it_runs_such_code(
 ) -> None:
     visited(Who(Visitor.OWNER))
     code = new_sweep(CompileJob(Model("code", "model = abs\ninputs = (1,)\n")), (Axis("batch", (1, 2)),))
-    sweep_id = doors.start_sweep(code).id
+    sweep_id = actions.start_sweep(code).id
     sweeps.wait(sweep_id)
     for run, _ in sweeps.runner.store.list():
         sweeps.runner.store.delete(run)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pages.gate.terminal import MAX_PLACES, Once, print_once, printable
+from pages.gate.greeting import MAX_PLACES, Once, print_once, printable
 
 ESCAPE = "\x1b]0;owned\x07\u202e\n2026-01-01 forged"
 

@@ -11,7 +11,7 @@ from core.runs.tools import Assembly, Configs, Interpret, Ladder, LadderAnswer, 
 from core.runs.tools.tasks import create
 from core.views.kernels import KernelTool
 from pages import menu
-from pages.session import doors
+from pages.session import actions
 from tests.record import SCENARIOS
 from tests.support.apps import code_of, component, keys, opened, read_titles, read_words, sound, words
 from tests.support.homes import IMAGE, NOT_LOGS, add_run, add_scenario, job_of, record
@@ -154,7 +154,7 @@ def test_a_tool_that_failed_says_why_and_can_be_tried_again(empty_home: Path, mo
     assert [button.label for button in app.button] == ["Try again"]
     assert read_titles(app)[0].endswith("FX nodes.")
     started: list[KernelTool] = []
-    monkeypatch.setattr(doors, "start_tool", started.append)
+    monkeypatch.setattr(actions, "start_tool", started.append)
     app.button[0].click().run()
     assert (list(sound(app).error), [(tool.run, tool.request) for tool in started]) == (
         [],

@@ -9,7 +9,7 @@ from core.analysis.kernels import LedgerRow, ledger
 from core.views.kernels import KernelsView
 from pages.look.charts import blended, decades, in_unit, text_on
 from pages.look.palette import KERNEL_COLOURS
-from pages.parts.kernels.roofline import GAP, LETTER, LINE, LabelBox, Scale, point_names, roofline_chart
+from pages.parts.kernels.ledger import GAP, LETTER, LINE, LabelBox, Scale, point_names, roofline_chart
 from tests.support.reports.timed import ITEM, REPORT
 
 SCALE = Scale(-1.0, 3.0, 8.0, 12.0)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.analysis.comparison.shortest import MOST_STEPS, common
+from core.analysis.comparison.graphs import MOST_STEPS, common
 
 LETTERS = st.lists(st.sampled_from("abc"), max_size=10)
 

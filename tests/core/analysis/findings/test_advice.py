@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from core.analysis.findings import findings
-from core.analysis.findings.log_settings import set_logs_call
+from core.analysis.findings.answers import set_logs_call
 from core.code.source_facts import source_remarks
 from core.report import Difference, Frame, GraphBreak, Guard, Place, Recompile, Report, Setting, Symbol
 from tests.support.reports.findings import FALLS_BACK, FIRES, QUIET, asking, call, frame, of

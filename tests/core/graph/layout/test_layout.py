@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.base.errors import LayoutError
-from core.graph.layout import Box, BoxPlace, Curve, Edge, Layout, Point, dot, lay_out, lay_out_layered
-from core.graph.layout.dot import DotError, lay_out_with_dot
+from core.graph.layout import Box, BoxPlace, Curve, Edge, Layout, Point, ladder, lay_out, lay_out_layered
+from core.graph.layout.ladder import DotError, lay_out_with_dot
 from core.graph.layout.routes import Reach, loop
 from tests.support.browser import PATIENCE_S
 
@@ -205,7 +205,7 @@ def test_an_answer_of_dot_without_a_part_of_the_graph_is_none(monkeypatch: pytes
         "edges": [{"id": "0", "pos": "25,130 25,110 25,90 25,70"}],
     }
     answer[kind] = answer[kind][1:]
-    monkeypatch.setattr(dot, "decoded", lambda _: answer)
+    monkeypatch.setattr(ladder, "decoded", lambda _: answer)
     with pytest.raises(DotError, match="left out a part"):
         lay_out_with_dot([Box("a", 50, 20), Box("b", 50, 20)], [Edge("a", "b")], PATIENCE_S, limited=False)
 

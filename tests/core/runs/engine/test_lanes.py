@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from core import CompileJob, Model, Run
-from core.runs.engine.lanes import Lane, assigned, device_of
+from core.runs.engine.queues import Lane, assigned, device_of
 
 
 def job(device: str = "cpu", measure: bool = True, target: str = "") -> CompileJob:

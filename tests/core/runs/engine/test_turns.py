@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from core import CompileJob, Model, Run, Runner, Store
-from core.runs.engine.lanes import assigned
+from core.runs.engine.queues import assigned
 from tests.support.engines import PromptEngine, until
 
 pytestmark = pytest.mark.usefixtures("any_site")

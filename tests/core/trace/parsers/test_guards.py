@@ -9,7 +9,7 @@ import pytest
 
 from core import build_report
 from core.report import Frame, Guard, GuardCosts, GuardFilter, Place, Recompile
-from core.trace.parsers.guards import GuardText, grouped_guards, parse_guard, parse_guards, traceback_frames
+from core.trace.parsers.dynamo import GuardText, grouped_guards, parse_guard, parse_guards, traceback_frames
 from pages import menu
 from tests.support.apps import assert_sound, opened, words
 from tests.support.homes import add_run, line, record

@@ -11,8 +11,8 @@ import pytest
 from core import build_report, from_json
 from core.report import Call, Compilation, Difference, PatternMatch, Place, Report, Roofline, Setting, Timing
 from core.report.records import RECORDS
+from core.trace.parsers.draft import MAX_ITEMS, Values, fields_of
 from core.trace.parsers.table import PARSERS
-from core.trace.parsers.values import MAX_ITEMS, Values, fields_of
 from tests.record import SCENARIOS
 from tests.support.homes import line, record
 from tests.support.imports import FILES, nodes_of

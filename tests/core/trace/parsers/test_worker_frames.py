@@ -1,7 +1,7 @@
 """The worker's own frames are cut off from stacks, and no others."""
 
 from core.report import Frame
-from core.trace.parsers.worker_frames import without_worker
+from core.trace.parsers.draft import without_worker
 
 MODEL = Frame("/home/me/core/model.py", 3, "model")
 OURS = (

@@ -1,0 +1,276 @@
+"""Accuracy of compiled and eager results, both compared with float64, in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from core.base.words import agree, count, number
+from core.report import Accuracy, GraphNumerics, NodeAccuracy, Report
+
+__all__ = [
+    "STANDINGS",
+    "GraphStanding",
+    "Numerics",
+    "ResultStanding",
+    "Standing",
+    "first_inaccurate",
+    "graph_sentence",
+    "left_out_words",
+    "narrowed_words",
+    "node_errors",
+    "node_standings",
+    "node_words",
+    "numerics",
+    "numerics_lines",
+    "numerics_of",
+    "numerics_sentence",
+    "of_tolerance",
+    "outputs_words",
+    "result_standings",
+    "standing",
+]
+Standing = Literal["the same bits", "closer", "as close", "further", "differs", "not told"]
+# Errors less than this factor apart count as equal: the order of a sum alone can cause it.
+CLEAR = 1.25
+GraphStanding = Literal["not compared", "not told", "as right as eager", "differs", "first to differ"]
+# Accuracy classes of nodes, the least informative first.
+STANDINGS: tuple[GraphStanding, ...] = get_args(GraphStanding)
+
+
+def standing(accuracy: Accuracy) -> Standing:
+    """Return the accuracy class; `differs` is further from float64 than rounding explains."""
+    if accuracy.same is False:
+        return "differs"
+    if accuracy.apart == 0 and accuracy.same:
+        return "the same bits"
+    errors = both_errors(accuracy)
+    if accuracy.same is None or errors is None:
+        return "not told"
+    if accuracy.eager_odd != accuracy.compiled_odd:
+        return "closer" if accuracy.compiled_odd < accuracy.eager_odd else "further"
+    eager, compiled = errors
+    if compiled * CLEAR < eager:
+        return "closer"
+    return "further" if compiled > eager * CLEAR else "as close"
+
+
+def both_errors(accuracy: Accuracy) -> tuple[float, float] | None:
+    """Return the errors of eager and compiled: relative, or absolute if float64 has zeros only.
+
+    None if float64 is unknown.
+    """
+    if accuracy.eager_error is not None and accuracy.compiled_error is not None:
+        return accuracy.eager_error, accuracy.compiled_error
+    if accuracy.eager_max_abs is not None and accuracy.compiled_max_abs is not None:
+        return accuracy.eager_max_abs, accuracy.compiled_max_abs
+    return None
+
+
+def of_tolerance(accuracy: Accuracy) -> float | None:
+    """Return compiled's error as a fraction of the dtype's tolerance; None without such a limit."""
+    if accuracy.compiled_error is None or not accuracy.tolerance:
+        return None
+    return accuracy.compiled_error / accuracy.tolerance
+
+
+@dataclass(frozen=True, slots=True)
+class ResultStanding:
+    """A result of a call, and its accuracy compared with float64."""
+
+    call: int
+    what: str
+    accuracy: Accuracy
+    standing: Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Numerics:
+    """Results of a run, reasons for those without a float64 comparison, and ops without float64 support."""
+
+    results: tuple[ResultStanding, ...]
+    reasons: tuple[str, ...]
+    narrowed: tuple[str, ...] = ()
+
+    @property
+    def told(self) -> tuple[ResultStanding, ...]:
+        """Results that could be compared."""
+        return tuple(result for result in self.results if result.standing != "not told")
+
+    @property
+    def worst(self) -> ResultStanding | None:
+        """Result that differs most, otherwise the one with compiled's largest error; None if none could be compared."""
+        differing = [result for result in self.told if result.standing == "differs"]
+        return max(differing or self.told, key=lambda result: (both_errors(result.accuracy) or (0, 0))[1], default=None)
+
+
+def numerics(report: Report) -> Numerics | None:
+    """Return the results of a run compared with float64; None if not recorded."""
+    if not report.call_numerics:
+        return None
+    reasons = dict.fromkeys(call.reason for call in report.call_numerics if call.reason)
+    narrowed = dict.fromkeys(name for call in report.call_numerics for name in call.narrowed)
+    return Numerics(tuple(result_standings(report)), tuple(reasons), tuple(narrowed))
+
+
+def result_standings(report: Report) -> list[ResultStanding]:
+    """Return the accuracy of every result of every call."""
+    return [
+        ResultStanding(call.call, result.what, result.accuracy, standing(result.accuracy))
+        for call in report.call_numerics
+        for result in call.results
+    ]
+
+
+def numerics_sentence(accuracies: Numerics) -> str:
+    """Return whether compiled is as accurate as eager, in a sentence with numbers."""
+    counts = Counter(result.standing for result in accuracies.told)
+    worst = accuracies.worst
+    if worst is None:
+        reason = accuracies.reasons[0] if accuracies.reasons else "nothing was compared"
+        return f"It cannot be told whether the results are right: {reason}."
+    if counts["differs"]:
+        rest = f", and {number(counts['differs'] - 1)} more" if counts["differs"] > 1 else ""
+        return f"Compiled is wrong in {worst.what}{rest}: {error_words(worst.accuracy)}."
+    if counts["the same bits"] == len(accuracies.told):
+        return f"Compiled gives the same bits as eager: {_largest_error_words(accuracies.told)}."
+    return f"{_accuracy_words(counts, len(accuracies.told))}: {_largest_error_words(accuracies.told)}."
+
+
+def narrowed_words(names: Sequence[str]) -> str:
+    """Return the ops of the float64 run that were computed in float32; empty if there are none."""
+    ops = ", ".join(f"`{name}`" for name in names)
+    return (
+        f"Torch does not have {ops} in float64, which {agree(len(names), 'was', 'were')} computed in float32."
+        * bool(ops)
+    )
+
+
+def error_words(accuracy: Accuracy) -> str:
+    """Return the errors of both against float64, or against each other if float64 is unknown."""
+    errors = both_errors(accuracy)
+    if errors is None:
+        return accuracy.reason or "not known in float64"
+    odd = (
+        f"{count(accuracy.compiled_odd, 'element')} NaN or infinite, "
+        if accuracy.compiled_odd > accuracy.eager_odd
+        else ""
+    )
+    eager, compiled = map(number, errors)
+    if accuracy.eager_error is None or accuracy.compiled_error is None:
+        return f"{odd}off by up to {compiled} where float64 has zeros, eager by {eager}"
+    return f"{odd}off by {compiled} of the norm in float64, eager by {eager}"
+
+
+def _accuracy_words(counts: Counter[Standing], compared: int) -> str:
+    closer, further = counts["closer"], counts["further"]
+    if closer and not further:
+        return "Compiled is closer to float64 than eager" + (
+            "" if closer == compared else f" in {number(closer)} of {count(compared, 'result')}"
+        )
+    if further and not closer:
+        where = "" if further == compared else f" in {number(further)} of {count(compared, 'result')}"
+        return f"Compiled is further from float64 than eager{where}, within what its dtype allows"
+    if closer:
+        nearer = f"{number(closer)} {agree(closer, 'is', 'are')} closer to float64 than eager"
+        return f"Of {count(compared, 'result')} {nearer}, {number(further)} further"
+    return "Compiled is as close to float64 as eager"
+
+
+def _largest_error_words(results: Sequence[ResultStanding]) -> str:
+    """Return the largest error of each side."""
+    eager = [result.accuracy.eager_error for result in results if result.accuracy.eager_error is not None]
+    compiled = [result.accuracy.compiled_error for result in results if result.accuracy.compiled_error is not None]
+    if not eager or not compiled:
+        return "how far both are from float64 is not known"
+    if eager == compiled:
+        return f"both are off by at most {number(max(eager))} of the norm in float64"
+    return f"off by at most {number(max(compiled))} of the norm in float64, eager by {number(max(eager))}"
+
+
+def numerics_of(report: Report, compilation: str) -> GraphNumerics | None:
+    """Return the node accuracies of a compilation's graph; None if not recorded."""
+    return next((graph for graph in report.graph_numerics if graph.compilation == compilation), None)
+
+
+def first_inaccurate(graph: GraphNumerics) -> NodeAccuracy | None:
+    """Return the first executed node whose compiled value is less accurate than eager's."""
+    return next((node for node in graph.nodes if node.accuracy is not None and node.accuracy.same is False), None)
+
+
+def node_standings(graph: GraphNumerics) -> dict[str, GraphStanding]:
+    """Return node name → accuracy class."""
+    first = first_inaccurate(graph)
+    return {node.name: "first to differ" if node is first else _accuracy_class(node) for node in graph.nodes}
+
+
+def node_errors(graph: GraphNumerics) -> dict[str, float]:
+    """Return node name → compiled error against float64, for nodes that have one."""
+    return {
+        node.name: node.accuracy.compiled_error
+        for node in graph.nodes
+        if node.accuracy is not None and node.accuracy.compiled_error is not None
+    }
+
+
+def _accuracy_class(node: NodeAccuracy) -> GraphStanding:
+    if node.accuracy is None:
+        return "not compared"
+    if node.accuracy.same is None:
+        return "not told"
+    return "as right as eager" if node.accuracy.same else "differs"
+
+
+def graph_sentence(graph: GraphNumerics, calls: Mapping[str, str] | None = None) -> str:
+    """Return the first differing node in words, or that no node differs; `calls` are the nodes' targets by name."""
+    first, compared = first_inaccurate(graph), [node for node in graph.nodes if node.accuracy is not None]
+    if not compared:
+        return f"No node was compared: {graph.reason or 'the graph has none that computes a tensor'}."
+    if first is None or first.accuracy is None:
+        same = sum(standing(node.accuracy) == "the same bits" for node in compared if node.accuracy)
+        nodes = f"{count(len(compared), 'node')} that {agree(len(compared), 'was', 'were')} compared"
+        if same == len(compared):
+            return f"Compiled gives the same bits as eager in the {nodes}."
+        return (
+            f"Compiled is as right as eager in the {nodes}; {number(same)} {agree(same, 'has', 'have')} the same bits."
+        )
+    differing = sum(node.accuracy.same is False for node in compared if node.accuracy)
+    of = f"{number(differing)} of {count(len(compared), 'node')} {agree(differing, 'differs', 'differ')}"
+    called = f", `{calls[first.name]}`" if calls and first.name in calls else ""
+    return f"{of}, first `{first.name}`{called}: {error_words(first.accuracy)}."
+
+
+def node_words(graph: GraphNumerics, name: str) -> str:
+    """Return a node's accuracy in words; empty if the graph has no such value."""
+    node = next((node for node in graph.nodes if node.name == name), None)
+    if node is None or node.accuracy is None:
+        return f"not compared: {node.left_out}" if node is not None and node.left_out else ""
+    return f"{node_standings(graph)[name]}: {error_words(node.accuracy)}"
+
+
+def numerics_lines(report: Report) -> list[str]:
+    """Return the accuracy of a run: a sentence for its results and one per graph; empty if not recorded."""
+    run_numerics = numerics(report)
+    graphs = [f"[{graph.compilation}] ".removeprefix("[] ") + graph_sentence(graph) for graph in report.graph_numerics]
+    return [*([f"numerics: {numerics_sentence(run_numerics)}"] if run_numerics else []), *graphs]
+
+
+def left_out_words(graph: GraphNumerics) -> str:
+    """Return how many nodes were not compared, and why; empty if all were."""
+    reasons = Counter(node.left_out or "not reached" for node in graph.nodes if node.accuracy is None)
+    listed = "; ".join(f"{reason} ({number(times)})" for reason, times in reasons.items())
+    return f"{count(reasons.total(), 'node')} not compared: {listed}." if listed else ""
+
+
+def outputs_words(graph: GraphNumerics) -> str:
+    """Return whether adding node values to the outputs changed the graph's own outputs."""
+    if not graph.parts:
+        return ""
+    source = f"Compiled values are from {count(graph.parts, 'compilation')} with them among the graph's outputs"
+    if graph.changed is None:
+        return f"{source}, which may change what is fused."
+    if graph.changed == 0:
+        return f"{source}, which left its own outputs the same to the bit."
+    return f"{source}, which changed its own outputs by up to {number(graph.changed)} of their norm."

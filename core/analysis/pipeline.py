@@ -1,0 +1,352 @@
+"""The backend `accelerator` in a run: words, numbers, nodes, and changes between runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from core.analysis.interval import BUSY, busy
+from core.analysis.results import results
+from core.analysis.speed import speed
+from core.base.words import agree, bytes_, count, duration_s, number, percent
+from core.ops import aten_name
+from core.report import Crossing, FxNode, Pipeline, PipelineSegment, Report
+
+__all__ = [
+    "BESIDE",
+    "FREE",
+    "PipelineChange",
+    "PipelineFigures",
+    "PipelineStop",
+    "crossings_disturbed",
+    "entries_by_node",
+    "fallback_lines",
+    "memory_words",
+    "moved_ops",
+    "node_segments",
+    "pipeline_changes",
+    "pipeline_figures",
+    "pipeline_lines",
+    "pipeline_sentence",
+    "pipeline_stops",
+    "pipeline_summary",
+    "pipelines",
+    "refusal_counts",
+    "switchable_ops",
+]
+Words = Callable[[float | None], str]
+# Prefix of the reason why torch runs a node; other nodes have the name of their segment instead.
+BESIDE = "torch: "
+# Reason for a node of which no program instruction is left.
+FREE = "no instruction: a pass took it out, or it is in the strides of others"
+ATEN = "torch.ops."
+ENDS = ("argument", "result")
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineFigures:
+    """Sums over all pipelines of a run: its ops, and the `taken` ops.
+
+    `across_bytes` are the inputs and outputs of the segments, each counted once; `written_bytes` are written by taken
+    ops, `all_written_bytes` by all ops. `calls` crossed the ABI; `fallbacks` ran in torch instead, by reason. Seconds
+    are for one call of each segment, None without calls; `compiled_s` is the steady state, None if not measured.
+    """
+
+    ops: int
+    taken: int
+    segments: int
+    entries: int
+    across_bytes: int
+    file_bytes: int
+    constant_bytes: int
+    temporary_bytes: int
+    arena_bytes: int
+    written_bytes: int = 0
+    all_written_bytes: int = 0
+    calls: int = 0
+    fallbacks: Mapping[str, int] = field(default_factory=dict)
+    runtime_s: float | None = None
+    call_s: float | None = None
+    compiled_s: float | None = None
+
+    @property
+    def ops_share(self) -> float:
+        """Part of the ops that are taken, from 0 to 1; 0 without ops."""
+        return self.taken / self.ops if self.ops else 0.0
+
+    @property
+    def bytes_share(self) -> float:
+        """Part of the written bytes that taken ops write, from 0 to 1; 0 if nothing is written."""
+        return self.written_bytes / self.all_written_bytes if self.all_written_bytes else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineChange:
+    """A number of two runs, in words; `difference` is empty if they are equal, and for measured numbers."""
+
+    name: str
+    before: str
+    after: str
+    difference: str
+
+
+# Name → field, formatter, and True if a difference is claimed. Two runs are two processes, so that times measured in
+# them are only shown side by side.
+FIGURES: dict[str, tuple[str, Words, bool]] = {
+    "ops on the accelerator": ("taken", number, True),
+    "ops in all": ("ops", number, True),
+    "segments": ("segments", number, True),
+    "program entries": ("entries", number, True),
+    "into and out of segments": ("across_bytes", bytes_, True),
+    "files": ("file_bytes", bytes_, True),
+    "constants": ("constant_bytes", bytes_, True),
+    "temporaries, each by itself": ("temporary_bytes", bytes_, True),
+    "temporaries as they are placed": ("arena_bytes", bytes_, True),
+    "in the runtime, each segment once": ("runtime_s", duration_s, False),
+    "calls of the segments, each once": ("call_s", duration_s, False),
+    "compiled call, steady state": ("compiled_s", duration_s, False),
+}
+
+
+def pipeline_figures(report: Report) -> PipelineFigures:
+    """Return the numbers of a run; segments without a program count as torch's."""
+    graphs = [pipeline for _, pipeline in pipelines(report)]
+    recorded = [segment for pipeline in graphs for segment in pipeline.segments]
+    segments = [segment for segment in recorded if not segment.problem]
+    refused = sum(refusal.written_bytes for pipeline in graphs for refusal in pipeline.refusals)
+    fallbacks: Counter[str] = Counter()
+    for crossing in report.crossings:
+        fallbacks.update(crossing.fallbacks)
+    called = [crossing for crossing in report.crossings if crossing.calls]
+    steady = speed(report.timing)
+    return PipelineFigures(
+        ops=sum(pipeline.calls for pipeline in graphs),
+        taken=sum(len(segment.nodes) for segment in segments),
+        segments=len(segments),
+        entries=sum(len(segment.entries) for segment in segments),
+        across_bytes=sum(segment.input_bytes + segment.output_bytes for segment in segments),
+        file_bytes=sum(segment.file_bytes for segment in segments),
+        constant_bytes=sum(segment.constant_bytes for segment in segments),
+        temporary_bytes=sum(segment.temporary_bytes for segment in segments),
+        arena_bytes=sum(map(_temporary_bytes, segments)),
+        written_bytes=sum(segment.written_bytes for segment in segments),
+        all_written_bytes=sum(segment.written_bytes for segment in recorded) + refused,
+        calls=sum(crossing.calls for crossing in report.crossings),
+        fallbacks=dict(fallbacks),
+        runtime_s=_seconds_per_call(called, lambda crossing: crossing.runtime_s),
+        call_s=_seconds_per_call(called, lambda crossing: crossing.call_s),
+        compiled_s=steady.compiled_s if steady else None,
+    )
+
+
+def _temporary_bytes(segment: PipelineSegment) -> int:
+    """Return the bytes for temporaries: the arena, or without a plan the sum of all temporaries."""
+    return segment.arena_bytes or segment.temporary_bytes
+
+
+def _seconds_per_call(called: list[Crossing], seconds: Callable[[Crossing], float]) -> float | None:
+    return sum(seconds(crossing) / crossing.calls for crossing in called) if called else None
+
+
+def pipeline_changes(before: Report, after: Report) -> tuple[PipelineChange, ...]:
+    """Return the numbers of two runs side by side."""
+    left_figures, right_figures = pipeline_figures(before), pipeline_figures(after)
+    rows = (
+        (name, getattr(left_figures, field), getattr(right_figures, field), *rest)
+        for name, (field, *rest) in FIGURES.items()
+    )
+    return tuple(
+        PipelineChange(name, words(left), words(right), _difference(left, right, words) if is_exact else "")
+        for name, left, right, words, is_exact in rows
+    )
+
+
+def _difference(before: float | None, after: float | None, words: Words) -> str:
+    if before is None or after is None or before == after:
+        return ""
+    part = f" ({percent(abs(after - before) / before)})" if before and abs(after - before) <= before else ""
+    return f"{'+' if after > before else '−'}{words(abs(after - before))}{part}"
+
+
+def moved_ops(before: Report, after: Report) -> dict[str, tuple[int, int]]:
+    """Return op → calls that torch runs in each run, for ops whose number differs."""
+    left_counts, right_counts = _torch_ops(before), _torch_ops(after)
+    names = dict.fromkeys([*left_counts, *right_counts])
+    return {name: (left_counts[name], right_counts[name]) for name in names if left_counts[name] != right_counts[name]}
+
+
+def _torch_ops(report: Report) -> Counter[str]:
+    refused = (refusal for _, pipeline in pipelines(report) for refusal in pipeline.refusals)
+    return Counter(aten_name(f"torch.ops.{refusal.op}") for refusal in refused)
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineStop:
+    """Next step of a divided graph: a segment, or an op that torch runs for `reason`."""
+
+    name: str
+    segment: PipelineSegment | None
+    reason: str = ""
+
+
+def node_segments(pipeline: Pipeline) -> dict[str, str]:
+    """Return node → segment; for a node that torch runs the reason, prefixed by `BESIDE`."""
+    inside = {name: _segment_or_reason(segment) for segment in pipeline.segments for name in segment.nodes}
+    return {**inside, **{refused.node: f"{BESIDE}{refused.reason}" for refused in pipeline.refusals}}
+
+
+def _segment_or_reason(segment: PipelineSegment) -> str:
+    return f"{BESIDE}{segment.problem}" if segment.problem else segment.name
+
+
+def entries_by_node(segment: PipelineSegment) -> dict[str, int]:
+    """Return node → index of the first program instruction that names it."""
+    entry_of: dict[str, int] = {}
+    for index, entry in enumerate(segment.entries):
+        for name in entry.nodes:
+            entry_of.setdefault(name, index)
+    return entry_of
+
+
+def pipeline_stops(pipeline: Pipeline) -> tuple[PipelineStop, ...]:
+    """Return the execution order: segments, and the ops between them that torch runs."""
+    segments = {segment.name: segment for segment in pipeline.segments}
+    reasons = {refused.node: refused.reason for refused in pipeline.refusals}
+    return tuple(_stop(name, segments.get(name), reasons) for name in pipeline.order)
+
+
+def _stop(name: str, segment: PipelineSegment | None, reasons: Mapping[str, str]) -> PipelineStop:
+    return PipelineStop(name, segment, segment.problem if segment else reasons.get(name, ""))
+
+
+def switchable_ops(pipeline: Pipeline, nodes: Iterable[FxNode]) -> tuple[str, ...]:
+    """Return the ops now in segments, by the names that switch them off, most frequent first.
+
+    `nodes` are the graph's nodes.
+    """
+    inside = {name for segment in pipeline.segments for name in segment.nodes}
+    targets = (node.target for node in nodes if node.name in inside and node.target.startswith(ATEN))
+    return tuple(name for name, _ in Counter(map(aten_name, targets)).most_common())
+
+
+def pipelines(report: Report) -> list[tuple[str, Pipeline]]:
+    """Return every pipeline with its compilation."""
+    return [(compilation.id, pipeline) for compilation in report.compilations for pipeline in compilation.pipelines]
+
+
+def pipeline_sentence(report: Report, compilation: str = "") -> str:
+    """Return how much of the run, or of one compilation, the accelerator runs, in a sentence."""
+    selected = [pipeline for id_, pipeline in pipelines(report) if compilation in ("", id_)]
+    if not selected:
+        return "The accelerator was given no graph."
+    segments = [segment for pipeline in selected for segment in pipeline.segments if not segment.problem]
+    ops, calls = sum(len(segment.nodes) for segment in segments), sum(pipeline.calls for pipeline in selected)
+    entries, size = sum(len(s.entries) for s in segments), sum(s.file_bytes for s in segments)
+    compared = results(report)
+    outcome = {
+        None: "",
+        "same": ", equal to eager",
+        "other strides": ", equal to eager but for strides",
+        "differs": ", and the results differ from eager's",
+    }
+    equality = outcome.get(compared.outcome if compared else None, ", which could not be compared with eager")
+    placed = f"{number(ops)} of {count(calls, 'op')} in {count(len(segments), 'segment')} on the accelerator"
+    return f"{placed}: {count(entries, 'program entry', 'program entries')}, {bytes_(size)}{equality}."
+
+
+def pipeline_summary(report: Report) -> list[str]:
+    """Return the sentence and lines of an accelerator run, without program entries; empty for other runs."""
+    return [pipeline_sentence(report), *pipeline_lines(report, entries=False)] if pipelines(report) else []
+
+
+def pipeline_lines(report: Report, entries: bool = True) -> Iterator[str]:
+    """Yield all pipeline records, one per line; `entries` adds the program entries."""
+    crossings = {(crossed.compilation, crossed.direction, crossed.segment): crossed for crossed in report.crossings}
+    if disturbed := crossings_disturbed(report):
+        yield f"{disturbed}: its seconds are no evidence"
+    for compilation, pipeline in pipelines(report):
+        took = ", ".join(f"{stage} {duration_s(seconds)}" for stage, seconds in pipeline.times_s.items())
+        yield f"[{compilation}] {pipeline.direction}: {count(pipeline.calls, 'op')}; {took}"
+        yield from _refusal_lines(pipeline)
+        for segment in pipeline.segments:
+            yield from _segment_lines(segment)
+            yield from _entry_lines(segment) if entries else ()
+            if crossing := crossings.get((compilation, pipeline.direction, segment.name)):
+                yield from _crossing_lines(crossing)
+
+
+def crossings_disturbed(report: Report) -> str:
+    """Return why times of ABI calls were disturbed by other processes.
+
+    Empty if they were not, or the load is unknown.
+    """
+    return f"{BUSY} during these calls" if any(busy(crossing.load) for crossing in report.crossings) else ""
+
+
+def refusal_counts(pipeline: Pipeline) -> dict[str, tuple[str, ...]]:
+    """Return reason → nodes that stay with torch, most frequent reason first."""
+    reasons = Counter(refusal.reason for refusal in pipeline.refusals)
+    return {
+        reason: tuple(refusal.node for refusal in pipeline.refusals if refusal.reason == reason)
+        for reason, _ in reasons.most_common()
+    }
+
+
+def _refusal_lines(pipeline: Pipeline) -> Iterator[str]:
+    """Yield one line per reason for ops that stay with torch."""
+    for reason, names in refusal_counts(pipeline).items():
+        ops, more = len(names), "" if len(names) <= 4 else " …"
+        yield f"  {count(ops, 'op')} {agree(ops, 'stays', 'stay')} with torch: {reason} ({', '.join(names[:4])}{more})"
+
+
+def _segment_lines(segment: PipelineSegment) -> Iterator[str]:
+    across = f"{bytes_(segment.input_bytes)} in, {bytes_(segment.output_bytes)} out"
+    if segment.problem:
+        yield f"  {segment.name}: {count(len(segment.nodes), 'op')}, {across}; torch runs it: {segment.problem}"
+        return
+    inputs = sum(entry.op == "argument" for entry in segment.entries)
+    work = sum(entry.op not in ENDS for entry in segment.entries)
+    entries = f"{count(inputs, 'input')}, {count(work, 'instruction')} and 1 result"
+    yield f"  {segment.name}: {count(len(segment.nodes), 'op')}; {entries}; {across}"
+    yield f"    file {segment.file}: {bytes_(segment.file_bytes)}, {bytes_(segment.constant_bytes)} of constants"
+    yield f"    {memory_words(segment)}"
+    stages = ", ".join(f"{stage} {duration_s(seconds)}" for stage, seconds in segment.times_s.items())
+    yield f"    {stages}"
+    changed = ", ".join(f"{step.name} {number(step.entries)}" for step in segment.passes)
+    yield f"    program entries after each pass: {changed}"
+
+
+def _entry_lines(segment: PipelineSegment) -> Iterator[str]:
+    for index, entry in enumerate(segment.entries):
+        steps = f" {{ {'; '.join(entry.steps)} }}" if entry.steps else ""
+        targets = f"{', '.join(entry.outputs)} = " if entry.outputs else ""
+        yield f"    {index:>3}  {targets}{entry.op}({', '.join(entry.inputs)}){steps}"
+
+
+def memory_words(segment: PipelineSegment) -> str:
+    """Return the memory of a program's temporaries, in words."""
+    if not segment.temporary_bytes:
+        return "no temporaries"
+    alone = bytes_(segment.temporary_bytes)
+    if not segment.arena_bytes:
+        return f"temporaries of {alone}, each with memory of its own"
+    return f"temporaries of {alone} in an arena of {bytes_(segment.arena_bytes)}"
+
+
+def _crossing_lines(crossing: Crossing) -> Iterator[str]:
+    if crossing.calls:
+        inside_s, outside_s = (
+            crossing.runtime_s / crossing.calls,
+            (crossing.call_s - crossing.runtime_s) / crossing.calls,
+        )
+        copies = f", {count(crossing.copies, 'input')} copied" if crossing.copies else ", nothing copied"
+        words = f"{duration_s(inside_s)} each in the runtime and {duration_s(outside_s)} beside it{copies}"
+        yield f"    {count(crossing.calls, 'call')} across the ABI: {words}"
+    yield from (f"    {line}" for line in fallback_lines(crossing))
+
+
+def fallback_lines(crossing: Crossing) -> Iterator[str]:
+    """Yield how often torch ran a segment instead, one line per reason."""
+    for reason, times in crossing.fallbacks.items():
+        yield f"torch ran it {count(times, 'time')}: {reason}"

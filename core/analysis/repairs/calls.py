@@ -1,0 +1,441 @@
+"""Rules for calls that Dynamo can't trace; each takes the line of the graph break."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from core.analysis.repairs.source import CodeFix, Edit, Function, UserCode, dotted, shares
+from core.report import GraphBreak
+
+# Calls with varying results or side effects, by module or full name.
+VARYING = frozenset(
+    (
+        *("time", "random", "datetime", "uuid", "secrets", "threading", "multiprocessing", "subprocess", "socket"),
+        *("tempfile", "inspect", "traceback", "gc", "logging", "shutil", "signal", "asyncio", "contextlib", "pickle"),
+        *("numpy.random", "os.urandom", "os.getpid", "os.times", "os.system", "os.remove", "os.environ.get", "sys"),
+        *("open", "input", "next", "iter", "id", "locals", "globals", "setattr", "delattr", "exec", "eval", "print"),
+        *("range", "warnings", "enumerate", "zip", "map", "filter", "object", "super", "vars", "dir", "torch.save"),
+    )
+)
+FOR_GOOD = "What it returns the first time counts for good: another argument, or another day, changes nothing any more."
+LOGS = ("print", "warnings.warn")
+LEVELS = ("debug", "info", "warning", "error", "exception", "critical", "log")
+LOGGERS = ("logging", "log", "logger", "_logger", "LOG", "LOGGER", "_log")
+# Dynamo's classes of values that it can keep until the graph has run, or turn into constant text.
+ORDERED = ("TensorVariable", "ConstantVariable", "StringFormatVariable")
+TEXTS = ("SizeVariable", "SymNodeVariable", "TorchVariable", "NNModuleVariable", "DeviceVariable")
+FIXED = ("shape", "dtype", "device", "layout")
+LATER = "The printed values leave the graph as outputs, and the call runs after the graph, in the same order."
+ARGUMENTS = re.compile(r"^builtin \w+ \[(.*)\]")
+CLASS = re.compile(r"\.(\w+)'>")
+
+
+def hoist(code: UserCode, line: str) -> CodeFix | None:
+    """Call a function with a constant result once, before the model runs."""
+    return _hoist_fix(code, _opaque_calls(code, int(line)))
+
+
+def hoist_tensor(code: UserCode, line: str) -> CodeFix | None:
+    """Create a parameter, or a tensor that requires grad, once, before the model runs."""
+    calls = [call for call in code.on_line(int(line), ast.Call) if _makes_leaf(call)]
+    fix = _hoist_fix(code, sorted(calls, key=lambda call: call.col_offset))
+    doubt = "One tensor then serves all calls: its gradients add up, and what changes it in place is kept."
+    return fix and replace(fix, doubt=doubt)
+
+
+def _makes_leaf(call: ast.Call) -> bool:
+    grad = any(keyword.arg == "requires_grad" for keyword in call.keywords)
+    return bool(dotted(call.func)) and (grad or dotted(call.func).endswith(".Parameter"))
+
+
+def _hoist_fix(code: UserCode, calls: Iterable[ast.Call]) -> CodeFix | None:
+    constant = _constants(code)
+    for call in calls:
+        expression: ast.expr = call
+        for above in code.around(call, ast.BinOp, ast.Call, ast.UnaryOp, ast.Subscript):
+            if isinstance(above, (ast.BinOp, ast.UnaryOp, ast.Call)) and _names(above) <= constant:
+                expression = above
+        function = next(iter(code.around(call, ast.FunctionDef, ast.AsyncFunctionDef)), None)
+        if (
+            function is None
+            or _varies(code, expression)
+            or _is_entered(code, expression)
+            or not _names(expression) <= constant
+        ):
+            continue
+        name = _fresh_name(code, dotted(call.func).rpartition(".")[2].upper())
+        at = code.before(code.top(call))
+        return CodeFix(
+            f"Call `{dotted(call.func)}` once, outside of the model.",
+            "It is given what never changes, so that it need not be called by what is compiled.",
+            (
+                Edit(at, at, f"{name} = {code.says(expression)}\n\n\n"),
+                Edit(code.start(expression), code.end(expression), name),
+            ),
+            "may change",
+            "Right where it returns the same each time.",
+        )
+    return None
+
+
+def constant(code: UserCode, line: str) -> CodeFix | None:
+    """Call a function during tracing, and put its result into the graph as a constant."""
+    for call in _opaque_calls(code, int(line)):
+        torch, more = code.with_torch()
+        name = dotted(call.func)
+        if _varies(code, call) or _is_entered(code, call) or _takes_locals(code, call):
+            continue
+        fresh = _fresh_name(code, f"traced_{name.rpartition('.')[2]}")
+        at = code.before(code.top(call))
+        wrapper = f"@{torch}.compiler.assume_constant_result\ndef {fresh}(*args, **kwargs):\n"
+        return CodeFix(
+            f"Take the result of `{name}` as constant.",
+            "Dynamo calls it once while it traces, and puts what it returns into the graph.",
+            (
+                Edit(at, at, f"{wrapper}    return {name}(*args, **kwargs)\n\n\n"),
+                Edit(code.start(call.func), code.end(call.func), fresh),
+                *more,
+            ),
+            "may change",
+            FOR_GOOD,
+        )
+    return None
+
+
+def allow_in_graph(code: UserCode, line: str) -> CodeFix | None:
+    """Put a function from tensors to tensors into the graph as one op, without tracing it."""
+    top = {node.name for node in code.tree.body if isinstance(node, Function)}
+    for call in _opaque_calls(code, int(line)):
+        name = dotted(call.func)
+        imported = name.partition(".")[0] in _imported_names(code)
+        takes_tensors = not _names(call) <= _constants(code)
+        if _varies(code, call) or not takes_tensors or (not imported and name not in top):
+            continue
+        if imported:
+            edits = code.setting(f"{{torch}}.compiler.allow_in_graph({name})")
+        else:
+            function = next(node for node in code.tree.body if isinstance(node, Function) and node.name == name)
+            torch, more = code.with_torch()
+            at = code.before(function)
+            edits = [Edit(at, at, f"@{torch}.compiler.allow_in_graph\n"), *more]
+        return CodeFix(
+            f"Put `{name}` into the graph as it is.",
+            "Dynamo does not look into it: it must take and return tensors, and do nothing else.",
+            tuple(edits),
+            "may change",
+            "What it does beside what it returns happens while it is traced, and not in later calls.",
+        )
+    return None
+
+
+def _opaque_calls(code: UserCode, line: int) -> list[ast.Call]:
+    """Return the calls of names on a line, from left to right; torch's own functions are traced and left out."""
+    calls = [call for call in code.on_line(line, ast.Call) if dotted(call.func)]
+    user_calls = [call for call in calls if dotted(call.func).partition(".")[0] not in (code.torch or "torch",)]
+    local = (
+        _imported_names(code)
+        | {node.name for node in code.tree.body if isinstance(node, Function)}
+        | set(dir(builtins))
+    )
+    return sorted(
+        (call for call in user_calls if dotted(call.func).partition(".")[0] in local), key=lambda call: call.col_offset
+    )
+
+
+def _varies(code: UserCode, node: ast.AST) -> bool:
+    """Return True if an expression calls a function with varying results or with side effects."""
+    names = [_full_name(code, call) for call in ast.walk(node) if isinstance(call, ast.Call)]
+    return any(part in VARYING for name in names for part in _prefixes(name))
+
+
+def _full_name(code: UserCode, call: ast.Call) -> str:
+    """Return the called function's full name, by its import."""
+    first, dot, rest = dotted(call.func).partition(".")
+    return f"{_origins(code).get(first, first)}{dot}{rest}"
+
+
+def _prefixes(name: str) -> list[str]:
+    parts = name.split(".")
+    return [".".join(parts[: length + 1]) for length in range(len(parts))]
+
+
+def _origins(code: UserCode) -> dict[str, str]:
+    origins = {}
+    for node in code.tree.body:
+        for alias in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
+            module = f"{node.module}." if isinstance(node, ast.ImportFrom) and node.module else ""
+            origins[alias.asname or alias.name] = f"{module}{alias.name}"
+    return origins
+
+
+def _is_entered(code: UserCode, node: ast.expr) -> bool:
+    """Return True if a value is the context manager of a `with`."""
+    return isinstance(code.parents[node], ast.withitem)
+
+
+def _takes_locals(code: UserCode, call: ast.Call) -> bool:
+    """Return True if a call uses arguments of the surrounding function: a tensor is not a constant."""
+    function = next(iter(code.around(call, ast.FunctionDef)), None)
+    arguments = function.args if function else None
+    parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs] if arguments else []
+    return bool(_names(call) & {parameter.arg for parameter in parameters})
+
+
+def _imported_names(code: UserCode) -> set[str]:
+    names = set()
+    for node in code.tree.body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            names |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+    return names
+
+
+def _constants(code: UserCode) -> set[str]:
+    """Return names with one meaning from the top of the file on: imports, builtins, constants assigned once."""
+    stored = [
+        node.id for node in ast.walk(code.tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+    ]
+    arguments = {node.arg for node in ast.walk(code.tree) if isinstance(node, ast.arg)}
+    changed = {name for node in ast.walk(code.tree) if isinstance(node, ast.Global) for name in node.names}
+    assigned_once = {
+        target.id
+        for node in code.tree.body
+        if isinstance(node, ast.Assign) and _is_fixed(node.value)
+        for target in node.targets
+        if isinstance(target, ast.Name) and stored.count(target.id) == 1
+    }
+    reserved = _imported_names(code) | set(dir(builtins))
+    return ((assigned_once - reserved) | (reserved - set(stored))) - changed - arguments
+
+
+def _is_fixed(value: ast.expr) -> bool:
+    """Return True if a value is immutable: numbers, texts, and tuples of them."""
+    immutable = (ast.Constant, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop, ast.expr_context)
+    return all(isinstance(node, immutable) for node in ast.walk(value))
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}
+
+
+def _fresh_name(code: UserCode, wanted: str) -> str:
+    """Return a name that the file does not use."""
+    used = set(re.findall(r"\w+", code.text))
+    names = (f"{wanted}{number or ''}" for number in range(len(used) + 1))
+    return next(name for name in names if name not in used)
+
+
+def remove_break(code: UserCode, line: str) -> CodeFix | None:
+    """Remove an explicit graph break from the file."""
+    statement = code.statement(int(line))
+    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call) or shares(code, statement):
+        return None
+    if not dotted(statement.value.func).endswith("graph_break"):
+        return None
+    block = next(
+        body for _, body in ast.iter_fields(code.parents[statement]) if isinstance(body, list) and statement in body
+    )
+    last_line = (statement.end_lineno or statement.lineno) + 1
+    removal = Edit(code.line_start(statement.lineno), code.line_start(last_line), "")
+    edit = removal if len(block) > 1 else Edit(code.start(statement), code.end(statement), "pass")
+    return CodeFix("Take the break out.", "The file asks for it itself.", (edit,))
+
+
+def undisable(code: UserCode, line: str) -> CodeFix | None:
+    """Remove `torch.compiler.disable` from a function."""
+    called = {dotted(call.func).rpartition(".")[2] for call in code.on_line(int(line), ast.Call)}
+    for function in _functions(code):
+        for decorator in function.decorator_list if function.name in called else ():
+            name = dotted(decorator.func if isinstance(decorator, ast.Call) else decorator)
+            if name.endswith((".disable", "_dynamo.skip")):
+                edit = Edit(
+                    code.line_start(decorator.lineno),
+                    code.line_start((decorator.end_lineno or decorator.lineno) + 1),
+                    "",
+                )
+                words = f"Let Dynamo trace `{function.name}`."
+                return CodeFix(words, "The file itself keeps it out of the graph.", (edit,))
+    return None
+
+
+def disable(code: UserCode, line: str) -> CodeFix | None:
+    """Run a helper eagerly as a whole: a single graph break instead of several inside it."""
+    statement = code.statement(int(line))
+    functions = list(code.around(statement, ast.FunctionDef)) if statement else []
+    if len(functions) != 1 or functions[0] not in code.tree.body or functions[0].name in ("model", "forward"):
+        return None
+    called = {dotted(node.func) for node in ast.walk(code.tree) if isinstance(node, ast.Call)}
+    if functions[0].name not in called:
+        return None
+    torch, more = code.with_torch()
+    at = code.before(functions[0])
+    return CodeFix(
+        f"Run `{functions[0].name}` eagerly as a whole.",
+        "One break around it is left, and none within it: fewer resume functions.",
+        (Edit(at, at, f"@{torch}.compiler.disable\n"), *more),
+    )
+
+
+def _functions(code: UserCode) -> Iterator[Function]:
+    return (node for node in ast.walk(code.tree) if isinstance(node, Function))
+
+
+def reorder(code: UserCode, line: str) -> CodeFix | None:
+    """Run a print or a warning after the graph."""
+    call = _log_call(code, int(line))
+    if call is None or any(map(_is_fixed_text, call.args)):
+        return None
+    return CodeFix(f"Let Dynamo call `{dotted(call.func)}` after the graph.", LATER, tuple(_setting(code, call)))
+
+
+def print_op(code: UserCode, line: str, texts: str) -> CodeFix | None:
+    """Turn the prints of a line into ops of the graph; `texts` lists arguments of the first one to turn into text."""
+    calls = sorted((call for call in code.on_line(int(line), ast.Call) if dotted(call.func) == "print"), key=code.start)
+    torch, more = code.with_torch()
+    edits = []
+    for number, call in enumerate(calls):
+        places = [int(place) for place in texts.split("_") if place.isdecimal() and number == 0]
+        text = _print_arguments(code, call, places)
+        if not text:
+            return None
+        edits.append(Edit(code.start(call), code.end(call), f"{torch}._higher_order_ops.print({text})"))
+    why = "The graph then holds the print as an op of its own, wherever the call is, and prints in the same order."
+    doubt = "The op is one of torch's internal names."
+    return CodeFix("Print by torch's own op.", why, (*edits, *more), doubt=doubt) if edits else None
+
+
+def _print_arguments(code: UserCode, call: ast.Call, texts: Sequence[int]) -> str:
+    """Return the arguments of torch's print: a template and values; empty if it can't print the same as Python."""
+    if not call.args or call.keywords or not isinstance(code.parents[call], ast.Expr):
+        return ""
+    parts = [_field(code, value, place in texts) for place, value in enumerate(call.args)]
+    template = " ".join(part[0] for part in parts if part)
+    values = "".join(f", {value}" for part in parts if part for value in part[1])
+    return "" if None in parts else f"{_literal(template)}{values}"
+
+
+Field = tuple[str, list[str]]
+
+
+def _field(code: UserCode, value: ast.expr, as_text: bool) -> Field | None:
+    """Return a print argument as a part of a `str.format` template, with its values."""
+    if isinstance(value, ast.Constant):
+        return _escaped(str(value.value)), []
+    if isinstance(value, ast.JoinedStr):
+        pieces = [_piece(code, piece) for piece in value.values]
+        fields = [piece for piece in pieces if piece is not None]
+        joined = (
+            "".join(template for template, _ in fields),
+            [expression for _, expressions in fields for expression in expressions],
+        )
+        return joined if len(fields) == len(pieces) else None
+    if isinstance(value, ast.Starred):
+        return None
+    return "{!s}", [_value(code, value, as_text)]
+
+
+def _piece(code: UserCode, piece: ast.expr) -> Field | None:
+    if isinstance(piece, ast.Constant):
+        return _escaped(str(piece.value)), []
+    if not isinstance(piece, ast.FormattedValue):
+        return None
+    spec = piece.format_spec.values if isinstance(piece.format_spec, ast.JoinedStr) else []
+    if not all(isinstance(part, ast.Constant) for part in spec):
+        return None
+    letters = "".join(str(part.value) for part in spec if isinstance(part, ast.Constant))
+    how = f"!{chr(piece.conversion)}" if piece.conversion > 0 else ""
+    return f"{{{how}{f':{letters}' if letters else ''}}}", [_value(code, piece.value, False)]
+
+
+def _value(code: UserCode, value: ast.expr, as_text: bool) -> str:
+    # Python 3.11 reports wrong columns within an f-string.
+    text = ast.unparse(value)
+    return f"str({text})" if as_text or _is_fixed_text(value) else text
+
+
+def _escaped(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def _literal(text: str) -> str:
+    """Return a text as a literal, in double quotes if that needs no escapes."""
+    written = repr(text)
+    return f'"{written[1:-1]}"' if written[0] == "'" and '"' not in written else written
+
+
+def eager_only(code: UserCode, line: str) -> CodeFix | None:
+    """Skip a reporting statement in compiled code."""
+    statement = code.statement(int(line))
+    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call) or shares(code, statement):
+        return None
+    name = _log_name(statement.value)
+    if not name:
+        return None
+    torch, more = code.with_torch()
+    indent = code.indent(statement)
+    step = "\t" if "\t" in indent else "    "
+    rows = range(statement.lineno + 1, (statement.end_lineno or 0) + 1)
+    rest = [Edit(at, at, step) for row in rows if not code.in_text(row) for at in [code.line_start(row)]]
+    start = code.start(statement)
+    guard = Edit(start, start, f"if not {torch}.compiler.is_compiling():\n{indent}{step}")
+    return CodeFix(
+        f"Call `{name}` in eager mode alone.",
+        "The compiled code has no such call, so that nothing has to leave the graph for it.",
+        (guard, *rest, *more),
+        doubt="Compiled, it reports nothing.",
+    )
+
+
+def rules_for_log(graph_break: GraphBreak, code: UserCode, line: int) -> list[str]:
+    """Return the repair ids for a reporting call, selected by the arguments that torch names."""
+    call = _log_call(code, line)
+    classes = _classes(graph_break)
+    if call is None:
+        return [f"eager_only:{line}"]
+    if len(classes) != len(call.args):
+        classes = ["" if not _is_display(value) else "ListVariable" for value in call.args]
+    texts = [place for place, name in enumerate(classes) if name in TEXTS]
+    unordered = [place for place, name in enumerate(classes) if name and name not in (*ORDERED, *TEXTS)]
+    ids = [] if any(not _is_fixed_text(call.args[place]) for place in unordered) else [
+        f"print_op:{line}:{'_'.join(map(str, texts)) or 'x'}",
+        # Torch loses the output of a print in an inlined function.
+        *([f"reorder:{line}"] if len(graph_break.stack) < 2 and not texts else []),
+    ]  # fmt: skip
+    return [*ids, f"eager_only:{line}"]
+
+
+def _is_display(value: ast.expr) -> bool:
+    return isinstance(value, (ast.List, ast.Tuple, ast.Dict, ast.Set))
+
+
+def _classes(graph_break: GraphBreak) -> list[str]:
+    """Return Dynamo's classes of the arguments, if torch logs them."""
+    match = ARGUMENTS.match(graph_break.context)
+    return CLASS.findall(match.group(1)) if match else []
+
+
+def _is_fixed_text(value: ast.expr) -> bool:
+    """Return True if an argument is a shape, dtype or device, which Dynamo can only turn into text."""
+    if isinstance(value, ast.Attribute):
+        return value.attr in FIXED
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "size"
+
+
+def _log_call(code: UserCode, line: int) -> ast.Call | None:
+    # Dynamo compares the function object, so that a bound method never matches.
+    return next((call for call in code.on_line(line, ast.Call) if dotted(call.func) in LOGS), None)
+
+
+def _setting(code: UserCode, call: ast.Call) -> list[Edit]:
+    return code.setting(f"{{torch}}._dynamo.config.reorderable_logging_functions.add({dotted(call.func)})")
+
+
+def _log_name(call: ast.Call) -> str:
+    """Return the name of a called function that only reports something; otherwise empty."""
+    name = dotted(call.func)
+    module, _, level = name.rpartition(".")
+    is_log = level in LEVELS and module.rpartition(".")[2] in LOGGERS
+    return name if name in LOGS or is_log else ""

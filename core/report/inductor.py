@@ -1,0 +1,255 @@
+"""Inductor's scheduler around fusion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from core.report.fx import FxNode
+from core.report.places import Module, Place
+from core.report.record import Record
+
+Direction = Literal["forward", "backward", "inference", "joint", ""]
+PassStage = Literal["pre_grad", "joint", "before_post_grad", "post_grad"]
+Decision = Literal["forward", "backward", "saved", "recomputed"]
+ConfigValue = bool | int | float | str
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A buffer of the generated code: dtype, shape and stride in elements; symbols stay text."""
+
+    name: str
+    dtype: str
+    shape: tuple[str, ...]
+    stride: tuple[str, ...]
+    input: bool
+    output: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerNode:
+    """A `BaseSchedulerNode`; `nodes` are the names of the nodes that were fused into it, itself if none were.
+
+    `reads` and `writes` are (buffer, bytes), upper bounds for the buffers in `at_most`; `origins` are FX nodes;
+    `kernel` is the kernel it became, empty if none was generated; `flops` is None if torch gives no estimate;
+    `iterations` is the number of its loop iterations, reductions included, None if it has none or was not recorded.
+    """
+
+    name: str
+    kind: str
+    nodes: tuple[str, ...]
+    ops: tuple[str, ...]
+    reads: tuple[tuple[str, int], ...]
+    writes: tuple[tuple[str, int], ...]
+    origins: tuple[str, ...]
+    flops: int | None
+    device: str
+    kernel: str = ""
+    at_most: tuple[str, ...] = ()
+    iterations: int | None = None
+
+    @property
+    def bytes_accessed(self) -> int:
+        """Bytes read and written together."""
+        return sum(size for _, size in (*self.reads, *self.writes))
+
+
+@dataclass(frozen=True, slots=True)
+class FusionRound:
+    """A pass of the scheduler over all pairs: the fused pairs, in order, and the refused pairs, each
+    with torch's reason.
+    """
+
+    fused: tuple[tuple[str, str], ...]
+    rejected: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The scheduler's facts about one graph.
+
+    `subgraph` names a branch, a loop's body or another inner graph; `one_count` is True if bytes were counted by one
+    rule before and after fusion. Torch counts fused nodes by another rule, so older records cannot be compared.
+    """
+
+    graph_id: int
+    direction: Direction
+    before: tuple[SchedulerNode, ...]
+    after: tuple[SchedulerNode, ...]
+    rounds: tuple[FusionRound, ...]
+    buffers: tuple[Buffer, ...]
+    modules: dict[str, Module]
+    subgraph: str = ""
+    one_count: bool = False
+
+    @property
+    def bytes_before(self) -> int | None:
+        """Memory traffic if every node ran alone; None if both sides were not counted by one rule."""
+        return sum(node.bytes_accessed for node in self.before) if self.one_count else None
+
+    @property
+    def bytes_after(self) -> int | None:
+        """Memory traffic of the fused nodes; None if both sides were not counted by one rule."""
+        return sum(node.bytes_accessed for node in self.after) if self.one_count else None
+
+    @property
+    def at_most(self) -> bool:
+        """True if the traffic is a bound: some node may read less of a buffer, as by an index that depends on data."""
+        return any(node.at_most for node in (*self.before, *self.after))
+
+
+@dataclass(frozen=True, slots=True)
+class PatternMatch:
+    """A pattern of torch's pattern matcher, the place of its replacement (None if torch does not log it), and its
+    number of matches.
+    """
+
+    name: str
+    source: Place | None
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class GraphPass:
+    """A pass that changed a graph; one without a name holds the changes between two passes.
+
+    `graph` is the id of the graph that torch logged last before it; for `before_post_grad`, of the graph that it logs
+    next, since it logs forward and backward together before that. `nodes` are the added and rewritten nodes after it,
+    `after` the node before each added one, `order` all names if other nodes changed places. `subgraph` is the name of
+    the nested graph that it ran over, empty for the whole graph.
+    """
+
+    stage: PassStage
+    graph: str
+    name: str
+    duration_us: float | None
+    source: Place | None
+    patterns: tuple[PatternMatch, ...]
+    added: tuple[str, ...]
+    after: tuple[str, ...]
+    removed: tuple[str, ...]
+    rewritten: tuple[str, ...]
+    order: tuple[str, ...]
+    nodes: tuple[FxNode, ...]
+    subgraph: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UnchangedPasses:
+    """The passes of one stage that changed nothing, as (name, microseconds) in order."""
+
+    stage: PassStage
+    graph: str
+    passes: tuple[tuple[str, float], ...]
+    subgraph: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SavedValue:
+    """A value that the forward keeps for the backward; bytes are None for symbolic sizes and for values but tensors.
+
+    `reasons` are the partitioner's, `policy` is the node's checkpoint policy (MUST_SAVE …).
+    """
+
+    name: str
+    kind: str
+    bytes: int | None
+    reasons: tuple[str, ...] = ()
+    policy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptValue:
+    """A value that the compiled forward returns for the backward: its FX node, Inductor's buffer, and its kind.
+
+    Inductor may keep a copy of an input in another layout: the copy has its own buffer, and is an activation.
+    """
+
+    name: str
+    buffer: str
+    kind: str
+    bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """The partitioner's decision for each node of the joint graph with the id `graph`.
+
+    `dropped` are nodes that were dead or equal to others, `reasons` and `policies` are torch's, by node. A partition
+    that was not recorded is derived from the three graphs: without reasons, and with nodes that joint passes removed
+    among the dropped. `saved` is the partitioner's view, before Inductor; `kept` are the values that the compiled
+    forward keeps, None if not recorded.
+    """
+
+    graph: str
+    recorded: bool
+    decisions: dict[str, Decision]
+    saved: tuple[SavedValue, ...]
+    reasons: dict[str, tuple[str, ...]]
+    policies: dict[str, str]
+    dropped: tuple[str, ...]
+    subgraph: str = ""
+    kept: tuple[KeptValue, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """A config of a Triton kernel, compiled to the last rung, or the compiler's message why not.
+
+    `chosen` is None if only timing on the device could decide. `registers` are per thread, `shared_bytes` per block,
+    `spill_bytes` a thread's spills to memory, `local_bytes` all of its local memory; `sizes` are bytes by rung (ttir …
+    cubin or hsaco); `hash` names Triton's cache entry, which holds them.
+    """
+
+    kwargs: dict[str, ConfigValue]
+    num_warps: int
+    num_stages: int
+    chosen: bool | None
+    compile_s: float
+    error: str = ""
+    registers: int | None = None
+    spill_bytes: int | None = None
+    local_bytes: int | None = None
+    shared_bytes: int | None = None
+    sizes: dict[str, int] = field(default_factory=dict)
+    hash: str = ""
+
+    @property
+    def text(self) -> str:
+        """Return the config in a line, as Triton prints one."""
+        parameters = [f"{name}: {value}" for name, value in self.kwargs.items()]
+        return ", ".join([*parameters, f"num_warps: {self.num_warps}", f"num_stages: {self.num_stages}"])
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """A Triton kernel compiled to machine code for a target."""
+
+    heuristic: str
+    """Inductor's kind of kernel: `pointwise`, `reduction`, `persistent_reduction`, `template`"""
+    choice: str
+    """how one config is chosen: `the only config`, or that it needs timing"""
+    configs: tuple[Config, ...]
+    """the configs of Inductor's heuristics"""
+    error: str = ""
+    """why there are no configs"""
+
+    @property
+    def shown(self) -> Config | None:
+        """The chosen config, or the first one if the choice needs timing; None without configs."""
+        return next((config for config in self.configs if config.chosen), self.configs[0] if self.configs else None)
+
+
+@dataclass(frozen=True, slots=True)
+class TargetChoice(Record):
+    """A decision that torch would make by asking the device: logged once a compilation, in a run for a target."""
+
+    about: str
+    """`scaled_dot_product_attention`, `autotuning of mm`, `padding of mm float32 [128, 42] by [42, 64]`"""
+    chosen: str
+    """the choice"""
+    reason: str
+    """by which rule: torch's own, or that it needs timing"""
+    among: tuple[str, ...]
+    """the alternatives"""

@@ -1,0 +1,269 @@
+"""The records that Compileboard's own worker adds about a run, its modules, and Inductor's scheduler."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, get_args
+
+from core.base.syntax import NOT_READ
+from core.code.source_facts import source_remarks
+from core.report import (
+    Binary,
+    Buffer,
+    FxNode,
+    GraphPass,
+    KernelTime,
+    MemoryUse,
+    PackagePart,
+    PackageText,
+    Partition,
+    PatternMatch,
+    Place,
+    Roofline,
+    Schedule,
+    SchedulerNode,
+    Setting,
+    Source,
+    ToldTable,
+    ToldText,
+    UnchangedPasses,
+    WrapperTime,
+)
+from core.report.records.graphs import (
+    KeptRecord,
+    ModulesRecord,
+    PartitionRecord,
+    PassesRecord,
+    PassRecord,
+    StacksRecord,
+)
+from core.report.records.kernels import BinaryRecord, KernelRecord, ScheduledNode, ScheduleRecord
+from core.report.records.run import (
+    ExecutionsRecord,
+    KernelTimesRecord,
+    MemoryRecord,
+    NoteRecord,
+    SourceRecord,
+    StepRecord,
+)
+from core.trace import TraceRecord
+from core.trace.parsers.draft import CompilationDraft, ReportDraft
+from core.trace.parsers.fx_text import parse_graph
+from core.trace.parsers.typed import report_value
+
+MOST_NAME_CHARS = 400
+MOST_TOLD_ROWS = 2_000
+MOST_TOLD_COLUMNS = 24
+MOST_CELL_CHARS = 400
+
+
+def torch_version(draft: ReportDraft, record: TraceRecord) -> None:
+    """Read torch's own record of its version: the only origin that a log from elsewhere has."""
+    data = draft.reader.json(record)
+    setting = draft.values.last(Setting)
+    if isinstance(data, dict) and not (setting and setting.torch):
+        draft.keep(record, Setting(torch=str(data.get("pytorch_version", ""))))
+
+
+def source(draft: ReportDraft, record: TraceRecord, content: SourceRecord) -> None:
+    """Keep a file of the user's code."""
+    # The first is the model's own; library files make the same calls for good reasons.
+    remarks = () if draft.values.last(Source) else source_remarks(content.path, content.text)
+    draft.keep(record, Source(content.path, draft.payload(record), remarks))
+
+
+def step(draft: ReportDraft, record: TraceRecord, content: StepRecord) -> None:
+    """Keep the name of the worker's next step."""
+    draft.steps.append(content.name)
+
+
+def note(draft: ReportDraft, record: TraceRecord, content: NoteRecord) -> None:
+    """Keep a note about how the run was made."""
+    draft.notes.append(content.text)
+
+
+def kernel(draft: ReportDraft, record: TraceRecord, content: KernelRecord) -> None:
+    """Keep the scheduler nodes that a kernel was made from."""
+    draft.compilation(record).kernel_notes.append(content)
+
+
+def binary(draft: ReportDraft, record: TraceRecord, content: BinaryRecord) -> None:
+    """Keep the result of compiling a Triton kernel for a target."""
+    draft.compilation(record).binaries[content.name, content.direction] = report_value(Binary, content)
+
+
+def modules(draft: ReportDraft, record: TraceRecord, content: ModulesRecord) -> None:
+    """Keep the nn.Module that each node of a graph before the scheduler comes from."""
+    draft.compilation(record).modules[content.stage] = content.modules
+
+
+def stacks(draft: ReportDraft, record: TraceRecord, content: StacksRecord) -> None:
+    """Keep the place of the stacks of a graph's nodes; they are read with the nodes."""
+    draft.compilation(record).stacks[content.stage] = draft.payload(record)
+
+
+def schedule(draft: ReportDraft, record: TraceRecord, content: ScheduleRecord) -> None:
+    """Keep the scheduler's nodes before and after fusion, with its rounds."""
+    value = report_value(
+        Schedule,
+        content,
+        graph_id=-1 if content.graph_id is None else content.graph_id,
+        before=tuple(map(_node, content.nodes_before)),
+        after=tuple(map(_node, content.nodes_after)),
+        buffers=tuple(report_value(Buffer, layout, name=name) for name, layout in content.buffers.items()),
+    )
+    draft.compilation(record).schedules.append(value)
+
+
+def _node(content: ScheduledNode) -> SchedulerNode:
+    return report_value(
+        SchedulerNode, content, reads=tuple(content.reads.items()), writes=tuple(content.writes.items())
+    )
+
+
+def package_text(draft: ReportDraft, record: TraceRecord) -> None:
+    """Keep a text whose part, title and language are beside the artifact's name; raises ValueError for
+    an unknown part.
+    """
+    body = record.body if isinstance(record.body, dict) else {}
+    title, language = body.get("title"), body.get("language")
+    part: PackagePart | None = next((part for part in get_args(PackagePart) if part == body.get("part")), None)
+    if part is None or not isinstance(title, str) or not isinstance(language, str):
+        raise ValueError("a text of a package has a part, a title and a language")
+    draft.keep(record, PackageText(part, title[:MOST_NAME_CHARS], language[:MOST_NAME_CHARS], draft.payload(record)))
+
+
+def executions(draft: ReportDraft, record: TraceRecord, content: ExecutionsRecord) -> None:
+    """Keep each execution, and the totals."""
+    for value in (*content.executions, *content.totals):
+        draft.keep(record, value)
+
+
+def backend_table(draft: ReportDraft, record: TraceRecord) -> None:
+    """Keep a table: `title`, `columns`, `rows`, and `compilation` if it was logged after compiling;
+    raises ValueError.
+    """
+    data = draft.reader.json(record)
+    if not isinstance(data, dict) or not all(isinstance(data.get(name), list) for name in ("columns", "rows")):
+        raise ValueError("a table has columns and rows")
+    columns = tuple(str(name)[:MOST_CELL_CHARS] for name in data["columns"][:MOST_TOLD_COLUMNS])
+    rows = [row for row in data["rows"] if isinstance(row, list) and len(row) == len(data["columns"])]
+    if len(rows) != len(data["rows"]):
+        raise ValueError("a row has as many cells as there are columns")
+    cells = tuple(tuple(map(_cell, row[:MOST_TOLD_COLUMNS])) for row in rows[:MOST_TOLD_ROWS])
+    compilation = record.compile_id or _title(data.get("compilation"))
+    draft.keep(record, ToldTable(compilation, _title(data.get("title")), columns, cells, len(rows) - len(cells)))
+
+
+def backend_text(draft: ReportDraft, record: TraceRecord) -> None:
+    """Keep a text, whose `title` and `language` are beside its name."""
+    body = record.body if isinstance(record.body, dict) else {}
+    title, language = _title(body.get("title")), _title(body.get("language"))
+    draft.keep(record, ToldText(record.compile_id, title, language, draft.payload(record)))
+
+
+def _title(value: Any) -> str:
+    return value[:MOST_CELL_CHARS] if isinstance(value, str) else ""
+
+
+def _cell(value: Any) -> str | int | float | None:
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    return str(value)[:MOST_CELL_CHARS]
+
+
+def memory(draft: ReportDraft, record: TraceRecord, content: MemoryRecord) -> None:
+    """Keep the memory use of one side, with the offsets of the generated codes in the log; raises ValueError if it is
+    inconsistent.
+    """
+    _check(content)
+    codes = tuple(code.offset if (code := draft.output_codes.get(path)) else None for path in content.codes)
+    draft.keep(record, report_value(MemoryUse, content, codes=codes))
+
+
+def _check(content: MemoryRecord) -> None:
+    curve = content.curve
+    if len({len(curve.at_us), len(curve.live_bytes), len(curve.places)}) > 1:
+        raise ValueError("the curve's lists differ in length")
+    named = [*curve.places, *(alive.place for alive in content.alive)]
+    codes = [place.code for place in content.places if place.code is not None]
+    if any(not -1 <= place < len(content.places) for place in named):
+        raise ValueError("there is no such place")
+    if any(not 0 <= code < len(content.codes) for code in codes):
+        raise ValueError("there is no such code")
+
+
+def kernel_times(draft: ReportDraft, record: TraceRecord, content: KernelTimesRecord) -> None:
+    """Keep the times of the kernels of one output code; a record without a path says why nothing was timed."""
+    if content.reason:
+        draft.untimed = content.reason
+        return
+    draft.back_to_back_s = content.call_s
+    draft.kernel_load = content.load
+    code = draft.output_codes[content.path]
+    compilation = draft.compilations[code.compilation]
+    for timed in content.kernels:
+        compilation.times[code.offset, timed.line] = report_value(KernelTime, timed)
+    compilation.values.add(WrapperTime(code.direction, content.wrapper_s, content.calls))
+
+
+def roofline(draft: ReportDraft, record: TraceRecord, ceilings: Roofline) -> None:
+    """Keep the ceilings of the device of the run; older versions name a busy machine in words alone."""
+    disturbed = ceilings.disturbed or "busy" in ceilings.how
+    draft.keep(record, replace(ceilings, source="measured", disturbed=disturbed))
+
+
+def graph_pass(draft: ReportDraft, record: TraceRecord, content: PassRecord) -> None:
+    """Keep a pass that changed its graph."""
+    patterns = tuple(PatternMatch(name, _place(source), count) for name, source, count in content.patterns)
+    nodes = _nodes(draft, record, content)
+    value = report_value(GraphPass, content, graph="", source=_place(content.source), patterns=patterns, nodes=nodes)
+    draft.compilation(record).add_passes(value)
+
+
+def _place(text: str) -> Place | None:
+    """Read `file:line` as the record writes it; None for anything else."""
+    file, _, line = text.rpartition(":")
+    return Place(file, int(line)) if file and line.isdecimal() and len(line) < 10 else None
+
+
+def _nodes(draft: ReportDraft, record: TraceRecord, content: PassRecord) -> tuple[FxNode, ...]:
+    """Return the added and rewritten nodes; their line is 0, since no page shows this text."""
+    if not content.text:
+        return ()
+    wanted = {*content.added, *content.rewritten}
+    try:
+        nodes = parse_graph(content.text, content.modules, external=content.reads)
+    except NOT_READ:
+        draft.problem("text of a pass is not Python", record.offset)
+        return ()
+    return tuple(replace(node, line=0) for node in nodes if node.name in wanted)
+
+
+def unchanged_passes(draft: ReportDraft, record: TraceRecord, content: PassesRecord) -> None:
+    """Keep the passes of a stage that changed nothing."""
+    draft.compilation(record).add_passes(report_value(UnchangedPasses, content, graph="", passes=content.unchanged))
+
+
+def partition(draft: ReportDraft, record: TraceRecord, content: PartitionRecord) -> None:
+    """Keep the partitioner's division of the joint graph."""
+    reasons, policies = content.reasons, content.policies
+    saved = tuple(
+        replace(value, reasons=reasons.get(value.name, ()), policy=policies.get(value.name, ""))
+        for value in content.saved
+    )
+    compilation = draft.compilation(record)
+    graph = newest_joint_graph(compilation)
+    compilation.partitions.append(report_value(Partition, content, graph=graph, recorded=True, saved=saved))
+
+
+def saved_for_backward(draft: ReportDraft, record: TraceRecord, content: KeptRecord) -> None:
+    """Keep the values that the compiled forward keeps, with the joint graph that was divided last."""
+    partitions = draft.compilation(record).partitions
+    if partitions and partitions[-1].kept is None:
+        partitions[-1] = replace(partitions[-1], kept=content.values)
+
+
+def newest_joint_graph(compilation: CompilationDraft) -> str:
+    """Return the id of the joint graph that was logged last, which the partitioner divides; empty if there is none."""
+    return next((graph.id for graph in reversed(compilation.graphs) if graph.stage == "aot_joint_graph"), "")

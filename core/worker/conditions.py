@@ -1,0 +1,273 @@
+"""Conditions of a job's calls: threads, configuration, stance, caches, and other inputs."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch._dynamo.config
+import torch._functorch.config
+import torch._inductor.config
+from torch._dynamo.utils import counters
+from torch.utils._pytree import tree_leaves, tree_map_only
+
+from core.base.errors import JobError
+from core.base.words import duration_s, number
+from core.job import BATCH, Conditions, OptionValue
+
+Stance = Callable[[], AbstractContextManager[Any]]
+FAIL = "fail_on_recompile"
+# Positional and keyword arguments.
+CallInputs = tuple[tuple[Any, ...], dict[str, Any]]
+DIRECTORY = "caches"
+FAILED = 1
+
+
+def set_threads(conditions: Conditions) -> None:
+    """Set the intra-op threads that the job requests; Inductor's C++ uses torch's number."""
+    if conditions.threads:
+        torch.set_num_threads(conditions.threads)
+
+
+def set_dynamo(conditions: Conditions) -> None:
+    """Set names of `torch._dynamo.config`, over what the file has set; raises JobError that names one."""
+    for name, value in (conditions.dynamo or {}).items():
+        field = f"conditions.dynamo.{name}"
+        _check(field, name, value)
+        try:
+            setattr(torch._dynamo.config, name, value)
+        except Exception as error:
+            raise JobError(field, f"torch does not take it: {error}") from None
+
+
+def _check(field: str, name: str, value: OptionValue) -> None:
+    """A value of another type would be taken, and fail somewhere in torch."""
+    config = torch._dynamo.config.get_config_copy()
+    if name not in config:
+        raise JobError(field, f"torch {torch.__version__} has no torch._dynamo.config.{name}")
+    current = config[name]
+    fits = (
+        current is None
+        or value is None
+        or type(value) is type(current)
+        or (type(current) is float and type(value) is int)
+    )
+    if not fits:
+        raise JobError(field, f"it is {current!r} in torch {torch.__version__}, which `{value}` is no value for")
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """Torch's grad and inference mode."""
+
+    grad: bool
+    inference: bool
+
+    @classmethod
+    def current(cls) -> Mode:
+        """Return the current modes."""
+        return cls(torch.is_grad_enabled(), torch.is_inference_mode_enabled())
+
+    @contextmanager
+    def on(self) -> Iterator[None]:
+        """Switch both to this, and back."""
+        with torch.inference_mode(self.inference), torch.set_grad_enabled(self.grad):
+            yield
+
+
+def force_eager() -> AbstractContextManager[Any]:
+    """Return the stance for eager calls: `cond`, `while_loop` and `flex_attention` call torch.compile themselves."""
+    return torch.compiler.set_stance("force_eager")
+
+
+def stance_of(conditions: Conditions) -> Stance:
+    """Return the stance for compiled calls."""
+    if conditions.force_backend:
+        return lambda: torch.compiler.set_stance("default", force_backend=conditions.force_backend)
+    if conditions.stance != "default":
+        return lambda: torch.compiler.set_stance(conditions.stance)
+    return nullcontext
+
+
+def refused(conditions: Conditions, error: BaseException) -> bool:
+    """Return True if torch raised an error because the stance forbids compiling."""
+    return conditions.stance == FAIL and isinstance(error, RuntimeError) and FAIL in str(error)
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """A dimension of a tensor among the inputs."""
+
+    tensor: torch.Tensor
+    index: int
+
+
+def resized(call: CallInputs, sizes: Mapping[str, int], seed: int) -> CallInputs:
+    """The same inputs with tensors of other sizes in their places; raises JobError.
+
+    A tensor made anew has the dtype of the one that was there, and random numbers within the range of its values: of
+    their mean and spread where it holds floating numbers.
+    """
+    shapes: dict[int, list[int]] = {}
+    for where, size in sizes.items():
+        for dimension in dimensions(call, where, f"sizes.{where}"):
+            shape = shapes.setdefault(id(dimension.tensor), list(dimension.tensor.shape))
+            shape[dimension.index] = size
+    if not shapes:
+        return call
+    generator = torch.Generator().manual_seed(seed)
+
+    def with_size(tensor: torch.Tensor) -> torch.Tensor:
+        shape = shapes.get(id(tensor), list(tensor.shape))
+        return tensor if shape == list(tensor.shape) else _random_like(tensor, shape, generator)
+
+    inputs: CallInputs = tree_map_only(torch.Tensor, with_size, call)
+    return inputs
+
+
+def mark_dynamic(call: CallInputs, marks: Sequence[str]) -> None:
+    """Mark dimensions of the inputs, as the user's code would; raises JobError."""
+    for where in marks:
+        for dimension in dimensions(call, where, "marks"):
+            torch._dynamo.mark_dynamic(dimension.tensor, dimension.index)
+
+
+def dimensions(call: CallInputs, where: str, field: str) -> list[Dimension]:
+    """The dimensions that a text names; raises JobError where there is none."""
+    if where == BATCH:
+        return list(_batch(call, field))
+    *path, last = where.split(".")
+    tensor = _value_at(call, path)
+    what = f"`{'.'.join(path)}`"
+    if not isinstance(tensor, torch.Tensor):
+        raise JobError(field, f"{what} is no tensor among the inputs of this model")
+    if int(last) >= tensor.dim():
+        raise JobError(field, f"{what} has {tensor.dim()} dimensions, counted from 0")
+    return [Dimension(tensor, int(last))]
+
+
+def _batch(call: CallInputs, field: str) -> Iterator[Dimension]:
+    tensors = [leaf for leaf in tree_leaves(call) if isinstance(leaf, torch.Tensor) and leaf.dim()]
+    if not tensors:
+        raise JobError(field, "no input of this model is a tensor with dimensions")
+    batched = {id(leaf): leaf for leaf in tensors if leaf.shape[0] == tensors[0].shape[0]}
+    yield from (Dimension(leaf, 0) for leaf in batched.values())
+
+
+def _value_at(call: CallInputs, path: Sequence[str]) -> Any:
+    """Return the value at a place; None if there is none."""
+    args, kwargs = call
+    first, *rest = path
+    value: Any = kwargs.get(first)
+    if first.isdecimal():
+        value = args[int(first)] if int(first) < len(args) else None
+    for index in rest:
+        inside = isinstance(value, (list, tuple)) and index.isdecimal() and int(index) < len(value)
+        value = value[int(index)] if inside else None
+    return value
+
+
+def _random_like(tensor: torch.Tensor, shape: list[int], generator: torch.Generator) -> torch.Tensor:
+    """A tensor of another shape like one that is there, on the CPU first, so that every device gets the same."""
+    values = tensor.detach().cpu()
+    random_values = (
+        _random_integers(values, shape, generator)
+        if _is_integral(values.dtype)
+        else _random_floats(values, shape, generator)
+    )
+    moved = random_values.to(dtype=tensor.dtype, device=tensor.device).requires_grad_(tensor.requires_grad)
+    vars(moved).update({name: mark for name, mark in vars(tensor).items() if name.startswith("_dynamo_")})
+    return moved
+
+
+def _is_integral(dtype: torch.dtype) -> bool:
+    return not (dtype.is_floating_point or dtype.is_complex)
+
+
+def _random_integers(values: torch.Tensor, shape: list[int], generator: torch.Generator) -> torch.Tensor:
+    if values.dtype == torch.bool or not values.numel():
+        return torch.randint(0, 2, shape, generator=generator)
+    high = min(int(values.max()) + 1, torch.iinfo(torch.int64).max)
+    return torch.randint(int(values.min()), high, shape, generator=generator)
+
+
+def _random_floats(values: torch.Tensor, shape: list[int], generator: torch.Generator) -> torch.Tensor:
+    if values.is_complex():
+        return torch.randn(shape, generator=generator, dtype=torch.complex64)
+    normal = torch.randn(shape, generator=generator)
+    existing = values.to(torch.float32)
+    if values.numel() < 2 or not bool(existing.isfinite().all()):
+        return normal
+    return (normal * existing.std() + existing.mean()).clamp(existing.min(), existing.max())
+
+
+def use_run_caches(conditions: Conditions, run: Path) -> None:
+    """Have Inductor and Triton keep what they build in the run's own directory."""
+    if conditions.caches == "objects":
+        return
+    for name, part in (("TORCHINDUCTOR_CACHE_DIR", "inductor"), ("TRITON_CACHE_DIR", "triton")):
+        os.environ[name] = str(run / DIRECTORY / part)
+
+
+@contextmanager
+def lookups(conditions: Conditions) -> Iterator[None]:
+    """Switch on the caches of whole graphs for a run that is to find them, and off for any other, whose story they
+    would hide.
+    """
+    on = conditions.caches == "warm"
+    # What the key of a graph is made of must be the same in the process that fills the caches.
+    level = max(1, torch._inductor.config.trace.provenance_tracking_level)
+    settings: dict[str, Any] = {"fx_graph_cache": on, "trace.provenance_tracking_level": level}
+    with torch._inductor.config.patch(settings), torch._functorch.config.patch(enable_autograd_cache=on):
+        yield
+
+
+def fill_caches(conditions: Conditions, fill: Callable[[], object]) -> str:
+    """Fill the caches in a process of its own, before this one has begun; what came of it, in words, empty where
+    nothing was to be fill_caches.
+    """
+    if conditions.caches != "warm":
+        return ""
+    start = time.perf_counter()
+    pid = os.fork()
+    if pid == 0:
+        _leave(conditions, fill)
+    exit_code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    duration = duration_s(time.perf_counter() - start)
+    if exit_code:
+        return f"The process that was to fill the caches ended after {duration} with exit code {exit_code}."
+    return (
+        f"A first process made the same compiled calls in {duration}, loading the model included, and left its caches."
+    )
+
+
+def _leave(conditions: Conditions, fill: Callable[[], object]) -> None:
+    code = FAILED
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
+        with lookups(conditions):
+            fill()
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def cache_hit_words() -> str:
+    """Return the hits of this process in the caches of whole graphs, by torch's counters, in words."""
+    caches = (
+        ("FX graphs", counters["inductor"], "fxgraph_cache_"),
+        ("AOTAutograd's results", counters["aot_autograd"], "autograd_cache_"),
+    )
+    parts = []
+    for what, group, prefix in caches:
+        hits, missed = group[f"{prefix}hit"], group[f"{prefix}miss"] + group[f"{prefix}bypass"]
+        parts.append(f"{number(hits)} of {number(hits + missed)} {what}")
+    return f"This one found {' and '.join(parts)} there."

@@ -1,1 +1,0 @@
-"""Conditions of a job's calls: threads, configuration, stance, caches, and other inputs."""

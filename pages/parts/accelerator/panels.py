@@ -1,0 +1,303 @@
+"""The steps of a graph to the accelerator; the page shows one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Literal
+
+import pandas as pd
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from core.base import words as fmt
+from core.views.accelerator import AcceleratorView, ProgramFileView, ProgramView, SegmentView
+from pages import menu
+from pages.components.code.view import CodeLine, CodePicture, code_view
+from pages.look.charts import PLOTLY_CONFIG
+from pages.look.palette import kernel_colour
+from pages.look.sizes import FILL, SHORT, TALL
+from pages.look.text import LONGEST_NAME, LONGEST_TEXT, one_line, one_line_cells, plain, prose
+from pages.parts.accelerator.change import changes_station, run_before
+from pages.parts.accelerator.program import (
+    memory_station,
+    passes_station,
+    program_or_reason,
+    program_station,
+    stages_chart,
+)
+from pages.parts.accelerator.segments import nodes_of
+from pages.parts.drawer import drawer, open_button, stage
+from pages.parts.graphs.drawn import fx_drawn, show
+from pages.parts.graphs.node import node_lines, node_of
+from pages.session import url
+from pages.session.actions import attempt
+from pages.session.cache import kept, theme
+from pages.session.shown import View
+from pages.session.state import hold
+from pages.session.tables import in_words, newly_picked
+
+GRAPH, CHANGES = "graph", "changes"
+IN_ORDER = (GRAPH, "program", "passes", "memory", "file", "calls")
+CALL_FORMS = {
+    "calls": fmt.number,
+    "in the runtime": fmt.duration_s,
+    "beside it": fmt.duration_s,
+    "temporaries": fmt.bytes_,
+    "copied": fmt.number,
+    "programs": fmt.number,
+    "torch ran": fmt.number,
+}
+FEW_ROWS = 8
+CALL_COLUMNS = {
+    "in the runtime": st.column_config.NumberColumn(help="Mean of all calls, as the runtime's own clock has it"),
+    "beside it": st.column_config.NumberColumn(
+        help="The rest of a segment's call from Python and back: addresses are taken, outputs are allocated"
+    ),
+    "copied": st.column_config.NumberColumn(help="Inputs that were laid out in another way than when they were traced"),
+    "programs": st.column_config.NumberColumn(help="Sets of sizes that have a program"),
+    "torch ran": st.column_config.NumberColumn(help="Calls of the segment that torch made instead"),
+}
+NODE, ORDER, REFUSED = "node", "order", "with torch"
+SEGMENT_FORMS = {
+    "in": fmt.bytes_,
+    "out": fmt.bytes_,
+    "file": fmt.bytes_,
+    "ops": fmt.number,
+    "program entries": lambda count: fmt.number(int(count)),
+    "a call": fmt.duration_s,
+}
+SEGMENT_COLUMNS = {
+    "runs": st.column_config.TextColumn(width=110),
+    "ops": st.column_config.NumberColumn(width=45),
+    "in": st.column_config.NumberColumn(width=75, help="Bytes that go into the segment; constants are not among them"),
+    "out": st.column_config.NumberColumn(width=75, help="Bytes that come out of it"),
+    "program entries": st.column_config.NumberColumn(width=70),
+    "file": st.column_config.NumberColumn(width=75),
+    "a call": st.column_config.NumberColumn(width=75, help="Mean of all calls, from Python and back"),
+}
+LARGEST_DOWNLOAD_BYTES = 67_108_864
+FILE_FORMS = {"bytes": fmt.bytes_}
+
+
+def station_of(view: View) -> str:
+    """Return the step that the URL names; the step of changes exists only with a previous run."""
+    offered = [*IN_ORDER, *([CHANGES] if run_before(view) else [])]
+    url.read(url.STATION, offered, GRAPH)
+    chosen = st.segmented_control("Station", offered, key=url.STATION, label_visibility="collapsed")
+    url.write(url.STATION)
+    return chosen or GRAPH
+
+
+def draw_station(view: View, segment: SegmentView, station: str, row: DeltaGenerator) -> None:
+    """Draw one station; `row` is the container of the stations' row."""
+    before = run_before(view)
+    if station == CHANGES and before is not None:
+        changes_station(before, view)
+    elif station in WITH_BUTTON:
+        WITH_BUTTON[station](view, segment, row)
+    else:
+        STATIONS[station](view, segment)
+
+
+def calls_station(view: View, segment: SegmentView) -> None:
+    """Draw calls as a table, fallbacks by reason, and stages as bars."""
+    accelerator = AcceleratorView(view.report, view.compilation)
+    st.caption(prose(accelerator.calls))
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        _table(accelerator)
+        for line in accelerator.fallbacks:
+            st.caption(plain(line, LONGEST_TEXT))
+        link = url.link(**{url.COMPILATION: view.compilation.id})
+        st.page_link(menu.SPEEDUP.script, label=menu.SPEEDUP.title, icon=menu.SPEEDUP.icon, query_params=link)
+    with right:
+        on, name = theme(), f"stages-{view.compilation.id}-{segment.direction}"
+        st.markdown(f"**Making the programs of the {plain(segment.direction, LONGEST_NAME)}**")
+        figure = kept(lambda: stages_chart(segment.stages, on), name, view.run.id, view.report.log_bytes, on)
+        st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key=name)
+
+
+def _table(accelerator: AcceleratorView) -> None:
+    rows = accelerator.call_rows
+    if not rows:
+        return
+    shown = in_words(pd.DataFrame(one_line_cells(rows, LONGEST_NAME)), CALL_FORMS)
+    height: int | Literal["content"] = "content" if len(rows) <= FEW_ROWS else TALL
+    st.dataframe(shown, hide_index=True, height=height, column_config=CALL_COLUMNS, placeholder="")
+
+
+def graph_station(view: View, segment: SegmentView, row: DeltaGenerator) -> None:
+    """Draw the graph with its drawer; `row` is the container of the stations' row."""
+    graph = segment.graph
+    with row:
+        open_button(ORDER, "What runs, in order", ":material/format_list_numbered:")
+    place, selected = stage(), url.selected()
+    if graph is None:
+        place.caption("The log does not hold the graph that was divided; the order says what runs.")
+    else:
+        with place.container(key="drawing"):
+            key = f"pipeline-{view.compilation.id}-{graph.id}"
+            selected = show(fx_drawn(view, graph), key, overlay=segment.overlay).id
+    with drawer(place, [NODE, ORDER, REFUSED], selected) as tab:
+        if tab == NODE:
+            _node(view, segment, selected)
+        elif tab == ORDER:
+            _order(view, segment)
+        elif tab == REFUSED:
+            _refused(segment)
+
+
+def _node(view: View, segment: SegmentView, selected: str | None) -> None:
+    nodes = nodes_of(view, segment)
+    node = node_of(nodes, selected)
+    if node is None:
+        st.caption("Click a node to see where it runs, or why torch runs it.")
+    else:
+        st.table({name: prose(text) for name, text in segment.place(node).items()}, border="horizontal")
+        if program := segment.program_of(node):
+            show_program = partial(_show_program, program)
+            st.button(
+                "Its program", icon=":material/list_alt:", key="to-program", on_click=show_program, type="tertiary"
+            )
+    node_lines(view, nodes, node, f"{view.compilation.id}-{segment.direction}")
+
+
+def _show_program(segment_id: str) -> None:
+    hold(url.SEGMENT, segment_id)
+    hold(url.STATION, "program")
+
+
+def _order(view: View, segment: SegmentView) -> None:
+    """Draw the segments and ops in their order of execution; a click on a row selects its first node."""
+    st.caption(segment.division)
+    rows, key = segment.order, f"order-{view.compilation.id}-{segment.direction}"
+    table = in_words(pd.DataFrame(one_line_cells(rows)), SEGMENT_FORMS)
+    picked = newly_picked(table, range(len(rows)), key, height=SHORT * 2, column_config=SEGMENT_COLUMNS)
+    if picked is not None:
+        url.select(f"n:{segment.first_node(picked)}")
+        st.rerun()
+
+
+def _refused(segment: SegmentView) -> None:
+    """Draw the ops that stay with torch, by reason."""
+    if not segment.refusals:
+        st.caption("Every op of this graph is in a segment.")
+    for count, reason, names in segment.refusals:
+        st.markdown(f"**{count}**: {prose(reason)}  \n{prose(names)}")
+
+
+def file_station(view: View, segment: SegmentView, row: DeltaGenerator) -> None:
+    """Draw the bytes of a section; for a log from elsewhere, the recorded table of sections.
+
+    `row` is the container of the stations' row.
+    """
+    program = program_or_reason(segment)
+    if program is None:
+        return
+    file = attempt(lambda: ProgramFileView.open(view.run.path, program.segment))
+    if file is None:
+        _recorded(program)
+        return
+    with row:
+        _downloads(file)
+    st.caption(prose(file.words))
+    key = f"{view.compilation.id}-{segment.id}"
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        section = _section(file)
+        stretch = _stretch(file, section, key)
+    st.caption(file.section_words(section))
+    _bytes(file, section, stretch, key)
+
+
+def _downloads(file: ProgramFileView) -> None:
+    name = one_line(file.segment.file, LONGEST_NAME)
+    if file.size > LARGEST_DOWNLOAD_BYTES:
+        st.caption(f"It is larger than {fmt.bytes_(LARGEST_DOWNLOAD_BYTES)}: `python -m core pipeline` writes it.")
+        return
+    st.download_button(
+        "Program",
+        lambda: file.data,
+        name,
+        "application/octet-stream",
+        icon=":material/download:",
+        on_click="ignore",
+        key="program-file",
+        help="For `cb_run`, and for any program that links the runtime",
+    )
+    source = file.as_c
+    if source is not None:
+        st.download_button(
+            "As C",
+            source,
+            f"{name.removesuffix('.cbp')}.c",
+            "text/x-c",
+            icon=":material/download:",
+            on_click="ignore",
+            key="program-c",
+            help="The same program as one C file, which needs no runtime: `cb_run --emit-c NAME` writes it",
+        )
+
+
+def _recorded(program: ProgramView) -> None:
+    """Draw the log's record of a file that is not here."""
+    table = pd.DataFrame(one_line_cells(program.sections, LONGEST_NAME))
+    st.dataframe(in_words(table, FILE_FORMS), hide_index=True, height="content")
+
+
+def _section(file: ProgramFileView) -> str:
+    sizes = file.sections
+    header = next(iter(sizes))
+    url.read(url.LISTING, sizes, header)
+    chosen = st.segmented_control(
+        "Section",
+        list(sizes),
+        key=url.LISTING,
+        format_func=lambda name: f"{name} · {fmt.bytes_(sizes.get(name))}",
+        label_visibility="collapsed",
+    )
+    url.write(url.LISTING)
+    return chosen or header
+
+
+def _stretch(file: ProgramFileView, section: str, key: str) -> int:
+    """Return the stretch to show of a section; the visitor chooses it for a long section."""
+    count, words = file.stretches(section)
+    if count == 1:
+        return 0
+    chosen = st.number_input(
+        "Stretch",
+        *(1, count, 1),
+        key=f"stretch-{key}-{section}",
+        label_visibility="collapsed",
+        width=150,
+        help=words,
+    )
+    return int(chosen) - 1
+
+
+def _bytes(file: ProgramFileView, section: str, stretch: int, key: str) -> None:
+    if words := file.empty_words(section):
+        st.caption(words)
+        return
+    dump = attempt(lambda: file.dump(section, stretch))
+    title, rows = dump or ("", [])
+    if rows:
+        colour = kernel_colour(list(file.sections).index(section))
+        lines = tuple(CodeLine(number, f"h:{offset}", text, (), colour) for number, offset, text in rows)
+        first = rows[0][0] - 1
+        code_view(CodePicture(title, "text", lines), key=f"dump-{key}-{section}-{first}", height=FILL, channel="dump")
+
+
+STATIONS: dict[str, Callable[[View, SegmentView], None]] = {
+    "program": program_station,
+    "passes": passes_station,
+    "memory": memory_station,
+    "calls": calls_station,
+}
+
+# Stations with a button in the row of stations.
+WITH_BUTTON: dict[str, Callable[[View, SegmentView, DeltaGenerator], None]] = {
+    GRAPH: graph_station,
+    "file": file_station,
+}

@@ -1,0 +1,171 @@
+"""The visitor's actions. Every change to the store goes through here; each function checks the
+visitor's rights first.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+import streamlit as st
+
+from core import CompileboardError, CompileJob, RecordedSweep, Run, StoreError, Sweep
+from core.views.kernels import KernelTool
+from pages.gate.rules import Visitor
+from pages.gate.visitor import Who, maker_of, who
+from pages.look.text import LONGEST_TEXT, plain, prose
+from pages.session import server
+
+Made = TypeVar("Made")
+
+
+def submit(job: CompileJob) -> Run:
+    """Queue a job; raises CompileboardError."""
+    visitor = who()
+    visitor.require_change()
+    return server.runner().submit(job, visitor.name)
+
+
+def start_tool(tool: KernelTool) -> Run:
+    """Start a tool about a kernel of a run; raises CompileboardError."""
+    visitor = who()
+    visitor.require_change()
+    return server.runner().start_tool(tool.run, tool.request, visitor.name)
+
+
+def add_log(name: str, file: BinaryIO, visitor: Who | None = None) -> Run:
+    """Store a log from elsewhere for `visitor`, by default the page's visitor; raises CompileboardError."""
+    visitor = visitor or who()
+    visitor.require_change()
+    return server.the_runner().add_log(name, file, visitor.name)
+
+
+def add_log_at(path: Path) -> Run:
+    """Store a log from a file of this machine; raises CompileboardError."""
+    try:
+        # Reading a pipe would block, and a device has no end.
+        if path.exists() and not path.is_file():
+            raise OSError(errno.EINVAL, "it is no file")
+        with path.open("rb") as file:
+            return add_log(path.name, file)
+    except (OSError, ValueError) as error:
+        raise StoreError(f"{path} cannot be read: {getattr(error, 'strerror', error)}") from None
+
+
+def start_sweep(sweep: Sweep) -> Sweep:
+    """Store a sweep and start it; raises CompileboardError."""
+    visitor = who()
+    visitor.require_change()
+    return server.sweeps().start(sweep, visitor.name)
+
+
+def open_recorded_sweep(recorded: RecordedSweep) -> Sweep:
+    """Return a recorded sweep, stored as one; raises CompileboardError."""
+    visitor = who()
+    visitor.require_change()
+    return server.sweeps().add_recorded(recorded, visitor.name)
+
+
+def resume_sweep(sweep_id: str, again: bool = False) -> Sweep:
+    """Resume a sweep, with its failed cells too if `again`; raises CompileboardError."""
+    _require_own_sweep(sweep_id)
+    return server.sweeps().resume(sweep_id, again)
+
+
+def cancel_sweep(sweep_id: str) -> None:
+    """Cancel a sweep; raises CompileboardError."""
+    _require_own_sweep(sweep_id)
+    server.sweeps().cancel(sweep_id)
+
+
+def rename_sweep(sweep_id: str, name: str) -> None:
+    """Rename a sweep; raises CompileboardError."""
+    _require_own_sweep(sweep_id)
+    server.sweeps().store.rename(sweep_id, name)
+
+
+def delete_sweep(sweep_id: str, with_runs: bool = False) -> None:
+    """Delete a sweep, and on request the runs that it made; raises CompileboardError."""
+    _require_own_sweep(sweep_id)
+    server.sweeps().store.delete(sweep_id, with_runs)
+
+
+def _require_own_sweep(sweep_id: str) -> None:
+    """Require that the visitor owns the sweep; only the owner of the server may change a damaged one."""
+    visitor, store = who(), server.sweeps().store
+    visitor.require_change()
+    if sweep_id in store.damaged() and visitor.kind is Visitor.OWNER:
+        return
+    visitor.require_own(store.open(sweep_id))
+
+
+def open_recording(name: str) -> Run:
+    """Return a recorded run, stored as one; raises CompileboardError."""
+    visitor = who()
+    visitor.require_change()
+    return server.runner().add_recording(name, visitor.name)
+
+
+def cancel(run: Run) -> None:
+    """Cancel a run, as a button's callback: shows a refusal itself."""
+    attempt(lambda: _cancel(run), toasted)
+
+
+def _cancel(run: Run) -> None:
+    who().require_own(run)
+    server.runner().cancel(run)
+
+
+def rename(run: Run, name: str) -> None:
+    """Rename a run; raises CompileboardError."""
+    who().require_own(run)
+    server.runner().store.rename(run, name)
+
+
+def annotate(run: Run, note: str) -> None:
+    """Add a note to a run; raises CompileboardError."""
+    who().require_own(run)
+    server.runner().store.annotate(run, note)
+
+
+def delete(*runs: Run) -> int:
+    """Delete runs, and return their number; raises CompileboardError."""
+    for run in runs:
+        who().require_own(run)
+        server.runner().store.delete(run)
+    return len(runs)
+
+
+def forget(tool: KernelTool) -> None:
+    """Delete a tool result of the visitor's own, or of their own run, so that it can be requested again.
+
+    Raises CompileboardError.
+    """
+    visitor, directory = who(), tool.directory
+    visitor.require_own(directory if visitor.owns(maker_of(directory)) else tool.run)
+    tool.forget()
+
+
+def refused(words: str) -> None:
+    """Show on the page why an action was refused."""
+    st.error(prose(words, LONGEST_TEXT), icon=":material/error:")
+
+
+def passed_over(words: str) -> None:
+    """Ignore a refusal, where the page shows something else instead."""
+
+
+def toasted(words: str) -> None:
+    """Show in a toast why an action was refused; a callback has no place on the page."""
+    st.toast(plain(words, LONGEST_TEXT))
+
+
+def attempt(action: Callable[[], Made], say: Callable[[str], object] = refused) -> Made | None:
+    """Return the action's result; None if it raises CompileboardError, whose message goes to `say`."""
+    try:
+        return action()
+    except CompileboardError as error:
+        say(str(error))
+        return None
