@@ -19,8 +19,10 @@ from core.analysis import (
     tree_sentence,
 )
 from core.base import words as fmt
+from core.base.decoder import converted
 from core.graph import source_path
 from core.report import Compilation, Payload, Report
+from core.report.records.graphs import BytecodeRecord
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 
 RESUMES = "goes on after a graph break"
@@ -108,27 +110,26 @@ class BytecodeView:
     @property
     def python(self) -> dict[str, str]:
         """Decompiled Python by side, `original` and `modified`, as far as it was recorded."""
-        sides = {side: self._texts.get(f"{side}_python", "") for side in ("original", "modified")}
+        record = self._record
+        sides = {"original": record.original_python, "modified": record.modified_python} if record else {}
         return {side: text for side, text in sides.items() if text}
 
     @property
     def without_python(self) -> str:
         """Reason why there is no decompiled Python; empty if there is some."""
-        if self._texts.get("decompiler"):
-            return ""
-        has_decompiler = self._record.get("has_decompiler")
-        return WITHOUT_PYTHON[has_decompiler if isinstance(has_decompiler, bool) else None]
+        record = self._record
+        return "" if record and record.decompiler else WITHOUT_PYTHON[record.has_decompiler if record else None]
 
     @property
     def python_note(self) -> str:
         """Decompiler that wrote the Python code."""
-        decompiler = plain(self._texts.get("decompiler", ""), LONGEST_NAME)
+        decompiler = plain(self._record.decompiler if self._record else "", LONGEST_NAME)
         return f"Written by {decompiler} from the bytecode: it computes the same, in words that nobody wrote."
 
     @property
     def not_decompiled(self) -> str:
         """Parts that could not be decompiled; empty if there are none."""
-        reason = self._texts.get("not_decompiled", "")
+        reason = self._record.not_decompiled if self._record else ""
         return f"It could not read all: {plain(reason, LONGEST_LINE)}" if reason else ""
 
     @property
@@ -168,16 +169,18 @@ class BytecodeView:
         return f"goes on as {', '.join(names)}"
 
     @cached_property
-    def _record(self) -> Mapping[str, Any]:
+    def _record(self) -> BytecodeRecord | None:
+        """The run's own record; None in a log from elsewhere."""
         bytecode = self.compilation.bytecode
-        return self.read_json(bytecode.record) if bytecode is not None and bytecode.record else {}
+        if bytecode is None or not bytecode.record:
+            return None
+        return converted(self.read_json(bytecode.record), BytecodeRecord)
 
     @cached_property
     def _texts(self) -> dict[str, str]:
-        """Recorded texts by name: the run's own record before torch's."""
-        if self._record:
-            names = ("original", "modified", "original_python", "modified_python", "decompiler", "not_decompiled")
-            return {name: str(self._record.get(name, "")) for name in names}
+        """Listings by side: the run's own record before torch's."""
+        if self._record is not None:
+            return {"original": self._record.original, "modified": self._record.modified}
         bytecode = self.compilation.bytecode
         sides = {"original": bytecode.original, "modified": bytecode.modified} if bytecode is not None else {}
         texts = {side: self.read_text(payload) if payload else "" for side, payload in sides.items()}
@@ -216,9 +219,6 @@ def _line(row: Instruction, first: bool) -> str:
     """
     line = row.line if first and row.line else ""
     return f"{line:>4} {row.offset:>4} {row.op:<14} {row.about}".rstrip()
-
-
-__all__ = ["BytecodeListing", "BytecodeView"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,4 +339,4 @@ def _restarts(compilation: Compilation) -> str:
     return f"Traced {fmt.count(compilation.attempts, 'time')}: {reasons or 'torch does not say why'}."
 
 
-__all__ = ["CompilationDetails", "CompilationsView"]
+__all__ = ["BytecodeListing", "BytecodeView", "CompilationDetails", "CompilationsView"]

@@ -36,7 +36,6 @@ from core.graph import (
 from core.report import FxNode, Report, TensorMeta, tensor_text
 from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line
 
-__all__ = ["GraphFrame", "GraphView"]
 # A group with at least this fraction of the ops is the part of a graph to look into.
 HEAVY = 0.75
 # At most so many groups with a tenth or more each share a graph, as an encoder and a decoder do.
@@ -289,4 +288,4 @@ def _call(node: FxNode | None) -> str:
     return one_line(f"{node.name} = {node.target}({node.args})", LONGEST_LINE) if node else ""
 
 
-__all__ = ["GraphUnionView"]
+__all__ = ["GraphFrame", "GraphUnionView", "GraphView"]

@@ -185,8 +185,6 @@ WHY_EMPTY: dict[str, Callable[[Report], str]] = {
     "aotinductor": _unless(lambda report: report.exports, "The model was not packaged"),
 }
 
-__all__ = ["PageContent", "page_contents"]
-
 
 class HeaderFact(NamedTuple):
     """A fact of the header: its value, its label, its tone, the name of the page with its evidence, and help."""
@@ -375,4 +373,4 @@ def _work_facts(work: Work) -> list[HeaderFact]:
     return facts
 
 
-__all__ = ["HeaderView", "first_compilation"]
+__all__ = ["HeaderView", "PageContent", "first_compilation", "page_contents"]

@@ -185,9 +185,6 @@ def blocks(memories: Sequence[PlannedMemory], steps: int) -> Iterator[MemoryBloc
     yield from live
 
 
-__all__ = ["MemoryBlock", "MemoryPlanView", "memory_plans"]
-
-
 @dataclass(frozen=True, slots=True)
 class AllocatedCurve:
     """Allocated bytes of a side over its call, from its start to its end.
@@ -341,4 +338,4 @@ def _alive_row(row: AliveRow, lines: Sequence[str]) -> dict[str, object]:
     }
 
 
-__all__ = ["AllocatedCurve", "MemoryView"]
+__all__ = ["AllocatedCurve", "MemoryBlock", "MemoryPlanView", "MemoryView", "memory_plans"]

@@ -164,9 +164,6 @@ def _verdict(report: Report) -> str:
     return prose(sentence(summary), LONGEST_TEXT) if named else sentence(summary)
 
 
-__all__ = ["OutcomeView"]
-
-
 class Evidence(NamedTuple):
     """A result of a run in one line of Markdown, and the name of the page that shows it."""
 
@@ -417,4 +414,4 @@ def _performance(report: Report) -> Iterator[Evidence]:
         yield Evidence("numerics", plain(numerics_sentence(errors).removesuffix("."), LONGEST_TEXT))
 
 
-__all__ = ["FindingView", "OverviewView"]
+__all__ = ["FindingView", "OutcomeView", "OverviewView"]

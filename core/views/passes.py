@@ -16,7 +16,6 @@ from core.views.glossary import GLOSSARY
 from core.views.graph import GraphFrame, GraphView
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
 
-__all__ = ["PassesView"]
 # Chapter of the compiler → the graph that its passes change.
 CHAPTERS = {
     "dynamo": "Dynamo's graph",
@@ -28,7 +27,6 @@ CHAPTERS = {
 }
 MOST_NODES = 40
 NOT_RECORDED = "No record tells this step: it is what differs between two graphs that torch logged."
-__all__ = ["PartitionView"]
 DECISIONS: dict[Decision, str] = {
     "forward": "Computed in the forward, and not needed after it.",
     "backward": "Computed in the backward.",
@@ -315,3 +313,6 @@ def _buffer_words(value: SavedValue, compiled: KeptValue | None) -> str:
 def _activations(values: Sequence[SavedValue | KeptValue]) -> str:
     number = sum(value.kind == "activation" for value in values)
     return f"{fmt.count(number, 'activation')}, {fmt.bytes_(saved_bytes(values, 'activation'))}"
+
+
+__all__ = ["PartitionView", "PassesView"]

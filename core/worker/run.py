@@ -51,7 +51,7 @@ from core.worker.log_watch import LogWatch
 from core.worker.measuring.kernel_times import measure_kernels
 from core.worker.measuring.pairs import SLOW_LIMIT_S, TimedSide, measure_alternative, time_interleaved
 from core.worker.measuring.roofline import emit_roofline
-from core.worker.memory.standby import MemoryWatch
+from core.worker.memory.watch import MemoryWatch
 from core.worker.numerics.nodes import emit_graph_numerics
 from core.worker.record import emit, recording, start_trace, step
 from core.worker.recorders.deferred import DeferredRecords

@@ -1,6 +1,8 @@
-"""The first values that a caller asks a view for; later the browser owns them, and the sent data stays the same."""
+"""Values that a view shares with the browser: the caller gives the first one, and later the browser owns it."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import streamlit as st
 
@@ -12,3 +14,8 @@ def first_wish(key: str, wish: str | None) -> str | None:
         st.session_state[memory] = wish
     first: str | None = st.session_state[memory]
     return first
+
+
+def browser_value(key: str, name: str) -> Any:
+    """Return the value that the browser sent last for the view of this key."""
+    return getattr(st.session_state[key], name)

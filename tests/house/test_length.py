@@ -1,12 +1,23 @@
-"""No file of Python is longer than one can look through."""
+"""No file of Python is longer than one can look through, and few need a second look."""
 
 from tests.support.places import ROOT
 
-MOST_LINES = 300
+MOST_LINES = 460
+# A longer file is one thought, or is divided: both happen, the second more often.
+LONG_LINES = 300
+MOST_LONG = 1 / 8
 TOPS = ("core", "pages", "tests", "benchmarks", "docs")
 
 
 def test_no_file_is_longer_than_one_can_look_through() -> None:
-    files = [path for top in TOPS for path in (ROOT / top).rglob("*.py")]
-    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in files}
-    assert {path: length for path, length in lengths.items() if length > MOST_LINES} == {}
+    assert {path: length for path, length in _lengths(*TOPS).items() if length > MOST_LINES} == {}
+
+
+def test_few_files_are_long() -> None:
+    lengths = _lengths("core", "pages")
+    assert sum(length > LONG_LINES for length in lengths.values()) <= MOST_LONG * len(lengths)
+
+
+def _lengths(*tops: str) -> dict[str, int]:
+    files = [path for top in tops for path in (ROOT / top).rglob("*.py") if path.name != "__init__.py"]
+    return {path.relative_to(ROOT).as_posix(): len(path.read_text(encoding="utf-8").splitlines()) for path in files}

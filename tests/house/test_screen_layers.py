@@ -215,17 +215,17 @@ def test_tables_tell_what_was_picked_in_one_way() -> None:
     assert offending(TRIES, picked_rows) == {}
 
 
-# What changes the store: a page asks for it at a door, which asks who is there.
+# What changes the store: a page asks an action for it, which asks who is there.
 CHANGES = {"annotate", "submit", "start_tool", "add_log", "delete", "forget", "cancel"}
-DOORS = "pages/session/actions.py"
+ACTIONS = "pages/session/actions.py"
 
 
-def past_the_doors(name: str) -> set[str]:
+def past_the_actions(name: str) -> set[str]:
     """The calls of a file that change the store themselves."""
     calls = [node for node in nodes_of(name) if isinstance(node, ast.Attribute) and node.attr in CHANGES]
-    past = {ast.unparse(call) for call in calls if ast.unparse(call.value) != "doors"}
+    past = {ast.unparse(call) for call in calls if ast.unparse(call.value) != "actions"}
     return (past - {"ThreadPoolExecutor(1).submit", "task.cancel"}) | (set(imported(name)) & {"core.runs.tools.tasks"})
 
 
-def test_pages_change_the_store_through_its_doors_alone() -> None:
-    assert offending((name for name in SCREEN if name != DOORS), past_the_doors) == {}
+def test_pages_change_the_store_through_actions_alone() -> None:
+    assert offending((name for name in SCREEN if name != ACTIONS), past_the_actions) == {}

@@ -100,16 +100,6 @@ def test_code_of_ones_own_is_not_offered_where_it_may_not_run(
     assert "Edit and run again" not in links
 
 
-def test_a_draft_outlives_a_look_at_another_page(submitted: list[CompileJob]) -> None:
-    app = opened(menu.NEW_RUN.script, held=OWN_CODE)
-    app.session_state["pasted-code"] = {"text": CODE}
-    app.run()
-    app.switch_page(menu.RUNS.script).run()
-    app.switch_page(menu.NEW_RUN.script).run()
-    assert_sound(app)
-    assert component(app, "pasted-code")["text"] == CODE
-
-
 @pytest.mark.parametrize("run", ["20260101-000000-nothing-0000", "../../etc", ""])
 def test_a_run_that_is_not_there_is_an_empty_form(submitted: list[CompileJob], run: str) -> None:
     app = opened(menu.NEW_RUN.script, again=run, held=OWN_CODE)

@@ -13,20 +13,13 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict
 from itertools import takewhile
-from pathlib import Path
 from typing import get_args
 
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError
-from core.job import CompileJob
 from core.report import MemorySide
 from core.report.records.run import MemoryRecord
 from core.runs.engine.processes import follow_parent
-from core.worker.calls import Pair
-from core.worker.load import ModelCopy
-from core.worker.memory.sides import measured, side_alone
-from core.worker.record import emit
-from core.worker.streams import silence
 
 MAX_REASON_CHARS = 400
 LAST = b"\n"
@@ -113,27 +106,3 @@ def _say(answer: int, side: MemorySide, measure: Measure) -> None:
         record = failed(side, error)
     with os.fdopen(answer, "wb") as answers:
         answers.write(json.dumps(asdict(record)).encode() + b"\n")
-
-
-class MemoryWatch:
-    """Measures memory at the end of a run; on a CPU a process stands by for that, so that it is made first of all."""
-
-    def __init__(self, job: CompileJob, original: Path, path: Path) -> None:
-        self._job = job
-        self._paths: dict[MemorySide, Path] = {"eager": original, "compiled": path}
-        alone = job.memory and not job.target and job.device.partition(":")[0] == "cpu"
-        self._stand_by = StandBy(lambda side: side_alone(side, job, self._paths[side])) if alone else None
-
-    def emit(self, calls: Pair, twins: tuple[ModelCopy, ModelCopy]) -> None:
-        """Measure and record both sides; what goes wrong is recorded, not raised."""
-        if self._stand_by is not None:
-            for record in self._stand_by.measured():
-                emit(record)
-            return
-        for side, call, twin in zip(SIDES, calls, twins, strict=True):
-            try:
-                with silence():
-                    record = measured(side, call, twin, self._job.device, self._paths[side])
-            except Exception as error:
-                record = failed(side, error)
-            emit(record)

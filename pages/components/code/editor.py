@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import streamlit as st
 
-from pages.components.first_wish import first_wish
+from pages.components.first_wish import browser_value, first_wish
 from pages.components.modules import component_script
 from pages.look.text import component_key
 
@@ -41,7 +41,7 @@ def code_editor(text: str, *, label: str, key: str, least: int, most: int, keep:
     data = EditorData(label, first, least, most)
 
     def keep_edited() -> None:
-        edited = st.session_state[key].text
+        edited = browser_value(key, "text")
         if isinstance(edited, str):
             keep(edited)
 
