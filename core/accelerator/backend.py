@@ -1,4 +1,11 @@
-"""The backend `accelerator`: AOTAutograd's graphs, forward and backward, divided, built into programs, and recorded."""
+"""The backend `accelerator`: AOTAutograd's graphs, forward and backward, divided, built into programs, and recorded.
+
+A graph divided: segments for the accelerator, by torch's own partitioner, in the order in which they run.
+
+Settings of the backend `accelerator`, from `options` of torch.compile.
+
+The first call of a program, kept as `cb_run` takes it: all inputs in one file, all outputs in another.
+"""
 
 from __future__ import annotations
 

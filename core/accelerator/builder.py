@@ -1,4 +1,7 @@
-"""Lowering of a segment's FX graph to a program: tensors with torch's strides, one or two instructions per node."""
+"""Lowering of a segment's FX graph to a program: tensors with torch's strides, one or two instructions per node.
+
+Conversion of torch's sizes, symbolic or not, to numbers.
+"""
 
 from __future__ import annotations
 

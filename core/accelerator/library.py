@@ -1,4 +1,7 @@
-"""The runtime's C ABI through ctypes. Tensors cross it as addresses: nothing is copied."""
+"""The runtime's C ABI through ctypes. Tensors cross it as addresses: nothing is copied.
+
+The runtime in C++, built with the machine's compiler at first use and kept in the store's cache.
+"""
 
 from __future__ import annotations
 

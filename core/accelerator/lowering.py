@@ -1,4 +1,9 @@
-"""The accelerator's kernel table: the instruction of each ATen op, and why some calls are refused."""
+"""The accelerator's kernel table: the instruction of each ATen op, and why some calls are refused.
+
+Elementwise ATen ops and their steps.
+
+Nodes that the accelerator supports, and the reason for each unsupported node.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""AOTInductor export, package, results and times of a run, in words."""
+"""AOTInductor export, package, results and times of a run, in words.
+
+AOTInductor package for display: its build steps, its files, and the cost of its calls.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""Backend calls of a run: graphs passed to the backend, calls that executed its result, and its annotations."""
+"""Backend calls of a run: graphs passed to the backend, calls that executed its result, and its annotations.
+
+Backend invocations of each call: which call compiled, which reused compiled code, and which guard decided.
+
+Number of graphs passed to a backend and of their executions, in words.
+
+Node values that a backend reported for its graph, used to color the nodes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Replay of the scheduler's fusion: the groups after each step."""
+"""Replay of the scheduler's fusion: the groups after each step.
+
+Reasons why two scheduler nodes were not fused: from their kinds, otherwise from the scheduler's log.
+"""
 
 from __future__ import annotations
 

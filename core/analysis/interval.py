@@ -2,6 +2,8 @@
 
 The interval is the sign test's: between two order statistics of the ratios (Conover, "Practical Nonparametric
 Statistics", 3.2). Neighbouring pairs are first joined to blocks, since long-lasting noise makes neighbours similar.
+
+Detection of measurements disturbed by other processes on the machine.
 """
 
 from __future__ import annotations

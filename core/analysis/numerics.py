@@ -1,4 +1,11 @@
-"""Accuracy of compiled and eager results, both compared with float64, in words."""
+"""Accuracy of compiled and eager results, both compared with float64, in words.
+
+Accuracy class of one value: compiled and eager compared with float64.
+
+Accuracy of results of calls: outputs, gradients, state.
+
+Accuracy of graph nodes: the first node that is less accurate than eager.
+"""
 
 from __future__ import annotations
 

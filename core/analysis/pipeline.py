@@ -1,4 +1,11 @@
-"""The backend `accelerator` in a run: words, numbers, nodes, and changes between runs."""
+"""The backend `accelerator` in a run: words, numbers, nodes, and changes between runs.
+
+Numbers of the accelerator in a run, and their changes between two runs.
+
+Place of each graph node: its segment and program instruction, or torch with a reason.
+
+The backend `accelerator` in a run, in words.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Comparison of compiled results and side effects with eager's, in words."""
+"""Comparison of compiled results and side effects with eager's, in words.
+
+Error that ended a run, in one line.
+"""
 
 from __future__ import annotations
 

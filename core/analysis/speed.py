@@ -1,4 +1,7 @@
-"""Speed of compiled over eager, from interleaved samples."""
+"""Speed of compiled over eager, from interleaved samples.
+
+Comparison of two torch.compile configurations, timed alternately in one process.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Files that may be damaged, on disks that may be full: read if regular and bounded, written whole or not at all."""
+"""Files that may be damaged, on disks that may be full: read if regular and bounded, written whole or not at all.
+
+Removal of files left by interrupted writes, found by name, once they are too old to be in use.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""This machine as seen by our process: the path of our code, the C++ compiler, and torch's capabilities."""
+"""This machine as seen by our process: the path of our code, the C++ compiler, and torch's capabilities.
+
+Files built once by the machine's compiler, in the store's cache.
+"""
 
 from __future__ import annotations
 

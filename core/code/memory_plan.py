@@ -9,6 +9,8 @@ Memory exists from the line that makes it to the `del` of its last name:
     primals_3, relu, tangents_1 = args                                 of these the backward holds what was saved for it
 
 Bytes are those of the storage: one element more than the last one's place.
+
+Bytes of a tensor's storage, from its shape and stride as generated code writes them, symbols included.
 """
 
 from __future__ import annotations

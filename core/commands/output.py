@@ -1,4 +1,7 @@
-"""Exit codes and output that the commands share."""
+"""Exit codes and output that the commands share.
+
+Checks for scripts: a special exit code for results that differ, and for code that is too slow.
+"""
 
 from __future__ import annotations
 

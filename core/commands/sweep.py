@@ -1,4 +1,7 @@
-"""Sweeps on the command line: `python -m core sweep` and `python -m core sweeps`."""
+"""Sweeps on the command line: `python -m core sweep` and `python -m core sweeps`.
+
+Text of a sweep: its state in words, and its table.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""Assembly of a grouped graph from nodes, edges, and the origins of the nodes."""
+"""Assembly of a grouped graph from nodes, edges, and the origins of the nodes.
+
+Folding of ops between a module's submodules, such as masks, positions, a loss, that would hide its own parts.
+
+Facts of a group: parameters, input and output shapes, its share of bytes and time.
+
+Folding of equal neighbouring layers into one group: "TransformerBlock × 12".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Display graph of an FX graph, or of the union of its versions along a film of passes."""
+"""Display graph of an FX graph, or of the union of its versions along a film of passes.
+
+Display graph of two graphs: every node of either once, painted by its change.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Layout of one level of a graph: the direct members of a group, with folded subgroups."""
+"""Layout of one level of a graph: the direct members of a group, with folded subgroups.
+
+Size of a box for its text, in pixels.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Overlays of a graph; a missing value is None, and the overlay's note has the reason."""
+"""Overlays of a graph; a missing value is None, and the overlay's note has the reason.
+
+Overlays from tables that a backend reported: the column after `node`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Graph queries: node or group of an id, text search, neighbourhood, paths between nodes."""
+"""Graph queries: node or group of an id, text search, neighbourhood, paths between nodes.
+
+Export of a graph: DOT, JSON, and a digest of its content.
+"""
 
 from __future__ import annotations
 

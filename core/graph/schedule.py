@@ -1,4 +1,10 @@
-"""Display graphs of Inductor's scheduler: nodes before fusion, and kernels after it with their ops."""
+"""Display graphs of Inductor's scheduler: nodes before fusion, and kernels after it with their ops.
+
+Module of a scheduler node or a kernel, whose ops may come from several modules.
+
+It is the common module of all its ops, unless that would split a layer: an op of the model that Inductor computes
+within a layer, or the end of one layer in one kernel with the start of the next.
+"""
 
 from __future__ import annotations
 

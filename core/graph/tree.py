@@ -1,4 +1,7 @@
-"""Tree of groups under construction, and its order of nodes."""
+"""Tree of groups under construction, and its order of nodes.
+
+Node data besides text, used for overlays and group facts.
+"""
 
 from __future__ import annotations
 

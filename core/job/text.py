@@ -1,4 +1,7 @@
-"""Options as they are typed: `name=value, name=value`."""
+"""Options as they are typed: `name=value, name=value`.
+
+Values of options as they are typed: each reader makes a value from its text, and raises ValueError.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Facts from Dynamo beside its graphs: guards, graph breaks, recompiles, symbols."""
+"""Facts from Dynamo beside its graphs: guards, graph breaks, recompiles, symbols.
+
+The family of a guard: modules, globals, tensors, symbolic sizes, and all else.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,9 @@
 """The nodes of one FX graph. They are parsed from the graph's text when it is shown, and are no part of the stored
 report.
+
+Tensors in PyTorch's own notation.
+
+Sizes of values in bytes.
 """
 
 from __future__ import annotations

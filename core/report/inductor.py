@@ -1,4 +1,9 @@
-"""Inductor's scheduler around fusion."""
+"""Inductor's scheduler around fusion.
+
+Changes by Inductor's graph passes, and the division of the joint graph by AOTAutograd's partitioner.
+
+Kernels compiled to machine code for a target, and the decisions made without the device.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Measured times of calls and kernels, and the ceilings of the device. Times are seconds."""
+"""Measured times of calls and kernels, and the ceilings of the device. Times are seconds.
+
+The memory use of one eager and one compiled call: the peak, the course over time, and the places of allocation.
+
+Errors of eager and compiled against the same in float64: the results of a call, and the nodes of its graphs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Places: texts in the log, lines in files, nodes in modules."""
+"""Places: texts in the log, lines in files, nodes in modules.
+
+The path of an `nn.Module`, as Dynamo writes it, split into its segments.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Two runs, or logs from elsewhere, as the sides of a comparison."""
+"""Two runs, or logs from elsewhere, as the sides of a comparison.
+
+Runs with which a run can be compared.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Row of a cell: a pure function of its report and its run's status."""
+"""Row of a cell: a pure function of its report and its run's status.
+
+Generated code of a cell: number of kernels, digests to compare cells, and times.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""SweepRunner: start, watch, cancel and resume sweeps, each executed by a thread."""
+"""SweepRunner: start, watch, cancel and resume sweeps, each executed by a thread.
+
+Execution of a sweep's cells, one run at a time per device, from wherever the sweep stopped.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Table of a sweep, a pure function of its cells' records, and its exports."""
+"""Table of a sweep, a pure function of its cells' records, and its exports.
+
+State and progress of a sweep, from the rows of its table.
+
+Rows of a sweep by the status of its runs; rows of finished runs are cached, so that 200 can be read at once.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,10 @@ A record is a glog header line, `V1121 03:34:01.171000 5351 torch/_dynamo/output
 JSON has `has_payload` (an md5), the lines that follow it, each with a leading tab. File names in stacks are numbers
 into a table that `str` records fill. Nothing here trusts the file: every length is bounded, and whatever cannot be read
 is counted.
+
+GrowingReader: the records of a log that is still written, each once, when all of it is there.
+
+The header of a record of a TORCH_TRACE log.
 """
 
 from __future__ import annotations

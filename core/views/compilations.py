@@ -1,4 +1,7 @@
-"""Compilations of a run as a tree, and one of them with its facts; texts are Markdown."""
+"""Compilations of a run as a tree, and one of them with its facts; texts are Markdown.
+
+Bytecode of a frame before and after Dynamo, as listings and as decompiled Python; texts are Markdown.
+"""
 
 from __future__ import annotations
 

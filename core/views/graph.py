@@ -1,4 +1,7 @@
-"""A compiler graph as it is looked at: its levels, the frames of its film, search, parts, and exports."""
+"""A compiler graph as it is looked at: its levels, the frames of its film, search, parts, and exports.
+
+Two graphs as one: its drawing, the frames of its film, and the rows of changed nodes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Header of a run: its state, its settings and its verdict as short facts, and the labels of its compilations."""
+"""Header of a run: its state, its settings and its verdict as short facts, and the labels of its compilations.
+
+Contents of a run by page: counts for the menu, and the reason for each page that is empty.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Text of users and of logs, escaped as Markdown for pages, exports and notebooks."""
+"""Text of users and of logs, escaped as Markdown for pages, exports and notebooks.
+
+Names from elsewhere in a view's sentences, which are text with code in backticks.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Peak memory of eager and compiled, and the allocations alive at the peaks; texts are Markdown."""
+"""Peak memory of eager and compiled, and the allocations alive at the peaks; texts are Markdown.
+
+Inductor's memory plans of a compilation: a sentence, rows, and the rectangles of a map; texts are Markdown.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Overview of a run: its findings, its results, its heaviest compilations, its output, and its log."""
+"""Overview of a run: its findings, its results, its heaviest compilations, its output, and its log.
+
+Outcome of a run: its first line, the error that ended it, and what was not compiled.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Passes over one graph of a compilation: each step with its changes, and the drawing of all steps."""
+"""Passes over one graph of a compilation: each step with its changes, and the drawing of all steps.
+
+Partition of a joint graph into forward and backward: the decisions, and the values saved for the backward.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The calls of a run: each made eagerly on one model copy and compiled on the other, and compared."""
+"""The calls of a run: each made eagerly on one model copy and compiled on the other, and compared.
+
+Gradients of outputs with which a backward begins.
+
+Outcome of a compiled call: compiled, reused, left to eager, or refused.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,20 @@
-"""Conditions of a job's calls: threads, configuration, stance, caches, and other inputs."""
+"""Conditions of a job's calls: threads, configuration, stance, caches, and other inputs.
+
+Torch's threads and Dynamo's configuration, for the whole of a run's process.
+
+The grad and inference mode in which a call is made.
+
+The stance of `torch.compiler.set_stance` in which a call is made.
+
+Inputs with other sizes, and dimensions that are marked dynamic.
+
+A dimension reads `0.1`, dimension 1 of argument 0; `mask.0` of a keyword argument; `0.2.1`, dimension 1 of the third
+thing in argument 0; and `batch`, dimension 0 of every tensor that has the size of the first one's there.
+
+Torch's caches on disk, where a run has its own: empty at its start, or fill_caches by a first process.
+
+They lie in the run's directory, and the keeper removes them when the run is over.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,15 @@
 
 It starts no thread and touches no accelerator, so that a fork is safe on every device. Requests come on standard input,
 answers go to what was standard output: `core.runs.engine.messages`.
+
+Work done once ahead of all runs: MKL's functions resolved, Inductor's precompiled C++ header built.
+
+The header takes 10 to 18 s the first time on a machine, while the user is still choosing.
+
+Children of the fork server: supervisors, each with its deadline, and helpers.
+
+A supervisor ends its run at its limits, and this process ends supervisors: one that is stopped is continued, one that
+is late is killed with all its descendants, and descendants of a dead supervisor are adopted by this process and killed.
 """
 
 from __future__ import annotations

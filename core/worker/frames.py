@@ -1,4 +1,7 @@
-"""Frames of an error in the user's own files."""
+"""Frames of an error in the user's own files.
+
+Reasons in one line.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A run inside its own process: load the code twice, call eagerly and compiled, compare, measure."""
+"""A run inside its own process: load the code twice, call eagerly and compiled, compare, measure.
+
+Records around a run's compilations: the job and the machine first, torch's counters and an error last.
+"""
 
 from __future__ import annotations
 

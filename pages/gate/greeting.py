@@ -1,4 +1,12 @@
-"""The server's message at its start: its address, and the secret for users whom the kernel cannot tell apart."""
+"""The server's message at its start: its address, and the secret for users whom the kernel cannot tell apart.
+
+Return of memory that visitors leave behind: collected now and then instead of after every page.
+
+The filter of the server's log for the owner's terminal: each problem once, and no control characters.
+
+A visitor can make a page of their own session fail as often as they like, with their text in the message. They must
+control neither the length of the log nor what a terminal does with it.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,10 @@
 pages.
 
 A guest is recognised by a cookie, so that their runs are theirs; the cookie grants no other right.
+
+The messages that a page may send to the server over its WebSocket; Streamlit's others are for developers.
+
+`clear_cache` would empty the caches of all visitors, with the engine in them, and start another engine each time.
 """
 
 from __future__ import annotations

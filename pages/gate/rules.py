@@ -1,4 +1,7 @@
-"""The rules of this server as its owner has set them up, and their result for one request."""
+"""The rules of this server as its owner has set them up, and their result for one request.
+
+Hosts and origins of requests, compared exactly.
+"""
 
 from __future__ import annotations
 

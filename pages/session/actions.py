@@ -1,5 +1,7 @@
 """The visitor's actions. Every change to the store goes through here; each function checks the
 visitor's rights first.
+
+Actions of a visitor that may fail: pages do not catch exceptions, they run the action through here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Caches that all sessions share, and their bounds."""
+"""Caches that all sessions share, and their bounds.
+
+Charts on a page: the visitor's theme, and figures cached for all sessions.
+"""
 
 from __future__ import annotations
 

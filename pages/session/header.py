@@ -1,4 +1,7 @@
-"""The header of every page: the run, the compilation, the state, the verdict as chips, and the row of panes."""
+"""The header of every page: the run, the compilation, the state, the verdict as chips, and the row of panes.
+
+The menu and the row of panes for the shown run: counts, and a reason for what is empty.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The runs that are listed for this visitor, and the navigation to a run."""
+"""The runs that are listed for this visitor, and the navigation to a run.
+
+Verdicts of many runs, for a list: cached for all sessions, and made a few at a time.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The shown run and its report; the parsed data is cached for all sessions."""
+"""The shown run and its report; the parsed data is cached for all sessions.
+
+The current view of a page: a run with its report, and one compilation; the referenced texts are read here.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The file of docs/program-format.md: a header, a table of six sections, and the sections, with a checksum each."""
+"""The file of docs/program-format.md: a header, a table of six sections, and the sections, with a checksum each.
+
+CRC32C, the checksum of each section.
+
+A program's file of a run, read piece by piece: its constants may be more than one would hold in memory.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A program: memory, tensors that are views of it, and instructions in the order in which they run."""
+"""A program: memory, tensors that are views of it, and instructions in the order in which they run.
+
+Numbers of the program's file, as `core/accelerator/runtime/opcodes.h` has them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,14 @@
-"""Union of two graphs: every node of either graph once, with its change from left to right."""
+"""Union of two graphs: every node of either graph once, with its change from left to right.
+
+Alignment of two graphs: matches nodes by what they compute, in the order of both graphs.
+
+The alignment matches as many nodes as possible, first by op, shape and module, then in the gaps by op alone. Nodes left
+over that compute the same from the same inputs are matched as moved nodes.
+
+Longest common subsequence of two similar sequences.
+
+The greedy algorithm of Myers, "An O(ND) Difference Algorithm and Its Variations" (Algorithmica, 1986).
+"""
 
 from __future__ import annotations
 

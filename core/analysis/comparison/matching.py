@@ -1,4 +1,7 @@
-"""Matching of the compilations, guards, graph breaks and recompiles of two runs."""
+"""Matching of the compilations, guards, graph breaks and recompiles of two runs.
+
+User source files of two runs, compared file by file.
+"""
 
 from __future__ import annotations
 

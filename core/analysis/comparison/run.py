@@ -1,4 +1,7 @@
-"""Full comparison of two runs: all differences, and one sentence."""
+"""Full comparison of two runs: all differences, and one sentence.
+
+Comparison of two runs in one sentence: numbers that grew or shrank, and the speedup.
+"""
 
 from __future__ import annotations
 

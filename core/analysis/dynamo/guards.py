@@ -1,4 +1,7 @@
-"""Guard families: guards on values, what each guard protects, and the time of guard checks."""
+"""Guard families: guards on values, what each guard protects, and the time of guard checks.
+
+Symbols of a compilation, with the conditions of tracing and of later calls.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Recompiles: the tree of each frame, cause and cost of each recompile, and the code used by each call."""
+"""Recompiles: the tree of each frame, cause and cost of each recompile, and the code used by each call.
+
+Compiled code reused by each call, from Dynamo's cache order: the most recently used entry comes first.
+
+The order does not show whether a frame was entered at all. That is known for frames whose order changed, for the frame
+of an entered resume function, and for all frames if as many call sites as frames exist.
+"""
 
 from __future__ import annotations
 

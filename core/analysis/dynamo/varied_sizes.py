@@ -2,6 +2,8 @@
 
 A later compilation of the frame shows which sizes torch can keep symbolic: sizes left open by its guards. Marking the
 same dimensions before the first call gives the same graph if the sizes of the first call meet its conditions.
+
+Evaluation of torch's shape guards for known sizes.
 """
 
 from __future__ import annotations

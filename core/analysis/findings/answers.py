@@ -1,4 +1,9 @@
-"""Findings about results of compiled calls, and about torch features that could not be used."""
+"""Findings about results of compiled calls, and about torch features that could not be used.
+
+Conversion of `TORCH_LOGS` to the call of `torch._logging.set_logs` with the same effect once torch is loaded.
+
+Search for the faulty part of torch.compile: the next backend to try, one layer below the run's backend.
+"""
 
 from __future__ import annotations
 

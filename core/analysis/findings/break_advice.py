@@ -1,4 +1,7 @@
-"""Advice for a graph break: torch's hint if it fits the run, otherwise advice for a line in a library."""
+"""Advice for a graph break: torch's hint if it fits the run, otherwise advice for a line in a library.
+
+Advice for recompiles by sizes and numbers: the code change, and the remaining recompiles.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Findings about whole calls: speedup, time outside of kernels, guards, first call."""
+"""Findings about whole calls: speedup, time outside of kernels, guards, first call.
+
+Findings about library output: slow paths and deprecations.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Findings about kernels: library calls at the roofline, fallbacks, copies, unexpected dtypes."""
+"""Findings about kernels: library calls at the roofline, fallbacks, copies, unexpected dtypes.
+
+Finding about attention: a call that torch decomposed into matrix products and a softmax.
+
+Findings about fusion: kernels that share bytes, whose fusion the scheduler tried and refused.
+"""
 
 from __future__ import annotations
 

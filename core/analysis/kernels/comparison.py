@@ -1,4 +1,9 @@
-"""Comparison of the kernels of two runs: matched pairs and their differences."""
+"""Comparison of the kernels of two runs: matched pairs and their differences.
+
+Ledger and comparison with facts from the kernels' sources, which stay in the log.
+
+Matching of the kernels of two compilations of one model: by shared FX nodes, then by order.
+"""
 
 from __future__ import annotations
 

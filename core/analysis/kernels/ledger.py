@@ -1,4 +1,11 @@
-"""Kernel ledger: one row per kernel call, with its traffic, FLOPs, time and roofline limit."""
+"""Kernel ledger: one row per kernel call, with its traffic, FLOPs, time and roofline limit.
+
+Sum of kernel times compared with the compiled call, and the rest of the call.
+
+Roofline: a kernel's limit on a device, from its bytes and FLOPs.
+
+Williams, Waterman and Patterson, "Roofline: an insightful visual performance model", CACM 52(4), 2009.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Choice of a kernel's measurement: alone, or in place if that is missing or was disturbed."""
+"""Choice of a kernel's measurement: alone, or in place if that is missing or was disturbed.
+
+Reliability of a run's kernel times: quiet machine, and equal times for equal work.
+"""
 
 from __future__ import annotations
 

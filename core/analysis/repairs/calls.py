@@ -1,4 +1,9 @@
-"""Rules for calls that Dynamo can't trace; each takes the line of the graph break."""
+"""Rules for calls that Dynamo can't trace; each takes the line of the graph break.
+
+Rules for explicit graph breaks, and for a helper that runs eagerly; each takes a line.
+
+Rules for calls that only report something: prints, warnings, logging; each takes the call's line.
+"""
 
 from __future__ import annotations
 

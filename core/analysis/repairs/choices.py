@@ -1,4 +1,7 @@
-"""Rules for branches and assertions on a tensor's value; each takes the line of the graph break."""
+"""Rules for branches and assertions on a tensor's value; each takes the line of the graph break.
+
+Rules for lines that read a tensor's value into Python; each takes the line. Checks if Python needs the number.
+"""
 
 from __future__ import annotations
 

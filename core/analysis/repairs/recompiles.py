@@ -1,4 +1,9 @@
-"""Rules that avoid a recompile; each takes the name that varies: an input, an attribute, a global."""
+"""Rules that avoid a recompile; each takes the name that varies: an input, an attribute, a global.
+
+Rule that marks input dimensions as dynamic before the first call.
+
+Rules for attributes and globals whose value changes between calls; each takes the name.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""User file for repairs: its tree, node positions, and edits that keep the rest of the text."""
+"""User file for repairs: its tree, node positions, and edits that keep the rest of the text.
+
+Repair: edits of the user's file, in words and as a diff, with an id to recreate it.
+"""
 
 from __future__ import annotations
 

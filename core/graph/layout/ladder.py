@@ -1,4 +1,7 @@
-"""Choice of the layout engine: the best one that finishes in time."""
+"""Choice of the layout engine: the best one that finishes in time.
+
+Graphviz's dot, in a process that is killed at its time limit.
+"""
 
 import sys
 from collections import OrderedDict

@@ -2,6 +2,8 @@
 
 The steps are Sugiyama's (open cycles, rank, order, place, route), one module each, for one connected part at a time;
 the parts are then packed beside and below one another.
+
+Order within each layer: barycentre sweeps down and up.
 """
 
 from collections.abc import Iterator, Sequence

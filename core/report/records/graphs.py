@@ -1,4 +1,7 @@
-"""Records about the graphs of a compilation: modules, passes, guards, and how the joint graph was divided."""
+"""Records about the graphs of a compilation: modules, passes, guards, and how the joint graph was divided.
+
+Records about a frame that Dynamo compiled: its bytecode before and after.
+"""
 
 from __future__ import annotations
 

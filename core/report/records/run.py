@@ -1,4 +1,11 @@
-"""Records about a run as a whole: its setting, its progress, its calls, and its end."""
+"""Records about a run as a whole: its setting, its progress, its calls, and its end.
+
+Records of measurements: calls, kernels, the device's ceilings, and autotuning.
+
+The record of memory: what one call took, eagerly or compiled.
+
+Records of backends: the executions of the callables that they returned.
+"""
 
 from __future__ import annotations
 

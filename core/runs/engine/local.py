@@ -1,4 +1,7 @@
-"""The engine of this machine: fork servers, handles that name processes, and device locks in the home of the runs."""
+"""The engine of this machine: fork servers, handles that name processes, and device locks in the home of the runs.
+
+Device locks of this machine, shared by all processes over one home; a lock ends with the process that has it.
+"""
 
 from __future__ import annotations
 

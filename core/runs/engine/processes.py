@@ -2,6 +2,13 @@
 
 A fork server is started with a mark in its environment, which all its descendants inherit: it also finds those whose
 parents are all dead.
+
+Control groups of Linux, one for each run, where this process may make one: no process of a run can leave its group,
+even if it hides or becomes another's child, and all of them end at once.
+
+A group is made below the one that this process is in, of version 2. Only those limits apply whose controllers the
+system hands down to it (a service of systemd with `Delegate=memory pids`). Where no group can be made, only process
+families and marks find the processes that a run left: see `core.runs.engine.processes`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,11 @@
-"""The script that reproduces one kernel alone: its inputs, its source, its call, and the eager ops that it replaced."""
+"""The script that reproduces one kernel alone: its inputs, its source, its call, and the eager ops that it replaced.
+
+The eager equivalent of one kernel: the FX nodes that its arguments are, and the statements between them.
+
+A buffer is the value of the last FX node, in the order of the graph, that the scheduler node which writes it came from.
+If that node also belongs to a later scheduler node, the buffer may be only a step of it (a sum on the way to a mean),
+or the node is computed twice: such a buffer is not taken as an input, and as an output it may differ.
+"""
 
 from __future__ import annotations
 

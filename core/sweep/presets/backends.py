@@ -1,4 +1,7 @@
-"""Backends: all that torch lists, their result for the model, their last stage, and why some cannot run here."""
+"""Backends: all that torch lists, their result for the model, their last stage, and why some cannot run here.
+
+Short descriptions of torch's backends; other backends have their own description or none.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Single conditions: the dtype, inference or training, the number of threads."""
+"""Single conditions: the dtype, inference or training, the number of threads.
+
+Memory: peaks of an eager and a compiled call, in inference and in training.
+
+Numerics: eager and compiled compared with float64, in each floating dtype.
+"""
 
 from __future__ import annotations
 

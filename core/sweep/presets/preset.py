@@ -1,4 +1,11 @@
-"""Preset: a question that turns any job into axes, and the rows of its sweep into an answer."""
+"""Preset: a question that turns any job into axes, and the rows of its sweep into an answer.
+
+Facts of presets, one type per kind.
+
+Queries over a preset's rows: finished rows, their speedups, the fastest row.
+
+Calls of other sizes: the model's own, or its inputs or the job's calls with another batch size.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Read a whole log into a Report, and read single payloads of it later."""
+"""Read a whole log into a Report, and read single payloads of it later.
+
+The report of a log that is still written: each record is read once, however often the report is shown.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""ReportDraft: the report while its log is read. Only parsers write to it; `build` turns it into a Report."""
+"""ReportDraft: the report while its log is read. Only parsers write to it; `build` turns it into a Report.
+
+Values: the parts of a report or a compilation that are kept unchanged, each found by its type.
+
+Stacks as they concern who wrote the model: without the frames of the worker that ran it.
+"""
 
 from __future__ import annotations
 

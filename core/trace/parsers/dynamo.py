@@ -1,4 +1,21 @@
-"""Parsers of Dynamo's records: frames, graph breaks, guards, recompiles, symbols, metrics."""
+"""Parsers of Dynamo's records: frames, graph breaks, guards, recompiles, symbols, metrics.
+
+Parsers of Dynamo's records of symbolic sizes: symbols, the conditions that tracing needed, and specializations.
+
+A restarted attempt makes new symbols, so those of the attempt before do not count.
+
+Guards as torch prints them: the tree of a compilation, and one guard's text with the user's line and torch's hint.
+
+`construct_manager_string` in torch/_dynamo/guards.py prints a line for each manager and one for each *part* of a leaf:
+
+    +- RootGuardManager
+    | +- GuardManager: source=L['x'], accessed_by=FrameLocalsGuardAccessor(…), type=…, tag_safe=(…)
+    | | +- TENSOR_MATCH: check_tensor(L['x'], …)  # y = x.sin()  # m.py:7 in forward
+    | | +- DIMENSION_DYNAMIC_MARKING_GUARD: hasattr(L['x'], '_dynamo_dynamic_indices') == False   (one of five parts)
+    | | +- KeyValueManager pair at index=0
+    | | | +- KeyManager: GuardManager: source=list(dict.keys(L['d']))[0], type=…
+    +- LAMBDA_GUARD: 2 <= L['x'].size()[0]   (the root's epilogue)
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""Parsers of Inductor's records: output code, and the provenance of its kernels."""
+"""Parsers of Inductor's records: output code, and the provenance of its kernels.
+
+FX graphs at every stage: the place of their text, and their counts by op.
+
+Kernels with the facts of all their records, joined once.
+
+The stacks of a graph's nodes, as the worker records them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,16 @@
-"""The records that Compileboard's own worker adds about a run, its modules, and Inductor's scheduler."""
+"""The records that Compileboard's own worker adds about a run, its modules, and Inductor's scheduler.
+
+Texts of an exported program and its package, which the log contains unchanged.
+
+Tables and texts that a backend logged through torch's own trace, and the executions of its compiled code.
+
+The memory use of one eager and one compiled call.
+
+The worker's measurements: times of calls and kernels, and ceilings of the device.
+
+The records of graph passes and of the partitioner: `compileboard_pass`, `compileboard_passes`,
+`compileboard_partition`.
+"""
 
 from __future__ import annotations
 

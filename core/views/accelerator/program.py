@@ -1,4 +1,7 @@
-"""The program of a segment: its entries, the passes over it, and its memory plan."""
+"""The program of a segment: its entries, the passes over it, and its memory plan.
+
+The file of a program: its sections, and their bytes with their meaning.
+"""
 
 from __future__ import annotations
 

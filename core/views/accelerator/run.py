@@ -1,4 +1,7 @@
-"""The backend `accelerator` in one compilation: its title, segments, calls across the ABI, and changes."""
+"""The backend `accelerator` in one compilation: its title, segments, calls across the ABI, and changes.
+
+The accelerator's options in a job, and the differences that they make.
+"""
 
 from __future__ import annotations
 

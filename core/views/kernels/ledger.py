@@ -1,4 +1,9 @@
-"""The kernels of one compilation: their ledger in sentences, rows and chart data."""
+"""The kernels of one compilation: their ledger in sentences, rows and chart data.
+
+Points and ceilings of a roofline chart.
+
+Rows of the kernel ledger as a table.
+"""
 
 from __future__ import annotations
 

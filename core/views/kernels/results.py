@@ -1,4 +1,9 @@
-"""Results of kernel tools: their sentences, rungs, rows and picture data."""
+"""Results of kernel tools: their sentences, rungs, rows and picture data.
+
+The tensor elements that one program of a Triton kernel loads and stores, as a picture.
+
+Kernel tools: requests about one kernel of a run, and where their results are stored.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`torch.export.export` of a run's model, and what it says of the program."""
+"""`torch.export.export` of a run's model, and what it says of the program.
+
+The dynamic dimensions of an export: what the job asks for, as torch takes it and as one writes it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,14 @@
-"""The package called from Python and from C++, and what both return held against the model's own."""
+"""The package called from Python and from C++, and what both return held against the model's own.
+
+Comparison of a package's results with eager's, and bit by bit with another run of the package.
+
+The package in a process of its own that has no Python: it is loaded, called once, and then timed on demand.
+
+A file of tensors, as `main.cpp` beside it reads and writes it.
+
+`CBTENS01`, then int64 numbers, little-endian: how many tensors there are, and for each its `c10::ScalarType`, rank,
+sizes, strides and bytes, then so many bytes of its elements, from first to last as they lie, gaps and all.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,12 @@
-"""The stage of a run that exports its model, packages it, and runs the package from Python and from C++."""
+"""The stage of a run that exports its model, packages it, and runs the package from Python and from C++.
+
+`aoti_compile_and_package`: an exported program to a `.pt2`, opened again for the report.
+
+Texts of a package as they are, in the log; and the files that stand beside the package, for those who build it.
+
+Several calls timed against each other: all in each round, their order by lot, until the ratios are known or time is
+up.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Backend selected by a job's options: from torch's list, from the model's file, or from the job's own code."""
+"""Backend selected by a job's options: from torch's list, from the model's file, or from the job's own code.
+
+The backends that ship, among torch's by name; the file of one is loaded when it is first asked for.
+"""
 
 from __future__ import annotations
 

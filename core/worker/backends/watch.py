@@ -1,5 +1,9 @@
 """Every call of a backend other than Inductor, however torch.compile came by it: what it was given, what it returned,
 and when that ran.
+
+A graph as a backend is given it, in words that are bounded: its nodes, its code, and what it returns.
+
+Executions of a backend's result: which call runs it, its seconds, and its problems.
 """
 
 from __future__ import annotations

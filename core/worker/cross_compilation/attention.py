@@ -3,6 +3,11 @@
 Torch asks the driver before it chooses, so without a device it would take the math path. The rules are those of
 `aten/src/ATen/native/transformers/cuda/sdp_utils.cpp`; torch itself does the work around the kernel. Nested tensors
 take the math path here.
+
+Padding of matrix products whose sizes are not aligned: torch's rule as far as it goes without a clock.
+
+Torch pads none that is bound by memory, and times the others padded and as they are
+(`torch/_inductor/fx_passes/pad_mm.py`).
 """
 
 from __future__ import annotations

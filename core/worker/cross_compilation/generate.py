@@ -4,6 +4,11 @@ Within a compilation every tensor that the user's code holds is described to tor
 all of it decides as it would there. The generated module is not loaded: its Triton kernels are compiled and recorded.
 What Dynamo gets back is the captured graph, run eagerly on the CPU, so graph breaks, recompiles and several calls go
 their usual ways.
+
+The calls of a run for a target: each made eagerly, then while code is generated, both on the CPU, and nothing to
+compare.
+
+What torch has no CPU code for ends a call, and no run: up to there the code is generated all the same.
 """
 
 from __future__ import annotations

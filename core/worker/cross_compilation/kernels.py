@@ -1,6 +1,10 @@
 """The Triton kernels of a generated module, compiled to the target's machine code, and what came of each config.
 
 Each kernel is compiled in a process of its own, for a compiler that crashes or hangs must cost no more than its kernel.
+
+Resources of a compiled kernel: from Triton's bundled tools, or from the binary itself.
+
+Triton's own compile reports them, too (`core.worker.kernel_tools.triton_ladder`), but not for a cached binary.
 """
 
 from __future__ import annotations

@@ -1,4 +1,12 @@
-"""A Triton kernel, rung by rung: Python, TTIR, TTGIR, LLVM IR, PTX and SASS, or AMD's assembly. No device is needed."""
+"""A Triton kernel, rung by rung: Python, TTIR, TTGIR, LLVM IR, PTX and SASS, or AMD's assembly. No device is needed.
+
+MLIR passes that changed a kernel's module, from the dump that MLIR prints before each pass:
+
+// -----// IR Dump Before TritonGPUCoalesce (tritongpu-coalesce) ('builtin.module' operation) //----- //
+module { … }
+
+What a pass made is what the next one is given. Locations are left out: they change with every line.
+"""
 
 from __future__ import annotations
 

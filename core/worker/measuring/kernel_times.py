@@ -3,6 +3,13 @@
 Four passes over the compiled code of the last call, each a few real calls of the model: every kernel call in place,
 calls back to back, the generated wrapper as a whole, and kernel calls repeated alone on copies of their live arguments.
 On an accelerator a kernel alone is timed by Inductor's own benchmarker.
+
+Clocks for spans of work on a device, several at once and nested: a CPU's by the wall, an accelerator's by its own
+events.
+
+A kernel call repeated by itself on copies of its live arguments: what it writes in place stays as it was.
+
+Copies of a kernel's live arguments, on which it can be repeated without a trace in the model.
 """
 
 from __future__ import annotations

@@ -7,6 +7,10 @@ a call that is not timed, so that caches hold what this side needs and not what 
 
 On a GPU the clock is the device's own: events around each call, before which the L2 cache is flushed. Beside each such
 sample stands one by the wall clock, of as many calls back to back, in which launches count that the device waits for.
+
+Alternative torch.compile configuration, timed alternately with the run's own in one process.
+
+The difference may be smaller than that between two processes.
 """
 
 from __future__ import annotations

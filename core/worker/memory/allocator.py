@@ -4,6 +4,9 @@ With `profile_memory` the profiler records every allocation and release, of a te
 a block of the caching allocator on an accelerator. It does not record memory that a library takes directly from the
 system, such as scratch memory. On a CPU the release of memory allocated before the recording has no size: so recording
 begins a call early.
+
+Marks in the profiler's record that say where the call is: at a line of the user's file, in a module, in a kernel of
+generated code.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Memory of one side: makes its calls, then repeats the last one under the profiler."""
+"""Memory of one side: makes its calls, then repeats the last one under the profiler.
+
+Growth of a process's resident memory during a call, as Linux counts it.
+"""
 
 from __future__ import annotations
 

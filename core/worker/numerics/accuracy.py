@@ -1,4 +1,7 @@
-"""Accuracy of one value: eager and compiled compared with float64."""
+"""Accuracy of one value: eager and compiled compared with float64.
+
+Accuracy of one call's results: eager and compiled compared with float64.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Every node of the graphs that Dynamo captured: its value eagerly, compiled, and in float64."""
+"""Every node of the graphs that Dynamo captured: its value eagerly, compiled, and in float64.
+
+The graphs that Dynamo captures of a model, each with the inputs that it was called with last.
+
+A graph that gives out what its nodes compute, each value as it was right after its node.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Names of AOTAutograd and Inductor: passes, the partitioner, the scheduler, measuring, and its C++ command."""
+"""Names of AOTAutograd and Inductor: passes, the partitioner, the scheduler, measuring, and its C++ command.
+
+Names of AOTInductor: what makes a package, and what loads it.
+"""
 
 from core.worker.private.name import PrivateName, rows
 

@@ -1,4 +1,7 @@
-"""AOTAutograd's min-cut partitioner, recorded: where each node of the joint graph went, and what the forward keeps."""
+"""AOTAutograd's min-cut partitioner, recorded: where each node of the joint graph went, and what the forward keeps.
+
+Values that a compiled forward really saves for its backward: its last outputs, as Inductor creates them.
+"""
 
 from __future__ import annotations
 

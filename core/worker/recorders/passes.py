@@ -1,4 +1,7 @@
-"""Inductor's graph passes, recorded: what each did to the graph, through torch's own observer of passes."""
+"""Inductor's graph passes, recorded: what each did to the graph, through torch's own observer of passes.
+
+An FX graph between two passes: what changed, and torch's own print of it.
+"""
 
 from __future__ import annotations
 

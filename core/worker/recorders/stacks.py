@@ -1,4 +1,7 @@
-"""The lines of Python that FX nodes come from, and the files that they are in."""
+"""The lines of Python that FX nodes come from, and the files that they are in.
+
+`nn.Module` of each FX node; backward nodes get the module of their forward node.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,11 @@ A node reads and writes buffers through index expressions. What one expression t
 occurs in the nodes that became one kernel; a buffer is never counted larger than it is. What a kernel wrote itself it
 does not read, and what nothing else needs it does not write. So fusion cannot seem to move more, which it does in
 torch's `get_read_write_buffer_accesses`: that takes the whole buffer for each fused node and for each library call.
+
+Places of an affine index expression: `64*d0 + d1 + 3` for d0 in 0…7 and d1 in 0…63 is a span in a buffer.
+
+A span has its first place and its axes, each a positive stride and an extent, smallest stride first. Axes that follow
+one another without a gap are merged, so that loops in another order or nesting give the same span.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Results of one call of a model copy, and their comparison with the other copy's."""
+"""Results of one call of a model copy, and their comparison with the other copy's.
+
+Text that a call prints through Python's standard streams, compared between eager and compiled.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 Each error is divided by the element's own magnitude or the typical one of its group, whichever is larger. Groups are
 the whole tensor, its rows and its columns. The typical magnitude is the geometric mean without zeros, which a few large
 values hardly move, and without fills: the largest values that repeat and are equal on both sides (-1e9, finfo.min).
+
+Distance between two tensors, in bounded memory.
 """
 
 from __future__ import annotations

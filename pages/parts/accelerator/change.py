@@ -1,4 +1,7 @@
-"""The same job with ops disabled, passes left out or parameters frozen, and the resulting differences."""
+"""The same job with ops disabled, passes left out or parameters frozen, and the resulting differences.
+
+The Accelerator page without a graph: the reason, and how to get one.
+"""
 
 from __future__ import annotations
 

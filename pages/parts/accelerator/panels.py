@@ -1,4 +1,11 @@
-"""The steps of a graph to the accelerator; the page shows one of them."""
+"""The steps of a graph to the accelerator; the page shows one of them.
+
+The calls across the ABI, torch's fallbacks, and the time of each stage of making the programs.
+
+The divided graph: segments in their colours, the ops that stay with torch and why, bytes across the borders.
+
+A program's file: its sections, and their bytes with their meaning.
+"""
 
 from __future__ import annotations
 

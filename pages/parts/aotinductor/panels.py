@@ -1,4 +1,11 @@
-"""The panels of the steps to a package: the exported program, the files, and the runs from Python and from C++."""
+"""The panels of the steps to a package: the exported program, the files, and the runs from Python and from C++.
+
+The contents of a package: its files as a tree, the text of the chosen file, and AOTInductor's metadata.
+
+A package loaded and called from Python and from C++: the code for it, and the results.
+
+The steps from a model to a package and to its callers, as boxes; the selected step is open below.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,13 @@
-"""The panes below the contract: at the left nodes, graph, executions and reported tables; at the right texts."""
+"""The panes below the contract: at the left nodes, graph, executions and reported tables; at the right texts.
+
+The graphs that a backend received or made, coloured by its reports about their nodes.
+
+The nodes of a backend's input graph: a table with the columns of `print_tabular`, and `gm.code`.
+
+The code of a run's backend, with failures at its lines.
+
+Reports of a backend through torch's trace: tables, whose column `node` leads to the graph, and texts.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The page without a recorded call of a backend: the reason, the built-in backends, and the form for a custom one."""
+"""The page without a recorded call of a backend: the reason, the built-in backends, and the form for a custom one.
+
+The failures of a backend, or of the compiled code that it returned.
+
+A custom backend, edited on the page: the editor, and the button that runs the shown job with it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The runs that the shown run can be compared with: those of the same model first, then all others."""
+"""The runs that the shown run can be compared with: those of the same model first, then all others.
+
+Comparisons of two runs and of their kernels, cached for all sessions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The compilations of a run as a tree in a table, and the details of one of them."""
+"""The compilations of a run as a tree in a table, and the details of one of them.
+
+The bytecode of a frame before and after Dynamo, side by side and beside the user's lines.
+
+A symbol of dynamic shapes in full, and links to other compilations with symbols.
+"""
 
 from __future__ import annotations
 

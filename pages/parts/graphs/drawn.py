@@ -2,6 +2,10 @@
 
 Every view of a page uses the same ids: `n:` an FX node, `s:` a scheduler node, `g:` a group of nodes, `m:` a module,
 `k:` a kernel, `l:` a line of the user's code, `c:` a line of generated code.
+
+The graph of the heaviest compilation, beside its verdict.
+
+The row of a compilation's recorded graphs, from which the visitor picks one.
 """
 
 from __future__ import annotations

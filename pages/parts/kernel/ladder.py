@@ -1,4 +1,7 @@
-"""The forms of one kernel: rungs side by side with linked lines, the passes between them, its configs, its assembly."""
+"""The forms of one kernel: rungs side by side with linked lines, the passes between them, its configs, its assembly.
+
+The views that compile one kernel again, and the choice of that kernel.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The kernel ledger of a compilation: its table, its search, its pictures, and the compiled call as a bar."""
+"""The kernel ledger of a compilation: its table, its search, its pictures, and the compiled call as a bar.
+
+The roofline of a compilation's kernels, as a Plotly figure with labels that do not overlap.
+"""
 
 from __future__ import annotations
 

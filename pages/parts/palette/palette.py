@@ -1,4 +1,9 @@
-"""The command palette over every page: its entries, and what a choice opens."""
+"""The command palette over every page: its entries, and what a choice opens.
+
+The actions of the command palette: those that pages offer as buttons, for the shown run and for the window.
+
+The entries of the command palette: pages, runs, and the compilations, kernels and nodes of the shown run.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The parts of the page Memory: the curves, the allocations alive at the peaks, and Inductor's plan."""
+"""The parts of the page Memory: the curves, the allocations alive at the peaks, and Inductor's plan.
+
+Plotly figures about memory: eager's and compiled's curves, and Inductor's plan by kernel.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The parts of the page Numerics: the results of calls, and the nodes of a graph, compared with float64."""
+"""The parts of the page Numerics: the results of calls, and the nodes of a graph, compared with float64.
+
+Plotly figures of errors compared with float64: of call results, and of nodes in execution order.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A card of the gallery: a picture of the sample's own graph, its lesson, and its last result."""
+"""A card of the gallery: a picture of the sample's own graph, its lesson, and its last result.
+
+Gallery of runs recorded on devices that this machine may not have.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,13 @@
-"""The same job again: with measurements that were missing or unreliable."""
+"""The same job again: with measurements that were missing or unreliable.
+
+Back from a run to the form, with the run's model and options filled in.
+
+The same job again, with its memory measured.
+
+The same job again, compared with float64.
+
+The same job for another device, present here or not.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The form of a job's options: those of the call behind a line that reads like it, then the conditions."""
+"""The form of a job's options: those of the call behind a line that reads like it, then the conditions.
+
+The widgets of a job's form: one for each row of the table of options, by the kind of its field.
+"""
 
 from __future__ import annotations
 

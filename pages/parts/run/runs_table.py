@@ -1,4 +1,7 @@
-"""Table of all stored runs, with their settings and verdicts."""
+"""Table of all stored runs, with their settings and verdicts.
+
+A visitor's use of the server's bounds, shown before they are used up.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Plotly figures of a sweep's rows: times with quartiles, ratios with intervals, and compile time by phase."""
+"""Plotly figures of a sweep's rows: times with quartiles, ratios with intervals, and compile time by phase.
+
+Plotly figures over a number: the ratio with its interval, both times with their quartiles, and total time.
+"""
 
 from __future__ import annotations
 

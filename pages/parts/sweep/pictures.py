@@ -1,4 +1,7 @@
-"""The pictures of a sweep, chosen by its axes and its preset."""
+"""The pictures of a sweep, chosen by its axes and its preset.
+
+Plotly figures over two label axes: one number per cell, and the outcome of each call.
+"""
 
 from __future__ import annotations
 

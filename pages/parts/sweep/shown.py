@@ -1,4 +1,7 @@
-"""A sweep on its page: progress, answer, pictures, table."""
+"""A sweep on its page: progress, answer, pictures, table.
+
+The table of a sweep: one row per cell, which opens its run.
+"""
 
 from __future__ import annotations
 
