@@ -1,1 +1,1 @@
-"""Facts and helpers that every room shares, without torch: errors, files, JSON, numbers in words, machine facts."""
+"""Helpers shared by all packages, without torch: errors, files, JSON, numbers as text, machine data."""

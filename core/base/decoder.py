@@ -1,8 +1,8 @@
-"""The single decoder of JSON: turns logs, uploads, stored files and messages into values that are safe to use.
+"""The single decoder of JSON for logs, uploads, stored files and messages: returns only values that are safe to use.
 
-Python and msgspec accept values that other readers reject, so these are the rules. Text that is too large, too deep or
-has too many values is refused. An integer beyond 64 bits becomes its text, half a character U+FFFD, an infinity the
-largest float, and NaN is None. The last of equal names in an object counts.
+Python and msgspec accept values that other readers reject, so these rules apply. Text that is too large, too deep or
+has too many values is rejected. An integer beyond 64 bits becomes text, half a surrogate pair U+FFFD, an infinity the
+largest float, and NaN becomes None. Of equal names in an object, the last is used.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ MOST_DEPTH = 100
 MOST_VALUES = 10_000_000
 LARGEST = 1.7976931348623157e308
 LEAST_INTEGER, MOST_INTEGER = -(2**63), 2**63 - 1
-# Marks of odd values in text whose digits are all zeros: words; an integer of many digits; a long exponent. The last
-# two count where a number may stand, and a fraction may have any length.
+# Marks of unusual values, in text whose digits are all replaced by zeros: words; an integer of many digits; a long
+# exponent. The last two matter only at the start of a number, since a fraction may have any length.
 ODD = (b"\\ud", b"\\uD", b"NaN", b"Infinity", b"\xed")
 LONG = b"0" * 19
 EXPONENTS = (b"e000", b"e+000", b"E000", b"E+000")
@@ -59,7 +59,7 @@ def decoded_as(data: str | bytes, kind: type[T]) -> T: ...
 @overload
 def decoded_as(data: str | bytes, kind: UnionType) -> Any: ...
 def decoded_as(data: str | bytes, kind: Any) -> Any:
-    """Return the value of a JSON text as a type; raises DecodeError with the place of a mismatch."""
+    """Return the value of a JSON text as a type; raises DecodeError with the path of a mismatch."""
     decoder = _decoder(kind)
     try:
         if _is_odd(_check_bounds(data)):
@@ -70,7 +70,7 @@ def decoded_as(data: str | bytes, kind: Any) -> Any:
 
 
 def converted(value: Any, kind: type[T]) -> T:
-    """Return the output of `decoded` as a value of a type; raises DecodeError with the place of a mismatch."""
+    """Return the output of `decoded` as a value of a type; raises DecodeError with the path of a mismatch."""
     _decoder(kind)
     try:
         return msgspec.convert(value, kind, str_keys=True)
@@ -79,8 +79,9 @@ def converted(value: Any, kind: type[T]) -> T:
 
 
 def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
-    """Return the decoder of a type, made by one thread: msgspec reads a class's fields at its first use, and two
-    threads that do so at the same time would crash the process.
+    """Return the decoder of a type, created by one thread at a time.
+
+    msgspec reads a class's fields at its first use; two threads that do so at once would crash the process.
     """
     with _making:
         if kind not in _decoders:
@@ -89,7 +90,10 @@ def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
 
 
 def whole(value: Any) -> int:
-    """Return a number or a text as an integer of 64 bits; raises ValueError for others, TypeError for other types."""
+    """Return a number or a text as a 64-bit integer.
+
+    Raises ValueError for other values, TypeError for other types.
+    """
     integer = int(value)
     if not LEAST_INTEGER <= integer <= MOST_INTEGER:
         raise ValueError("an integer beyond 64 bits")
@@ -115,7 +119,7 @@ def _check_bounds(data: str | bytes) -> bytes:
 
 
 def _depth(data: bytes) -> int:
-    """Return how deep lists and objects are nested, without decoding anything."""
+    """Return the nesting depth of lists and objects, without decoding anything."""
     unescaped = data.replace(b"\\\\", b"").replace(b'\\"', b"")
     brackets = b"".join(unescaped.translate(None, BUT_BRACKETS).split(b'"')[::2])
     return max(accumulate(map(STEPS.__getitem__, brackets)), default=0)
@@ -131,7 +135,7 @@ def _is_odd(data: bytes) -> bool:
 
 
 def _in_number(zeros: bytes, mark: bytes) -> bool:
-    """Return True if a mark is in a number at the start of a value or a name; True if in doubt."""
+    """Return True if a mark is at the start of a number; True if in doubt."""
     at = zeros.find(mark)
     for _ in range(LOOKED_AT):
         if at < 0:
@@ -150,7 +154,7 @@ def _integer(digits: str) -> int | str:
 
 
 def _storable(value: Any) -> Any:
-    """Return the value without what JSON or UTF-8 cannot hold: half characters, infinities, NaN."""
+    """Return the value without parts that JSON or UTF-8 can't store: unpaired surrogates, infinities, NaN."""
     if isinstance(value, str):
         return SURROGATE.sub("\ufffd", value)
     if isinstance(value, list):

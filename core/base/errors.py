@@ -1,27 +1,27 @@
-"""Every exception that Compileboard raises on purpose.
+"""All exceptions that Compileboard raises deliberately.
 
     CompileboardError
-    ├── JobError          a field of a job does not hold what it must
-    ├── DecodeError       a text is no JSON that is accepted; a ValueError, too
-    ├── StoreError        a run directory is missing, damaged, or not to be touched
-    ├── TraceError        a file is no TORCH_TRACE log, or cannot be read
-    ├── ReportError       a stored report cannot be read back
+    ├── JobError          a field of a job has an invalid value
+    ├── DecodeError       a text is not accepted as JSON; also a ValueError
+    ├── StoreError        a run directory is missing, damaged, or can't be changed now
+    ├── TraceError        a file is not a TORCH_TRACE log, or cannot be read
+    ├── ReportError       a stored report cannot be read
     ├── ToolError         a tool cannot be used on a kernel
-    ├── AccessError       someone asks for what they may not do here
-    ├── SettingError      a variable of the environment is not right
+    ├── AccessError       a request is not permitted on this server
+    ├── SettingError      an environment variable has an invalid value
     ├── WorkerError       the fork server or a worker cannot be started or has ended
     └── LayoutError       a graph cannot be laid out
 
-A message says what happened and what to do about it; it is shown to the user as it is.
+A message says what happened and what to do about it; it is shown to the user unchanged.
 """
 
 
 class CompileboardError(Exception):
-    """The root of all errors that Compileboard raises on purpose."""
+    """The base class of all errors that Compileboard raises deliberately."""
 
 
 class JobError(CompileboardError):
-    """A field of a job is wrong; `field` names it, dotted (`compile.mode`)."""
+    """A field of a job has an invalid value; `field` is its dotted name (`compile.mode`)."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(f"{field}: {message}")
@@ -30,19 +30,19 @@ class JobError(CompileboardError):
 
 
 class DecodeError(CompileboardError, ValueError):
-    """A text is no JSON that is accepted."""
+    """A text is not accepted as JSON."""
 
 
 class StoreError(CompileboardError):
-    """A run is missing, damaged, or not to be touched."""
+    """A run is missing, damaged, or can't be changed now."""
 
 
 class TraceError(CompileboardError):
-    """A file is no TORCH_TRACE log, or it cannot be read."""
+    """A file is not a TORCH_TRACE log, or cannot be read."""
 
 
 class ReportError(CompileboardError):
-    """A stored report cannot be read back."""
+    """A stored report cannot be read."""
 
 
 class ToolError(CompileboardError):
@@ -50,15 +50,18 @@ class ToolError(CompileboardError):
 
 
 class AccessError(CompileboardError):
-    """Someone asks for what they may not do on this server."""
+    """A request is not permitted on this server."""
 
 
 class SettingError(CompileboardError):
-    """A variable of the environment does not hold what it must."""
+    """An environment variable has an invalid value."""
 
 
 class WorkerError(CompileboardError):
-    """The fork server or a worker cannot be started or has ended; `signal` names the one that ended it, if one did."""
+    """The fork server or a worker cannot be started or has ended.
+
+    `signal` is the name of the signal that ended it.
+    """
 
     def __init__(self, message: str, signal: str | None = None) -> None:
         super().__init__(message)
@@ -70,4 +73,4 @@ class LayoutError(CompileboardError):
 
 
 class ProgramError(CompileboardError):
-    """A program of the accelerator, or a package of AOTInductor, cannot be read, built or run."""
+    """An accelerator program or an AOTInductor package cannot be read, built or run."""

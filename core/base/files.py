@@ -1,6 +1,6 @@
-"""Files that may be damaged, on disks that may be full: read if regular and bounded, written whole or not at all.
+"""Files that may be damaged, on disks that may be full: bounded reads of regular files, and atomic writes.
 
-Removal of files left by interrupted writes, found by name, once they are too old to be in use.
+Removal of files left by interrupted writes, identified by name and age.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ NO_FILE = "it is no regular file"
 OWNER_ALONE = 0o700
 ROOT = 0
 NOBODYS_S = 3600.0
-# Names of runs that are being made or deleted, of tasks of tools, and of files that are being written.
+# Names of unfinished runs, deleted runs, unfinished tool tasks, and partially written files.
 UNFINISHED = re.compile(rf"\.(?:{RUN_ID.pattern}|[0-9a-f]{{16}}|[\w.-]{{1,200}}\.[0-9]{{1,10}})\.[0-9a-f]{{8}}")
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a regular file to read; raises OSError for all others, such as a pipe, whose opening would
-    wait, or a device.
+    """Open a regular file to read.
+
+    Raises OSError for other files, such as a device, or a pipe that would block.
     """
     if not stat.S_ISREG(path.stat().st_mode):
         raise OSError(errno.EINVAL, NO_FILE, str(path))
@@ -62,8 +63,9 @@ def read_line(path: Path, most_chars: int) -> str:
 
 
 def one_line(text: str, most_chars: int) -> str:
-    """Return a text as one line of at most `most_chars`, without characters that show nothing: those that turn the
-    direction of text would make one name look like another.
+    """Return a text as one line of at most `most_chars`, without invisible characters.
+
+    Characters that change the direction of text would make one name look like another.
     """
     return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())[:most_chars]
 
@@ -89,7 +91,10 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def write_even_if_full(path: Path, data: bytes) -> None:
-    """Write a small file whole; if the disk is full, over the bytes that it has already, for which there is room."""
+    """Write a small file completely.
+
+    If the disk is full, overwrite the existing bytes, which need no new space.
+    """
     try:
         write_atomically(path, data)
     except OSError as error:
@@ -108,9 +113,9 @@ def remove(path: Path) -> None:
 
 
 def make_private(directory: Path) -> None:
-    """Make a directory that only its owner can enter; an existing one is tightened if possible.
+    """Create a directory that only its owner can enter; restrict an existing one if possible.
 
-    Compiled code is kept in it and loaded again, so a directory of another user raises StoreError.
+    Compiled code is loaded from it, so a directory of another user raises StoreError.
     """
     directory.mkdir(exist_ok=True, mode=OWNER_ALONE)
     status = directory.stat()
@@ -131,7 +136,7 @@ def in_words(where: Path) -> Iterator[None]:
 
 
 def words(error: OSError, where: Path) -> str:
-    """Return what happened on the disk, and what to do about it."""
+    """Return what failed on the disk, and what to do about it."""
     message = error.strerror or str(error)
     if error.errno in NO_ROOM:
         return f"the disk is full ({message}): delete runs, or make room below {where}, and try again"
@@ -141,12 +146,12 @@ def words(error: OSError, where: Path) -> str:
 
 
 def tidy(runs_dir: Path) -> None:
-    """Remove files that no process has written to for an hour and no reader will ever find."""
+    """Remove files that no process has written to for an hour and that no reader uses."""
     _remove_old(_abandoned(runs_dir))
 
 
 def tidy_sweeps(sweeps_dir: Path) -> None:
-    """Remove such files of sweeps, and of the rows of their tables."""
+    """Remove such files of sweeps, and of their tables' rows."""
     sweeps = _entries_of(sweeps_dir)
     within = (path for sweep in sweeps for directory in (sweep, sweep / "rows") for path in _entries_of(directory))
     _remove_old(path for path in (*sweeps, *within) if UNFINISHED.fullmatch(path.name))

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 
 TASKS = Path("/proc/self/task")
-# Times that count as work; `steal` is the hypervisor's work for other machines.
+# CPU times that count as work; `steal` is the hypervisor's work for other machines.
 WORKING = ("user", "nice", "system", "irq", "softirq", "steal")
 
 
@@ -18,8 +18,8 @@ WORKING = ("user", "nice", "system", "irq", "softirq", "steal")
 class Load:
     """Load of the machine by other processes during a measurement.
 
-    `others` is the part of the CPUs that other processes used; `waited` is the part of the runnable time in which the
-    run's threads waited for a CPU; None if the system does not report it. `stolen` is the part of `others` that a
+    `others` is the share of the CPUs that other processes used. `waited` is the share of runnable time in which the
+    run's threads waited for a CPU; None if the system does not report it. `stolen` is the share of `others` that a
     hypervisor gave to other machines.
     """
 
@@ -30,9 +30,9 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Seconds so far: of the clock, of all work on this process's CPUs, of its own work.
+    """Seconds so far: wall clock, all work on this process's CPUs, and this process's work.
 
-    Also the seconds that its threads ran and waited, and that the hypervisor gave the CPUs to other machines.
+    Also the seconds that its threads ran and waited, and that the hypervisor gave its CPUs to other machines.
     """
 
     clock_s: float
@@ -91,8 +91,9 @@ def _cpus() -> list[int]:
 
 
 def _thread_seconds() -> tuple[float, float] | tuple[None, None]:
-    """Return the seconds that the threads ran, and that they waited for a CPU, as Linux counts them
-    (`schedstat`); None on other systems.
+    """Return the seconds that the threads ran, and that they waited for a CPU, from Linux's `schedstat`.
+
+    None on other systems.
     """
     try:
         counts = [(task / "schedstat").read_text().split() for task in TASKS.iterdir()]

@@ -1,4 +1,4 @@
-"""This machine as seen by our process: the path of our code, the C++ compiler, and torch's capabilities.
+"""This machine for our process: the path of our code, the C++ compiler, and torch's capabilities.
 
 Files built once by the machine's compiler, in the store's cache.
 """
@@ -19,9 +19,9 @@ PROJECT_DIR = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True, slots=True)
 class BackendEntry:
-    """A backend as torch lists it: its name and tags, and its file below the folder of packages.
+    """A backend in torch's list: its name and tags, and its file relative to the packages directory.
 
-    The place is empty if another function created it, or if it is not imported before its use.
+    The file is empty if another function created the backend, or if it is imported only at its first use.
     """
 
     name: str
@@ -31,9 +31,10 @@ class BackendEntry:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Capabilities of torch here: versions, device → description, backends, settings of each mode, C++ compiler.
+    """Capabilities of torch on this machine: versions, devices, backends, settings of each mode, C++ compiler.
 
-    Fields are empty if torch does not report them; `problem` is why torch cannot be started.
+    `devices` maps a device to its description. Fields are empty if torch does not report them; `problem` is why torch
+    cannot be started.
     """
 
     torch: str = ""
@@ -48,12 +49,12 @@ class Environment:
 
 
 def cpp_compiler() -> str | None:
-    """Return the C++ compiler that Inductor would call, None if there is none."""
+    """Return the C++ compiler that Inductor would use; None if there is none."""
     return shutil.which(os.environ.get("CXX", "g++"))
 
 
 def python_path() -> str:
-    """Return the PYTHONPATH with which another Python finds our code, ahead of its present entries."""
+    """Return a PYTHONPATH with which another Python finds our code: ours, then the current entries."""
     return os.pathsep.join(filter(None, [str(PROJECT_DIR), os.environ.get("PYTHONPATH", "")]))
 
 
@@ -63,14 +64,15 @@ def build_cache(part: str) -> Path:
 
 
 def build_once(path: Path, make: Callable[[Path], None]) -> bool:
-    """Build a file unless it exists; returns True if it was built now.
+    """Build a file unless it exists; return True if it was built now.
 
-    `make` gets a path of that name in a fresh directory. One process builds at a time; the others use its result.
+    `make` gets a path with the same name in a fresh directory. One process builds at a time; the others use its result.
     """
     if path.exists():
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
-    # The system's lock ends with its process; a lock file would outlive it, and nobody could build again.
+    # A lock of the system ends with its process; a soft lock file would remain after a crash and block all later
+    # builds.
     lock = FileLock(path.parent / "lock", fallback_to_soft=False)
     with lock, tempfile.TemporaryDirectory(dir=path.parent) as folder:
         if path.exists():

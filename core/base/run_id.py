@@ -13,7 +13,7 @@ STAMP_CHARS = 15
 
 
 def fresh_id(title: str, folder: Path | None = None) -> str:
-    """Return a new run id with the present time, which no run in the folder has."""
+    """Return a new run id with the current time that no run in the folder has."""
     slug = re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_")[:40] or "run"
     run_id = f"{time.strftime(STAMP)}-{slug}-{secrets.token_hex(2)}"
     return fresh_id(title, folder) if folder is not None and (folder / run_id).exists() else run_id

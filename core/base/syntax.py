@@ -1,8 +1,8 @@
-"""Python's own parser, for several threads.
+"""Python's parser, used from several threads.
 
-It holds the interpreter until it has read its text, so a long text is parsed in pieces of whole statements, and other
-threads go on between them. Up to 3.12 the interpreter counts the depth of a tree for all threads together, so a parse
-that is interrupted by another's raises SystemError: one thread parses at a time.
+The parser holds the GIL until it has parsed its text, so a long text is parsed in pieces of whole statements, and other
+threads run in between. Up to Python 3.12, the interpreter counts tree depth for all threads together, and an
+interrupted parse raises SystemError: so only one thread parses at a time.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ import re
 from contextlib import suppress
 from threading import Lock
 
-# Errors of Python's parser for text that is no Python, or too deep or too large for it.
+# Errors of Python's parser for text that is not Python, or too deep or too large.
 NOT_READ = (SyntaxError, ValueError, RecursionError, MemoryError)
 MAX_CHARS = 8_000_000
-# Nodes of a tree are divided by marks, so the number of marks bounds the time and memory of a parse, up to 8 µs and
-# 500 bytes each. Graphs as torch prints them have one in five characters.
+# Nodes of a tree are separated by marks, so the number of marks limits the time and memory of a parse: up to 8 µs and
+# 500 bytes each. In graphs printed by torch, one character in five is a mark.
 MARKS = "()[]{},;:=.+-*/<>%&|^~@'\"\n"
 MAX_MARKS = 2_000_000
-# Marks that are parsed at once, in about a second at most: a statement that cannot be divided.
+# Marks parsed at once, in about a second at most: a single statement can't be divided.
 MAX_STATEMENT_MARKS = 200_000
 PIECE_CHARS = 100_000
-# Classes within classes whose statements are parsed apart, as graphs within graphs are.
+# Nested classes up to this depth are parsed in pieces, as nested graphs are.
 MOST_DEPTH = 6
 HEADER = re.compile(r"\s*(?:class|def)\b.*:\s*")
 COMMENT = re.compile(r"\s*(?:#.*)?")
@@ -62,7 +62,7 @@ def _parse(text: str, name: str) -> ast.Module:
 
 
 class _Pieces:
-    """A long text, and the lines of it that are parsed together."""
+    """A long text, and its lines that are parsed together."""
 
     def __init__(self, text: str, name: str) -> None:
         self._name = name
@@ -75,8 +75,8 @@ class _Pieces:
     def _block(self, block: range, depth: int) -> list[ast.stmt]:
         """Return the statements of lines with the same indentation.
 
-        A line that looks like the first of a statement may be one of a string or within brackets. A piece that ends
-        before such a line cannot be parsed, and is parsed together with as much again.
+        A line that looks like the start of a statement may be inside a string or brackets. A piece that ends before
+        such a line can't be parsed; it is doubled and parsed again.
         """
         statements: list[ast.stmt] = []
         begin, least = block.start, 0
@@ -95,7 +95,7 @@ class _Pieces:
         return statements
 
     def _stops(self, block: range) -> list[int]:
-        """Return the lines at which pieces end: each is a long statement, or several statements up to a size."""
+        """Return the lines at which pieces end: each is one long statement, or several statements up to a size."""
         starts = self._starts(block)
         stops, size = [], 0
         for start, after in zip(starts, [*starts[1:], block.stop], strict=False):
@@ -107,15 +107,16 @@ class _Pieces:
         return [*stops, block.stop]
 
     def _starts(self, block: range) -> list[int]:
-        """Return the lines that look like the first of a statement."""
+        """Return the lines that look like the start of a statement."""
         first = self._lines[self._first(block)]
         indent = re.escape(first[: len(first) - len(first.lstrip())])
         looks = re.compile(rf"{indent}(?=[^\s#)\]}}])(?!(?:else|elif|except|finally)\b)")
         return [number for number in block if looks.match(self._lines[number])]
 
     def _piece(self, piece: range, depth: int) -> list[ast.stmt]:
-        """Return the statements of a piece; a long class or function is parsed as its header and the
-        pieces of its body.
+        """Return the statements of a piece.
+
+        A long class or function is parsed as header and pieces of its body.
         """
         if self._size(piece) > PIECE_CHARS and depth < MOST_DEPTH:
             with suppress(SyntaxError):
@@ -132,7 +133,7 @@ class _Pieces:
         return [header]
 
     def _parse_at(self, text: str, line: int, depth: int) -> list[ast.stmt]:
-        """Return the statements of a text that begins after so many lines, within a block unless `depth` is 0."""
+        """Return the statements of a text that starts after `line` lines, inside a block unless `depth` is 0."""
         _check(text, MAX_STATEMENT_MARKS)
         if not depth:
             return _parse("\n" * line + text, self._name).body

@@ -1,8 +1,8 @@
 """Tolerances between compiled and eager by dtype: the only table for all comparisons of results.
 
-A whole result is compared by the root mean square of its errors, each relative to the magnitude around it, which errors
-of single elements hardly change: `BY_NORM`. A single kernel gets random values instead of the run's, and each element
-is compared relative to its own magnitude or the typical one, whichever is larger: `BY_ELEMENT`.
+A whole result is compared by the root mean square of its errors, each relative to the magnitude around it; errors of
+single elements hardly change it: `BY_NORM`. A single kernel gets random inputs instead of the run's, and each element
+is compared relative to its own or the typical magnitude, whichever is larger: `BY_ELEMENT`.
 """
 
 from __future__ import annotations

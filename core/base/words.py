@@ -1,6 +1,6 @@
-"""The only place where numbers become text: three significant digits, a unit, and "not recorded" for what is missing.
+"""Numbers as text, only in this module: three significant digits, a unit, "not recorded" for missing values.
 
-A number that an owner or a visitor has set, such as a limit, is written as short as it was typed.
+A number that an owner or a visitor has set, such as a limit, is written as short as it was entered.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ _DURATIONS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _DECIMALS = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _GIB = 1024**3
-# Characters that begin a formula in a spreadsheet, in both widths of East Asian text.
+# Characters that start a formula in a spreadsheet, including fullwidth forms.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 _AGES = ((86_400 * 365, "year"), (86_400, "day"), (3_600, "hour"), (60, "minute"))
 
 
 def number(x: float | None) -> str:
-    """Write a number with three significant digits and separated thousands; whole numbers stay whole."""
+    """Write a number with three significant digits and thousands separators; integers stay exact."""
     if x is None:
         return NOT_RECORDED
-    # A whole number of a table is numpy's.
+    # An integer in a table may be numpy's.
     if isinstance(x, Integral):
         return _minus(f"{int(x):,}")
     if not math.isfinite(x):
@@ -32,23 +32,23 @@ def number(x: float | None) -> str:
 
 
 def exact(x: float) -> str:
-    """Write a number that somebody set, as short as it is: "2", "0.5", "1,000,000"."""
+    """Write a number that somebody set, as short as possible: "2", "0.5", "1,000,000"."""
     return _minus(f"{x:,}" if isinstance(x, int) else f"{x:,.15g}")
 
 
 def limit_s(x: float) -> str:
-    """Write a limit in the seconds in which it is set: "600 s"."""
+    """Write a limit in seconds, the unit in which it is set: "600 s"."""
     return f"{exact(x)} s"
 
 
 def gib(n: float) -> str:
-    """Write bytes in the unit in which limits are set: "8 GiB" as it was set, "0.312 GiB" with three digits."""
+    """Write bytes in GiB, the unit of limits: "8 GiB" if set as such, "0.312 GiB" with three digits."""
     size = n / _GIB
     return f"{exact(size if size == int(size) else round(_round_to_three(size), 3))} GiB"
 
 
 def duration_s(x: float | None) -> str:
-    """Write seconds in the unit that reads best: "12.0 µs", "1.82 ms", "3.40 s", "2 min 5 s", "1 h 12 min"."""
+    """Write seconds in the most readable unit: "12.0 µs", "1.82 ms", "3.40 s", "2 min 5 s", "1 h 12 min"."""
     if x is None:
         return NOT_RECORDED
     if not math.isfinite(x):
@@ -64,7 +64,7 @@ def duration_s(x: float | None) -> str:
 
 
 def amount(n: float | None, unit: str = "") -> str:
-    """Write how many there are in three digits with a decimal prefix: "1.20 M"; with unit "FLOP", "1.20 MFLOP"."""
+    """Write a count with three digits and a decimal prefix: "1.20 M"; with unit "FLOP", "1.20 MFLOP"."""
     return _with_prefix(n, unit).rstrip()
 
 
@@ -79,7 +79,7 @@ def per_second(x: float | None, unit: str = "B") -> str:
 
 
 def ratio(x: float | None, bounds: tuple[float, float] | None = None) -> str:
-    """Write a ratio, with the bounds of its interval if it has one: "1.82 × (1.78 to 1.86)"."""
+    """Write a ratio, with the bounds of its interval if given: "1.82 × (1.78 to 1.86)"."""
     if x is None:
         return NOT_RECORDED
     return f"{number(float(x))} ×" + (f" ({number(bounds[0])} to {number(bounds[1])})" if bounds else "")
@@ -98,21 +98,22 @@ def percent(x: float | None) -> str:
 
 
 def share(part: float, total: float) -> str:
-    """Write a measured part of a measured total as a percentage; a part that was timed separately and
-    took no less is "about all".
+    """Write a measured part of a measured total as a percentage.
+
+    A part that was timed separately and took at least as long is "about all".
     """
     return "about all" if part >= total else percent(part / total)
 
 
 def ordinal(n: int) -> str:
-    """Write a place that was estimated, with two significant digits: "14th", "21st", "1,000th"."""
+    """Write an estimated ordinal with two significant digits: "14th", "21st", "1,000th"."""
     rounded = int(float(f"{n:.1e}"))
     suffix = "th" if rounded % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(rounded % 10, "th")
     return f"{rounded:,}{suffix}"
 
 
 def count(n: int | None, noun: str, plural: str | None = None) -> str:
-    """Write how many there are: "1 kernel", "4 kernels", "2 graphs with breaks" given that plural."""
+    """Write a count with its noun: "1 kernel", "4 kernels", "2 graphs with breaks" given that plural."""
     if n is None:
         return f"{plural or noun + 's'} {NOT_RECORDED}"
     return f"{number(n)} {agree(n, noun, plural or noun + 's')}"
@@ -124,7 +125,7 @@ def agree(n: int | None, singular: str, plural: str) -> str:
 
 
 def ago(ts: float | None, now: float) -> str:
-    """Write how long before now (both in seconds since the epoch) something was: "just now", "3 minutes ago"."""
+    """Write the time between a past moment and now (both in seconds since the epoch): "just now", "3 minutes ago"."""
     if ts is None:
         return NOT_RECORDED
     age_s = now - ts
@@ -162,7 +163,7 @@ def _three_digits(x: float) -> str:
 
 
 def _decimals(x: float) -> int:
-    """Count the decimals that leave three significant digits."""
+    """Return the number of decimals for three significant digits."""
     if x == 0:
         return 2
     return max(0, 2 - math.floor(math.log10(abs(_round_to_three(x)))))
@@ -177,5 +178,5 @@ def _minus(text: str) -> str:
 
 
 def spreadsheet_cell(value: object) -> object:
-    """Return a value for a CSV file; a text that a spreadsheet would take for a formula begins with an apostrophe."""
+    """Return a value for a CSV file; a text that a spreadsheet would read as a formula gets an apostrophe."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

@@ -1,7 +1,7 @@
-"""Facts from the text of a C++ kernel: its loops, their vectorisation and its width, the threads, and the tails.
+"""Loops of a C++ kernel from its source: vectorisation and its width, threads, and tails.
 
-Inductor writes its vectors itself, as `at::vec::Vectorized`, and a loop over them steps by as many elements as fill
-one; the elements that do not fill one are left to a tail, one by one or with a shorter load:
+Inductor writes vector code itself, with `at::vec::Vectorized`; the loop's step is the number of elements in a vector. A
+tail processes the remaining elements, one by one or with a shorter load:
 
     #pragma omp parallel num_threads(4)
     …
@@ -10,8 +10,8 @@ one; the elements that do not fill one are left to a tail, one by one or with a 
             if(C10_UNLIKELY(x0 >= static_cast<int64_t>(128L)))
                 for (int64_t x0_tail = 128L; x0_tail < 130L; x0_tail++)
 
-Every `for` is a loop. It is written with vectors if its own lines use them, not those of its inner loops. A loop that
-steps by one, in no loop that steps by more, is not: its own lines only sum up the vectors of its inner loops.
+Every `for` is a loop. It is vectorised if its own lines use vectors, not counting its inner loops. A loop with step one
+is not, unless it is inside a loop with a larger step: its own lines only reduce the vectors of its inner loops.
 
 g++'s optimisation report (`-fopt-info-vec-all`) and clang's remarks name a line and the outcome for its loop:
 
@@ -19,8 +19,8 @@ g++'s optimisation report (`-fopt-info-vec-all`) and clang's remarks name a line
     kernel.cpp:31:25: missed: couldn't vectorize loop
     kernel.cpp:20:13: remark: vectorized loop (vectorization width: 8, interleaved count: 4) [-Rpass=loop-vectorize]
 
-The width of at::vec is decided by the command's CPU_CAPABILITY. Inductor switches the compiler's own vectorisation of
-loops off; a second run requests the compiler's messages about them.
+The command's CPU_CAPABILITY sets the width of at::vec. Inductor disables the compiler's own loop vectorisation; a
+second compilation enables it to get the compiler's messages.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ OFF = "-fno-tree-loop-vectorize"
 class CppFacts:
     """A C++ kernel: its `loops`, its `vector_loops`, their `lanes` (elements per step) and register `bits`.
 
-    `parallel_loops` are distributed by OpenMP to `threads`, if the text has a number. `scalar_tails` process the rest
-    of a vectorised loop one element at a time, `masked_tails` with a shorter load. `lanes` and `bits` are None without
-    vectorised loops, or if no loop has a step.
+    `parallel_loops` are distributed by OpenMP to `threads`, if the text has a number. `scalar_tails` process the
+    remaining elements of a vectorised loop one at a time, `masked_tails` with a shorter load. `lanes` and `bits` are
+    None without vectorised loops, or if no loop has a step.
     """
 
     loops: int
@@ -75,12 +75,12 @@ class CppFacts:
 
     @property
     def vectorised(self) -> bool:
-        """True if any loop is written with vectors."""
+        """Return True if any loop is vectorised by Inductor."""
         return self.vector_loops > 0
 
     @property
     def words(self) -> str:
-        """Elements per step: `16 lanes`, `vectors` if unknown, or `scalar`."""
+        """Return the elements per step: `16 lanes`, `vectors` if unknown, or `scalar`."""
         if not self.vectorised:
             return "scalar"
         return f"{self.lanes} lanes" if self.lanes else "vectors"
@@ -91,8 +91,8 @@ class Loop:
     """A loop of a C++ kernel, from line to line of its source.
 
     `kind` is explicit (at::vec), vectorised (by the compiler), or scalar; `width_bytes` is the width of a vector, 0 if
-    there is none or it is unknown; `tail` is True for the rest that does not fill a vector; `words` is the source text
-    or the compiler's message.
+    there is none or it is unknown; `tail` is True for the remaining elements that do not fill a vector; `words` is the
+    source text or the compiler's message.
     """
 
     line: int
@@ -146,7 +146,7 @@ class _Span:
 
 
 def cpp_facts(source: str) -> CppFacts:
-    """Return the facts of one kernel from the source that Inductor wrote."""
+    """Return the loop data of one kernel from the source that Inductor wrote."""
     spans = _spans(source.split("\n"))
     vectors = [span for span in spans if span.written]
     lanes = max((span.step for span in spans if span.step and span.step > 1), default=None) if vectors else None
@@ -208,7 +208,7 @@ def _span(place: tuple[int, int], places: list[tuple[int, int]], steps: Mapping[
 
 
 def _bits(vectors: list[tuple[str, str]], lanes: int) -> int | None:
-    """Return the widest register that a step fills: lanes times the bits of a type, over the registers used."""
+    """Return the widest register that a step fills: lanes times bits of the type, divided by registers per step."""
     return max((lanes * BITS[kind] // int(count or 1) for kind, count in vectors if kind in BITS), default=None)
 
 

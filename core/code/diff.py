@@ -1,4 +1,4 @@
-"""Unified diff of two forms of a kernel, bounded in time and length."""
+"""Unified diff of two compilation stages of a kernel, bounded in time and length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Debug locations: from a line of a kernel's form to the line of the Python source that it comes from.
+"""Debug locations: from a line of a kernel's compilation stage to its line of the Python source.
 
     MLIR        %1 = tt.load %0 loc(#loc7)          #loc7 = loc("/k.py":33:46)
     LLVM IR     %5 = load i32, ptr %4, !dbg !12     !12 = !DILocation(line: 33, column: 46, scope: !4)
@@ -6,7 +6,7 @@
     SASS        //## File "/k.py", line 33
     g++         .loc 1 33 4
 
-Only the kernel's own file counts; an instruction that was inlined from another one belongs to the line that called it.
+Only the kernel's own file counts; an instruction inlined from another file belongs to the calling line.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def mlir_lines(text: str, file: str) -> Lines:
 
 
 def _mlir_line(text: str, file: str, resolve: Callable[[str], int | None]) -> int | None:
-    """Return the line of a location: its own place, otherwise the first of its nested locations."""
+    """Return the line of a location: its own, otherwise that of the first nested location."""
     for path, line in MLIR_PLACE.findall(text):
         if _base(path) == file:
             return int(line)
@@ -107,7 +107,7 @@ def _llvm_file(entry: str, table: dict[str, str]) -> str:
 
 
 def comment_lines(text: str, file: str) -> Lines:
-    """Return the lines of PTX and AMD assembly, whose `.loc` comments contain the inlining calls."""
+    """Return the lines of PTX and AMD assembly, whose `.loc` comments contain the inlining call sites."""
     lines: Lines = {}
     current: int | None = None
     for number, row in enumerate(text.split("\n"), 1):
@@ -120,7 +120,10 @@ def comment_lines(text: str, file: str) -> Lines:
 
 
 def sass_lines(text: str, file: str, ptx: str) -> Lines:
-    """Return the lines of SASS, which lacks inlining; uses the PTX if a line has a single caller there."""
+    """Return the lines of SASS, which has no inlining data.
+
+    The PTX is used if a line has a single caller there.
+    """
     callers = _callers(ptx, file)
     lines: Lines = {}
     current: int | None = None
@@ -135,7 +138,7 @@ def sass_lines(text: str, file: str, ptx: str) -> Lines:
 
 
 def without_places(text: str, lines: Lines) -> tuple[str, Lines]:
-    """Return SASS without the comments that name files, and its lines by their new numbers."""
+    """Return SASS without the comments that name files, and its lines with new numbers."""
     rows: list[str] = []
     renumbered: Lines = {}
     for number, row in enumerate(text.split("\n"), 1):

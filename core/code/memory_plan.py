@@ -1,16 +1,16 @@
-"""Inductor's memory plan: the allocations, reuses and releases by the wrapper of an output code, kernel by kernel.
+"""Inductor's memory plan: allocations, reuses and releases in an output code's wrapper, kernel by kernel.
 
-Memory exists from the line that makes it to the `del` of its last name:
+Memory exists from the line that creates it to the `del` of its last name:
 
-    buf0 = empty_strided_cpu((8, 64), (64, 1), torch.float32)          made by the wrapper
-    buf1 = extern_kernels.convolution(…)                               made by a library
+    buf0 = empty_strided_cpu((8, 64), (64, 1), torch.float32)          created by the wrapper
+    buf1 = extern_kernels.convolution(…)                               created by a library
     buf3 = reinterpret_tensor(buf1, (8, 64), (64, 1), 0); del buf1  # reuse
     pool0 = empty_strided_cpu(…); buf4 = alloc_from_pool(pool0, …)     names for a part of it
-    primals_3, relu, tangents_1 = args                                 of these the backward holds what was saved for it
+    primals_3, relu, tangents_1 = args                                 includes values saved for this backward
 
-Bytes are those of the storage: one element more than the last one's place.
+Bytes are those of the storage: the offset of the last element, plus one element.
 
-Bytes of a tensor's storage, from its shape and stride as generated code writes them, symbols included.
+Bytes of a tensor's storage, from its shape and stride in generated code, including symbols.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ DELETED = re.compile(r"(?:^\s+|; )del ([\w, ]+?)(?:  # reuse)?$")
 PARTITION = re.compile(r"= self\.partitions\[(\d+)\]\(")
 RETURNED = re.compile(r"^\s+return \((.*)\)$")
 BRANCH = re.compile(r"^\s+(?:if|while) ")
-# 32 TiB: more is no tensor of a machine, and sums of many must be numbers of a table.
+# 32 TiB: no real tensor is larger, and sums must stay within the range of numbers in a table.
 LARGEST_BYTES = 2**45
 BITS = re.compile(r"^[a-z]+(\d{1,3})")
 OPERATIONS: dict[type[ast.operator], Callable[[int, int], int]] = {
@@ -96,15 +96,15 @@ class MemoryPlan:
 
     @property
     def peak(self) -> int | None:
-        """Step with the most allocated bytes; None without steps."""
+        """Return the step with the most allocated bytes; None without steps."""
         return max(range(len(self.steps)), key=lambda index: self.steps[index].live_bytes, default=None)
 
     def made(self, *origins: Origin) -> tuple[PlannedMemory, ...]:
-        """Return the memories of some origins."""
+        """Return the pieces of memory with some origins."""
         return tuple(memory for memory in self.memories if memory.origin in origins)
 
     def there(self, step: int) -> tuple[PlannedMemory, ...]:
-        """Return the memories that exist at a step, largest first."""
+        """Return the pieces of memory that exist at a step, largest first."""
         memories = (memory for memory in self.memories if memory.first <= step <= memory.last)
         return tuple(sorted(memories, key=lambda memory: -(memory.bytes or 0)))
 
@@ -134,7 +134,7 @@ def _functions(lines: Sequence[str]) -> dict[str, int]:
 
 @dataclass(slots=True, eq=False)
 class _Piece:
-    """A piece of memory during reading: its names in order, and the names still alive."""
+    """A piece of memory while reading: its names in order, and the names still alive."""
 
     bytes: int | None
     origin: Origin
@@ -146,13 +146,13 @@ class _Piece:
     returned: bool = False
 
     def planned(self, steps: int) -> PlannedMemory:
-        """Return the finished memory; memory that never ended exists to the last step."""
+        """Return the finished piece; one without a `del` exists to the last step."""
         last = steps - 1 if self.last is None else self.last
         return PlannedMemory(tuple(self.names), self.bytes, self.origin, self.line, self.first, last, self.returned)
 
 
 class _Reader:
-    """Reads a wrapper line by line; partitions are read at their call."""
+    """Reader of a wrapper, line by line; partitions are read at their call."""
 
     def __init__(
         self,
@@ -234,7 +234,7 @@ class _Reader:
             self._make(name, self._sizes.of_buffer(name), "library", line, len(self._steps) - 1)
 
     def _tuple_element(self, name: str, owner: str, line: int) -> None:
-        """Add a tensor of a tuple that a library returned: it exists since that call."""
+        """Add a tensor of a tuple that a library call returned: it exists since that call."""
         if owner in self._results and self._sizes.knows(name):
             self._drop(owner)
             self._make(name, self._sizes.of_buffer(name), "library", line, self._results[owner])
@@ -280,7 +280,7 @@ class StorageSizes:
         return _bytes(self._tuple(shape), self._tuple(stride), dtype)
 
     def knows(self, name: str) -> bool:
-        """Return True if a buffer is a tensor; without records every buffer may be."""
+        """Return True if a buffer is a tensor; without recorded shapes, any buffer counts as one."""
         return not self._buffers or name in self._buffers
 
     def of_buffer(self, name: str) -> int | None:

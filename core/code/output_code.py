@@ -1,8 +1,7 @@
-"""Inductor's output code: the kernels that it defines, the calls of the wrapper, and the wrapper's buffers.
+"""Inductor's output code: its kernels, and its wrapper's calls and buffers.
 
-The code is a Python module. Kernels are strings given to `async_compile.<language>(…)`; the wrapper's `call` makes the
-buffers, hands them on, and calls the kernels, and extern kernels, each under a comment that names it with torch's debug
-handle:
+The code is a Python module. Kernels are string arguments of `async_compile.<language>(…)`. The wrapper's `call` creates
+and reuses buffers, and calls kernels and extern kernels, each below a comment with torch's debug handle:
 
     cpp_fused_gelu_0 = async_compile.cpp_pybinding(['const float*', 'float*'], r'''…''')
     triton_poi_fused_add_0 = async_compile.triton('triton_poi_fused_add_0', '''…''', device_str='cuda')
@@ -14,8 +13,8 @@ handle:
         buf3 = reinterpret_tensor(buf1, (8, 64), (64, 1), 0); del buf1  # reuse
         triton_poi_fused_add_0.run(buf3, arg0_1, 512, stream=stream0)
 
-`find_kernels` reads lines, since code in a log from elsewhere may be damaged, or too deep for Python's parser;
-`definitions` reads the tree of code that torch has just written.
+`find_kernels` reads lines, since code in an imported log may be damaged or too deep for Python's parser; `definitions`
+reads the syntax tree of code that torch has just written.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ LIBRARY_CALL = re.compile(r"^\s+(?:[\w\[\], ]+ = )?((?:extern_kernels|aten|induc
 LIBRARY = re.compile(r"^(extern_kernels|aten|inductor_ops|torch\.ops)\.")
 # Calls of the wrapper itself: names for existing memory, sizes, marks for the profiler.
 NOT_KERNELS = re.compile(r"^inductor(_ops)?\._(reinterpret|alloc)|^profiler|^aten\.(\w+_)?(size|stride|item)\b")
-# Calls that return a view of their argument, and run nothing.
+# Calls that return a view of their argument and run no kernel.
 VIEWS = re.compile(
     r"^aten\.(?:_conj|_neg_view|_reshape_alias|alias|as_strided|detach|diagonal|expand|imag|permute|real|select|slice|"
     r"split|split_with_sizes|squeeze|t|transpose|unbind|unfold|unsqueeze|view|view_as_complex|view_as_real)(?:\.|$)"
@@ -64,7 +63,7 @@ RANDOM = re.compile(r"^\s+(\w+) = rand_strided\((\(.*?\)), (\(.*?\)), device='[^
 
 @dataclass(slots=True)
 class FoundKernel:
-    """A kernel of the text: line numbers count from 1; `handles` are torch's debug handles of its calls."""
+    """A kernel in the text: line numbers count from 1; `handles` are torch's debug handles of its calls."""
 
     name: str
     language: Language
@@ -87,7 +86,7 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A tensor that the wrapper creates or takes: torch's dtype name, and Python expressions for shape and stride."""
+    """A tensor that the wrapper creates or receives: torch's dtype name, Python expressions for shape and stride."""
 
     dtype: str
     shape: str
@@ -96,7 +95,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Buffers:
-    """The wrapper's names: the reused buffer of a buffer, the tuple of an item, and known shapes."""
+    """Names in the wrapper: the buffer that another one reuses, the tuple of an item, and known shapes."""
 
     reused: dict[str, str]
     items: dict[str, tuple[str, int]]
@@ -255,6 +254,6 @@ def _category(name: str, body: str) -> str:
 
 
 def kernel_code(kernel: Kernel, text: str) -> str:
-    """Return a kernel's source from its output code; for an extern kernel the lines around its call."""
+    """Return a kernel's source from its output code; for an extern kernel, the lines around its call."""
     first, last = kernel.lines
     return lines_of(text, max(1, first - AROUND_CALL + 1), last + 1) if kernel.extern else lines_of(text, first, last)

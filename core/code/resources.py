@@ -14,14 +14,12 @@ assembly:
 
 Spills are bytes everywhere. AMD's notes count spilled registers, each 4 bytes per lane.
 
-Theoretical occupancy: the part of a multiprocessor's warps that a kernel's registers, shared memory and blocks
-allow.
+Theoretical occupancy: the share of a multiprocessor's warps that a kernel's resources allow.
 
-NVIDIA: the arithmetic of the CUDA Occupancy Calculator (docs.nvidia.com/nsight-compute, Occupancy Calculator):
-registers are allocated per warp in units of 256 and for four warps at a time, shared memory per block in units of 128
-bytes on top of 1 KiB for the system. AMD CDNA3: a SIMD's lane has 512 vector registers, allocated in units of 8, and
-holds 8 waves at most; local data share is allocated in units of 512 bytes (rocm.docs.amd.com, ROCm Compute Profiler,
-"Occupancy").
+NVIDIA: the CUDA Occupancy Calculator's rules (docs.nvidia.com/nsight-compute, Occupancy Calculator). Registers are
+allocated per warp in units of 256 and for four warps at a time, shared memory per block in units of 128 bytes plus 1
+KiB for the system. AMD CDNA3: a SIMD's lane has 512 vector registers, allocated in units of 8, and at most 8 waves;
+local data share is allocated in units of 512 bytes (rocm.docs.amd.com, ROCm Compute Profiler, "Occupancy").
 """
 
 from __future__ import annotations
@@ -50,9 +48,10 @@ AMD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Residency:
-    """Blocks and warps on one multiprocessor at a time; `share` is the part of its maximum warps, 0 to 1.
+    """Blocks and warps on one multiprocessor at a time.
 
-    `limit` is the limiting resource: registers, shared memory, warps or blocks.
+    `share` is the fraction of its maximum warps, 0 to 1. `limit` is the limiting resource: registers, shared memory,
+    warps or blocks.
     """
 
     blocks: int
@@ -62,14 +61,17 @@ class Residency:
 
 
 def occupancy(architecture: Architecture, warps: int, registers: int | None, shared_bytes: int | None) -> float | None:
-    """Return the part of a multiprocessor's warps that blocks of so many warps can fill, 0 to 1; None if unknown."""
+    """Return the fraction of a multiprocessor's warps for blocks of `warps` warps, 0 to 1.
+
+    None if unknown.
+    """
     if registers is None or shared_bytes is None or warps < 1:
         return None
     return residency(architecture, warps, registers, shared_bytes).share
 
 
 def residency(architecture: Architecture, warps: int, registers: int, shared_bytes: int) -> Residency:
-    """Return how many blocks fit on a multiprocessor: `registers` per thread, `warps` and `shared_bytes` per block."""
+    """Return the blocks that fit on a multiprocessor: `registers` per thread, `warps` and `shared_bytes` per block."""
     most_warps = architecture.max_threads_per_multi_processor // architecture.warp_size
     limits = {
         "warps": most_warps // warps,
@@ -109,8 +111,8 @@ class Resources:
     """Resources of one config; None if the tool does not report a value.
 
     Registers are per thread (for AMD vector registers, accumulators included), shared memory per block (static and
-    dynamic together). `local_bytes` is all of a thread's local memory, spills and other stack, which the driver does
-    not separate. `occupancy` is theoretical, 0 to 1, for blocks of `warps` warps.
+    dynamic together). `local_bytes` is a thread's total local memory: spills and other stack, which the driver does not
+    separate. `occupancy` is theoretical, 0 to 1, for blocks of `warps` warps.
     """
 
     registers: int | None
@@ -164,7 +166,7 @@ def amd_resources(assembly: str, dynamic_shared_bytes: int) -> Resources | None:
 
 
 def too_large(shared_bytes: int | None, device: Architecture | None) -> str:
-    """Return why a kernel can't be launched on a device; empty if it can, as far as is known."""
+    """Return why a kernel can't be launched on a device; empty if no reason is known."""
     if device is None or shared_bytes is None:
         return ""
     most = device.shared_memory_per_block_optin

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from core.base.syntax import NOT_READ, module
 from core.report import Frame, RemarkKind, SourceRemark
 
-# Functions whose answer differs under torch.compile, in torch and in libraries.
+# Functions of torch and of libraries that return another value under torch.compile.
 ASKS = frozenset({"is_compiling", "is_dynamo_compiling", "is_torchdynamo_compiling"})
 LOGS = "TORCH_LOGS"
 WORTH_READING = re.compile(r"is_\w*compiling|TORCH_LOGS")

@@ -1,6 +1,6 @@
 """Assembly of a grouped graph from nodes, edges, and the origins of the nodes.
 
-Folding of ops between a module's submodules, such as masks, positions, a loss, that would hide its own parts.
+Folding of ops between a module's submodules (masks, positions, a loss), which would hide the submodules.
 
 Facts of a group: parameters, input and output shapes, its share of bytes and time.
 
@@ -21,7 +21,7 @@ from core.graph.modules import Origin, grow
 from core.graph.overlays import ONE_BY_ONE, named_overlays, standard_overlays, weights
 from core.graph.tree import Arrangement, Branch, Trait, ancestors, arrange, chunk, simplify
 
-# Most nodes of a graph that is shown without folding.
+# Maximum nodes of a graph that is shown without folding.
 SMALL = 60
 MakeNode = Callable[[int, int], Node]
 FROM_OPS = 3
@@ -29,12 +29,12 @@ MOST_NAMES = 2
 NOWHERE = Origin()
 MOST_SHAPES = 3
 MOST_UNKNOWN = 0.2
-# Least share of the nodes that are equal in two similar modules.
+# Minimum share of equal nodes in two similar modules.
 SIMILAR = 0.6
 
 
 class Link(NamedTuple):
-    """An edge by the numbers of its ends in the graph's own order."""
+    """An edge by the indexes of its ends in the graph's own order."""
 
     source: int
     target: int
@@ -68,7 +68,7 @@ class Material:
 
 
 def assemble(material: Material, make: MakeNode) -> GraphModel:
-    """Group, order and paint the nodes; `make` returns the node of a number and a group."""
+    """Group, order and paint the nodes; `make` returns the node of an index and a group."""
     root = grow(material.origins, material.source)
     stack(root, material.kinds, _reads(len(material.origins), material.edges), similar=material.similar)
     if max(len(material.origins), material.ops) > SMALL:
@@ -175,7 +175,7 @@ def groups_with_facts(
 
 
 def _has_bytes(traits: Sequence[Trait]) -> bool:
-    """Return True if the bytes of most ops are known, since a share of the static shapes alone would be wrong.
+    """Return True if the bytes of most ops are known: a share computed from static shapes only would be wrong.
 
     Some calls, such as those that set a mode, have no value and so no size.
     """
@@ -189,7 +189,7 @@ def _sums(values: Iterable[float | None]) -> list[float]:
 
 
 def _borders(arrangement: Arrangement, edges: Sequence[Edge]) -> tuple[list[dict[int, None]], list[dict[int, None]]]:
-    """Return two lists by group: outside nodes that it reads, and own nodes that others read."""
+    """Return two lists by group: outside nodes that the group reads, and its nodes that others read."""
     read: list[dict[int, None]] = [{} for _ in arrangement.branches]
     written: list[dict[int, None]] = [{} for _ in arrangement.branches]
     group_of, parents, branches = arrangement.group_of, arrangement.parents, arrangement.branches
@@ -246,9 +246,9 @@ def stack(root: Branch, kinds: Sequence[Hashable], reads: Sequence[Sequence[int]
     """Put runs of equal, consecutively numbered sibling modules into groups.
 
     By node, in graph order: `kinds` is its operation (target and shape), `reads` the numbers of its input nodes.
-    Modules are equal if their class, nodes, subgroups and inner edges are. With `similar`, most of their nodes are
-    enough, and the group's label notes it: Inductor computes shared values in the first layer, and fuses the last one
-    with the following code.
+    Modules are equal if their class, nodes, subgroups and inner edges are equal. With `similar`, it is enough that most
+    nodes are equal, and the group's label notes it: Inductor computes shared values in the first layer, and fuses the
+    last one with the following code.
     """
     _Stacker(arrange(root), kinds, reads, similar).visit(root)
 
@@ -266,7 +266,7 @@ class _Stacker:
         self._reads = [tuple(position[read] for read in reads[number]) for number in arrangement.order]
 
     def visit(self, branch: Branch) -> None:
-        """Stack below a branch, then in it."""
+        """Fold equal layers below a branch, then in it."""
         for child in branch.branches:
             self.visit(child)
         members: list[int | Branch] = []

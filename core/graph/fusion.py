@@ -1,4 +1,4 @@
-"""Film of the fusion: frame 0 is the unfused graph, frame k the graph after k fusions."""
+"""Film of fusion: frame 0 is the unfused graph, frame k the graph after k fusions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Replay:
     joins: dict[str, list[tuple[int, str]]]
 
     def merge(self, names: list[str], frame: int) -> None:
-        """Join the groups of these nodes; the group that begins first comes first."""
+        """Join the groups of these nodes; the group with the earlier start comes first."""
         parts = {id(group): group for name in names for group in (self.group_of[name],)}
         if len(parts) < 2:
             return
@@ -66,7 +66,7 @@ def joins(schedule: Schedule, kernels: Kernels) -> Joins:
 
 
 def member_order(schedule: Schedule, kernels: Kernels) -> dict[str, int]:
-    """Return the position of each node in an order that keeps every group that ever existed together."""
+    """Return the position of each node in an order that keeps the nodes of every past group adjacent."""
     replay = _replay(schedule)
     _generate(schedule, kernels, replay)
     place: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Display graph of an FX graph, or of the union of its versions along a film of passes.
+"""Display graph of an FX graph, or of all its versions in a film of passes.
 
 Display graph of two graphs: every node of either once, painted by its change.
 """
@@ -33,7 +33,7 @@ NOWHERE = Origin()
 Kernels = Mapping[str, Sequence[Kernel]]
 States = Sequence[tuple[int, FxNode]]
 DIFFERENCE = "difference"
-# Changes by rank: a folded group is painted by the last one among its nodes.
+# Changes by rank: a folded group is painted with the highest-ranked change of its nodes.
 CHANGES: tuple[Change, ...] = ("same", "moved", "only left", "only right", "changed")
 NOTE = "From the left run's graph to the right one's; a folded group is `changed` where any node in it is."
 
@@ -76,7 +76,7 @@ def film_model(
     directions: Mapping[str, str] | None = None,
     states: Mapping[str, States] | None = None,
 ) -> GraphModel:
-    """Return the union of a graph's versions: nodes and edges (by names) with the frames that have them.
+    """Return one graph of all versions of a graph: nodes and edges (by names) with the frames that have them.
 
     No frames means all frames. `states` are changing nodes by name: each version with its first frame.
     """
@@ -89,7 +89,7 @@ def film_model(
 
 
 class _Drawing:
-    """Selection of drawn nodes, and their display form."""
+    """Selection of the drawn nodes, and their display form."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class _Drawing:
         return assemble(material, lambda number, group: self._node(drawn[number], texts[number], group))
 
     def link(self, read: str, name: str, frames: Frames) -> Link:
-        """Return the link for a node's value read by another node."""
+        """Return the link from a node to a reader of its value."""
         value = self._values.get(read)
         if value is None:
             value = self.number[read], _text(self.by_name[read].meta), self._costs.size(read) or 0
@@ -239,7 +239,7 @@ def _elements(node: FxNode) -> int | None:
 
 
 def _chips(hidden: Sequence[str]) -> tuple[str, ...]:
-    """Return chips for the inputs that are not drawn, the first few by name."""
+    """Return chips for the hidden inputs, the first few by name."""
     if not hidden:
         return ()
     more = (f"+{number(len(hidden) - MOST_CHIPS)}",) if len(hidden) > MOST_CHIPS else ()

@@ -13,7 +13,10 @@ _pausing = 0
 
 @contextmanager
 def collection_paused() -> Iterator[None]:
-    """Pause cyclic garbage collection, which would find nothing and take half of the time; threads may overlap."""
+    """Pause cyclic garbage collection, which would collect nothing and take half of the time.
+
+    Threads may overlap.
+    """
     global _pausing
     with _lock:
         enabled = gc.isenabled()

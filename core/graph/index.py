@@ -27,19 +27,22 @@ class Index:
         self._counts: dict[int, list[int]] = {}
 
     def _model(self) -> GraphModel:
-        """Return the graph, referenced by the caller only; a reference from its lookups would keep it alive forever."""
+        """Return the graph, which only the caller references.
+
+        A reference in its lookups would keep it alive forever.
+        """
         model = self._weak()
         assert model is not None
         return model
 
     @cached_property
     def parents(self) -> list[int]:
-        """Parent of each group."""
+        """Return the parent of each group."""
         return [group.parent for group in self._model().groups]
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """Member of each id: nodes, groups, rows (their node), and linked objects (the first linked node)."""
+        """Return the member of each id: nodes, groups, rows (their node), linked objects (the first linked node)."""
         model = self._model()
         members = {node.id: index for index, node in enumerate(model.nodes)}
         for number, group in enumerate(model.groups):
@@ -53,7 +56,7 @@ class Index:
 
     @cached_property
     def texts(self) -> list[str]:
-        """Searchable text of each node."""
+        """Return the searchable text of each node."""
         model = self._model()
         paths: list[str] = []
         for group in model.groups:
@@ -63,7 +66,7 @@ class Index:
 
     @cached_property
     def edges_by_end(self) -> tuple[list[list[int]], list[list[int]]]:
-        """Incoming and outgoing edges of each node."""
+        """Return the incoming and outgoing edges of each node."""
         model = self._model()
         reaching: list[list[int]] = [[] for _ in model.nodes]
         leaving: list[list[int]] = [[] for _ in model.nodes]
@@ -74,7 +77,7 @@ class Index:
 
     @cached_property
     def neighbours(self) -> tuple[list[list[int]], list[list[int]]]:
-        """Nodes that each node reads, and nodes that read it."""
+        """Return the inputs and the readers of each node."""
         edges = self._model().edges
         reaching, leaving = self.edges_by_end
         return (
@@ -119,7 +122,7 @@ def index_of(model: GraphModel) -> Index:
 
 
 def union(frames: Iterable[Frames]) -> Frames:
-    """Return intervals that cover all arguments; no interval means always, and the union with it is always."""
+    """Return intervals that cover all arguments; no interval means always, so the union with it is always."""
     merged: list[tuple[int, int]] = []
     distinct = set(frames)
     if () in distinct:

@@ -51,8 +51,8 @@ METRICS: Mapping[str, float] = {
 def level(model: GraphModel, group: int = TOP, budget_s: float = LEVEL_BUDGET_S) -> Level:
     """Return the cached level of a group (-1: the top), laid out within about `budget_s`.
 
-    Its weakly connected parts are laid out separately. An edge of the graph is in one level: that of the innermost
-    group that contains both ends, between the two members with the ends. Raises IndexError if there is no such group.
+    Its weakly connected parts are laid out separately. Each edge of the graph is in one level: that of the innermost
+    group with both ends, between the two members that contain the ends. Raises IndexError if there is no such group.
     """
     if not TOP <= group < len(model.groups):
         raise IndexError(f"the graph has no group {group}")
@@ -70,7 +70,7 @@ def levels_below(model: GraphModel, group: int = TOP, budget_s: float = ALL_BUDG
 
 
 def range_below(model: GraphModel, group: int) -> range:
-    """Return the groups in a group: since parents come first, they follow it."""
+    """Return the groups inside a group: they follow it, since parents come first."""
     if group == TOP:
         return range(len(model.groups))
     last = group + 1
@@ -118,7 +118,7 @@ class _Placing:
         return Level(self._group, tuple(sizes), boxes, bundled, next(filter(None, notes), ""))
 
     def _laid_out(self, positions: Sequence[int], pairs: Sequence[tuple[int, int]], budget_s: float) -> Layout:
-        """Lay out members under names by position, so that similar levels are laid out once."""
+        """Lay out members with names by position, so that similar levels share one cached layout."""
         local = {place: str(index) for index, place in enumerate(positions)}
         boxes = [Box(local[place], *self._sizes[place]) for place in positions]
         links = [Link(local[source], local[target]) for source, target in pairs]
@@ -179,7 +179,7 @@ def parts(count: int, pairs: Sequence[tuple[int, int]]) -> list[list[int]]:
 
 
 def node_size(node: Node) -> tuple[float, float]:
-    """Return the width and height of a node's box; text longer than the widest box is cut by the drawing."""
+    """Return the width and height of a node's box; text longer than the widest box is cut when drawn."""
     widest = max(len(node.label) * LABEL_PX_PER_CHAR, len(node.detail) * SMALL_PX_PER_CHAR)
     height = 2 * PADDING_Y + LABEL_HEIGHT + DETAIL_HEIGHT * bool(node.detail)
     if node.chips:

@@ -59,7 +59,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A value flowing from one node to another, by index; `bytes` is 0 if its size is unknown."""
+    """A value from one node to another, by index; `bytes` is 0 if its size is unknown."""
 
     source: int
     target: int
@@ -93,9 +93,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """A value for each node: a number, or the index of a category; None if not recorded, and `note` has the reason.
+    """A value for each node: a number, or the index of a category.
 
-    A folded group is painted with the sum or maximum of its nodes' numbers, or with their most common category.
+    None if not recorded (`note` has the reason). A folded group is painted with the sum or maximum of its nodes'
+    numbers, or with their most common category.
     """
 
     name: str

@@ -112,9 +112,9 @@ def _line_of(origin: Origin) -> tuple[str, str, int]:
 
 
 def _line(place: Place, code: str, source: str, seen: dict[str, int], numbers: list[int]) -> Branch:
-    """Return the branch for a run of nodes of one line.
+    """Return the branch for consecutive nodes of one line.
 
-    The line's own id goes to its first run, since a loop has several.
+    The line's own id belongs to its first branch, since a loop may create several.
     """
     base = f"l:{place.line}" if place.file == source else f"l:{place.file}:{place.line}"
     seen[base] = seen.get(base, 0) + 1

@@ -1,6 +1,6 @@
 """Overlays of a graph; a missing value is None, and the overlay's note has the reason.
 
-Overlays from tables that a backend reported: the column after `node`.
+Overlays from a backend's reported tables: the column after `node`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SEGMENT = "segment"
 DIVIDED = "Recorded on the graph that the backend divided; what is in no segment torch runs, for the reason."
 COMPARED = "Compiled held against eager and float64, with the values among the graph's outputs."
 MOST_TOLD_OVERLAYS = 8
-# Unit at the end of a column's name → unit in which the graph is painted, and the factor between them.
+# Unit at the end of a column's name → unit of the overlay, and the factor between them.
 UNITS = {"µs": ("s", 1e-6), "us": ("s", 1e-6), "ms": ("s", 1e-3), "s": ("s", 1.0), "bytes": ("B", 1.0)}
 NOTE = "As the backend told it; the first, of several rows for a node."
 Value = str | int | float | None
@@ -119,7 +119,7 @@ def named_overlays(
 def annotation_overlays(
     report: Report, compilation: str, nodes: Sequence[Node], names: Iterable[str]
 ) -> Iterator[Overlay]:
-    """Yield an overlay for each table reported for a graph with these nodes."""
+    """Yield an overlay for each reported table of a graph with these nodes."""
     for number, table in enumerate(annotations_of(report, compilation, set(names))[:MOST_TOLD_OVERLAYS]):
         yield _overlay(annotation_name(number), table, nodes)
 
@@ -130,7 +130,7 @@ def annotation_name(number: int) -> str:
 
 
 def annotations_of(report: Report, compilation: str, names: Collection[str]) -> tuple[NodeValues, ...]:
-    """Return the reported values for a graph: tables whose nodes are all in the graph."""
+    """Return the reported values of a graph: tables whose nodes are all in the graph."""
     tables = node_values(report, compilation)
     return tuple(table for table in tables if table.values and set(table.values).issubset(names))
 

@@ -31,7 +31,10 @@ class Hit:
 
 
 def find(model: GraphModel, element_id: str) -> Hit | None:
-    """Return the node, row or group of an id; otherwise the first node linked to it, as to a kernel or a line."""
+    """Return the node, row or group of an id.
+
+    Otherwise the first node linked to it, such as to a kernel or a line.
+    """
     place = index_of(model).places.get(element_id)
     if place is None:
         return None
@@ -90,7 +93,7 @@ def neighbourhood(model: GraphModel, element_id: str, hops: int) -> GraphModel |
 
 
 def between(model: GraphModel, source: str, target: str) -> GraphModel | None:
-    """Return all nodes on the shortest paths from one node to another, or else back, without groups.
+    """Return all nodes on the shortest paths from one node to another, or in the opposite direction, without groups.
 
     None if there is no path, or no such node.
     """
@@ -103,7 +106,7 @@ def between(model: GraphModel, source: str, target: str) -> GraphModel | None:
 
 
 def _shortest(start: int, goal: int, before: Sequence[Sequence[int]], after: Sequence[Sequence[int]]) -> list[int]:
-    """Return the nodes on any shortest path, from the goal back; empty if the goal is unreachable."""
+    """Return the nodes on any shortest path, from the goal backwards; empty if the goal is unreachable."""
     distance = {start: 0}
     front = [start]
     while front and goal not in distance:

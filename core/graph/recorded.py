@@ -40,13 +40,16 @@ def recorded_model(report: Report, compilation: Compilation, graph: FxGraph, nod
 
 
 def divided_graph(compilation: Compilation, pipeline: Pipeline) -> FxGraph | None:
-    """Return the graph that the accelerator divided into a pipeline's segments; None if the log does not have it."""
+    """Return the graph that the accelerator partitioned into a pipeline's segments.
+
+    None if the log lacks it.
+    """
     stage = f"aot_{pipeline.direction}_graph"
     return next((graph for graph in reversed(compilation.graphs) if graph.stage == stage), None)
 
 
 def _segments(compilation: Compilation, graph: FxGraph, nodes: Iterable[FxNode]) -> dict[str, str] | None:
-    """Return node → accelerator segment for a divided graph; None for other graphs."""
+    """Return node → accelerator segment for a partitioned graph; None for other graphs."""
     pipeline = next(
         (pipeline for pipeline in compilation.pipelines if divided_graph(compilation, pipeline) == graph), None
     )
@@ -63,7 +66,10 @@ def _compared(report: Report, compilation: Compilation, graph: FxGraph) -> Graph
 
 
 def source_path(report: Report) -> str:
-    """Return the compiled file as named by the run's stack frames; for an imported log the first frame's file."""
+    """Return the path of the compiled file in the run's stack frames.
+
+    For an imported log, the first frame's file.
+    """
     if report.sources:
         return report.sources[0].path
     return next((compilation.frame.file for compilation in report.compilations if compilation.frame.file), "")
@@ -93,7 +99,7 @@ def _decisions(compilation: Compilation, graph: FxGraph, nodes: Iterable[FxNode]
 
 
 def _errors(report: Report, graph: FxGraph, nodes: Sequence[FxNode]) -> dict[str, float]:
-    """Return the largest difference from eager by node: known for a model with one output and one graph."""
+    """Return the largest difference from eager by node: only known for a model with one output and one graph."""
     is_single = (
         len(report.compilations) == 1 and not report.graph_breaks and graph.direction in ("", "forward", "inference")
     )
@@ -110,7 +116,7 @@ def _errors(report: Report, graph: FxGraph, nodes: Sequence[FxNode]) -> dict[str
 
 
 def _directions(nodes: Iterable[FxNode], decisions: Mapping[str, str]) -> dict[str, str]:
-    """Return the side of each node of a joint graph; a dropped node gets the side of its inputs."""
+    """Return the direction of each node of a joint graph; a dropped node gets the direction of its inputs."""
     sides: dict[str, str] = {}
     for node in nodes:
         decision = decisions.get(node.name, GONE)

@@ -2,8 +2,8 @@
 
 Module of a scheduler node or a kernel, whose ops may come from several modules.
 
-It is the common module of all its ops, unless that would split a layer: an op of the model that Inductor computes
-within a layer, or the end of one layer in one kernel with the start of the next.
+It is the common module of all its ops, unless that would split a layer. Examples are an op outside the layers that
+Inductor computes inside a layer, and a kernel with the end of one layer and the start of the next.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def after_model(
 ) -> GraphModel:
     """Return groups of scheduler nodes as boxes, with ops as rows: kernel launches, unless `groups` is passed.
 
-    Rows are in dendrogram order, so that all rows ever fused are adjacent; each row has the frames (frame k: after k
-    fusions) from which it belongs to each group.
+    Rows are in dendrogram order, so that fused rows are adjacent. Each row has its groups, each with the first frame in
+    which it belongs to it (frame k: after k fusions).
     """
     drawing = _Drawing(schedule, nodes, source)
     order = member_order(schedule, kernels)
@@ -179,7 +179,10 @@ class _Drawing:
         )
 
     def kernel_words(self, kernel: Kernel | None, box: Box, names: KernelNames) -> str:
-        """Return a kernel's display name; only its ops if the name would be cut, since the box is in its module."""
+        """Return a kernel's display name.
+
+        Only its ops if the name would be cut, since the box is already in its module.
+        """
         if kernel is None:
             return self._words(box[0])
         origins = tuple(dict.fromkeys(name for node in box for name in node.origins))
@@ -187,7 +190,7 @@ class _Drawing:
         return words if len(words) <= LONGEST_KERNEL else words.rpartition(" · ")[2]
 
     def _paths(self, box: Box) -> list[ModulePath]:
-        """Return the recorded modules of its ops; those of views if it has nothing else."""
+        """Return the recorded modules of a box's ops; those of views if it has no other ops."""
         names = dict.fromkeys(name for node in box for name in node.origins)
         working = [name for name in names if name in self._nodes and op_class(self._nodes[name].target) != "view"]
         names = dict.fromkeys(working or names)
@@ -200,10 +203,9 @@ class _Drawing:
         return Origin(module.path, module.kind, "", first.source if first else None, first.code if first else "")
 
     def _kind(self, box: Box) -> tuple[tuple[str, ...], ...]:
-        """Return a key for equal boxes.
+        """Return a key that is equal for equal boxes.
 
-        The order of ops does not count, since the first of several equal layers may compute values that the others
-        share.
+        The order of ops is ignored, since the first of several equal layers may compute shared values.
         """
         return tuple((*sorted(self._ops[node.name]), self._output_text(node)) for node in box)
 
@@ -219,7 +221,7 @@ class _Drawing:
         )
 
     def _cost(self, box: Box) -> Cost:
-        """Return the recorded cost of the fused nodes that are entirely in a box, plus that of its other parts."""
+        """Return the recorded cost of the fused nodes completely inside a box, plus that of its other parts."""
         names = {node.name for node in box}
         fused = {fused_node.name: fused_node for name in names if (fused_node := self._fused.get(name)) is not None}
         complete = [fused_node for fused_node in fused.values() if names.issuperset(fused_node.nodes)]
@@ -232,7 +234,7 @@ class _Drawing:
     def _edges(self, boxes: Sequence[Box]) -> list[Link]:
         """Return buffer edges from the writing box to each reading box, in box order.
 
-        Sorted by name, buf10 would come before buf9, and equal layers would seem to differ.
+        Sorted by name, buf10 would come before buf9, and equal layers would look different.
         """
         box_of = {node.name: index for index, box in enumerate(boxes) for node in box}
         writer = {name: box_of[node.name] for node in self._schedule.before for name, _ in node.writes}
@@ -295,7 +297,7 @@ def common_path(paths: Sequence[ModulePath]) -> ModulePath:
 
 
 def placed_paths(op_paths: Sequence[Sequence[ModulePath]], reads: Sequence[Sequence[int]]) -> list[ModulePath]:
-    """Return the module of each box, from the modules of its ops and from the boxes that it reads, by number."""
+    """Return the module of each box, from the modules of its ops and from the boxes (by index) that it reads."""
     paths = [common_path(box_paths) for box_paths in op_paths]
     order = _in_order(reads)
     readers: list[list[int]] = [[] for _ in reads]
@@ -384,7 +386,7 @@ def _reached(
 
 
 def _in_order(reads: Sequence[Sequence[int]]) -> list[int]:
-    """Return boxes after the boxes that they read; after most of them for cycles, which damaged logs may have."""
+    """Return boxes after their inputs; in a cycle, as in damaged logs, after most of them."""
     order: list[int] = []
     state = bytearray(len(reads))
     for start in range(len(reads)):

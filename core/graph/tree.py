@@ -39,7 +39,7 @@ class Branch:
 
     @property
     def branches(self) -> Iterator[Branch]:
-        """Direct subbranches."""
+        """Yield the direct subbranches."""
         return (member for member in self.members if isinstance(member, Branch))
 
 
@@ -54,7 +54,7 @@ class Arrangement:
 
 
 def arrange(root: Branch) -> Arrangement:
-    """Number everything depth first; sets each branch's range of nodes (`first`, `last`) and groups."""
+    """Number everything depth first; set each branch's range of nodes (`first`, `last`) and groups."""
     arrangement = Arrangement([], [], [], [])
     _number(root, TOP, arrangement)
     return arrangement

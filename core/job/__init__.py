@@ -1,4 +1,4 @@
-"""A job: what to compile, how, and within which limits."""
+"""Job: what to compile, how, and within which limits."""
 
 from core.job.checks import MAX_CODE_BYTES, job_from_json, validated
 from core.job.command import add_job_options, backend_of, job_of

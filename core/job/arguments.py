@@ -1,9 +1,9 @@
-"""The text of one call: `f32[8, 64], i64[8] < 1000, 2.5, flag=True`.
+"""Text form of one call: `f32[8, 64], i64[8] < 1000, 2.5, flag=True`.
 
-A tensor is written as torch prints it, dtype and shape; `< N` bounds the random integers of an index tensor.
-Everything else is a Python literal; lists, tuples and dictionaries may hold tensors. The text is read with `ast`
-and never evaluated. `inputs(batch=16)` stands for the model's own first call with other sizes, which are named as a
-job's `sizes` are: `inputs({'0.1': 64})`.
+A tensor is written as torch prints it, dtype and shape; `< N` bounds the random integers of an index tensor. Everything
+else is a Python literal; lists, tuples and dictionaries may contain tensors. The text is parsed with `ast` and never
+evaluated. `inputs(batch=16)` is the model's own first call with other sizes, named as in a job's `sizes`:
+`inputs({'0.1': 64})`.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ class CallSpec:
 
 @dataclass(frozen=True, slots=True)
 class OwnCall:
-    """The model's own first call with other sizes, by the names that a job's `sizes` have.
+    """The model's own first call with other sizes, named as in a job's `sizes`.
 
-    With `as_given`, a model whose calls differ in size makes them as they are, each in its place.
+    With `as_given`, a model with calls of different sizes makes its own calls unchanged instead.
     """
 
     sizes: dict[str, int]
@@ -74,7 +74,7 @@ class OwnCall:
 def short(text: str, most: int, field: str) -> str:
     """Return the text if it has at most `most` characters; raises JobError naming `field`.
 
-    Ask it before any parser: Python's holds the interpreter for as long as it reads, and all sessions with it.
+    Call this before any parser: Python's parser holds the GIL while it parses and blocks all sessions.
     """
     if len(text) > most:
         raise JobError(field, f"{number(len(text))} characters are more than the {number(most)} that are read")
@@ -83,9 +83,9 @@ def short(text: str, most: int, field: str) -> str:
 
 @lru_cache(maxsize=256)
 def parse_call(text: str, field: str = "calls") -> CallSpec | OwnCall:
-    """Read the text of one call; raises JobError naming `field`.
+    """Parse the text of one call; raises JobError naming `field`.
 
-    A sweep of many cells reads the same few texts again and again, so results are cached: do not change them.
+    A sweep of many cells parses the same few texts repeatedly, so results are cached: do not change them.
     """
     short(text, MAX_CALL_CHARS, field)
     try:
@@ -140,7 +140,10 @@ def tensor_sizes(text: str) -> dict[str, int]:
 
 
 def _sizes_in(where: str, value: Any) -> Iterator[tuple[str, int]]:
-    """Yield the sizes of a value's tensors; those in a dictionary are left out, since they cannot be named."""
+    """Yield the sizes of a value's tensors.
+
+    Tensors in a dictionary are left out, since their sizes can't be named.
+    """
     if isinstance(value, (TensorSpec, list, tuple)):
         for place, inside in enumerate(value.shape if isinstance(value, TensorSpec) else value):
             name = f"{where}.{place}"
@@ -148,8 +151,9 @@ def _sizes_in(where: str, value: Any) -> Iterator[tuple[str, int]]:
 
 
 def resized_call(text: str, size: int) -> str:
-    """Return the text of a call with another batch size: dimension 0 of every tensor that has the first tensor's size
-    there; raises JobError.
+    """Return the text of a call with another batch size; raises JobError.
+
+    The batch is dimension 0 of every tensor with the first tensor's size in dimension 0.
     """
     call = parse_call(text)
     if isinstance(call, OwnCall):
@@ -248,7 +252,10 @@ def _tensor(node: ast.Subscript, field: str) -> TensorSpec:
 
 
 def checked_shape(shape: tuple[Any, ...], field: str) -> tuple[int, ...]:
-    """Return the shape, if every dimension is a number from 0 up and the total is plausible; raises JobError."""
+    """Return the shape if every dimension is an integer from 0 up and the total is plausible.
+
+    Raises JobError.
+    """
     elements = 1
     for size in shape:
         if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size < 2**63:

@@ -33,7 +33,7 @@ DIMENSIONS = rf"({DIMENSION})(\+({DIMENSION})){{0,15}}"
 
 
 def job_from_json(data: bytes | str) -> CompileJob:
-    """Read and validate a job; raises JobError that names the field."""
+    """Parse and validate a job; raises JobError that names the field."""
     try:
         job = decoded_as(data, CompileJob)
     except DecodeError as error:
@@ -45,7 +45,7 @@ def job_from_json(data: bytes | str) -> CompileJob:
 
 
 def validated(job: CompileJob) -> CompileJob:
-    """Return the job itself, if every field is valid; raises JobError."""
+    """Return the job itself if every field is valid; raises JobError."""
     for check in (_check_text, _check_model, _check_calls, _check_compile, _check_device, _check_target, _check_each):
         check(job)
     for check in (_check_repairs, _check_conditions, _check_sizes, _check_rival, _check_aoti):
@@ -59,7 +59,7 @@ def _require(condition: bool, name: str, message: str) -> None:
 
 
 def _texts(job: CompileJob) -> tuple[tuple[str, object], ...]:
-    """Return the parts of a job that hold text of a user's."""
+    """Return the parts of a job that contain text from a user."""
     rival = job.rival or CompileOptions()
     return (
         ("model", job.model),
@@ -140,7 +140,7 @@ def _check_target(job: CompileJob) -> None:
 
 
 def _check_each(job: CompileJob) -> None:
-    """Apply the checks of single options, which their rows hold."""
+    """Apply the checks in the rows of single options."""
     for option in OPTIONS:
         problem = option.check(option.of(job)) if option.check else ""
         _require(not problem, option.path, problem)

@@ -1,4 +1,4 @@
-"""A job from the command line: its options, and the job that they make."""
+"""A job from the command line: its options, and the resulting job."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from core.job.checks import MAX_CODE_BYTES, job_from_json
 from core.job.model import CompileJob, Model
 from core.job.options import OPTIONS, Flag, with_values
 
-# The variable of a backend's file, unless another is named.
+# The default variable name in a backend's file.
 BACKEND = "backend"
 
 
 def add_job_options(parser: argparse.ArgumentParser, nargs: str | None = None) -> None:
-    """Add the model to a command, which may be left out if `nargs` is `?`, and every option of a job."""
+    """Add the model and every option of a job to a command; the model is optional if `nargs` is `?`."""
     parser.add_argument("model", nargs=nargs, help="a sample's name, FILE.py, FILE.py:NAME, or a job as .json")
     groups: dict[str, argparse.ArgumentParser | argparse._ArgumentGroup] = {"": parser}
     for option in OPTIONS:
@@ -28,7 +28,7 @@ def add_job_options(parser: argparse.ArgumentParser, nargs: str | None = None) -
 
 
 def _keywords(flag: Flag) -> dict[str, Any]:
-    """Return argparse's settings for a flag; a flag that is left out is None."""
+    """Return argparse's settings for a flag; the value of a missing flag is None."""
     if flag.kind == "pair":
         return {"action": argparse.BooleanOptionalAction}
     if flag.kind in ("on", "off"):
@@ -38,7 +38,7 @@ def _keywords(flag: Flag) -> dict[str, Any]:
 
 
 def job_of(arguments: argparse.Namespace) -> CompileJob:
-    """Return the job that the options make; raises JobError."""
+    """Return the job of the options; raises JobError."""
     if arguments.model.endswith(".json"):
         try:
             return job_from_json(Path(arguments.model).read_bytes())
@@ -48,7 +48,7 @@ def job_of(arguments: argparse.Namespace) -> CompileJob:
 
 
 def _values(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the typed values by their paths; a setting that is left out is the file's to decide."""
+    """Return the typed values by their paths; a missing setting is left to the model's file."""
     values = {}
     for option in OPTIONS:
         typed = getattr(arguments, option.name) if option.flag else None
@@ -62,8 +62,9 @@ def _values(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def backend_of(text: str) -> tuple[str, str]:
-    """Return the name of a backend, and the code that defines it if a file is named (`FILE.py`, `FILE.py:NAME`); raises
-    JobError.
+    """Return a backend's name, and its code if a file is named (`FILE.py`, `FILE.py:NAME`).
+
+    Raises JobError.
     """
     path, _, name = text.rpartition(":") if ".py:" in text else (text, "", BACKEND)
     if not path.endswith(".py"):

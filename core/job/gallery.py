@@ -1,9 +1,9 @@
-"""The gallery of sample models: title, lesson and settings of torch.compile of each, read without running it.
+"""Gallery of sample models: title, lesson and torch.compile settings of each, read without running it.
 
 A sample is a Python file that defines `model` (any callable) and `inputs` (the arguments of one call) or `calls`
-(several, in a list or from a generator function). The first line of its docstring is its title, the rest what it
-teaches. Further literals say how to run it: `group`, `training`, `torch_compile` (parameters that differ from the
-default) and `twin` (the sample that repairs this one).
+(several, in a list or from a generator function). The first line of its docstring is its title, the rest is its lesson.
+Further literals configure the run: `group`, `training`, `torch_compile` (parameters that differ from the default) and
+`twin` (the sample that fixes this one).
 """
 
 import ast
@@ -52,7 +52,7 @@ ORDER = (
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A model of the gallery; `name` is its file's, `teaches` a sentence or two."""
+    """A model of the gallery; `name` is its file's name, `teaches` its lesson in one or two sentences."""
 
     name: str
     title: str
@@ -72,7 +72,7 @@ def samples() -> tuple[Sample, ...]:
 
 
 def sample(name: str) -> Sample:
-    """Return the sample of this name; raises JobError, with the names nearest to it, if there is none."""
+    """Return the sample with a name; raises JobError, with the most similar names, if there is none."""
     by_name = {entry.name: entry for entry in samples()}
     if name in by_name:
         return by_name[name]
@@ -88,18 +88,18 @@ def _place(entry: Sample) -> tuple[int, str]:
 def literals(code: str) -> dict[str, Any]:
     """Return a file's settings for its own run: `group`, `training`, `torch_compile`, `twin`, if they are literals.
 
-    Code that is no Python has none; running it tells the user why.
+    Empty for code that is not Python; running it shows the user the error.
     """
     return {name: value for name, value in _settings(code).items() if value is not NO_LITERAL}
 
 
 def unread(code: str) -> tuple[str, ...]:
-    """Return the names out of `training` and `torch_compile` whose value is known only by running the file."""
+    """Return the names among `training` and `torch_compile` whose value is known only by running the file."""
     return tuple(name for name in OF_A_JOB if _settings(code).get(name) is NO_LITERAL)
 
 
 def _settings(code: str) -> dict[str, Any]:
-    """Return the last value of each name, `NO_LITERAL` if it is no literal."""
+    """Return the last value of each name, `NO_LITERAL` if it is not a literal."""
     try:
         tree = module(code)
     except NOT_READ:
@@ -115,7 +115,7 @@ def _settings(code: str) -> dict[str, Any]:
 
 
 def _assignments(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the names that a statement assigns to, each with the value, with an annotation or without."""
+    """Yield the names that a statement assigns, each with its value, annotated or not."""
     if isinstance(statement, ast.Assign):
         targets: list[ast.expr] = statement.targets
     elif isinstance(statement, ast.AnnAssign):

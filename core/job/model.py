@@ -1,4 +1,4 @@
-"""CompileJob: what to compile, how, and within which limits. JSON both ways."""
+"""A job: what to compile, how, and within which limits. JSON both ways."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STANCES = (
     "aot_eager_then_compile",
 )
 BATCH = "batch"
-# Settings that a model's file may make itself, by its literals `training` and `torch_compile`.
+# Settings that a model's file may have itself, in its literals `training` and `torch_compile`.
 FILE_SETTINGS = ("training", "fullgraph", "dynamic", "backend", "mode", "options")
 GIB = 1024**3
 
@@ -31,7 +31,7 @@ Caches = Literal["objects", "cold", "warm"]
 Numerics = Literal["", "results", "nodes"]
 
 
-# End of the title of a job with repairs.
+# End of the title of a job with fixes.
 REPAIRED = " repaired"
 
 
@@ -39,7 +39,7 @@ REPAIRED = " repaired"
 class Model:
     """Origin of the callable: a sample's name, a file on the server, or pasted code.
 
-    `name` is the variable that holds the callable.
+    `name` is the variable with the callable.
     """
 
     kind: Literal["sample", "file", "code"]
@@ -63,11 +63,11 @@ class CompileOptions:
     backend_code: str = ""
 
     def as_call(self) -> str:
-        """Return the call as one would write it, with the arguments that differ from the defaults."""
+        """Return the call as Python source, with the arguments that differ from the defaults."""
         return f"torch.compile({', '.join(['model', *self.given()])})"
 
     def given(self) -> tuple[str, ...]:
-        """Return the arguments that differ from the defaults, as one would write them; a callable by its name."""
+        """Return the arguments that differ from the defaults as Python source; a callable by its name."""
         default = CompileOptions()
         names = ("fullgraph", "dynamic", "backend", "mode", "options")
         texts = {name: repr(getattr(self, name)) for name in names if getattr(self, name) != getattr(default, name)}
@@ -78,13 +78,13 @@ class CompileOptions:
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Conditions of the calls, beside the parameters of `torch.compile`.
+    """Conditions of the calls, in addition to the parameters of `torch.compile`.
 
     `threads` is for `torch.set_num_threads`; None for torch's own number. `stance` and `force_backend` are those of
-    `torch.compiler.set_stance` in which the compiled calls are made; the first of them is made in the default stance
-    if it is `primed`. `dynamo` holds names of `torch._dynamo.config` and their values. `caches`: `objects` shares
-    compiled objects alone, so that torch does and logs everything; `cold` begins with empty caches; `warm` measures the
-    first call of a second process, which finds the caches of a first one.
+    `torch.compiler.set_stance` for the compiled calls; if `primed`, the first call is made in the default stance.
+    `dynamo` has names of `torch._dynamo.config` and their values. `caches`: `objects` only shares compiled objects, so
+    that torch does and logs everything; `cold` starts with empty caches; `warm` measures the first call of a second
+    process, which uses the caches of a first one.
     """
 
     threads: int | None = None
@@ -95,7 +95,7 @@ class Conditions:
     caches: Caches = "objects"
 
     def words(self) -> tuple[str, ...]:
-        """Return the conditions that differ from torch's defaults, in words for the header."""
+        """Return the conditions that differ from torch's defaults as text for the header."""
         texts = (
             (count(self.threads, "thread") if self.threads else ""),
             (f"stance {self.stance}" + (" after the first call" if self.primed else ""))
@@ -110,8 +110,9 @@ class Conditions:
 
 @dataclass(frozen=True, slots=True)
 class DynamicDim:
-    """A `torch.export.Dim` and the dimensions of inputs that it is for: `0.0`, `batch`, or several that are the same,
-    `0.0+1.0`; without bounds torch has its own.
+    """A `torch.export.Dim` and its input dimensions: `0.0`, `batch`, or several equal ones, `0.0+1.0`.
+
+    Without bounds, torch's own apply.
     """
 
     at: str
@@ -120,7 +121,7 @@ class DynamicDim:
 
     @property
     def text(self) -> str:
-        """The dimension as one types it: `0.0=1..128`."""
+        """Return the dimension as it is typed: `0.0=1..128`."""
         if self.least is None and self.most is None:
             return self.at
         least, most = ("" if bound is None else bound for bound in (self.least, self.most))
@@ -129,8 +130,9 @@ class DynamicDim:
 
 @dataclass(frozen=True, slots=True)
 class Packaging:
-    """Request for `torch.export` and AOTInductor, after the calls of a run: dynamic dimensions, beside
-    those that the job marks.
+    """Request for `torch.export` and AOTInductor after the calls of a run.
+
+    `dims` are dynamic dimensions, in addition to those that the job marks.
     """
 
     dims: tuple[DynamicDim, ...] = ()
@@ -140,24 +142,24 @@ class Packaging:
 class CompileJob:
     """Everything that determines a run: model, calls, options, device and limits.
 
-    `calls` holds the text of each call (see `core.job.arguments`); empty means the model's own inputs. `dtype` is
-    torch's name of a floating dtype that model and inputs are cast to, None for no cast. `target` is a key of
+    `calls` has the text of each call (see `core.job.arguments`); empty means the model's own inputs. `dtype` is torch's
+    name of the floating dtype that model and inputs are cast to, None for no cast. `target` is a key of
     `core.job.targets`: code is generated for that accelerator, which need not be present, and the model runs eagerly on
     the CPU. `time_limit_s` counts from the start of the worker; `memory_limit_bytes` is for all its processes together.
 
-    `repairs` are ids of `core.analysis.repairs`, applied to the model's code step by step, those of a step at once:
-    the repaired code is compiled, and compared with the original code, run eagerly. `repairs_of` is the id of the run
-    that it was tried from, `sweep` the id of the sweep whose cell this is.
+    `repairs` are fixes: ids of `core.analysis.repairs`, applied to the model's code in steps, several at once within a
+    step. The fixed code is compiled and compared with the original code in eager. `repairs_of` is the id of the run
+    that the fixes are for, `sweep` the id of the sweep with this run as a cell.
 
-    `sizes` gives dimensions of the inputs another size: `0.1` is dimension 1 of argument 0, `mask.0` dimension 0 of
-    keyword argument `mask`, and `batch` dimension 0 of every tensor that has the size of the first one's there.
-    `marks` are dimensions, written so, that are marked by `torch._dynamo.mark_dynamic`. With a `rival`, its compiled
-    call and that of `compile` are timed alternately. `memory` asks for the memory of an eager and a compiled call,
-    `numerics` for a comparison with float64: of all `results`, or of all `nodes` of the FX graphs, too. With `aoti` the
-    model is exported, packaged by AOTInductor, and the package run from Python and from C++.
+    `sizes` are new sizes of input dimensions: `0.1` is dimension 1 of argument 0, `mask.0` dimension 0 of keyword
+    argument `mask`, and `batch` dimension 0 of every tensor with the first tensor's size in dimension 0. `marks` are
+    dimensions in the same form, for `torch._dynamo.mark_dynamic`. With a `rival`, an alternative configuration, its
+    compiled call is timed interleaved with that of `compile`. `memory` requests the memory of an eager and a compiled
+    call, `numerics` a comparison with float64: of all `results`, or also of all `nodes` of the FX graphs. With `aoti`
+    the model is exported, packaged by AOTInductor, and the package run from Python and from C++.
 
-    `from_file` names the settings out of `FILE_SETTINGS` that are the file's; the others are the job's, also where they
-    are torch's defaults. None means the settings that are at their default, `training` at None.
+    `from_file` has the names in `FILE_SETTINGS` whose values come from the file; the job sets the others, even to
+    torch's defaults. None means all settings with their default value, which is None for `training`.
     """
 
     model: Model
@@ -185,7 +187,7 @@ class CompileJob:
     schema: int = SCHEMA
 
     def as_file_says(self) -> tuple[str, ...]:
-        """Return the names of the settings that are the file's to decide."""
+        """Return the names of the settings that are left to the file."""
         if self.from_file is not None:
             return self.from_file
         default = CompileJob(self.model)
@@ -204,7 +206,7 @@ class CompileJob:
         return changed.leaving_to_file(*(name for name in self.as_file_says() if name not in settings))
 
     def leaving_to_file(self, *names: str) -> CompileJob:
-        """Return the job with these settings as its file says, and no others."""
+        """Return the job with only these settings left to its file."""
         by_default, ordered = replace(self, from_file=None), tuple(name for name in FILE_SETTINGS if name in names)
         return by_default if by_default.as_file_says() == ordered else replace(self, from_file=ordered)
 
@@ -220,7 +222,7 @@ class CompileJob:
         return f"pasted code:{self.model.name}"
 
     def differences(self) -> tuple[str, ...]:
-        """Return the settings that differ from a default job, in words for the header."""
+        """Return the settings that differ from a default job as text for the header."""
         target = f"for {TARGETS[self.target].title}" if self.target in TARGETS else ""
         parts = [part for part in (target, self.dtype, "training" if self.training else None) if part]
         call = self.compile.as_call().removeprefix("torch.compile(model").removesuffix(")").removeprefix(", ")
@@ -233,15 +235,15 @@ class CompileJob:
 
 
 def job_to_json(job: CompileJob) -> bytes:
-    """Return the job as JSON, readable by people."""
+    """Return the job as human-readable JSON."""
     return msgspec.json.format(msgspec.json.encode(job), indent=2)
 
 
 def fingerprint(job: CompileJob, code: str, torch_version: str) -> str:
-    """Return a digest that is equal for equal runs: of the job without its limits and origin, its code,
-    and torch's version.
+    """Return a digest that is equal for equal runs: of the job without limits and origin, its code, and torch's
+    version.
 
-    A setting by the file counts as its value.
+    A setting from the file counts as its value.
     """
     same = replace(job, time_limit_s=0.0, memory_limit_bytes=0, repairs_of="", sweep="")
     fields = msgspec.to_builtins(same)

@@ -1,4 +1,4 @@
-"""A job as it is run: with the settings of its code, and that code."""
+"""A job ready to run: with the settings of its code, and that code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TRAINING, TORCH_COMPILE = "training", "torch_compile"
 class FileSettings:
     """Settings in a model's file: values by their names in `FILE_SETTINGS`.
 
-    `unread` are those of `training` and `torch_compile` that are no literals, and so are not read.
+    `unread` are those of `training` and `torch_compile` that aren't literals, and so can't be read.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -46,7 +46,7 @@ def settings_of(code: str) -> FileSettings:
 
 
 def _parameters(wanted: object) -> dict[str, Any]:
-    """Return the parameters of `torch.compile` that a file names."""
+    """Return the parameters of `torch.compile` in a file's literal."""
     if not isinstance(wanted, dict):
         raise JobError("model", "`torch_compile` in the file is not a dict of parameters of torch.compile")
     strange = next((name for name in wanted if name not in FILE_SETTINGS or name == TRAINING), None)
@@ -61,11 +61,10 @@ def _parameters(wanted: object) -> dict[str, Any]:
 
 
 def prepared(job: CompileJob) -> tuple[CompileJob, str]:
-    """Return the job with its file's value of each setting that it leaves to the file, and the file's
-    code; raises JobError.
+    """Return the job with its file's value for each setting left to the file, and the code.
 
-    Torch takes a mode or options: if the job sets one of them, the file's other is not used. Both are for one backend:
-    if the job names another than the file, neither is used.
+    Raises JobError. Torch accepts either a mode or options: if the job sets one, the file's other one is not used. Both
+    are specific to a backend: if the job names a different backend than the file, neither is used.
     """
     code = model_code(validated(job))
     left = job.as_file_says()
@@ -83,8 +82,9 @@ def prepared(job: CompileJob) -> tuple[CompileJob, str]:
 
 
 def measured_again(job: CompileJob | None) -> CompileJob:
-    """Return the job that measures a run once more, as a new run with compiled objects from the cache; raises JobError
-    if nothing can be measured again.
+    """Return the job that repeats a run's measurement as a new run, with compiled objects from the cache.
+
+    Raises JobError if nothing can be measured again.
     """
     if job is None:
         raise JobError("run", "a log from elsewhere has no job that could be measured again")
@@ -94,7 +94,7 @@ def measured_again(job: CompileJob | None) -> CompileJob:
 
 
 def model_code(job: CompileJob) -> str:
-    """Return the text of the file that a job runs; raises JobError if it cannot be read."""
+    """Return the text of a job's model file; raises JobError if it cannot be read."""
     if job.model.kind == "code":
         return job.model.value
     path = sample(job.model.value).path if job.model.kind == "sample" else Path(job.model.value)

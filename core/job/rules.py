@@ -12,17 +12,17 @@ MOST_NAMES_CHARS = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A whole number from `least` to `most`."""
+    """An integer from `least` to `most`."""
 
     least: int
     most: int
 
     def holds(self, value: OptionValue) -> bool:
-        """Return True if the value is such a number; True and False are none."""
+        """Return True if the value is such an integer; True and False are not."""
         return type(value) is int and self.least <= value <= self.most
 
     def words(self) -> str:
-        """Return the valid values, in words."""
+        """Return the valid values as text."""
         return f"a whole number from {self.least} to {self.most}"
 
 
@@ -37,24 +37,24 @@ class OneOf:
         return any(type(value) is type(choice) and value == choice for choice in self.values)
 
     def words(self) -> str:
-        """Return the valid values, in words."""
+        """Return the valid values as text."""
         return f"one of {', '.join(map(str, self.values))}"
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Names with space between them: those in `listed`, or any names if that is empty."""
+    """Names separated by spaces: those in `listed`, or any names if that is empty."""
 
     listed: tuple[str, ...] = ()
 
     def holds(self, value: OptionValue) -> bool:
-        """Return True if the value consists of such names alone."""
+        """Return True if the value consists only of such names."""
         if not isinstance(value, str) or len(value) > MOST_NAMES_CHARS:
             return False
         return all(NAME.fullmatch(name) and (not self.listed or name in self.listed) for name in value.split(" "))
 
     def words(self) -> str:
-        """Return the valid values, in words."""
+        """Return the valid values as text."""
         return f"names of {', '.join(self.listed)}" if self.listed else "names of ops"
 
 

@@ -1,7 +1,7 @@
-"""TARGETS: accelerators that code can be generated for without having one. Add a target with one entry here.
+"""Table of target accelerators for which code can be generated without the device. Add a target with one entry here.
 
-What an architecture allows comes from the vendors' tables of capabilities, the rest from datasheets; `source` names
-them. Memory is bytes, bandwidth bytes per second, peaks are FLOP/s without sparsity, clocks MHz.
+Limits of an architecture come from the vendors' capability tables, other values from datasheets; `source` names them.
+Memory is in bytes, bandwidth in bytes per second, peaks in FLOP/s without sparsity, clocks in MHz.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ CUDA_GUIDE = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/#compute-cap
 class Architecture:
     """Limits of every device of one architecture, as its driver reports them.
 
-    `arch` is Triton's name of it: the compute capability as a number (90), or AMD's name (gfx942). For AMD a
-    multiprocessor is a compute unit, shared memory its local data share, a warp a wavefront.
+    `arch` is Triton's name: the compute capability as a number (90), or AMD's name (gfx942). For AMD, a multiprocessor
+    is a compute unit, shared memory its local data share, a warp a wavefront.
     """
 
     backend: Literal["cuda", "hip"]
@@ -115,11 +115,11 @@ GFX942 = Architecture(
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An accelerator: the facts that its driver would report, and the peaks of its datasheet.
+    """An accelerator: the properties that its driver would report, and the peaks of its datasheet.
 
     `peak_flops` is by dtype: float32 on the ordinary units, tfloat32 and the half precisions on the matrix units,
-    float64 on the faster of both. A dtype that the datasheet leaves out is missing. `device_name` is the driver's name
-    of it, which Inductor looks up in a table, if that differs from the title.
+    float64 on the faster of both. A dtype missing in the datasheet is missing here. `device_name` is the driver's name
+    if it differs from the title; Inductor looks it up in a table.
     """
 
     key: str
@@ -136,17 +136,17 @@ class Target:
 
     @property
     def backend(self) -> str:
-        """`cuda` or `hip`: which of Triton's backends compiles for it."""
+        """Return Triton's backend for it: `cuda` or `hip`."""
         return self.architecture.backend
 
     @property
     def words(self) -> str:
-        """The target as torch and Triton would write it: `cuda:sm_90`, `hip:gfx942`."""
+        """Return the target in torch's and Triton's format: `cuda:sm_90`, `hip:gfx942`."""
         return architecture_words(self.backend, self.architecture.arch)
 
 
 def architecture_words(backend: str, arch: int | str) -> str:
-    """Return an architecture as torch and Triton would write it, `sm_` before the numbers of NVIDIA's."""
+    """Return an architecture in torch's and Triton's format, with `sm_` before NVIDIA's numbers."""
     return f"{backend}:sm_{arch}" if backend == "cuda" else f"{backend}:{arch}"
 
 

@@ -1,6 +1,6 @@
-"""Options as they are typed: `name=value, name=value`.
+"""Text form of options: `name=value, name=value`.
 
-Values of options as they are typed: each reader makes a value from its text, and raises ValueError.
+Readers of typed option values: each converts a text to a value, and raises ValueError.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ Reader = Callable[[str], OptionValue | tuple[str, ...]]
 
 
 def options_from_text(text: str, field: str = "compile.options") -> dict[str, Any] | None:
-    """Return the options typed as `name=value, name=value`; raises JobError that names the field.
+    """Return the options in a text `name=value, name=value`; raises JobError that names the field.
 
-    A comma that no name follows is part of a value, as in `max_autotune_gemm_backends=CPP,ATEN`.
+    A comma without a name after it is part of the value, as in `max_autotune_gemm_backends=CPP,ATEN`.
     """
     if not short(text, MAX_OPTIONS_CHARS, field).strip():
         return None
@@ -50,7 +50,7 @@ def options_from_text(text: str, field: str = "compile.options") -> dict[str, An
 
 
 def options_as_text(options: Mapping[str, OptionValue]) -> str:
-    """Return the options as they would be typed."""
+    """Return the options as they are typed."""
     return ", ".join(f"{name}={_as_typed(value)}" for name, value in options.items())
 
 
@@ -70,7 +70,7 @@ def sizes_from_text(texts: Sequence[str]) -> dict[str, int]:
 
 
 def compile_options_from_text(text: str, field: str) -> CompileOptions:
-    """Return a call of torch.compile typed as `mode=max-autotune, options.NAME=VALUE`; raises JobError."""
+    """Return a torch.compile call typed as `mode=max-autotune, options.NAME=VALUE`; raises JobError."""
     typed = options_from_text(text, field) or {}
     parameters: dict[str, Any] = {name: value for name, value in typed.items() if name in OWN}
     options = {name.removeprefix(OPTION): value for name, value in typed.items() if name.startswith(OPTION)}
@@ -84,7 +84,7 @@ def compile_options_from_text(text: str, field: str) -> CompileOptions:
 
 
 def compile_options_as_text(options: CompileOptions) -> str:
-    """Return the call as it would be typed; never empty, so that the default call differs from none."""
+    """Return the call as it is typed; never empty, so that the default call differs from none."""
     default = CompileOptions()
     values = {name: getattr(options, name) for name in OWN if getattr(options, name) != getattr(default, name)}
     values |= {f"{OPTION}{name}": value for name, value in (options.options or {}).items()}
@@ -92,7 +92,7 @@ def compile_options_as_text(options: CompileOptions) -> str:
 
 
 def sizes_as_text(sizes: Mapping[str, int]) -> str:
-    """Return sizes as they would be typed in one line."""
+    """Return sizes as they are typed in one line."""
     return ", ".join(f"{where}={size}" for where, size in sizes.items())
 
 
@@ -109,14 +109,14 @@ def dims_from_text(texts: Sequence[str]) -> tuple[DynamicDim, ...]:
 
 
 def whole(text: str) -> int:
-    """Return a whole number."""
+    """Return an integer."""
     if not re.fullmatch(r"-?\d{1,18}", text):
         raise ValueError(f"`{text[:60]}` is no whole number")
     return int(text)
 
 
 def whole_or_none(text: str) -> int | None:
-    """Return a whole number, or None."""
+    """Return an integer, or None."""
     return None if text in NONE else whole(text)
 
 
@@ -138,7 +138,7 @@ def dynamic(text: str) -> bool | None:
 
 
 def word(text: str) -> str:
-    """Return the text itself, which `none` leaves empty."""
+    """Return the text itself; `none` becomes empty."""
     return "" if text in NONE else text
 
 
@@ -148,5 +148,5 @@ def word_or_none(text: str) -> str | None:
 
 
 def several(text: str) -> tuple[str, ...]:
-    """Return texts that are separated by `;`."""
+    """Return the texts between `;`."""
     return () if text in NONE else tuple(part.strip() for part in text.split(";"))

@@ -1,8 +1,8 @@
 """Cost of an op: bytes from shapes and dtypes, FLOPs as in `torch.utils.flop_counter`, and a time from both.
 
-A matrix product of m × k by k × n takes 2 m k n FLOPs; a convolution 2 · batch · output points · filter points · output
-channels · input channels of a group (for a transposed one, input points); attention is two matrix products. Other ops
-have no FLOPs there, and so none here. A cost that depends on a symbol is not known.
+A matmul of m × k by k × n takes 2 m k n FLOPs. A convolution takes 2 · batch · output points · filter points · output
+channels · input channels of a group (input points if it is transposed). Attention is two matmuls. Other ops have no
+FLOPs there, so none here. A cost that depends on a symbol is None.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from core.ops import aten_name, op_class
 from core.report import FxNode, TensorMeta, tensor_size
 from core.report.fx import MOST_REMEMBERED
 
-# FLOPs that a machine does while it moves a byte: about 1 TFLOP/s to 50 GB/s, or 20 TFLOP/s to 1 TB/s.
+# FLOPs of a machine in the time to move one byte: about 1 TFLOP/s with 50 GB/s, or 20 TFLOP/s with 1 TB/s.
 FLOPS_PER_BYTE = 20.0
 NAME = re.compile(r"[A-Za-z_]\w*")
 Shape = tuple[int, ...]
@@ -32,7 +32,7 @@ class Cost(NamedTuple):
 
     @property
     def weight(self) -> float | None:
-        """An estimate of time in the unit of moving one byte: memory or arithmetic, whichever takes longer."""
+        """Return an estimate of time in units of moving one byte: memory or arithmetic, whichever takes longer."""
         if self.bytes is None and self.flops is None:
             return None
         return max(self.bytes or 0, (self.flops or 0) / FLOPS_PER_BYTE)
@@ -43,7 +43,7 @@ UNKNOWN = Cost(None, None)
 
 
 class FxCosts:
-    """The costs of the nodes of one graph, each op for itself."""
+    """Costs of the nodes of one graph, each op separately."""
 
     def __init__(self, by_name: Mapping[str, FxNode]) -> None:
         self._by_name = by_name
@@ -55,7 +55,7 @@ class FxCosts:
                     self._users[read].append(node)
 
     def cost(self, node: FxNode) -> Cost:
-        """Return the cost of a node; views move nothing, inputs and outputs are no work."""
+        """Return the cost of a node; views move no bytes, inputs and outputs cost nothing."""
         if node.op not in CALLS or op_class(node.target) == "view":
             return FREE
         sizes = [self.size(name) for name in (*node.inputs, node.name) if name in self._by_name]
@@ -63,7 +63,7 @@ class FxCosts:
         return Cost(sum(recorded) if len(recorded) == len(sizes) else None, self._flops(node))
 
     def size(self, name: str) -> int | None:
-        """Return the bytes of a node's value; a tuple's are those of the elements that are taken out of it."""
+        """Return the bytes of a node's value; for a tuple, of the elements that other nodes use."""
         if name not in self._sizes:
             self._sizes[name] = self._size(self._by_name[name])
         return self._sizes[name]
@@ -121,9 +121,7 @@ def _static(shape: Shape | None) -> Shape:
 
 
 def _product(of: int) -> Formula:
-    """Return the formula of a product of matrices or batches of them, which are the arguments number
-    `of` and the next.
-    """
+    """Return the FLOP formula of a matmul or batched matmul of the arguments `of` and `of + 1`."""
 
     def flops(shapes: Shapes, out: Shape | None, flag: bool) -> int:
         left, right = _static(shapes[of]), _static(shapes[of + 1])
@@ -133,7 +131,7 @@ def _product(of: int) -> Formula:
 
 
 def _matmul(shapes: Shapes, out: Shape | None, flag: bool) -> int:
-    """Return the FLOPs of `torch.matmul`: each element of the result is a sum over the last dimension of the left."""
+    """Return the FLOPs of `torch.matmul`: each result element is a sum over the last dimension of the left operand."""
     return 2 * prod(_static(out)) * _static(shapes[0])[-1]
 
 
@@ -152,7 +150,10 @@ def _transposed_convolution(shapes: Shapes, out: Shape | None, flag: bool) -> in
 
 
 def _attention(shapes: Shapes, out: Shape | None, flag: bool) -> int:
-    """Return the FLOPs of two products for each head of the query; a causal mask saves nothing, as torch counts it."""
+    """Return the FLOPs of two matmuls per query head.
+
+    A causal mask doesn't reduce them, as in torch's count.
+    """
     *batch, queries, wide = _static(shapes[0])
     keys, value_wide = _static(shapes[1])[-2], _static(shapes[2])[-1]
     return 2 * prod(batch) * queries * keys * (wide + value_wide)

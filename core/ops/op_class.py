@@ -1,4 +1,4 @@
-"""Classes of ops by kind of work: the ten classes that have a color."""
+"""Classes of ops by kind of work: the ten classes with a color."""
 
 from __future__ import annotations
 
@@ -66,9 +66,7 @@ COLLECTIVE = re.compile(NAMES["collective"])
 
 @lru_cache(maxsize=MOST_REMEMBERED)
 def op_class(target: str) -> str:
-    """Return the class of a target as FX prints it: `torch.ops.aten.addmm.default`, `torch.relu`, `operator.add`,
-    `view`.
-    """
+    """Return the class of a target as FX prints it: `torch.ops.aten.addmm.default`, `operator.add`, `view`."""
     if COLLECTIVE.search(target):
         return "collective"
     parts = [part for part in target.split(".") if part not in ("default", "Tensor", "Scalar")]

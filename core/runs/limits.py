@@ -1,4 +1,4 @@
-"""Limits of a server's visitors, one by one and together, as set by its owner."""
+"""Limits of a server for each visitor and for all together, set by its owner."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.runs.store import MAX_LOG_BYTES, Run, Store
 
 MB = 1_000_000
 DELETE = "delete some of yours on the page Runs"
-# Answers of kernel tools that one visitor may have stored: each is small, and each is counted at every admission.
+# Kernel tool results that one visitor may store: each is small, but each is counted at every admission.
 MAX_ANSWERS = 1_000
 
 
@@ -23,8 +23,9 @@ MAX_ANSWERS = 1_000
 class Limits:
     """Limits of a server; None for no limit.
 
-    Per run: `time_s` and `memory_bytes`. Per visitor: `live_runs` that wait or run, `runs` and `visitor_bytes` that are
-    stored. For all visitors: `queue`, runs that wait or run, and `store_bytes`. `upload_bytes` is the limit of one log.
+    Per run: `time_s` and `memory_bytes`. Per visitor: `live_runs` (queued or running), and stored `runs` and
+    `visitor_bytes`. For all visitors: `queue` (queued or running), and `store_bytes`. `upload_bytes` is the limit of
+    one log.
     """
 
     time_s: float | None = None
@@ -37,13 +38,13 @@ class Limits:
     upload_bytes: int = MAX_LOG_BYTES
 
     def fitted(self, job: CompileJob) -> CompileJob:
-        """Return the job with its time and memory cut to the limits of a run."""
+        """Return the job with its time and memory reduced to the limits of a run."""
         time_s = min(job.time_limit_s, self.time_s or math.inf)
         memory_bytes = min(job.memory_limit_bytes, self.memory_bytes or job.memory_limit_bytes)
         return replace(job, time_limit_s=time_s, memory_limit_bytes=memory_bytes)
 
 
-# Limits of servers that do not run user code, which anybody may visit.
+# Limits of public servers, which do not run user code.
 PUBLIC = Limits(
     time_s=600.0,
     memory_bytes=8 * GIB,
@@ -55,7 +56,7 @@ PUBLIC = Limits(
     upload_bytes=256 * MB,
 )
 
-# The variable of each limit, and what its number counts.
+# The variable of each limit, and the unit of its number.
 VARIABLES: dict[str, tuple[str, int]] = {
     "time_s": ("COMPILEBOARD_MAX_TIME_S", 1),
     "memory_bytes": ("COMPILEBOARD_MAX_MEMORY_GIB", GIB),
@@ -69,7 +70,10 @@ VARIABLES: dict[str, tuple[str, int]] = {
 
 
 def limits_of(environment: Mapping[str, str], code_allowed: bool) -> Limits:
-    """Return the limits from the environment, on top of none if code is allowed; raises SettingError."""
+    """Return the limits from the environment, over no limits if code is allowed, else over PUBLIC.
+
+    Raises SettingError.
+    """
     texts = {name: environment.get(variable, "") for name, (variable, _) in VARIABLES.items()}
     numbers = {name: _number(*VARIABLES[name], text) for name, text in texts.items() if text.strip()}
     return replace(Limits() if code_allowed else PUBLIC, **numbers)  # type: ignore[arg-type]
@@ -109,7 +113,7 @@ class ToolUse:
 
 
 def usage(store: Store, by: str = "") -> Usage:
-    """Return the usage of a store; the server's owner, who has no name, has no visitor's runs."""
+    """Return the usage of a store; the server's owner, who has no name, has no runs of a visitor."""
     listed = [(status, bytes_of(run), tuple(_tools_of(run))) for run, status in store.list()]
     mine = [(status, size, tools) for status, size, tools in listed if by and status.by == by]
     every_tool = [tool for _, _, tools in listed for tool in tools]
@@ -128,7 +132,7 @@ def usage(store: Store, by: str = "") -> Usage:
 
 
 def _tools_of(run: Run) -> Iterator[ToolUse]:
-    """Yield the tool results of a run; an unreadable one counts for nobody but the run's owner."""
+    """Yield the tool results of a run; an unreadable one counts only for the run's owner."""
     try:
         names = os.listdir(run.path / "tools")
     except OSError:
@@ -141,7 +145,7 @@ def _tools_of(run: Run) -> Iterator[ToolUse]:
 
 
 def bytes_of(run: Run) -> int:
-    """Return a run's bytes on disk; files that disappear meanwhile count nothing."""
+    """Return a run's bytes on disk; files that disappear meanwhile count as 0."""
     total = 0
     for directory, _, names in os.walk(run.path):
         for name in names:
@@ -153,7 +157,7 @@ def bytes_of(run: Run) -> int:
 
 
 def check_job(limits: Limits, job: CompileJob) -> None:
-    """Raise JobError if a run may not take so much time or memory."""
+    """Raise JobError if a run may not use so much time or memory."""
     if limits.time_s is not None and job.time_limit_s > limits.time_s:
         raise JobError("time_limit_s", f"this server gives a run at most {limit_s(limits.time_s)}")
     if limits.memory_bytes is not None and job.memory_limit_bytes > limits.memory_bytes:
@@ -161,7 +165,7 @@ def check_job(limits: Limits, job: CompileJob) -> None:
 
 
 def check_room(limits: Limits, store: Store, by: str) -> None:
-    """Raise AccessError if there is no room for a further run; nothing that is there is ever deleted for it."""
+    """Raise AccessError if there is no room for another run; existing runs are never deleted for it."""
     if limits == Limits():
         return
     used = usage(store, by)
@@ -176,7 +180,7 @@ def check_room(limits: Limits, store: Store, by: str) -> None:
 
 
 def check_tool(limits: Limits, store: Store, by: str) -> None:
-    """Raise AccessError if there is no room for a further question to a kernel tool, or for its answer."""
+    """Raise AccessError if there is no room for another kernel tool request or its result."""
     if limits == Limits():
         return
     used = usage(store, by)
@@ -195,7 +199,7 @@ def check_tool(limits: Limits, store: Store, by: str) -> None:
 
 
 def check_storage(limits: Limits, store: Store, by: str, more_bytes: int = 0) -> None:
-    """Raise AccessError if there is no room for so many bytes of a log."""
+    """Raise AccessError if there is no room for a log of so many bytes."""
     if limits != Limits():
         used = usage(store, by)
         grown = used.visitor_bytes + more_bytes, used.store_bytes + more_bytes
@@ -203,7 +207,7 @@ def check_storage(limits: Limits, store: Store, by: str, more_bytes: int = 0) ->
 
 
 def check_upload(limits: Limits, size: int) -> None:
-    """Raise AccessError if a log is larger than this server takes."""
+    """Raise AccessError if a log is larger than this server accepts."""
     if size > limits.upload_bytes:
         raise AccessError(f"the log is larger than the {bytes_(limits.upload_bytes)} that this server takes")
 

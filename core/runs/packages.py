@@ -1,4 +1,4 @@
-"""Files of a model's AOTInductor package, and the steps of making it."""
+"""Files of a model's AOTInductor package, and the steps of building it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TIMING, TRYING = "timing the package", "trying sizes"
 
 
 def aoti_steps(job: CompileJob) -> tuple[str, ...]:
-    """Return the steps that a job asks for; none if it asks for no package, or trains."""
+    """Return the steps that a job requests; none if it requests no package, or trains."""
     if job.aoti is None or job.training:
         return ()
     timing = (TIMING,) if job.measure else ()
@@ -28,6 +28,6 @@ def aoti_steps(job: CompileJob) -> tuple[str, ...]:
 
 
 def package_files(run: Run) -> tuple[Path, ...]:
-    """Return the stored files of a run's package: package, inputs and results of a call, and sources of its runner."""
+    """Return the stored files of a run's package: package, inputs and results of a call, and the runner's sources."""
     names = (PACKAGE, INPUTS, EXPECTED, *SOURCES)
     return tuple(path for name in names if regular(path := run.path / DIRECTORY / name))

@@ -1,7 +1,7 @@
-"""Permitted jobs on servers without user code: samples, with settings from flags, whole numbers and fixed words.
+"""Permitted jobs on servers without user code: samples, with settings from flags, integers and fixed words.
 
-Nothing that a visitor sets reaches a compiler, a path or a command as text: Inductor puts some of its options into the
-command line of g++, and others name files that it writes.
+No text from a visitor reaches a compiler, a path or a command: some of Inductor's options become part of g++'s command
+line, and others name files that it writes.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ DYNAMO: dict[str, Whole | OneOf] = {
 
 
 def allowed(job: CompileJob) -> CompileJob:
-    """Return the job itself, if visitors may submit it who may not run code of their own; raises JobError."""
+    """Return the job itself if visitors without permission to run code may submit it; raises JobError."""
     typed = _through_json(job)
     for check in (_check_each, _check_model, _check_compile, _check_device, _check_calls):
         check(typed)
@@ -172,7 +172,7 @@ def allowed(job: CompileJob) -> CompileJob:
 
 
 def allowed_request(run: Run, request: Request) -> Request:
-    """Return the request itself, if answering it runs no code from a visitor; raises AccessError."""
+    """Return the request itself if it runs no code from a visitor; raises AccessError."""
     if isinstance(request, Interpret):
         if request.code:
             raise AccessError("this server does not run code that visitors bring")
@@ -184,7 +184,7 @@ def allowed_request(run: Run, request: Request) -> Request:
 
 
 def _through_json(job: CompileJob) -> CompileJob:
-    """Return the job as JSON would bring it, so that every field holds its declared type."""
+    """Return the job after a JSON round trip, so that every field has its declared type."""
     try:
         return job_from_json(job_to_json(job))
     except (TypeError, UnicodeEncodeError):
@@ -197,7 +197,7 @@ def _require(condition: bool, name: str, message: str) -> None:
 
 
 def _check_each(job: CompileJob) -> None:
-    """Check the options by the rules of their rows; the checks below narrow them by tables of their own."""
+    """Check the options by the rules of their rows; the checks below narrow them by their own tables."""
     for option in OPTIONS_OF_A_JOB:
         value, rule = option.of(job), option.visitors
         if rule is True or value == option.default:
@@ -265,7 +265,7 @@ def _check_calls(job: CompileJob) -> None:
 def _leaves(value: Any) -> Iterator[Any]:
     """Yield the leaves of a nested argument.
 
-    Dictionary keys that are Python names are left out, since they only name.
+    Dictionary keys that are Python names are left out, since they are only names.
     """
     if isinstance(value, (list, tuple)):
         for element in value:

@@ -42,7 +42,7 @@ PHASE_WORDS = {
 class Progress:
     """Progress of a run; `steps` are the worker's own step names, newest last.
 
-    `to_come` are the steps that it has not reported yet, as far as the job determines them.
+    `to_come` are the remaining steps, as far as the job determines them.
     """
 
     steps: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class Progress:
 
     @property
     def now(self) -> tuple[Phase, ...]:
-        """Phases that have started and not ended, outermost first."""
+        """Started phases that have not ended, outermost first."""
         return tuple(phase for phase in self.phases if phase.end_us is None)
 
     @property
@@ -68,7 +68,7 @@ class Progress:
 
 
 def progress(report: Report, job: CompileJob | None = None) -> Progress:
-    """Return the progress of a job's run, from the report of its log so far."""
+    """Return the progress of a job's run from the report of its log so far."""
     return Progress(
         steps=report.steps,
         to_come=_to_come(report.steps, job),
@@ -86,7 +86,7 @@ def is_compiled(steps: Sequence[str]) -> bool:
 
 
 def step_words(step: str) -> str:
-    """Return a step of the worker in plain words."""
+    """Return a worker step in plain words."""
     match = OF_A_CALL.fullmatch(step)
     if match and match[2]:
         return f"call {match[1]}: {STEP_WORDS.get(match[2], match[2])}"
@@ -94,7 +94,10 @@ def step_words(step: str) -> str:
 
 
 def _to_come(steps: Sequence[str], job: CompileJob | None) -> tuple[str, ...]:
-    """Return the remaining steps; the number of calls of a file's own `calls` is unknown before it is loaded."""
+    """Return the remaining steps.
+
+    The number of calls in the file's `calls` is unknown before it is loaded.
+    """
     if job is None:
         return ()
     calls = range(max(1, len(job.calls)))

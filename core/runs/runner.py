@@ -1,4 +1,4 @@
-"""Runner: a queue of jobs, with one run directory each. An engine executes them."""
+"""Queue of jobs, with one run directory each. An engine executes them."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ TURN_S = 0.2
 
 
 class Runner:
-    """A queue that submits, watches and cancels runs. Safe to use from several threads.
+    """Queue that submits, watches and cancels runs. Safe to use from several threads.
 
-    `parallel` runs go at once, and beside them one on each further accelerator, but none that would disturb a
-    measurement. If `code_allowed` returns False, only what `core.runs.permission` allows is run. `limits` are those of
-    the server's visitors, each of whom has a name; the owner has none.
+    At most `parallel` runs execute at once, plus one on each further accelerator, but none that would disturb a
+    measurement. If `code_allowed` returns False, only jobs that `core.runs.permission` allows are run. `limits` apply
+    to the server's visitors, each of whom has a name; the owner has none.
     """
 
     def __init__(
@@ -58,13 +58,12 @@ class Runner:
     def submit(self, job: CompileJob, by: str = "") -> Run:
         """Queue a visitor's job; it is not part of a sweep, even if it was copied from one.
 
-        Raises JobError if the job cannot be right, AccessError if there is no room for it, StoreError if the disk is
-        full.
+        Raises JobError for an invalid job, AccessError if there is no room for it, StoreError if the disk is full.
         """
         return self.admit(self.permitted(replace(job, sweep="")), by)
 
     def admit(self, job: CompileJob, by: str = "", created: Callable[[Run], object] = lambda run: None) -> Run:
-        """Queue a job that was permitted before, as a sweep's cells are long before they are run; raises as `submit`.
+        """Queue an already permitted job, such as a sweep's cell; raises the same errors as `submit`.
 
         `created` is called with the run before it is queued; if that raises a CompileboardError, the run is not queued.
         """
@@ -88,8 +87,9 @@ class Runner:
         check_storage(self.limits, self.store, by, size)
 
     def add_log(self, name: str, source: BinaryIO, by: str = "") -> Run:
-        """Store a visitor's log from elsewhere; raises StoreError if it is no trace, AccessError if there is no room
-        for it.
+        """Store a visitor's imported log.
+
+        Raises StoreError if it is not a trace, AccessError if there is no room for it.
         """
         check_storage(self.limits, self.store, by)
         return self.store.add_log(name, source, by)
@@ -107,7 +107,7 @@ class Runner:
         if tool.path.exists():
             return tool
         check_tool(self.limits, self.store, by)
-        # Reading the report may take long, and others are not to wait for it.
+        # Outside the lock, since reading the report may take long.
         task = task_for(run, request)
         with self._admitting:
             check_tool(self.limits, self.store, by)
@@ -122,7 +122,7 @@ class Runner:
         threading.Thread(target=self._advance, daemon=True).start()
 
     def stored(self, job: CompileJob) -> Run | None:
-        """Return a finished run of the same job, code and torch, None if there is none."""
+        """Return a finished run of the same job, code and torch; None if there is none."""
         return self.store.find(self.fingerprint(job))
 
     def fingerprint(self, job: CompileJob) -> str:
@@ -131,12 +131,11 @@ class Runner:
         return fingerprint(job, code, torch_version())
 
     def permitted(self, job: CompileJob) -> CompileJob:
-        """Return the job, if this server may run it for a visitor; raises JobError."""
+        """Return the job if this server may run it for a visitor; raises JobError."""
         return job if self._code_allowed() else allowed(job)
 
     def cancel(self, run: Run) -> None:
-        """Take a run out of the queue, or end it; a run for which torch is being started is cancelled without waiting
-        for that.
+        """Remove a run from the queue, or end it; a run that waits for torch to start is cancelled at once.
 
         Raises WorkerError if another server has queued it.
         """
@@ -164,13 +163,13 @@ class Runner:
         return run
 
     def position(self, run: Run) -> int | None:
-        """Return how many runs are ahead of a queued one; None if it is not queued here."""
+        """Return the number of runs ahead of a queued one; None if it is not queued here."""
         with self._lock:
             waiting = [assignment.run for assignment in self._jobs.queue]
             return waiting.index(run) + len(self._jobs.going) if run in waiting else None
 
     def waits_for(self, run: Run) -> str:
-        """Return what must start before a run, such as `torch for CUDA`; empty if nothing must."""
+        """Return what must start before a run, such as `torch for CUDA`; empty if nothing."""
         with self._lock:
             starting = self._starting(run)
         return self.engine.lacks(starting) if starting else ""
@@ -180,12 +179,15 @@ class Runner:
         return run.id in self._blocked
 
     def _advance(self) -> None:
-        """Start all runs that may start. The lock is free meanwhile: the first start of torch may take minutes."""
+        """Start all runs that may start, without the lock, since the first start of torch may take minutes."""
         while (startable := self._take_next()) is not None:
             self._start(*startable)
 
     def _take_next(self) -> tuple[Lane, Assignment] | None:
-        """Return the next assignment that may start, moved to the running ones, with its lane; None if none may."""
+        """Move the next assignment that may start to the running ones.
+
+        Return it with its lane, None if there is none.
+        """
         with self._lock:
             for lane in self._lanes:
                 if (assignment := lane.take()) is not None:
@@ -227,7 +229,7 @@ class Runner:
             time.sleep(TURN_S)
 
     def _mark_started(self, lane: Lane, run: Run) -> None:
-        """Mark a run as started, unless it has ended already; end it if it was cancelled meanwhile."""
+        """Mark a run as started, unless it has already ended; end it if it was cancelled meanwhile."""
         with self._lock:
             if run.id in lane.going:
                 lane.started.add(run.id)
@@ -240,8 +242,9 @@ class Runner:
             return run.id in self._unwanted
 
     def _withdraw(self, run: Run) -> bool:
-        """Give up a run that was not started yet, and free its place; False if it was started, or another server has
-        it.
+        """Cancel a run that was not started yet, and free its place.
+
+        Returns False if it was started, or belongs to another server.
         """
         if any(lane.remove(run) for lane in self._lanes):
             return True
@@ -271,7 +274,7 @@ class Runner:
         self._advance()
 
     def _close_status(self, run: Run) -> None:
-        """Write the end of a run whose supervisor was killed before it could."""
+        """Write the final status of a run whose supervisor was killed before it could."""
         with contextlib.suppress(CompileboardError):
             status = run.written_status()
             if status.live:

@@ -1,4 +1,4 @@
-"""Two runs, or logs from elsewhere, as the sides of a comparison.
+"""Two runs, or imported logs, as the sides of a comparison.
 
 Runs with which a run can be compared.
 """
@@ -23,7 +23,7 @@ MOST = 50
 
 
 def side_of_run(run: Run) -> RunSide:
-    """Return a stored run as a side; raises StoreError before there is a log."""
+    """Return a stored run as a side; raises StoreError if it has no log yet."""
     report, log = open_report(run), run.log_path()
     return RunSide(
         report,
@@ -53,8 +53,9 @@ def log_at(what: str) -> Path | None:
 
 
 def side_of(what: str) -> RunSide:
-    """Return the side of a log or a directory of logs, otherwise that of a run by its id; raises StoreError,
-    TraceError.
+    """Return the side of a log or a directory of logs, otherwise of a run by its id.
+
+    Raises StoreError, TraceError.
     """
     log = log_at(what)
     side = side_of_log(log) if log is not None else side_of_run(Store().open(what))
@@ -75,10 +76,10 @@ class Comparable:
 def comparable_runs(
     listed: Sequence[tuple[Run, Status]], run: Run, title: str, job: CompileJob | None
 ) -> tuple[Comparable, ...]:
-    """Return the first ended runs of the same model among `listed`, in the order of `Store.list`: repairs of the run
-    and their origin first, then the newest.
+    """Return the first ended runs of the same model among `listed`, in the order of `Store.list`.
 
-    Logs from elsewhere, which have no job, are matched by their titles alone.
+    The run's fixes and their origin come first, then the newest. Imported logs, which have no job, are matched by
+    title.
     """
     ended = [
         (candidate, status)
@@ -94,7 +95,7 @@ def comparable_runs(
 
 
 def _may_be(candidate: Run, status: Status, title: str, job: CompileJob | None) -> bool:
-    """Return True if a run's job is worth reading: equal title, repaired or not, or the origin of a repair."""
+    """Return True if a run's job should be read: equal title, with or without fixes, or the origin of a fix."""
     return _plain(status.title) == _plain(title) or (job is not None and job.repairs_of == candidate.id)
 
 
@@ -111,7 +112,7 @@ def _is_similar(comparable: Comparable, run: Run, title: str, job: CompileJob | 
 
 
 def _is_related(comparable: Comparable, run: Run, job: CompileJob | None) -> bool:
-    """Return True if one of two runs tries a repair of the other."""
+    """Return True if one of two runs tests a fix of the other."""
     return bool(
         (job is not None and job.repairs_of == comparable.run.id)
         or (comparable.job is not None and comparable.job.repairs_of == run.id)

@@ -1,4 +1,4 @@
-"""The status of a run: its state, and the handle of its owner."""
+"""Status of a run: its state, and the handle of its owner."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from msgspec import Meta
 Ended = Literal["done", "failed", "cancelled", "timed out", "out of memory", "crashed", "interrupted", "damaged"]
 State = Literal["queued", "running", Ended]
 LIVE: tuple[State, ...] = ("queued", "running")
-# Up to the year 9999, the last that calendars take.
+# Up to the year 9999, the last that Python's datetime accepts.
 Seconds = Annotated[float, Meta(ge=0, lt=253_402_300_800)]
 Handle = Annotated[str, Meta(max_length=1_000)]
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """State and times of a run. Times are in seconds since the epoch; `reason` is why the run ended so, in words.
+    """State and times of a run. Times are in seconds since the epoch.
 
-    `handle` is the owner while the run is live: the process that queued it, then its supervisor; only the engine reads
-    it. `by` is the visitor whose run it is, empty for the server's owner. `recorded` says where and when a run of the
-    gallery was recorded.
+    `reason` is a text of why the run ended. `handle` is the owner while the run is live: the process that queued it,
+    then its supervisor; only the engine reads it. `by` is the visitor who submitted the run, empty for the server's
+    owner. `recorded` is the device, torch and date of a gallery recording.
     """
 
     state: State
@@ -46,8 +46,9 @@ class Status:
 
     @property
     def took_s(self) -> float | None:
-        """Return the seconds from start to end, at least 0 even if the clock was set back; None if the run has not
-        ended.
+        """Return the seconds from start to end, at least 0 even if the clock was set back.
+
+        None before the end.
         """
         if self.started_s is None or self.ended_s is None:
             return None
@@ -55,16 +56,16 @@ class Status:
 
 
 class Liveness(Protocol):
-    """Knowledge of which owners of runs and sweeps are alive: an engine, or the process table of this machine.
+    """Check for live owners of runs and sweeps: an engine, or the process table of this machine.
 
     A handle is text that begins with the engine's name and a colon; only that engine reads the rest.
     """
 
     def local_handle(self) -> str:
-        """Return the handle of this server, which owns what it has queued and the sweeps that it executes."""
+        """Return the handle of this server, which owns the runs it has queued and the sweeps it executes."""
 
     def is_alive(self, handle: str) -> bool:
-        """Return True if the owner is alive, or a process that will end its orphans.
+        """Return True if the owner is alive, or a process that will end its orphans, or if that is unknown.
 
-        True, too, if that cannot be known: a run without a live owner can be deleted, and started again.
+        A run without a live owner can be deleted and started again.
         """

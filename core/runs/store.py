@@ -1,16 +1,16 @@
-"""Files of a run directory, and the directory of all runs.
+"""Directory of all runs, and the files of each run directory.
 
-<home>/runs/<run id>/job.json       the job (not for an opened log)
-                    /status.json    its status; written whole, by one process at a time
-                    /model.py       the code as it was when it ran
-                    /original.py    the code before the job's repairs; backend.py, rival_backend.py: of its backends
-                    /name.txt       its owner's name for it, if that is not its title; note.txt: notes
-                    /trace/*.log    PyTorch's structured trace; output.txt: the worker's printed output, bounded
-                    /report.json    the report, made again whenever the log is newer; verdict-*.json: its verdict
-                    /graphs/*.json  the nodes of large graphs, as the report
-                    /programs/*     the accelerator's; aoti/*: the package of AOTInductor
-<home>/cache/                       compiled objects that runs share
-Runs and cache are their owner's alone, and so is the home unless it holds other things, too.
+  <home>/runs/<run id>/job.json       the job (not for an imported log)
+                      /status.json    its status; written whole, by one process at a time
+                      /model.py       the code that was run
+                      /original.py    the code before the job's fixes; backend.py, rival_backend.py: backends' code
+                      /name.txt       the owner's name for it, if not its title; note.txt: notes
+                      /trace/*.log    PyTorch's structured trace; output.txt: the worker's printed output, bounded
+                      /report.json    the report, rebuilt when the log is newer; verdict-*.json: its verdict
+                      /graphs/*.json  the nodes of large graphs, rebuilt like the report
+                      /programs/*     the accelerator's; aoti/*: the package of AOTInductor
+  <home>/cache/                       compiled objects that runs share
+Runs and cache are readable by their owner only, and so is the home unless it has other files, too.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ MOST_NOTE_CHARS = 400
 
 
 class _DamageError(StoreError):
-    """A run whose status cannot be read."""
+    """Error for a run with an unreadable status."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run directory, with the liveness of its owner."""
+    """A run directory, with a check for live owners."""
 
     id: str
     path: Path
@@ -90,7 +90,7 @@ class Run:
 
     @property
     def graphs_dir(self) -> Path:
-        """Nodes of large graphs, by the offset of their text in the log."""
+        """Directory of the nodes of large graphs, by the offset of their text in the log."""
         return self.path / "graphs"
 
     @property
@@ -100,24 +100,24 @@ class Run:
 
     @property
     def original_path(self) -> Path:
-        """The code before its repairs, if it has any."""
+        """The code before its fixes, if it has any."""
         return self.path / "original.py"
 
     def name(self) -> str:
-        """Return its owner's name for it, empty if there is none."""
+        """Return the owner's name for it; empty if there is none."""
         return read_line(self.path / NAME, MOST_NAME_CHARS)
 
     def note(self) -> str:
-        """Return its owner's note, empty if there is none."""
+        """Return the owner's note; empty if there is none."""
         return read_line(self.path / NOTE, MOST_NOTE_CHARS)
 
     def log_path(self) -> Path | None:
-        """Return the largest trace log, None before torch has written one."""
+        """Return the largest trace log; None before torch has written one."""
         sizes = {path: stat.st_size for path in self.trace_dir.glob("*.log") if (stat := regular(path))}
         return max(sizes, key=sizes.__getitem__, default=None)
 
     def job(self) -> CompileJob | None:
-        """Return the job, None for an opened log; raises StoreError, JobError."""
+        """Return the job; None for an imported log. Raises StoreError, JobError."""
         try:
             return job_from_json(read(self.path / "job.json", MAX_JOB_BYTES))
         except FileNotFoundError:
@@ -142,16 +142,16 @@ class Run:
             return ""
 
     def status(self) -> Status:
-        """Return the stored status; a run whose owner is gone is `interrupted`."""
+        """Return the stored status; a run without a live owner is `interrupted`."""
         status = self.written_status()
         if not status.live or not status.handle or self.liveness.is_alive(status.handle):
             return status
-        # An owner writes how the run has ended before it is gone: it may have done so between the two looks.
+        # An owner writes the final status before it ends, perhaps between the two reads here.
         gone = replace(status, state="interrupted", reason="the server that ran it ended", handle="")
         return gone if (latest := self.written_status()) == status else latest
 
     def written_status(self) -> Status:
-        """Return the status as it was last written."""
+        """Return the last written status."""
         try:
             data = read(self.path / "status.json", MAX_STATUS_BYTES)
             status = decoded_as(data, Status)
@@ -160,7 +160,7 @@ class Run:
             raise _DamageError(f"run {self.id} has no readable status; delete it, or run the job again") from None
 
     def standing(self) -> Status:
-        """Return the status as it is shown: `damaged`, with the reason, if the run's files cannot be read."""
+        """Return the displayed status: `damaged`, with the reason, if the run's files cannot be read."""
         try:
             status = self.status()
         except StoreError as error:
@@ -173,7 +173,7 @@ class Run:
         return _damaged_status(self, reason, status) if reason else status
 
     def _why_no_log(self, status: Status) -> str:
-        """Return why its log cannot be read; empty if it can, or if torch has written none."""
+        """Return why its log cannot be read; empty if it can, or if there is none yet."""
         log = self.log_path()
         if log is not None:
             return "" if os.access(log, os.R_OK) else "its log cannot be read: permission denied"
@@ -181,14 +181,14 @@ class Run:
         return f"its log cannot be read: {NO_FILE}" if unreadable else "its log is gone" * (status.kind == "log")
 
     def write_status(self, status: Status) -> None:
-        """Replace the status in one step, so that no reader sees half of it; raises StoreError."""
+        """Replace the status atomically, so that no reader sees a partial one; raises StoreError."""
         path, data = self.path / "status.json", msgspec.json.encode(status)
         with in_words(self.path):
             write_even_if_full(path, data)
 
 
 def _damaged_status(run: Run, reason: str, status: Status | None = None) -> Status:
-    """Return a damaged status; its time and title are those of the run's id if there is no status."""
+    """Return a damaged status; its time and title come from the run's id if there is no status."""
     status = status or Status("damaged", creation_time_s(run.id), title=slug_of(run.id))
     return replace(status, state="damaged", reason=reason, handle="")
 
@@ -210,12 +210,12 @@ class Store:
         tidy(self.runs_dir)
 
     def with_liveness(self, liveness: Liveness) -> Store:
-        """Return the same store, with an engine's knowledge of which runs are alive."""
+        """Return the same store with an engine's check for live owners."""
         (store := copy(self)).liveness = liveness
         return store
 
     def create(self, job: CompileJob, fingerprint: str = "", code: str = "", by: str = "", original: str = "") -> Run:
-        """Return a fresh, queued run directory for a job and its code, before its repairs, too; raises StoreError."""
+        """Create a queued run directory for a job, its code and its code before fixes; raises StoreError."""
         with self.making(job.title()) as fresh:
             (fresh.path / "job.json").write_bytes(job_to_json(job))
             fresh.model_path.write_text(code, encoding="utf-8")
@@ -226,7 +226,7 @@ class Store:
         return self.open(fresh.id)
 
     def add_log(self, name: str, source: BinaryIO, by: str = "") -> Run:
-        """Make a run of a log from elsewhere, copied; raises StoreError if it is too large, or no trace at all."""
+        """Create a run with a copy of an imported log; raises StoreError if it is too large or not a trace."""
         with self.making(Path(name).stem) as fresh:
             target = fresh.trace_dir / "opened.log"
             self._copy(source, target)
@@ -251,7 +251,7 @@ class Store:
         return Run(run_id, self.runs_dir / run_id, self.liveness)
 
     def list(self) -> list[tuple[Run, Status]]:
-        """Return every run, newest first; one that cannot be read is damaged."""
+        """Return every run, newest first; unreadable runs have the status `damaged`."""
         names = filter(RUN_ID.fullmatch, os.listdir(self.runs_dir) if self.runs_dir.is_dir() else ())
         runs = (Run(name, self.runs_dir / name, self.liveness) for name in names)
         listed = ((run, run.standing()) for run in runs)
@@ -259,12 +259,12 @@ class Store:
         return sorted(there, key=lambda pair: pair[1].created_s, reverse=True)
 
     def rename(self, run: Run, name: str) -> None:
-        """Give a run a name, or its title again if that is empty; raises StoreError."""
+        """Set a run's name; an empty one restores its title. Raises StoreError."""
         with in_words(run.path):
             write_atomically(run.path / NAME, one_line(name, MOST_NAME_CHARS).encode())
 
     def annotate(self, run: Run, note: str) -> None:
-        """Set the note of a run, or remove it if that is empty; raises StoreError."""
+        """Set the note of a run; an empty one removes it. Raises StoreError."""
         with in_words(run.path):
             write_atomically(run.path / NOTE, one_line(note, MOST_NOTE_CHARS).encode())
 
@@ -273,7 +273,7 @@ class Store:
         return next((run for run, at in self.list() if (at.fingerprint, at.state) == (fingerprint, "done")), None)
 
     def delete(self, run: Run) -> None:
-        """Remove a run for good, a damaged one too; raises StoreError while it is live."""
+        """Delete a run permanently, even a damaged one; raises StoreError if it is live."""
         with contextlib.suppress(_DamageError):
             if run.status().live:
                 raise StoreError("the run is still going; cancel it first")
@@ -284,7 +284,7 @@ class Store:
 
     @contextlib.contextmanager
     def making(self, title: str) -> Iterator[Run]:
-        """Open a directory that becomes a run once all of it is written; it is removed if that fails."""
+        """Create a directory that becomes a run when it is completely written; it is removed on an error."""
         run_id = fresh_id(title, self.runs_dir)
         fresh = Run(run_id, self.runs_dir / f".{run_id}.{secrets.token_hex(4)}", self.liveness)
         with in_words(self.home):

@@ -1,5 +1,6 @@
-"""The report of a run, its verdict, and the nodes and models of its large graphs: stored beside the log, made again
-when the log is newer.
+"""Report of a run, its verdict, and the nodes and models of its large graphs.
+
+They are stored next to the log, and rebuilt if the log is newer.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from core.runs.store import Run
 from core.trace.parsers import build_report, load_graph
 
 LARGE_GRAPH_NODES = 2_000
-# Raised with every change of the stored nodes, models and verdicts, so that no older version's are shown.
+# Raised with every change in the stored nodes, models and verdicts, so that older files are not used.
 VERSION = 4
 
 Made = TypeVar("Made")
 
 
 def is_stored(run: Run) -> bool:
-    """Return True if the stored report is as new as the log, so that opening it takes milliseconds."""
+    """Return True if the stored report is up to date, so that it opens in milliseconds."""
     log = run.log_path()
     return log is not None and _as_new(run.report_path, log)
 
@@ -44,7 +45,7 @@ def _as_new(stored: Path, log: Path) -> bool:
 
 
 def start_reading(run: Run) -> subprocess.Popen[bytes]:
-    """Make and store the report of a large log in a separate process, so that nobody waits for it."""
+    """Build and store the report of a large log in a separate process, so that nobody waits for it."""
     environment = {**os.environ, "COMPILEBOARD_HOME": str(run.path.parent.parent)}
     return subprocess.Popen(
         [sys.executable, "-m", "core", "report", run.id],
@@ -57,7 +58,7 @@ def start_reading(run: Run) -> subprocess.Popen[bytes]:
 
 
 def open_report(run: Run) -> Report:
-    """Return the report of a run; raises StoreError before there is a log."""
+    """Return the report of a run; raises StoreError if it has no log yet."""
     log = run.log_path()
     if log is None:
         raise StoreError(f"run {run.id} has recorded nothing: {run.standing().reason or 'it has not started'}")
@@ -71,9 +72,9 @@ def open_report(run: Run) -> Report:
 
 
 def open_verdict(run: Run, stored_alone: bool = False) -> Verdict | None:
-    """Return the verdict on a run, for lists of many: the stored one, otherwise from the report; raises StoreError.
+    """Return the verdict on a run, for long lists: the stored one, otherwise from the report.
 
-    None if `stored_alone` and it is not stored.
+    Raises StoreError. None if `stored_alone` and it is not stored.
     """
     log, path = run.log_path(), _verdict_path(run)
     if log is not None and _as_new(path, log):
@@ -91,7 +92,7 @@ def _verdict_path(run: Run) -> Path:
 
 
 def store_graphs(run: Run, report: Report) -> None:
-    """Parse the large graphs of a report, and make their models, before anybody opens them."""
+    """Parse the large graphs of a report and build their models before anybody opens them."""
     for compilation in report.compilations:
         for graph in compilation.graphs:
             if _is_large(graph):
@@ -99,9 +100,7 @@ def store_graphs(run: Run, report: Report) -> None:
 
 
 def open_graph(run: Run, compilation: Compilation, graph: FxGraph) -> tuple[FxNode, ...]:
-    """Return the nodes of a graph with their modules; those of a large one are stored once parsed, which
-    takes seconds.
-    """
+    """Return the nodes of a graph with their modules; large graphs take seconds to parse and are stored."""
     log = run.log_path()
     if log is None:
         return ()
@@ -111,9 +110,9 @@ def open_graph(run: Run, compilation: Compilation, graph: FxGraph) -> tuple[FxNo
 def open_model(
     run: Run, report: Report, compilation: Compilation, graph: FxGraph, nodes_of: NodesOf | None = None
 ) -> GraphModel:
-    """Return the model of a graph, with all facts that the report has of its nodes; that of a large one is stored.
+    """Return the model of a graph, with all node data of the report; large graphs' models are stored.
 
-    `nodes_of` is for a caller who has parsed nodes in memory.
+    `nodes_of` is for a caller with parsed nodes in memory.
     """
 
     def make() -> GraphModel:
@@ -126,7 +125,10 @@ def open_model(
 
 
 def _cached(run: Run, log: Path, graph: FxGraph, name: str, kind: type[Made], make: Callable[[], Made]) -> Made:
-    """Return the stored result for a large graph if it is as new as the log and valid; otherwise make and store it."""
+    """Return the stored result for a large graph if it is valid and up to date.
+
+    Otherwise make and store it.
+    """
     if not _is_large(graph):
         return make()
     stored = run.graphs_dir / f"{graph.payload.offset}.{name}-{VERSION}.json"
@@ -139,7 +141,7 @@ def _cached(run: Run, log: Path, graph: FxGraph, name: str, kind: type[Made], ma
 
 
 def _keep(run: Run, path: Path, encoded: Callable[[], bytes]) -> None:
-    """Store a result of a run that has ended; one that cannot be stored is made again the next time."""
+    """Store a result of an ended run; if it can't be stored, it is made again the next time."""
     if run.standing().live:
         return
     with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""A TORCH_TRACE log, read lazily."""
+"""Lazy reader of a TORCH_TRACE log."""
 
 from core.trace.reader import NO_RECORD, GrowingReader, TraceReader, TraceRecord, has_record, text_at
 

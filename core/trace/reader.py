@@ -1,11 +1,11 @@
-"""TraceReader: from the file of a TORCH_TRACE log to its records.
+"""Reader of a TORCH_TRACE log's records.
 
-A record is a glog header line, `V1121 03:34:01.171000 5351 torch/_dynamo/output_graph.py:2841] {json}`, and, when the
-JSON has `has_payload` (an md5), the lines that follow it, each with a leading tab. File names in stacks are numbers
-into a table that `str` records fill. Nothing here trusts the file: every length is bounded, and whatever cannot be read
-is counted.
+A record is a glog header line, `V1121 03:34:01.171000 5351 torch/_dynamo/output_graph.py:2841] {json}`. If the JSON has
+`has_payload` (an md5), the payload follows as lines with a leading tab. File names in stacks are numbers: indexes into
+a table that `str` records fill. Nothing here trusts the file: every length is bounded, and unreadable parts are
+counted.
 
-GrowingReader: the records of a log that is still written, each once, when all of it is there.
+Reader of a log that is still being written: yields each complete record once.
 
 The header of a record of a TORCH_TRACE log.
 """
@@ -46,7 +46,7 @@ MOST_AT_ONCE_BYTES = 2_000_000
 
 
 def has_record(path: Path) -> bool:
-    """Return True if a file holds a record at all; raises TraceError if it cannot be read."""
+    """Return True if a file has any record; raises TraceError if it cannot be read."""
     with TraceReader(path) as reader:
         return next(reader.records(), None) is not None
 
@@ -54,7 +54,7 @@ def has_record(path: Path) -> bool:
 class TraceReader:
     """The records of one log, in order. Payloads are read on request.
 
-    `problems` counts unreadable parts by kind; `first_problem` has the byte offset of the first of each.
+    `problems` counts unreadable parts by kind; `first_problem` has the byte offset of the first of each kind.
     """
 
     def __init__(self, path: Path) -> None:
@@ -88,7 +88,7 @@ class TraceReader:
         self.close()
 
     def records(self, start: int = 0) -> Iterator[TraceRecord]:
-        """Yield every readable record from a byte offset on; `str` records fill the table and are left out."""
+        """Yield every readable record from a byte offset on; `str` records only fill the table."""
         previous: re.Match[bytes] | None = None
         for count, match in enumerate(HEADER.finditer(self._map, start), 1):
             if previous is None and match.start() > start:
@@ -109,7 +109,7 @@ class TraceReader:
         return _without_tabs(bytes(self._map[offset : offset + min(length, MAX_PAYLOAD_BYTES)]))
 
     def json(self, record: TraceRecord) -> Any:
-        """Return a record's payload as JSON; None if it has none, and a problem counted if it is not JSON."""
+        """Return a record's payload as JSON; None if it has none. Invalid JSON is counted as a problem."""
         if not record.md5:
             return None
         if record.length > MAX_PAYLOAD_BYTES:
@@ -125,7 +125,7 @@ class TraceReader:
         return same
 
     def file_name(self, interned: Any) -> str:
-        """Return a file name of a stack: the text of an interned number, or the name itself."""
+        """Return a file name of a stack: the text for an interned number, or the name itself."""
         if isinstance(interned, int):
             return self.strings.get(interned, f"file {interned}")
         return str(interned)
@@ -167,18 +167,18 @@ class TraceReader:
             return None
 
     def problem(self, what: str, offset: int) -> None:
-        """Count something that could not be read, and remember its first place."""
+        """Count something that could not be read, and store the offset of the first."""
         self.problems[what] += 1
         self.first_problem.setdefault(what, offset)
 
 
 def md5_of(text: str) -> str:
-    """Return the checksum of a payload, as torch writes it."""
+    """Return the md5 of a payload in torch's format."""
     return hashlib.md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
 
 
 def text_at(path: Path, offset: int, length: int) -> str:
-    """Read one payload of a log and no more, as the log may still grow; raises TraceError."""
+    """Read only one payload of a log, since the log may still grow; raises TraceError."""
     try:
         with open_regular(path) as file:
             file.seek(offset)
@@ -188,7 +188,7 @@ def text_at(path: Path, offset: int, length: int) -> str:
 
 
 def _without_tabs(data: bytes) -> str:
-    """Remove the tab that begins each line; lines end at nothing but a newline."""
+    """Remove the tab at the start of each line; only a newline ends a line."""
     lines = data.removesuffix(b"\n").split(b"\n")
     return b"\n".join(line.removeprefix(b"\t") for line in lines).decode("utf-8", "replace")
 
@@ -213,7 +213,7 @@ def _trace_record(
 
 
 def compile_id(header: dict[str, Any]) -> str:
-    """Return `0/1`, `!2/0/1` with compiled autograd, or nothing, as torch prints a CompileId without its brackets."""
+    """Return `0/1`, `!2/0/1` with compiled autograd, or an empty text: torch's CompileId without brackets."""
     frame, count, autograd = (header.get(key) for key in ("frame_id", "frame_compile_id", "compiled_autograd_id"))
     base = f"{frame}/{count}" if isinstance(frame, int) and isinstance(count, int) else ""
     if isinstance(autograd, int):
@@ -222,9 +222,10 @@ def compile_id(header: dict[str, Any]) -> str:
 
 
 class GrowingReader(TraceReader):
-    """A reader of a log that is still written, which it copies as it grows: the run may cut the log off, and a mapped
-    file that shrinks takes its reader's process with it. Of a long log the first 64 MB are read, at most 2 MB at once,
-    so that nobody waits long.
+    """A reader that copies a log while it is being written.
+
+    It reads a copy, since the run may truncate the log, and reading a mapped file that shrinks kills the process. Reads
+    only the first 64 MB of a log, and at most 2 MB at once, so that nobody waits long.
     """
 
     _map: bytearray
@@ -235,9 +236,7 @@ class GrowingReader(TraceReader):
         return bytearray()
 
     def new_records(self) -> Iterator[TraceRecord]:
-        """Yield the records that were added since the last call; raises TraceError if the log was cut
-        off or is gone.
-        """
+        """Yield the records added since the last call; raises TraceError if the log was truncated or is gone."""
         self._grow()
         headers = list(HEADER.finditer(self._map, self._taken))
         for match, following in pairwise([*headers, None]):
@@ -260,9 +259,7 @@ class GrowingReader(TraceReader):
         self.size = len(self._map)
 
     def _is_complete(self, match: re.Match[bytes]) -> bool:
-        """Return True if the last record has all of its payload: the checksum in its header is that of the text below
-        it.
-        """
+        """Return True if the last record's payload is complete: its checksum matches the header's."""
         line_end = self._map.find(b"\n", match.end())
         if line_end < 0 or not self._map.endswith(b"\n"):
             return False
@@ -278,10 +275,9 @@ class GrowingReader(TraceReader):
 class TraceRecord:
     """The header of one record; its payload stays in the file.
 
-    `kind` is the record's key, or `artifact:NAME` and `graph_dump:NAME` for those two; `body` is the value of the
-    key. `compile_id` is `0/1` as torch prints it without the attempt, empty outside a compilation. `offset` and
-    `length` say in bytes where the payload lies; `md5` is torch's checksum of it, empty where the record has no
-    payload.
+    `kind` is the record's key, or `artifact:NAME` and `graph_dump:NAME` for those two; `body` is the value of the key.
+    `compile_id` is `0/1` as torch prints it without the attempt, empty outside a compilation. `offset` and `length`
+    locate the payload in bytes; `md5` is torch's checksum of it, empty if the record has no payload.
     """
 
     kind: str

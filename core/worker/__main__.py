@@ -1,7 +1,7 @@
-"""python -m core.worker [cuda
+"""Entry point of the fork server: `python -m core.worker [cuda|hip]`.
 
-hip]: the fork server, which the engine talks to over its standard streams. | With a backend it serves targets: before
-torch is imported, it is given a device of that backend that is not present.
+The engine talks to it over its standard streams. With a backend, it serves targets: it replaces that backend's device
+before torch is imported, so the device need not be present.
 """
 
 import sys

@@ -1,8 +1,8 @@
-"""The calls of a run: each made eagerly on one model copy and compiled on the other, and compared.
+"""Calls of a run: each is made eagerly on one model copy and compiled on the other, and compared.
 
-Gradients of outputs with which a backward begins.
+Gradients of outputs that start a backward.
 
-Outcome of a compiled call: compiled, reused, left to eager, or refused.
+Outcome of a compiled call: compiled, reused, run in eager, or refused.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ Pair = tuple["PreparedCall", "PreparedCall"]
 class PreparedCall:
     """A call of a model copy that can be made repeatedly.
 
-    Within `ready()`, calling it makes just the call: the forward and, if gradients are `wanted`, the backward to those
-    tensors.
+    Inside `ready()`, calling the object makes only that call: the forward and, if gradients are `wanted`, the backward
+    to those tensors.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class PreparedCall:
 
     @contextmanager
     def ready(self, primed: bool = False) -> Iterator[None]:
-        """Set the grad mode and the stance of the call; the default stance if it primes."""
+        """Set the grad mode and the stance of the call; the default stance if `primed`."""
         with self._mode.on(), nullcontext() if primed else self._stance():
             yield
 
@@ -86,7 +86,7 @@ class PreparedCall:
 
 
 def _differentiable(output: Any) -> list[torch.Tensor]:
-    """Return the outputs that the backward starts from, also inside objects that torch's trees don't know."""
+    """Return the outputs that the backward starts from, also inside objects that aren't pytrees."""
     leaves_ = [output] if isinstance(output, torch.Tensor) else tree_leaves(output)
     if not any(isinstance(leaf, torch.Tensor) for leaf in leaves_):
         leaves_ = list(leaves("output", output).values())
@@ -97,10 +97,10 @@ def _differentiable(output: Any) -> list[torch.Tensor]:
 
 
 class Inputs:
-    """The calls of a model copy, each with its grad mode.
+    """The inputs of a model copy's calls, each with its grad mode.
 
-    A `calls` function that sets the mode is followed from its first call on. Otherwise inference of a model with
-    parameters runs without gradients, and all else as torch does by itself.
+    If the file's `calls` function sets the grad mode, its modes are used from its first call on. Otherwise, inference
+    of a model with parameters runs without gradients, and everything else in torch's default mode.
     """
 
     def __init__(self, job: CompileJob, model_copy: ModelCopy) -> None:
@@ -148,7 +148,7 @@ class ModelCalls:
         return StateBefore(self._model_copy, self.call)
 
     def make(self, index: int, call: PreparedCall, before: StateBefore) -> tuple[CallEffects, float]:
-        """Make the call; returns its effects and its seconds."""
+        """Make the call; return its effects and its seconds."""
         seed(self._job.seed + index)
         rng_before = rng_state(self._job.device)
         with call.ready(primed=self._job.conditions.primed and index == 0 and not self._eager):
@@ -169,9 +169,10 @@ def make_calls(
     enter: Enter,
     emit_call: Callable[[Call], None] = emit,
 ) -> Pair | None:
-    """Make each call eagerly, then compiled, and record the result; returns the last pair, which can be repeated.
+    """Make each call eagerly, then compiled, and record the result.
 
-    None if torch refused to make the last call compiled. `path` is the file of the eager model copy.
+    Return the last pair, which can be repeated. Returns None if torch refused to make the last call compiled. `path` is
+    the file of the eager model copy.
     """
     last = None
     eager_side, compiled_side = ModelCalls(job, eager, eager.model, True), ModelCalls(job, compiled, function, False)
@@ -224,17 +225,17 @@ class CallComparer:
         self._drew = self._refused = False
 
     def begin(self, index: int, eager: StateBefore, compiled: StateBefore) -> None:
-        """Compare the model copies before a call, unless the code is repaired: a fix excuses no difference."""
+        """Compare the model copies before a call, unless the code was fixed: a fix excuses no difference."""
         if not self._repaired:
             self._initial_difference = self._initial_difference or unlike(eager, compiled, first=index == 0)
 
     def done(self, index: int, eager: CallEffects, compiled: CallEffects | None) -> tuple[Difference, ...]:
-        """Return the differences after a call; none for a call that torch refused to make compiled."""
+        """Return the differences after a call; none if torch refused to make the call compiled."""
         if compiled is None:
             self._refused = True
             return ()
         call = CallContext(index, eager.drew or self._drew, self._initial_difference, self._refused)
-        # What a call with random numbers has changed goes into the calls after it.
+        # State changed by a call that draws random numbers affects all later calls.
         self._drew = self._drew or (eager.drew and bool(eager.changed))
         call_differences = tuple(
             self._judge.decide(differences(eager, compiled, self._repaired), eager.all(), compiled.all(), call)
@@ -245,7 +246,7 @@ class CallComparer:
 
 
 class Replay:
-    """Eager calls of another model copy, without output, made as they are needed."""
+    """Eager calls of another model copy, made on request and without output."""
 
     def __init__(self, job: CompileJob, model_copy: ModelCopy, around: Around) -> None:
         self._side = ModelCalls(job, model_copy, model_copy.model, True)
@@ -254,7 +255,7 @@ class Replay:
         self._results: Leaves = {}
 
     def __call__(self, index: int) -> Leaves:
-        """Return what call `index` leaves; calls are requested in their order."""
+        """Return the results of call `index`; calls must be requested in order."""
         with silence():
             while self._last_index < index:
                 self._last_index += 1
@@ -267,9 +268,9 @@ class Replay:
 
 
 def _wanted(job: CompileJob, model_copy: ModelCopy, call: Arguments, mode: Mode) -> list[torch.Tensor] | None:
-    """Return the tensors that get gradients: parameters, or inputs if there are none; None without a backward.
+    """Return the tensors that get gradients: parameters, or inputs if there are none.
 
-    Inputs are made to require gradients for that.
+    None without a backward. Sets requires_grad on the inputs in the second case.
     """
     if not (job.training and mode.grad):
         return None
@@ -282,9 +283,9 @@ def _wanted(job: CompileJob, model_copy: ModelCopy, call: Arguments, mode: Mode)
 
 
 class Cotangents:
-    """Start of the backward: random numbers for each output, the same for every model copy, and 1 for a scalar.
+    """Start of the backward: random gradients for each output, the same for every model copy.
 
-    With them the gradients are of order one, however large the output is.
+    1 for a scalar. They keep the gradients at order one, however large the output is.
     """
 
     def __init__(self, seed: int) -> None:
@@ -305,7 +306,7 @@ class Cotangents:
         if output.dim() == 0 or output.layout != torch.strided or type(output) is not torch.Tensor:
             return cotangent
         generator = torch.Generator().manual_seed(self._seed + index)
-        # Through bfloat16, so that they are the same numbers in every dtype that a twin may run in.
+        # Rounded to bfloat16, so that the numbers are the same in every dtype of a model copy.
         with as_written():
             return cotangent.copy_(torch.randn(output.shape, generator=generator, dtype=torch.float32).bfloat16())
 
@@ -314,8 +315,8 @@ class Cotangents:
 class CallOutcome:
     """A call with its effects and seconds, or torch's message in `raised`.
 
-    `compilations` counts the frames compiled meanwhile, `entered` the places that called a frame with a cache hit, and
-    `newest` names the compilation used last for each frame that has code.
+    `compilations` counts the frames compiled in the call, `entered` the call sites that had a cache hit, and `newest`
+    is the last used compilation of each frame with compiled code.
     """
 
     left: CallEffects | None

@@ -1,4 +1,4 @@
-"""The call of torch.compile that a job asks for."""
+"""The torch.compile call of a job."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FOR_TARGET = (
 
 
 def compiled_by(job: CompileJob, model_copy: ModelCopy) -> Callable[..., Any]:
-    """Return a copy's model, compiled by its first call with the options of the job."""
+    """Return a copy's model, to be compiled at its first call with the job's options."""
     options = job.compile
     function: Callable[..., Any] = torch.compile(
         model_copy.model,
@@ -42,7 +42,7 @@ def compiled_by(job: CompileJob, model_copy: ModelCopy) -> Callable[..., Any]:
 
 
 def compiled_side(job: CompileJob, model_copy: ModelCopy) -> Callable[..., Any]:
-    """Return the callable of a run: a model that its file has compiled is taken as it is."""
+    """Return the compiled callable of a run; a model that its file compiles itself is used as it is."""
     return model_copy.model if is_compiled(model_copy.model) else compiled_by(job, model_copy)
 
 
@@ -63,7 +63,7 @@ def compiled_words(job: CompileJob) -> str:
 
 
 def compiled_parts(model: Any) -> list[str]:
-    """Return the names of a model's parts that its file compiles by themselves."""
+    """Return the names of a model's parts that its file compiles separately."""
     parts = model.named_modules() if isinstance(model, torch.nn.Module) else ()
     return [name for name, part in parts if name and is_compiled(part)]
 
@@ -81,7 +81,7 @@ def effective_job(job: CompileJob, model_copy: ModelCopy) -> CompileJob:
 
 
 def make_compiled_calls(job: CompileJob, path: Path) -> None:
-    """Make only the compiled calls of a job, on a model loaded for them."""
+    """Make only the compiled calls of a job, on a model copy loaded for them."""
     set_threads(job.conditions)
     load_backend(job)
     model_copy = ModelCopy(path, job, "compileboard_model")

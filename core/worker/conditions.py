@@ -1,6 +1,6 @@
 """Conditions of a job's calls: threads, configuration, stance, caches, and other inputs.
 
-Torch's threads and Dynamo's configuration, for the whole of a run's process.
+Torch's threads and Dynamo's configuration for the run's process.
 
 The grad and inference mode in which a call is made.
 
@@ -8,12 +8,12 @@ The stance of `torch.compiler.set_stance` in which a call is made.
 
 Inputs with other sizes, and dimensions that are marked dynamic.
 
-A dimension reads `0.1`, dimension 1 of argument 0; `mask.0` of a keyword argument; `0.2.1`, dimension 1 of the third
-thing in argument 0; and `batch`, dimension 0 of every tensor that has the size of the first one's there.
+`0.1` is dimension 1 of argument 0. `mask.0` is dimension 0 of a keyword argument. `0.2.1` is dimension 1 of the third
+element of argument 0. `batch` is dimension 0 of every tensor with the first tensor's size in dimension 0.
 
-Torch's caches on disk, where a run has its own: empty at its start, or fill_caches by a first process.
+A run's own disk caches for torch: empty at its start, or filled by an earlier process.
 
-They lie in the run's directory, and the keeper removes them when the run is over.
+They are in the run's directory; the supervisor removes them after the run.
 """
 
 from __future__ import annotations
@@ -46,13 +46,16 @@ FAILED = 1
 
 
 def set_threads(conditions: Conditions) -> None:
-    """Set the intra-op threads that the job requests; Inductor's C++ uses torch's number."""
+    """Set the intra-op threads that the job requests; Inductor's C++ uses the same number."""
     if conditions.threads:
         torch.set_num_threads(conditions.threads)
 
 
 def set_dynamo(conditions: Conditions) -> None:
-    """Set names of `torch._dynamo.config`, over what the file has set; raises JobError that names one."""
+    """Set names of `torch._dynamo.config`, overriding the file's values.
+
+    Raises JobError with the wrong name.
+    """
     for name, value in (conditions.dynamo or {}).items():
         field = f"conditions.dynamo.{name}"
         _check(field, name, value)
@@ -63,7 +66,7 @@ def set_dynamo(conditions: Conditions) -> None:
 
 
 def _check(field: str, name: str, value: OptionValue) -> None:
-    """A value of another type would be taken, and fail somewhere in torch."""
+    """Raise JobError for a value of the wrong type: torch would accept it and fail later."""
     config = torch._dynamo.config.get_config_copy()
     if name not in config:
         raise JobError(field, f"torch {torch.__version__} has no torch._dynamo.config.{name}")
@@ -92,7 +95,7 @@ class Mode:
 
     @contextmanager
     def on(self) -> Iterator[None]:
-        """Switch both to this, and back."""
+        """Set both modes in this context."""
         with torch.inference_mode(self.inference), torch.set_grad_enabled(self.grad):
             yield
 
@@ -125,10 +128,10 @@ class Dimension:
 
 
 def resized(call: CallInputs, sizes: Mapping[str, int], seed: int) -> CallInputs:
-    """The same inputs with tensors of other sizes in their places; raises JobError.
+    """Return the inputs with tensors of other sizes; raises JobError.
 
-    A tensor made anew has the dtype of the one that was there, and random numbers within the range of its values: of
-    their mean and spread where it holds floating numbers.
+    A new tensor has the dtype of the original and random numbers: integers within the original's range, floating
+    numbers with its mean and standard deviation.
     """
     shapes: dict[int, list[int]] = {}
     for where, size in sizes.items():
@@ -155,7 +158,7 @@ def mark_dynamic(call: CallInputs, marks: Sequence[str]) -> None:
 
 
 def dimensions(call: CallInputs, where: str, field: str) -> list[Dimension]:
-    """The dimensions that a text names; raises JobError where there is none."""
+    """Return the dimensions that a text names; raises JobError if there is none."""
     if where == BATCH:
         return list(_batch(call, field))
     *path, last = where.split(".")
@@ -177,7 +180,7 @@ def _batch(call: CallInputs, field: str) -> Iterator[Dimension]:
 
 
 def _value_at(call: CallInputs, path: Sequence[str]) -> Any:
-    """Return the value at a place; None if there is none."""
+    """Return the value at a path; None if there is none."""
     args, kwargs = call
     first, *rest = path
     value: Any = kwargs.get(first)
@@ -190,7 +193,10 @@ def _value_at(call: CallInputs, path: Sequence[str]) -> Any:
 
 
 def _random_like(tensor: torch.Tensor, shape: list[int], generator: torch.Generator) -> torch.Tensor:
-    """A tensor of another shape like one that is there, on the CPU first, so that every device gets the same."""
+    """Return a random tensor like another but with a new shape.
+
+    Drawn on the CPU, so equal on every device.
+    """
     values = tensor.detach().cpu()
     random_values = (
         _random_integers(values, shape, generator)
@@ -224,7 +230,7 @@ def _random_floats(values: torch.Tensor, shape: list[int], generator: torch.Gene
 
 
 def use_run_caches(conditions: Conditions, run: Path) -> None:
-    """Have Inductor and Triton keep what they build in the run's own directory."""
+    """Have Inductor and Triton use cache directories inside the run's directory."""
     if conditions.caches == "objects":
         return
     for name, part in (("TORCHINDUCTOR_CACHE_DIR", "inductor"), ("TRITON_CACHE_DIR", "triton")):
@@ -233,11 +239,12 @@ def use_run_caches(conditions: Conditions, run: Path) -> None:
 
 @contextmanager
 def lookups(conditions: Conditions) -> Iterator[None]:
-    """Switch on the caches of whole graphs for a run that is to find them, and off for any other, whose story they
-    would hide.
+    """Enable the FX graph cache and AOTAutograd cache for a run with warm caches.
+
+    For any other run, disable them: a cache hit would hide the compilation.
     """
     on = conditions.caches == "warm"
-    # What the key of a graph is made of must be the same in the process that fills the caches.
+    # The cache key must be the same in the process that fills the caches.
     level = max(1, torch._inductor.config.trace.provenance_tracking_level)
     settings: dict[str, Any] = {"fx_graph_cache": on, "trace.provenance_tracking_level": level}
     with torch._inductor.config.patch(settings), torch._functorch.config.patch(enable_autograd_cache=on):
@@ -245,9 +252,7 @@ def lookups(conditions: Conditions) -> Iterator[None]:
 
 
 def fill_caches(conditions: Conditions, fill: Callable[[], object]) -> str:
-    """Fill the caches in a process of its own, before this one has begun; what came of it, in words, empty where
-    nothing was to be fill_caches.
-    """
+    """Fill the caches in a separate process before this run starts; return a note, empty if not requested."""
     if conditions.caches != "warm":
         return ""
     start = time.perf_counter()
@@ -277,7 +282,7 @@ def _leave(conditions: Conditions, fill: Callable[[], object]) -> None:
 
 
 def cache_hit_words() -> str:
-    """Return the hits of this process in the caches of whole graphs, by torch's counters, in words."""
+    """Return this process's hits in the FX graph and AOTAutograd caches as text, from torch's counters."""
     caches = (
         ("FX graphs", counters["inductor"], "fxgraph_cache_"),
         ("AOTAutograd's results", counters["aot_autograd"], "autograd_cache_"),

@@ -18,7 +18,7 @@ from core.base.machine import BackendEntry, Environment, cpp_compiler
 from core.worker.backends.selection import register_built_in
 
 PACKAGES = Path(torch.__file__).parents[1]
-# Those that torch gives its backends.
+# Tags that torch gives its backends.
 TAGS = ("debug", "experimental")
 
 
@@ -63,9 +63,9 @@ def _tags(name: str) -> tuple[str, ...]:
 
 
 def _place(function: Any) -> str:
-    """Return where a backend's function or class is defined, as `file:line`; empty outside the packages.
+    """Return where a backend's function or class is defined, as `file:line`.
 
-    A backend that a package brings isn't imported for that.
+    Empty outside the installed packages. A backend from a package is not imported for this.
     """
     function = inspect.unwrap(function)
     defined = function if inspect.isroutine(function) or inspect.isclass(function) else type(function)

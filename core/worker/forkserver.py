@@ -1,16 +1,16 @@
 """The warm process: it has imported torch, Dynamo and Inductor, and forks a supervisor for each run.
 
-It starts no thread and touches no accelerator, so that a fork is safe on every device. Requests come on standard input,
-answers go to what was standard output: `core.runs.engine.messages`.
+It starts no thread and uses no accelerator, so that a fork is safe on every device. Requests come on standard input,
+results go to the original standard output: `core.runs.engine.messages`.
 
-Work done once ahead of all runs: MKL's functions resolved, Inductor's precompiled C++ header built.
+Work done once before all runs: resolving MKL's functions, and building Inductor's precompiled C++ header.
 
-The header takes 10 to 18 s the first time on a machine, while the user is still choosing.
+The header takes 10–18 s the first time on a machine, while the user is still choosing.
 
-Children of the fork server: supervisors, each with its deadline, and helpers.
+Children of the fork server: supervisors, each with a deadline, and helpers.
 
-A supervisor ends its run at its limits, and this process ends supervisors: one that is stopped is continued, one that
-is late is killed with all its descendants, and descendants of a dead supervisor are adopted by this process and killed.
+A supervisor ends its run at its limits, and the fork server ends supervisors: it continues a stopped one, kills a late
+one with all its descendants, and adopts and kills the descendants of a dead one.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ MODULES = (
     "core.worker.run",
     "core.worker.forkserver",
 )
-# What torch and our recorders import in the first compilation; not every version has each, nor can each machine
-# import it, and a run that needs it says so itself.
+# Modules that torch and our recorders import in the first compilation. Not every version has each, and not every
+# machine can import each; a run that needs one reports the error itself.
 IMPORTED_LATE = (
     "depyf",
     *("sympy.tensor.tensor", "sympy.physics.units", "torch.distributed.tensor.experimental"),
@@ -107,7 +107,7 @@ CACHED = (
     ("torch._inductor.runtime.triton_compat", "triton_key"),
     ("torch._inductor.codecache", "triton_key"),
 )
-# Where the stacks in a trace log lead through: torch quotes the lines.
+# Files that appear in the stacks of a trace log: torch quotes their lines.
 QUOTED = (
     *("torch._compile", "torch._refs", "torch._subclasses.functional_tensor", "torch._utils_internal"),
     "torch.overrides",
@@ -125,23 +125,24 @@ QUOTED = (
     *("core.worker.calls", "core.worker.record", "core.worker.recorders.passes", "core.worker.recorders.scheduler"),
 )
 ANSWERS_FD = 200
-# What ATen hands to MKL's vector math: IMPLEMENT_VML_MKL in its header vml.h.
+# Functions that ATen calls in MKL's vector math: IMPLEMENT_VML_MKL in its header vml.h.
 VECTOR_MATH = (
     *("acos", "asin", "atan", "cos", "erf", "erfc", "erfinv", "exp", "log", "log10", "log2"),
     *("sin", "sqrt", "tan", "tanh", "trunc"),
 )
-# A keeper ends its run at the limit itself; so much later it is taken not to do so.
+# A supervisor ends its run at the limit; after this many more seconds it counts as stuck.
 MARGIN_S = 10.0
-# What a keeper may take to end its run when this process ends.
+# Time for a supervisor to end its run when this process ends.
 PATIENCE_S = 2.0
 REAP_S = 0.02
 
 
 def main(backend: str = "") -> None:
-    """Serve until standard input closes, and end all that was forked.
+    """Serve until standard input closes, then end all forked processes.
 
     With a `backend`, serve runs for its targets: see `core.worker.cross_compilation`. If the parent dies, a stopped
-    process is continued, so that it sees its closed input; while importing it doesn't read input, and ends at once.
+    process is continued so that it sees its closed input; during the imports it doesn't read input, so it is killed at
+    once.
     """
     parent = int(os.environ.pop(PARENT, os.getppid()))
     signal.signal(signal.SIGCONT, lambda *_: _end_if_orphan(parent))
@@ -164,7 +165,7 @@ def main(backend: str = "") -> None:
 
 
 def _end_if_orphan(parent: int) -> None:
-    """Kill this process's group if the parent is gone: so far, only compilers have been forked."""
+    """Kill this process's group if the parent is gone: the only children so far are compilers."""
     if os.getppid() != parent:
         os.killpg(0, signal.SIGKILL)
 
@@ -178,7 +179,7 @@ class _Server:
         self._next_beat_s = 0.0
 
     def say(self, answer: Answer) -> None:
-        """Write one line."""
+        """Write one message, as a line."""
         self._answers.write(written(answer))
 
     def serve(self) -> None:
@@ -203,7 +204,10 @@ class _Server:
             yield from lines
 
     def _wait_for(self, descriptor: int) -> None:
-        """Wait until a descriptor can be read; meanwhile report ended children and that this process is alive."""
+        """Wait until a descriptor can be read.
+
+        Meanwhile report ended children, and that this process is alive.
+        """
         while not select.select([descriptor], [], [], POLL_S)[0]:
             for pid in self._children.ended():
                 self.say(EndMessage(pid))
@@ -262,7 +266,7 @@ def _prepare_target(backend: str) -> None:
 
 
 def _import_everything() -> None:
-    """Do once what every compilation would repeat: imports, and what torch caches in the process."""
+    """Do once what every compilation would repeat: imports, and torch's process-wide caches."""
     for name in MODULES:
         importlib.import_module(name)
     for name in IMPORTED_LATE:
@@ -301,7 +305,7 @@ def _prepare_for_cpu() -> None:
 
 
 def _fork(task: Callable[[], object], at_my_end: signal.Signals = signal.SIGKILL) -> int:
-    """Run a function in a forked process, which gets a signal when this process ends."""
+    """Run a function in a forked process, which receives a signal when this process ends."""
     parent = os.getpid()
     pid = os.fork()
     if pid == 0:
@@ -317,16 +321,16 @@ def _fork(task: Callable[[], object], at_my_end: signal.Signals = signal.SIGKILL
 
 
 def _close_streams() -> None:
-    """Close the streams to the Runner: a child must not speak for this process."""
+    """Close the streams to the engine: a child must not write to them."""
     os.close(ANSWERS_FD)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 
 
 def resolve_vector_math() -> None:
-    """Call each function of MKL's vector math once, on one element: every fork inherits the choice, without a thread.
+    """Call each function of MKL's vector math once, on one element, so that forked processes inherit MKL's choice.
 
-    MKL chooses a function's kernel when it is first called. Where several threads make that call at once, one of them
-    may take a kernel of low accuracy for its part (pytorch/pytorch issue 188792).
+    MKL chooses a function's kernel at its first call. If several threads make that call at once, one of them may use a
+    kernel of low accuracy for its part (pytorch/pytorch issue 188792). One element needs no other thread.
     """
     for dtype in (torch.float32, torch.float64):
         value = torch.full((1,), 0.5, dtype=dtype)
@@ -355,7 +359,10 @@ class Children:
             self._unreported.add(pid)
 
     def ended(self) -> list[int]:
-        """Return the pids to report that have ended since the last call; none of their descendants is alive."""
+        """Return the pids of registered processes that ended since the last call.
+
+        Their descendants are dead, too.
+        """
         now = time.monotonic()
         for pid in [pid for pid, deadline in self._deadlines.items() if now > deadline]:
             self._deadlines[pid] = math.inf
@@ -373,7 +380,10 @@ class Children:
         return reported
 
     def end(self) -> None:
-        """End all children; each may first end by itself, as a supervisor that reports how its run ended."""
+        """End all children.
+
+        Each first gets time to end by itself, since a supervisor reports how its run ended.
+        """
         for pid in self._deadlines:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGUSR1)
@@ -391,7 +401,7 @@ class Children:
             end_tree(psutil.Process(pid))
 
     def _reaped(self) -> list[int]:
-        """Return the children that have ended; stopped ones are continued."""
+        """Return the children that have ended; continue stopped children."""
         reaped: list[int] = []
         while True:
             try:
@@ -406,6 +416,6 @@ class Children:
                 os.kill(pid, signal.SIGCONT)
 
     def _strangers(self) -> list[psutil.Process]:
-        """Return children that this process has not forked, with their descendants: a killed supervisor left them."""
+        """Return children that this process did not fork, with their descendants: left by a killed supervisor."""
         strangers = [child for child in alive(psutil.Process().children()) if child.pid not in self._deadlines]
         return [*strangers, *(process for stranger in strangers for process in descendants(stranger))]

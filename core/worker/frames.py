@@ -1,6 +1,6 @@
 """Frames of an error in the user's own files.
 
-Reasons in one line.
+One-line texts of errors.
 """
 
 from __future__ import annotations

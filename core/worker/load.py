@@ -1,11 +1,11 @@
-"""Loading a file's callable and its calls, by one convention for samples and users' files:
+"""Loading of a file's callable and its calls, by one convention for samples and users' files:
 
     model = torch.nn.Linear(64, 64)      # any callable
     inputs = (torch.randn(8, 64),)       # positional arguments, or a dict of keyword arguments
     calls = [...]                        # or several such inputs: a list, or a generator function
 
-`calls` as a generator function may change state between the calls. `NAME_inputs` and `NAME_calls` go before `inputs`
-and `calls` when the job asks for another callable than `model`.
+`calls` as a generator function may change state between the calls. If the job requests another callable `NAME`, then
+`NAME_inputs` and `NAME_calls` take precedence over `inputs` and `calls`.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ class ModelCopy:
             vars(self._module).update({name: _widened(value) for name, value in self.values().items()})
 
     def modules(self) -> list[torch.nn.Module]:
-        """Return every nn.Module that the file holds by name, the model included."""
+        """Return every nn.Module among the file's globals, including the model."""
         named = [value for value in vars(self._module).values() if isinstance(value, torch.nn.Module)]
         if isinstance(self.model, torch.nn.Module):
             named.append(self.model)
         return list(dict.fromkeys(named))
 
     def named_modules(self) -> list[tuple[str, torch.nn.Module]]:
-        """Return every such module with its name's prefix: empty for the model itself, `name.` for another."""
+        """Return every such module with its name's prefix: empty for the model itself, `name.` for any other."""
         names = {id(value): f"{name}." for name, value in vars(self._module).items()}
         return [("" if module is self.model else names[id(module)], module) for module in self.modules()]
 
@@ -73,7 +73,7 @@ class ModelCopy:
         return list(dict.fromkeys(p for module in self.modules() for p in module.parameters()))
 
     def calls(self) -> Iterator[Arguments]:
-        """Yield the inputs of each call in the job's sizes, on its device and in its dtype."""
+        """Yield the inputs of each call with the job's sizes, device and dtype."""
         inputs = self._requested_calls() if self._job.calls else self._file_calls()
         for index, value in enumerate(inputs):
             call = resized(_call(value), self._job.sizes, self._job.seed + index)
@@ -101,7 +101,10 @@ class ModelCopy:
                 yield CallSpec(_built(spec.args, generator), _built(spec.kwargs, generator))
 
     def _distinct_calls(self) -> list[Any]:
-        """Return the file's calls if it lists several of different sizes; a function may change state."""
+        """Return the file's calls if it lists several with different sizes.
+
+        Empty for a function, which may change state.
+        """
         name = self._calls_name()
         listed = getattr(self._module, name) if name else None
         if not isinstance(listed, (list, tuple)) or name is None or name.endswith("inputs"):
@@ -138,14 +141,14 @@ class ModelCopy:
 
 
 def _widened(value: Any) -> Any:
-    """Return a floating tensor in float64, anything else as it is."""
+    """Return a floating tensor in float64, any other value unchanged."""
     if not isinstance(value, torch.Tensor) or not value.is_floating_point():
         return value
     return value.detach().to(torch.float64).requires_grad_(value.requires_grad)
 
 
 def executed(path: Path, job: CompileJob, module_name: str) -> ModuleType:
-    """Return a file as a module of that name, executed with the job's seed."""
+    """Execute a file as a module of that name with the job's seed, and return the module."""
     seed(job.seed)
     spec = importlib.util.spec_from_file_location(module_name, path)
     assert spec is not None
@@ -158,7 +161,7 @@ def executed(path: Path, job: CompileJob, module_name: str) -> ModuleType:
 
 
 class _RegistrationTable(dict[str, Any]):
-    """Torch's table of backends while a file is loaded: a name that the file registered before is taken again."""
+    """Torch's table of backends while a file is loaded: the file's own names may be registered again."""
 
     def __contains__(self, name: object) -> bool:
         return False
@@ -166,7 +169,7 @@ class _RegistrationTable(dict[str, Any]):
 
 @contextmanager
 def _registering() -> Iterator[None]:
-    """Let each model copy register the backends of its file; the last one loaded counts."""
+    """Let each model copy register the backends of its file; the last loaded copy's backends are used."""
     backends = registry._COMPILER_FNS
     table = _RegistrationTable(backends)
     registry._COMPILER_FNS = table

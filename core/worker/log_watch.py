@@ -1,4 +1,4 @@
-"""Guards a run's log: is it still the file that torch opened, and does it have its last record."""
+"""Checks of a run's log: whether it is still the file that torch opened, and has its last record."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from core.trace import TraceReader
 from core.worker.record import emit
 
 END = "artifact:compileboard_end"
-# The last record is small; threads of the user's may write after it.
+# The last record is small; threads of user code may write after it.
 TAIL_BYTES = 1 << 20
 
 
 class LogWatch(logging.Filter):
     """Filter that checks before each record whether user code has closed, replaced, truncated or deleted the log.
 
-    A closed log gets no more records: its descriptor may now be another file's.
+    A closed log gets no more records: its descriptor may now belong to another file.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class LogWatch(logging.Filter):
         return os.getpid() != self._pid or self._is_open()
 
     def end(self, outcome: str) -> bool:
-        """Write the last record; returns False if the log lost records."""
+        """Write the last record; return False if the log lost records."""
         emit(EndRecord(outcome=outcome))
         return self._is_open() and not self._lost
 

@@ -13,9 +13,9 @@ TAIL_BYTES = 64_000
 
 
 class OutputFile:
-    """A file that takes any amount of output and stays small; the end of the output is always at its end.
+    """An output file of bounded size, whose end is always the end of the output.
 
-    `full` says that the disk had no room; what is printed after that is dropped.
+    `full` is True if the disk had no room; later output is dropped.
     """
 
     def __init__(self, path: Path) -> None:
@@ -26,7 +26,7 @@ class OutputFile:
         self._left_out = 0
 
     def write(self, chunk: bytes) -> None:
-        """Take what the worker printed."""
+        """Write a chunk of the worker's output."""
         if not chunk or self.full:
             return
         try:
@@ -58,6 +58,6 @@ class OutputFile:
         self._file.truncate()
 
     def _put(self, data: bytes) -> None:
-        """Write all of it: on a disk that gets full the system takes a part, and refuses the rest."""
+        """Write all data; a write to a nearly full disk writes only a part, and the next one fails."""
         while data:
             data = data[self._file.write(data) :]

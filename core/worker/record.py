@@ -1,8 +1,8 @@
 """Compileboard's additions to PyTorch's structured trace.
 
 Every addition is an `artifact` record named `compileboard_<what>` whose payload is JSON with a `schema` number, written
-through `torch._logging.trace_structured`, so that tlparse reads our logs and our reader needs one format only.
-`core/report/records/` declares them.
+by `torch._logging.trace_structured`. So tlparse can read our logs, and our reader needs only one format.
+`core/report/records/` declares the records.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def emit(record: Record) -> None:
 
 
 def _json(record: Record) -> str:
-    """Return JSON with a line for each field: torch's own way, one for each value, is many times slower."""
+    """Return JSON with one line per field: torch's own format, one line per value, is many times slower."""
     payload = {"schema": SCHEMA, **_fields(record)}
     lines = (f"{json.dumps(name)}: {json.dumps(value, default=_fields)}" for name, value in payload.items())
     return "{\n" + ",\n".join(lines) + "\n}"
@@ -64,12 +64,12 @@ def _fields(value: Any) -> dict[str, Any]:
 
 
 def step(name: str) -> None:
-    """Record the worker's next step; the live timeline shows it."""
+    """Record the worker's next step, for the live timeline."""
     emit(StepRecord(name=name))
 
 
 def start_trace(directory: Path) -> None:
-    """Start the log as TORCH_TRACE does at import, for a process forked long after it."""
+    """Start the log like TORCH_TRACE at import, for a process forked much later."""
     handler = torch_logging.LOG_TRACE_HANDLER
     assert handler is not None
     handler.root_dir = str(directory)
@@ -102,11 +102,12 @@ def unrecorded() -> Iterator[None]:
 
 @contextmanager
 def recording(later: DeferredRecords, conditions: Conditions) -> Iterator[None]:
-    """Switch on all recorders of a run, and switch off caches that would hide compilations.
+    """Enable all recorders of a run, and disable caches that would hide compilations.
 
-    A run that tests the caches keeps them. Records that no call should wait for go into `deferred`.
+    A run that tests the caches keeps them enabled. Slow records are deferred to `later`, so that no call waits for
+    them.
     """
-    # torch.compile deep-copies Inductor's config: a lambda is copied as itself, a bound method with its whole object.
+    # torch.compile deep-copies Inductor's config; a bound method would be copied with its object, a lambda isn't.
     modules = Modules()
     recorder = ScheduleRecorder(emit, modules)
     passes = PassRecorder(emit, modules, later.sources)
@@ -118,7 +119,7 @@ def recording(later: DeferredRecords, conditions: Conditions) -> Iterator[None]:
         "_pre_fusion_custom_pass": lambda nodes: recorder.before_fusion(nodes),
         "_post_fusion_custom_pass": lambda nodes: recorder.after_fusion(emit_saved_values(emit, nodes)),
     }
-    # With a pass of one's own torch looks up no cached graph.
+    # With a custom pass, torch doesn't use its graph caches.
     watched = {} if conditions.caches == "warm" else settings
     with (
         lookups(conditions),

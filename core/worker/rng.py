@@ -1,4 +1,4 @@
-"""Random number generators: the same seed for each model copy, and the state that shows whether a call drew."""
+"""Random number generators: seeding for each model copy, and states that show whether a call drew numbers."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def seed(number: int) -> None:
 
 
 def rng_state(device: str) -> tuple[Any, ...]:
-    """Return the state of the generators that compiled code may draw from differently: torch's, and NumPy's.
+    """Return the state of the generators that compiled code may use differently: torch's, and NumPy's.
 
-    Python's own is not among them: Dynamo draws from it as eager does.
+    Python's is not included: Dynamo draws from it as eager does.
     """
     kind = device.partition(":")[0]
     states = [torch.get_rng_state()] if kind == "cpu" else [torch.get_rng_state(), getattr(torch, kind).get_rng_state()]

@@ -61,7 +61,7 @@ from core.worker.recorders.deferred import DeferredRecords
 from core.worker.streams import flush, silence
 from core.worker.user_kernels import interpret_kernels
 
-# Codes that user code is unlikely to exit with itself. They count with the last record of the log alone.
+# Exit codes that user code is unlikely to use. They only count if the log has its last record.
 DONE, FAILED, OUT_OF_MEMORY, LOG_LOST, DISK_FULL = 100, 101, 102, 103, 104
 OUTCOMES = {DONE: "done", FAILED: "failed", OUT_OF_MEMORY: "out of memory", DISK_FULL: "failed"}
 NODES = "holding each node against float64"
@@ -80,7 +80,7 @@ NOT_IN = re.compile(r"cannot import name '(\w+)'")
 
 
 class RunStep:
-    """Current step of the run, which is recorded with an error."""
+    """Current step of the run, recorded with an error."""
 
     def __init__(self, later: DeferredRecords) -> None:
         self.name = "starting"
@@ -93,7 +93,7 @@ class RunStep:
 
 
 def work(run: Run, job: CompileJob) -> int:
-    """Do the job of a run; returns the exit code. Whatever goes wrong in user code is recorded, not raised."""
+    """Do a run's job; return the exit code. All errors in user code are recorded, not raised."""
     sys.dont_write_bytecode = True
     on_disk = Path(job.model.value) if job.model.kind == "file" else run.model_path
     sys.path.insert(0, str(on_disk.parent))
@@ -140,13 +140,13 @@ def _is_out_of_memory(error: BaseException) -> bool:
 
 
 def _is_disk_full(error: BaseException) -> bool:
-    """Return True if the disk was full, for this process or for the compiler that it called."""
+    """Return True if the disk was full, for this process or for the compiler that it ran."""
     here = isinstance(error, OSError) and error.errno in NO_ROOM
     return here or os.strerror(errno.ENOSPC) in str(error)
 
 
 def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: MemoryWatch) -> Pair | None:
-    """Make, compare and measure the calls; returns the last of them, None where there is none to be made again."""
+    """Make, compare and measure the calls; return the last pair, None if it can't be repeated."""
     _check_device(job)
     if backend_file(job.compile) is not None:
         stage.enter("loading the backend")
@@ -191,7 +191,7 @@ def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: Me
 
 
 def _generate(job: CompileJob, eager: ModelCopy, compiled: ModelCopy, stage: RunStep) -> None:
-    """Make the calls while code is generated for the target; what is called runs eagerly on the CPU."""
+    """Make the calls and generate code for the target; the calls run eagerly on the CPU."""
     from core.worker.cross_compilation.generate import compiled_for, generating, make_calls
 
     with generating(TARGETS[job.target]):
@@ -204,7 +204,7 @@ def _check_device(job: CompileJob) -> None:
 
 
 def _measure(job: CompileJob, eager: PreparedCall, compiled: PreparedCall) -> float:
-    """Time both and record it; returns the seconds of a compiled call in its steady state."""
+    """Time both and record it; return the steady-state seconds of a compiled call."""
     most_s = min(SLOW_LIMIT_S, _left_s(job) / 2)
     samples = time_interleaved(TimedSide(eager, eager.ready), TimedSide(compiled, compiled.ready), job.device, most_s)
     emit(
@@ -226,7 +226,7 @@ def _measure(job: CompileJob, eager: PreparedCall, compiled: PreparedCall) -> fl
 
 
 def _left_s(job: CompileJob) -> float:
-    """Seconds until the run's time limit."""
+    """Return the seconds until the run's time limit."""
     return job.time_limit_s - (time.time() - psutil.Process().create_time())
 
 
@@ -249,7 +249,7 @@ def emit_setting(run: Run, job: CompileJob, paths: Collection[Path]) -> None:
 
 
 def emit_counters() -> None:
-    """Record torch's own counters, and the settings that the user's code left it with."""
+    """Record torch's counters, and torch's settings after the user's code."""
     metrics = torch._inductor.metrics
     names = ("generated_kernel_count", "generated_cpp_vec_kernel_count", "ir_nodes_pre_fusion", "num_bytes_accessed")
     emit(
@@ -257,7 +257,7 @@ def emit_counters() -> None:
             dynamo={group: dict(values) for group, values in counters.items()},
             inductor={name: getattr(metrics, name) for name in names},
             float32_matmul_precision=torch.get_float32_matmul_precision(),
-            # A device that nothing was put on is not asked, which would start it.
+            # Queried only if CUDA is initialized, since the query would initialize it.
             has_tf32=torch.cuda.is_initialized() and torch.cuda.is_tf32_supported(),
             recompile_limit=torch._dynamo.config.recompile_limit,
         )
@@ -265,7 +265,7 @@ def emit_counters() -> None:
 
 
 def emit_error(stage: str, paths: Collection[Path], error: BaseException) -> None:
-    """Record an error with the lines of the user's files and the raw traceback."""
+    """Record an error with the lines of the user's files and the full traceback."""
     trace = traceback.TracebackException.from_exception(error)
     emit(
         RunError(
@@ -280,7 +280,10 @@ def emit_error(stage: str, paths: Collection[Path], error: BaseException) -> Non
 
 
 def suggestion(error: BaseException) -> str:
-    """Return the right module of a missing torch name as a question, like Python's own; empty if there is none."""
+    """Return the correct module of a missing torch name as a question, like Python's own.
+
+    Empty if there is none.
+    """
     module, wanted = _missing_name(error)
     path = module.split(".")
     above = [".".join(path[:depth]) for depth in range(len(path) - 1, 0, -1)] if path[0] == "torch" else []
@@ -289,7 +292,7 @@ def suggestion(error: BaseException) -> str:
 
 
 def _missing_name(error: BaseException) -> tuple[str, str]:
-    """Return a module and the name that it lacks; empty for any other error."""
+    """Return a module and the name it lacks; empty for any other error."""
     if isinstance(error, AttributeError) and isinstance(error.obj, ModuleType):
         return error.obj.__name__, str(error.name)
     match = NOT_IN.match(str(error)) if isinstance(error, ImportError) else None

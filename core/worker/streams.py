@@ -1,4 +1,4 @@
-"""The worker's standard streams, which the user's code may have closed or replaced."""
+"""Standard streams of the worker, which the user's code may have closed or replaced."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 
 
 def flush() -> None:
-    """Flush what was printed; closed streams are left alone."""
+    """Flush printed output; closed streams are skipped."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
             stream.flush()
@@ -17,9 +17,7 @@ def flush() -> None:
 
 @contextmanager
 def silence() -> Iterator[None]:
-    """Drop the model's output inside this context: it was printed before, and repeats would print it thousands of
-    times.
-    """
+    """Drop the model's output in this context: repeated calls would print it thousands of times."""
     flush()
     try:
         kept = os.dup(1)

@@ -1,9 +1,8 @@
-"""Supervisor of one run: forks the worker, enforces its limits, keeps the end of its output, writes its status.
+"""Supervisor of one run: forks the worker, enforces its limits, stores the end of its output, writes its status.
 
-The supervisor is a separate process that never runs user code. It is the subreaper of everything that the worker
-starts, so that no process outlives its run, however it detached itself. It ends on SIGTERM (cancelled), and on SIGUSR1
-when the fork server ends (interrupted). If it is killed itself, the worker dies with it, and the fork server ends the
-rest.
+The supervisor is a separate process that never runs user code. It is the subreaper of all processes that the worker
+starts, so that no process outlives its run, even a detached one. It ends on SIGTERM (cancelled), and on SIGUSR1 when
+the fork server ends (interrupted). If it is killed itself, the worker dies with it, and the fork server ends the rest.
 """
 
 from __future__ import annotations
@@ -47,14 +46,14 @@ SUPERVISOR_SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
 POLL_S = 0.05
 MEMORY_POLL_S = 0.2
 MAX_TRACE_BYTES = 4 * 1024**3
-# Threads count, and a large machine has many of them.
+# Threads count as processes, and a large machine has many.
 MOST_PROCESSES = 16_384
 DISK_WAS_FULL = "the disk is full; delete runs, or make room, and run the job again"
 
 
 @dataclass(slots=True)
 class _Stop:
-    """Outside reason for stopping the run; None while there is none."""
+    """External reason for stopping the run; None if there is none."""
 
     state: State | None = None
     reason: str = ""
@@ -66,7 +65,7 @@ class _Stop:
 
 @dataclass(frozen=True, slots=True)
 class WorkerTask:
-    """Work of a worker, its limits, and a check for its last record."""
+    """A worker's task, its limits, and a check for its last record."""
 
     limits: CompileJob | Task
     work: Callable[[], int]
@@ -74,7 +73,10 @@ class WorkerTask:
 
 
 def supervise(run: Run, task: WorkerTask) -> None:
-    """Run the task of a run directory to its end and write how it ended; a run cancelled meanwhile isn't started."""
+    """Run a run directory's task to its end and write how it ended.
+
+    A run that was already cancelled isn't started.
+    """
     before = run.written_status()
     if before.state == "cancelled":
         return
@@ -94,7 +96,10 @@ def supervise(run: Run, task: WorkerTask) -> None:
 
 
 def task_of(run: Run) -> WorkerTask:
-    """Return the task of a run directory, a tool's or a job's; raises JobError, OSError, ValueError."""
+    """Return the task of a run directory, a kernel tool's or a job's.
+
+    Raises JobError, OSError, ValueError.
+    """
     tool_task = read_task(run)
     if tool_task is not None:
         return WorkerTask(tool_task, lambda: run_tool(run, tool_task), lambda: has_answer(run))
@@ -180,7 +185,7 @@ def _drain(reader: int, output: OutputFile, stop: _Stop, wait_s: float) -> bool:
 
 
 def _exit_status(pid: int) -> int | None:
-    """Return the worker's exit status, None while it runs; also reaps orphans that it left."""
+    """Return the worker's exit status; None while it runs. Also reaps the worker's orphans."""
     while True:
         ended, status = os.waitpid(-1, os.WNOHANG)
         if ended == pid:

@@ -1,7 +1,6 @@
-"""Triton for a target that may not be present: a stand-in for its driver, and the compile of a kernel that Inductor
-wrote.
+"""Triton for a target that may not be present: a simulated driver, and compilation of Inductor's kernels.
 
-Modules are imported late: the driver must be in place before Inductor, which asks for it at import.
+Modules are imported late: the driver must be installed before Inductor, which uses it at import.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import Any
 
 
 class NothingToLaunch(RuntimeError):
-    """Triton needs the device itself: to load a kernel, or to launch it."""
+    """Triton needs the device itself, to load or launch a kernel."""
 
 
 class _Utils:
@@ -28,10 +27,10 @@ class _Utils:
 
 
 class TargetDriver:
-    """Triton's driver of a target: it names the target and says what Triton asks of its device, and can launch nothing.
+    """Triton driver for a target: it provides the target and device properties, and can't launch kernels.
 
-    Target and properties are asked for when Triton asks, since a process may compile for several targets, and so is the
-    `device` on which user code makes its tensors.
+    Target and properties are looked up on each query, since a process may compile for several targets. So is `device`,
+    on which user code creates its tensors.
     """
 
     def __init__(
@@ -45,19 +44,19 @@ class TargetDriver:
         self._device = device
 
     def __getattr__(self, name: str) -> Any:
-        """Refuse everything else that a driver has: it needs the device."""
+        """Refuse all other driver attributes, since they need the device."""
         return _refused(name)
 
     @staticmethod
     def get_device_interface() -> Any:
-        """Return torch's module of the device."""
+        """Return torch's module for the device."""
         import torch
 
         return torch.cuda
 
     @staticmethod
     def is_active() -> bool:
-        """Return True: Triton asks each of its drivers."""
+        """Return True, since Triton queries each of its drivers."""
         return True
 
     def get_current_device(self) -> int:
@@ -72,12 +71,12 @@ class TargetDriver:
         return 0
 
     def get_device_capability(self, _device: Any = None) -> tuple[int, int]:
-        """Return the target's compute capability as torch writes it."""
+        """Return the target's compute capability in torch's format."""
         major, minor = divmod(arch, 10) if isinstance(arch := self.get_current_target().arch, int) else (0, 0)
         return major, minor
 
     def get_active_torch_device(self) -> Any:
-        """Return the device as torch writes it."""
+        """Return the device as a torch.device."""
         import torch
 
         return self._device() if self._device else torch.device("cuda", 0)
@@ -98,7 +97,10 @@ class TargetDriver:
 
 
 def _refused(name: str) -> Callable[..., Any]:
-    """Return a stand-in for a part of a driver that needs the device; raises AttributeError for Python's own names."""
+    """Return a replacement for driver attributes that need the device.
+
+    Raises AttributeError for Python's own names.
+    """
     if name.startswith("__"):
         raise AttributeError(name)
 
@@ -109,14 +111,14 @@ def _refused(name: str) -> Callable[..., Any]:
 
 
 def gpu_target(backend: str, arch: int | str, warp_size: int) -> Any:
-    """Return a target as Triton writes it."""
+    """Return a target in Triton's format."""
     from triton.backends.compiler import GPUTarget
 
     return GPUTarget(backend, arch, warp_size)
 
 
 def install_driver(driver: TargetDriver) -> None:
-    """Make a driver Triton's for the whole process: generated kernels ask for the GPU's when they are imported."""
+    """Make a driver Triton's for the whole process, since generated kernels query the GPU's driver at import."""
     from torch._inductor.runtime import triton_helpers
     from triton.runtime.driver import driver as drivers
 
@@ -125,16 +127,16 @@ def install_driver(driver: TargetDriver) -> None:
 
 
 def install_launch_driver(driver: TargetDriver) -> None:
-    """Make a driver Triton's if there is no other, for kernels that user code launches."""
+    """Make a driver Triton's if there is none, for kernels that user code launches."""
     from triton.runtime.driver import driver as drivers
 
     drivers.set_active(driver)
 
 
 def compile_config(autotuner: Any, config: Any) -> Any:
-    """Compile a config to the last rung, with the signature, constants and options that Inductor gives Triton.
+    """Compile a config to the last stage, with the signature, constants and options that Inductor passes to Triton.
 
-    It is what `CachingAutotuner._precompile_config` does before it looks for the device. Raises what Triton raises.
+    It does what `CachingAutotuner._precompile_config` does before it needs the device. Raises Triton's errors.
     """
     import triton
     from triton.compiler import ASTSource

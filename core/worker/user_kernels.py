@@ -1,6 +1,6 @@
-"""Triton kernels that user code launches without a GPU: Triton's interpreter runs them on the CPU, and the run says so.
+"""Interpretation of Triton kernels that user code launches without a GPU: on the CPU, with a note in the run.
 
-What compiles a kernel for a target needs no launch, so nothing of it is changed.
+Compilation of kernels for a target needs no launch, so it is not changed.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _told: set[str] = set()
 
 
 def interpret_kernels(target: bool) -> None:
-    """Let launches be interpreted from now on, in this process; with a GPU here, and without Triton, do nothing.
+    """Interpret all launches in this process from now on; do nothing with a GPU or without Triton.
 
-    A `target`'s process has a driver that stands for the target's; elsewhere one stands for the interpreter.
+    The process of a `target` already has the target's simulated driver; other processes get one for the interpreter.
     """
     if importlib.util.find_spec("triton") is None or (not target and devices() != ["cpu"]):
         return
@@ -56,14 +56,14 @@ def _properties() -> dict[str, int]:
 
 
 def _keep_operators_whole() -> None:
-    """An operator made by `triton_op` is called as it is, since Inductor has no code for its kernel on a CPU."""
+    """Keep operators of `triton_op` opaque, since Inductor has no code for their kernels on a CPU."""
     import torch.export._trace
 
     torch.export._trace.custom_triton_ops_decomposition_disabled = lambda: True
 
 
 class _Launch:
-    """A kernel with its grid, `kernel[grid]`: calling it is one graph break, in the line of the user's that does."""
+    """A kernel with its grid, `kernel[grid]`: calling it is one graph break, at the user's line."""
 
     def __init__(self, kernel: Any, grid: Any) -> None:
         self.kernel = kernel
@@ -91,12 +91,12 @@ def _interpret(kernel: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) 
 
 
 def _whole_grid(grid: Any) -> Any:
-    """A grid as the interpreter takes it: a tuple, where a launch takes a list, too."""
+    """Return a grid as a tuple, as the interpreter needs it; a launch also accepts a list."""
     return (lambda meta: tuple(grid(meta))) if callable(grid) else tuple(grid)
 
 
 def _call(kernel: Any, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """A kernel that calls another one: within the interpreter that is a Python call."""
+    """Call a kernel from another one: a plain Python call inside the interpreter."""
     from triton.runtime.interpreter import InterpretedFunction
 
     return InterpretedFunction(kernel.fn)(*args, **kwargs) if _within.get() else original(kernel, *args, **kwargs)

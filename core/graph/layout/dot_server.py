@@ -1,4 +1,4 @@
-"""dot in a persistent process, since starting one costs more than most layouts; killed at the time limit."""
+"""Persistent dot process, since starting one takes longer than most layouts; killed at the time limit."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ class DotServer:
         self._ready = False
 
     def ask(self, text: str, budget_s: float) -> bytes:
-        """Return Graphviz's JSON for a graph; raises DotFailed. Starting the process does not count for the budget."""
+        """Return Graphviz's JSON for a graph.
+
+        Raises DotError. The process's start does not count toward the budget.
+        """
         with self._lock:
             process = self._started()
             try:
@@ -93,7 +96,7 @@ def _exchange(process: Process, text: bytes, deadline: float) -> bytes:
 
 
 def _read(process: Process, deadline: float) -> bytes:
-    """Return one message from the process; raises DotFailed after the deadline or if the process ended."""
+    """Return one message from the process; raises DotError after the deadline or if the process ended."""
     assert process.stdout is not None
     pipe = process.stdout.fileno()
     message = bytearray()

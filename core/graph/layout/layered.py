@@ -1,7 +1,7 @@
-"""Our layered layout: linear in the graph's size, for graphs on which dot would take minutes.
+"""Our layered layout: nearly linear in the graph's size, for graphs on which dot would take minutes.
 
-The steps are Sugiyama's (open cycles, rank, order, place, route), one module each, for one connected part at a time;
-the parts are then packed beside and below one another.
+The steps are Sugiyama's (open cycles, rank, order, place, route), one module each, for each connected part separately;
+the parts are then packed in rows.
 
 Order within each layer: barycentre sweeps down and up.
 """
@@ -60,7 +60,7 @@ class ConnectedPart:
 
 
 def lay_out_layered(boxes: Sequence[Box], edges: Sequence[Edge]) -> Layout:
-    """Lay out any graph, in time that grows with its size times a logarithm."""
+    """Lay out any graph, in time proportional to its size times a logarithm."""
     number = {box.id: index for index, box in enumerate(boxes)}
     pairs = [(number[edge.source], number[edge.target]) for edge in edges]
     members_of = _connected_parts(len(boxes), pairs)
@@ -108,7 +108,7 @@ def _connected_parts(count: int, pairs: Sequence[Pair]) -> list[tuple[list[int],
 
 
 def _shelves(parts: Sequence[ConnectedPart]) -> Iterator[tuple[float, float]]:
-    """Yield left-top corners: parts in rows about as wide as the total height, and as wide as the widest part."""
+    """Yield top-left corners: parts in rows about as wide as the total height, at least as wide as the widest part."""
     area = sum((part.width + PART_GAP) * (part.height + PART_GAP) for part in parts)
     limit = max([sqrt(area) * 1.4, *(part.width for part in parts)])
     left = top = row_height = 0.0

@@ -1,8 +1,8 @@
-"""x coordinates: every layer as close to its neighbours as its order allows, with straight edges if possible.
+"""X coordinates: every layer as close to its neighbours as its order allows, with straight edges if possible.
 
 A layer is placed by isotonic regression in the L1 norm (pool adjacent violators on weighted medians): boxes that would
-overlap join a block, and a block is placed at the weighted median of its boxes' wishes. A median, unlike a mean, meets
-the wish of the majority exactly, so chains become straight lines.
+overlap join a block, and a block is placed at the weighted median of its boxes' preferred positions. A median, unlike a
+mean, is exactly the preferred position of a majority, so chains become straight lines.
 """
 
 from bisect import insort
@@ -18,7 +18,10 @@ PASSES = 5
 
 
 class Block:
-    """Touching boxes that move together; wishes are positions for offset zero, in order of position."""
+    """Touching boxes that move together.
+
+    `wishes` are preferred positions for offset zero, in order of position.
+    """
 
     __slots__ = ("at", "first", "middle", "wishes")
 
@@ -40,9 +43,10 @@ class Block:
 
 
 def weighted_median(wishes: Sequence[Wish], centre: float) -> float:
-    """Return the weighted median of (place, weight) pairs; the one nearer to the centre if two are equally good.
+    """Return the weighted median of (position, weight) pairs.
 
-    Always taking the left one would let every split and join drift to the left, layer by layer.
+    Of two equally good ones, the one nearer to the centre. Always taking the left one would move every split and join
+    to the left, layer by layer.
     """
     half = sum(weight for _, weight in wishes) / 2
     total = 0.0
@@ -58,7 +62,7 @@ def weighted_median(wishes: Sequence[Wish], centre: float) -> float:
 def centres(
     layers: list[list[int]], widths: list[float], real: int, before: Neighbours, after: Neighbours
 ) -> list[float]:
-    """Return the x of each node's centre; nodes from number `real` on are bends of long edges."""
+    """Return the x of each node's centre; nodes from index `real` on are bends of long edges."""
     x = [0.0] * len(widths)
     for layer in layers:
         offsets = _offsets(layer, widths, real)
@@ -87,7 +91,10 @@ def _offsets(layer: list[int], widths: list[float], real: int) -> list[float]:
 
 
 def _wishes(node: int, fixed: Neighbours, x: list[float], real: int) -> list[Wish]:
-    """Return the wishes of a node; a bend weights a straight line more than a box does, as in dot."""
+    """Return the preferred positions of a node.
+
+    A bend gives a straight line more weight than a box does, as in dot.
+    """
     wishes = [
         (x[neighbour], (4.0 if node >= real else 1.0) * (2.0 if neighbour >= real else 1.0))
         for neighbour in fixed[node]

@@ -1,4 +1,4 @@
-"""Layers of a directed graph: opened cycles, a rank for each node, short edges."""
+"""Layers of a directed graph: cycles opened, a rank for each node, edges kept short."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ def neighbours(count: int, pairs: Sequence[Pair]) -> tuple[Neighbours, Neighbour
 
 
 def without_cycles(count: int, pairs: Sequence[Pair]) -> list[Pair]:
-    """Return each pair in order, reversed if it closes a cycle of a depth-first walk."""
+    """Return all pairs in order, each reversed if it closes a cycle in a depth-first walk."""
     _, after = neighbours(count, pairs)
     backward: set[Pair] = set()
     state = bytearray(count)

@@ -1,4 +1,4 @@
-"""Edges as chains of cubic Béziers that leave downwards and arrive from above."""
+"""Edges as chains of cubic Béziers that leave a box at its bottom and arrive at the top."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -71,7 +71,7 @@ def bent(chain: Sequence[int], rank: list[int], x: list[float], boxes: Sequence[
 
 
 def in_lane(source: int, target: int, rank: list[int], x: list[float], boxes: Sequence[Box], bands: Bands) -> Curve:
-    """Return a curve around all layers between, on the nearer side: for edges too long for bends."""
+    """Return a curve around all layers in between, on the nearer side: for edges too long for bends."""
     first, last = rank[source], rank[target]
     left, right = -bands.left.largest(first, last), bands.right.largest(first, last)
     shift = LANE_DISTANCE + first % LANES * LANE_PITCH

@@ -1,4 +1,4 @@
-"""Every option of a job, a row each: command line, checks, sweeps, form, What if, permission, comparison and docs."""
+"""Every option of a job, one row each: command line, checks, sweeps, form, What if, permission, comparison and docs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ AXES = {option.name: option for option in OPTIONS if option.axis}
 
 
 def with_values(job: CompileJob, values: Mapping[str, Any]) -> CompileJob:
-    """Return the job with values by the paths of their options; a setting is then not the file's to decide."""
+    """Return the job with values by the paths of their options.
+
+    Such a setting is no longer left to the file.
+    """
     parts: dict[str, dict[str, Any]] = {"": {}, "compile": {}, "conditions": {}}
     for path, value in values.items():
         part, _, name = path.rpartition(".")

@@ -1,4 +1,4 @@
-"""Options of the call of torch.compile, and of the inputs: a row each."""
+"""Options of the torch.compile call, and of the inputs: one row each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of the table of options: the place of the value, and its form on each screen and command."""
+"""Row type of the table of options: the value's field in a job, and its form on each page and command."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.job.model import FILE_SETTINGS, CompileJob, Model
 from core.job.rules import Names, OneOf, Whole
 from core.job.text import Reader
 
-# The message of a check; empty if the value is right.
+# The message of a check; empty if the value is valid.
 Check = Callable[[Any], str]
 # Section, row and column of a form.
 Place = tuple[Literal["call", "conditions"], int, int]
@@ -21,10 +21,10 @@ LAST: Place = ("conditions", 99, 0)
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """A flag of the command line, named like its option unless it has a name of its own.
+    """A flag of the command line, named like its option by default.
 
     `kind`: a `value`; a `pair`, such as `--training` and `--no-training`; `on` or `off`, which set True or False;
-    `several` values, which are repeated. `parse` makes the job's value from what argparse read.
+    `several` values, by a repeated flag. `parse` converts argparse's value to the job's value.
     """
 
     group: str
@@ -38,9 +38,9 @@ class Flag:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormField:
-    """A field of the form, labelled like its option unless it has a label of its own; `key` ends its widget's key.
+    """A field of the form, labelled like its option by default; `key` is the end of its widget's key.
 
-    The base class stands for a widget that the pages make themselves.
+    The base class is for widgets that the pages create themselves.
     """
 
     key: str = ""
@@ -51,7 +51,7 @@ class FormField:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberField(FormField):
-    """A whole number within bounds; `example` is shown while there is none."""
+    """A whole number within bounds; `example` is shown in the empty field."""
 
     least: int
     most: int
@@ -60,13 +60,13 @@ class NumberField(FormField):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceField(FormField):
-    """A choice of several values by their words; `shown` holds what is displayed in place of a word."""
+    """A choice of several values by their words; `shown` maps a word to a different display text."""
 
     values: Mapping[str, Any]
     shown: Mapping[str, str] = field(default_factory=dict)
 
     def word(self, value: object) -> str:
-        """Return the word of a value."""
+        """Return the word for a value."""
         words = (word for word, entry in self.values.items() if type(entry) is type(value) and entry == value)
         return next(words, str(value))
 
@@ -88,9 +88,9 @@ class TextField(FormField):
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """An entry of the menu "What if": its label, and values by their words, those of the form by default.
+    """An entry of the "What if" menu: its label, and its values by their words, by default those of the form.
 
-    `field` is the axis that is changed, the option's own by default.
+    `field` is the sweep axis that it changes, by default the option itself.
     """
 
     label: str
@@ -100,12 +100,13 @@ class WhatIf:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option of a job: everything about it except its effect in the worker.
+    """An option of a job: all its data except its effect in the worker.
 
-    `path` is its field in `CompileJob`, `help` the text of the command line and of the docs. `read` makes a value from
-    text; with `axis` a sweep may change it. `check` returns the problem of a value. `visitors` are the values for
-    visitors who may not run code: none, those of a rule, or True for any value, which `core/runs/permission.py` may
-    narrow. `compared`: two runs are compared by it; `eager`: it changes the eager side of a run, too.
+    `path` is its field in `CompileJob`, `help` its text for the command line and the docs. `read` converts text to a
+    value; with `axis`, a sweep may change it. `check` returns an error message for a value. `visitors` are the
+    permitted values for visitors who may not run code: none, those of a rule, or True for any value, which
+    `core/runs/permission.py` may restrict. `compared` is True if two runs are compared by it; `eager` is True if it
+    changes a run's eager side, too.
     """
 
     path: str
@@ -122,23 +123,23 @@ class Option:
 
     @property
     def name(self) -> str:
-        """Its name on axes, in comparisons and, with hyphens, on the command line."""
+        """Return its name on axes, in comparisons and, with hyphens, on the command line."""
         return self.path.rpartition(".")[2]
 
     @property
     def flag_name(self) -> str:
-        """Its flag, with hyphens."""
+        """Return its flag, with hyphens."""
         named = self.flag.name if self.flag else ""
         return named or f"--{self.name.replace('_', '-')}"
 
     @property
     def of_file(self) -> bool:
-        """True if a model's file may set it."""
+        """Return True if a model's file may set it."""
         return self.name in FILE_SETTINGS
 
     @property
     def default(self) -> Any:
-        """Its value in a default job."""
+        """Return its value in a default job."""
         return self.of(CompileJob(Model("sample", "")))
 
     def of(self, job: CompileJob) -> Any:
@@ -146,14 +147,14 @@ class Option:
         return attrgetter(self.path)(job)
 
     def alternatives(self) -> Mapping[str, Any]:
-        """Return the values of the menu "What if" by their words."""
+        """Return the values in the "What if" menu by their words."""
         if self.what_if and self.what_if.values:
             return self.what_if.values
         return self.form.values if isinstance(self.form, ChoiceField) else {"True": True, "False": False}
 
 
 def one_of(*values: str | None) -> Check:
-    """Return a check that a value is one of a few."""
+    """Return a check that a value is one of several."""
     words = ", ".join(value for value in values if value)
     return lambda value: "" if value in values else f"`{str(value)[:60]}` is none of {words}"
 

@@ -1,4 +1,4 @@
-"""Options of a run: the conditions of the calls, the measurements, and the limits. A row each."""
+"""Options of a run: conditions of the calls, measurements, and limits. One row each."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Engines, which execute runs: `protocol` is the seam, `opening` the constructor, `local` this machine's engine."""
+"""Engines, which execute runs: `protocol` is the interface, `opening` the constructor, `local` this machine."""

@@ -1,5 +1,6 @@
-"""A fork server seen from outside: its process, the requests to it, and its last words. `core.worker.forkserver` is the
-inside.
+"""Client of a fork server: its process, requests to it, and its last error lines.
+
+`core.worker.forkserver` is the server.
 """
 
 from __future__ import annotations
@@ -36,19 +37,19 @@ from core.runs.store import Run
 
 COMMAND = (sys.executable, "-m", "core.worker")
 POLL_S = 1.0
-# A fork server reports every second. One that is silent for so many seconds of this process hangs.
+# A fork server reports every second. One without a report for so many polls of this process is hanging.
 SILENT_POLLS = 20
-# Seconds to end its forked processes, and seconds of patience with these if it was killed.
+# Seconds to end its forked processes, and seconds for these to end by themselves if it was killed.
 CLOSE_S, PATIENCE_S = 6.0, 2.0
 LAST_LINES, MAX_WORDS = 3, 600
 A = TypeVar("A", bound=Answer)
 
 
 class ForkServer:
-    """A `python -m core.worker`, started by the first request and again if it dies; `backend` is that of its targets.
+    """A `python -m core.worker` process, started by the first request and again if it dies.
 
-    It gets one request at a time, and an answer is awaited as long as it lives. A stopped fork server is resumed and a
-    hanging one killed; none of its descendants outlives it.
+    It handles one request at a time; the client waits for the result as long as the process lives. A stopped fork
+    server is resumed, and a hanging one is killed with all its descendants. `backend` is that of its targets.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class ForkServer:
         self._words: LastWords | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._listener: threading.Thread | None = None
-        # Answers that nobody has taken yet; the last is None once the process has ended.
+        # Results that are not read yet; the last is None after the process has ended.
         self._answers: deque[Answer | None] = deque()
         self._answered = threading.Condition()
         self._ended: dict[int, Callable[[], None]] = {}
@@ -73,11 +74,11 @@ class ForkServer:
 
     @property
     def ready(self) -> bool:
-        """Return True if it has imported torch and listens."""
+        """Return True if it has imported torch and accepts requests."""
         return self._ready and self._process is not None and self._process.poll() is None
 
     def prepare(self) -> None:
-        """Start it if it is not there; raises WorkerError with the process's last words."""
+        """Start it if it is not running; raises WorkerError with the process's last error lines."""
         with self._requesting:
             self._running()
 
@@ -87,19 +88,19 @@ class ForkServer:
         with self._answered:
             self._ended[pid] = ended
             early = pid in self._ended_early
-        # A fork server that died in the same moment may have reported all ends before this run was registered.
+        # A fork server that died just now may have reported all ends before this run was registered.
         if early or not self.ready:
             self._end(pid)
         return pid
 
     def warm_up(self) -> None:
-        """Have the precompiled header built, in the background."""
+        """Have the precompiled header built in the background."""
         pid = self.request(WarmUp(), StartMessage).pid
         with self._answered:
             self._ended[pid] = lambda: None
 
     def request(self, request: Request, kind: type[A]) -> A:
-        """Send a request and wait for its answer, of type `kind`; raises WorkerError."""
+        """Send a request and wait for its result, of type `kind`; raises WorkerError."""
         with self._requesting:
             process = self._running()
             assert process.stdin is not None
@@ -109,7 +110,7 @@ class ForkServer:
             return self._wait_for(kind, process)
 
     def close(self) -> None:
-        """End it for good."""
+        """End it permanently."""
         self._closed = True
         self._stop()
 
@@ -144,7 +145,7 @@ class ForkServer:
         return self._process
 
     def _stop(self) -> None:
-        """Close its input, which ends it; one that does not listen yet, or any more, is killed."""
+        """Close its input, which ends it; kill it if it doesn't read its input."""
         if self._process is None or self._process.stdin is None or self._listener is None:
             return
         with contextlib.suppress(OSError):
@@ -156,7 +157,7 @@ class ForkServer:
         self._listener.join()
 
     def _watch(self, process: subprocess.Popen[bytes], mark: str) -> None:
-        """Resume it when it is stopped, kill it when it hangs, and end the processes that it leaves.
+        """Resume the process if stopped, kill it if it hangs, and end its remaining descendants.
 
         Time in which this process itself was stopped does not count.
         """
@@ -176,7 +177,7 @@ class ForkServer:
         with process.stdout as lines:
             for line in lines:
                 self._heard.set()
-                # A process that is killed while it writes leaves half a line.
+                # A process killed while writing leaves half a line.
                 with contextlib.suppress(DecodeError):
                     self._take(answer(line))
         process.wait()
@@ -197,7 +198,7 @@ class ForkServer:
                 self._answered.notify_all()
 
     def _end(self, pid: int) -> None:
-        """Report an end in a new thread: the callback may send a request, and only this thread reads the answers."""
+        """Report an end in a new thread: the callback may send a request, and only this thread reads the results."""
         with self._answered:
             ended = self._ended.pop(pid, None)
             if ended is None:
@@ -224,7 +225,7 @@ class ForkServer:
         return result
 
     def _end_in_words(self, process: subprocess.Popen[bytes]) -> str:
-        """Return in words how the process ended, by its last words if it had any."""
+        """Return a text of how the process ended, with its last error lines if there are any."""
         assert self._words is not None
         if self._hung:
             return "the fork server hung and was ended; try again"
@@ -247,7 +248,7 @@ def signal_of(exit_code: int) -> str | None:
 
 
 class LastWords:
-    """The last lines that a process writes to standard error, which is passed on."""
+    """The last lines that a process writes to standard error; they are also passed on."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._lines: deque[str] = deque(maxlen=LAST_LINES)
@@ -255,7 +256,7 @@ class LastWords:
         self._thread.start()
 
     def read(self) -> str:
-        """Return the last lines that are not empty, once the process has ended."""
+        """Return the last nonempty lines, after the process has ended."""
         self._thread.join(POLL_S)
         return " · ".join(self._lines)[-MAX_WORDS:]
 
@@ -277,7 +278,7 @@ def _environment(cache_dir: Path) -> dict[str, str]:
         "TRITON_CACHE_DIR": str(cache_dir / "triton"),
         "TORCH_WARM_POOL": "0",
         "OPENBLAS_NUM_THREADS": "1",
-        # Asking the CUDA driver whether there is a device would spoil every fork; NVML can be asked safely.
+        # A query of the CUDA driver for devices would break every fork; a query of NVML is safe.
         "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
         "PYTHONPATH": python_path(),
     }

@@ -1,7 +1,7 @@
-"""Handles of this machine: the processes that own a run or a sweep, as text that nothing outside this engine reads.
+"""Handles of this machine: the processes that own a run or a sweep, as text for this engine only.
 
-`local:PID@MADE_S`, or `local:PID@MADE_S+PID@MADE_S` where a second process ends what the first leaves: the supervisor
-of a run and its fork server. A server owns what it has queued, and the sweeps that it executes.
+`local:PID@CREATED_S`, or `local:PID@CREATED_S+PID@CREATED_S` if a second process ends the first one's orphans: the
+supervisor of a run and its fork server. A server owns the runs that it has queued, and the sweeps that it executes.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from core.base.decoder import decoded_as
 from core.runs.status import Seconds, Status
 
 SCHEME = "local:"
-# A handle of any engine: its name, a colon, and a text that it alone reads.
+# A handle of any engine: its name, a colon, and a text for that engine only.
 HANDLE = re.compile(r"([a-z][a-z0-9-]*):.", re.DOTALL)
 PROCESSES = re.compile(r"local:(\d{1,10})@(\d{1,12}\.\d\d)(?:\+(\d{1,10})@(\d{1,12}\.\d\d))?")
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 # Later than any clock, in seconds since the epoch.
 CLOCKS_END_S = 2**36 - 2**32
-# A process id, as the system allows them.
+# A process id in the system's range.
 Pid = Annotated[int, Meta(gt=0, lt=2**31)]
 
 
 @dataclass(frozen=True, slots=True)
 class _Pids:
-    """The owner as an earlier version stored it, in fields of a status or a sweep."""
+    """The owner in the format of an earlier version: fields of a status or a sweep."""
 
     pid: Pid | None = None
     pid_created_s: Seconds | None = None
@@ -61,12 +61,12 @@ LOCAL = LocalLiveness()
 
 
 def process_handle(*owners: psutil.Process) -> str:
-    """Return the handle of a process, and of the process that ends its orphans; raises psutil's errors."""
+    """Return the handle of a process and of the process that ends its orphans; raises psutil's errors."""
     return SCHEME + "+".join(f"{owner.pid}@{start_time_s(owner):.2f}" for owner in owners)
 
 
 def handle_of_pids(data: bytes) -> str:
-    """Return the handle of a stored status or sweep that has process ids instead; raises DecodeError."""
+    """Return the handle for a stored status or sweep that has process ids instead; raises DecodeError."""
     old = decoded_as(data, _Pids)
     if old.pid is None:
         return ""
@@ -75,22 +75,22 @@ def handle_of_pids(data: bytes) -> str:
 
 
 def engine_of(handle: str) -> str:
-    """Return the name of the engine that a handle belongs to if that is another one; empty if it is this one."""
+    """Return the name of a handle's engine if it is not this one; empty otherwise."""
     match = HANDLE.match(handle)
     return "" if match is None or handle.startswith(SCHEME) else match[1]
 
 
 def supervisor_of(status: Status) -> psutil.Process | None:
-    """Return the live supervisor of a running run, never the server that has queued it; None if there is none."""
+    """Return the live supervisor of a running run, never the server that queued it; None if there is none."""
     match = PROCESSES.fullmatch(status.handle) if status.state == "running" else None
     return _process(int(match[1]), float(match[2])) if match else None
 
 
 def start_time_s(process: psutil.Process) -> float:
-    """Return a process's start time, which tells it from a later process of its id; raises psutil's errors.
+    """Return a process's start time, which separates it from later processes with its id.
 
-    On Linux by a clock that nobody sets: seconds since the machine was started, after a time that only this start has.
-    By the time of day, every live process would differ from itself once the clock was set.
+    Raises psutil's errors. On Linux, this is seconds since boot, plus a number derived from the boot id. The time of
+    day would change for every live process when the clock is set.
     """
     boot, since_boot_s = _boot(), _since_boot_s(process.pid)
     return process.create_time() if boot is None or since_boot_s is None else boot + since_boot_s
@@ -98,8 +98,9 @@ def start_time_s(process: psutil.Process) -> float:
 
 @lru_cache(maxsize=1)
 def _boot() -> float | None:
-    """Return a time later than all clocks show, of this start of the machine alone; None if the system reports no boot
-    id.
+    """Return a number derived from the boot id and larger than any clock time.
+
+    None if there is no boot id.
     """
     try:
         return float(CLOCKS_END_S + uuid.UUID(BOOT_ID.read_text().strip()).int % CLOCKS_END_S)
@@ -108,8 +109,9 @@ def _boot() -> float | None:
 
 
 def _since_boot_s(pid: int) -> float | None:
-    """Return the field `starttime` of proc_pid_stat(5), 20 fields behind the name in parentheses, in seconds; None if
-    it cannot be read.
+    """Return the field `starttime` of proc_pid_stat(5) in seconds; None if it cannot be read.
+
+    It is field 20 after the name in parentheses.
     """
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
@@ -119,17 +121,17 @@ def _since_boot_s(pid: int) -> float | None:
 
 
 def _has_owner(handle: str) -> bool:
-    """Return True if the handle's first process is alive, or its second."""
+    """Return True if one of the handle's processes is alive."""
     match = PROCESSES.fullmatch(handle)
     owners = (match.group(1, 2), match.group(3, 4)) if match else ()
     return any(pid and _process(int(pid), float(made_s)) for pid, made_s in owners)
 
 
 def _process(pid: int, created_s: float) -> psutil.Process | None:
-    """Return the process that had an id at that time, None if it has ended."""
+    """Return the process with an id and a start time; None if it has ended."""
     with contextlib.suppress(psutil.Error):
         process = psutil.Process(pid)
-        # A status of an earlier version holds the time of the day.
+        # A status of an earlier version has the time of day.
         times = (start_time_s(process), process.create_time())
         same = any(abs(time_s - created_s) < 2 for time_s in times)
         if same and process.status() != psutil.STATUS_ZOMBIE:

@@ -1,6 +1,6 @@
-"""The engine of this machine: fork servers, handles that name processes, and device locks in the home of the runs.
+"""Engine of this machine: fork servers, process handles, and device locks in the home of the runs.
 
-Device locks of this machine, shared by all processes over one home; a lock ends with the process that has it.
+Device locks of this machine, shared by all processes with one home; a lock ends with its process.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from core.runs.engine.queues import CPU
 from core.runs.status import Status
 from core.runs.store import Run
 
-# Seconds that a supervisor has to end its run.
+# Seconds for a supervisor to end its run.
 CANCEL_S = 2.0
-# The torch that a fork server has imported, by the backend of its targets.
+# The torch that a fork server imports, by the backend of its targets.
 TORCH = {"": "torch", "cuda": "torch for CUDA", "hip": "torch for ROCm"}
 HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
 
 
 class LocalEngine(LocalLiveness):
-    """The fork servers on this machine: one for runs, and one for targets of each backend, started when first needed.
+    """Fork servers on this machine: one for runs, and one for targets of each backend, started when first needed.
 
-    None waits for another. `command` starts one of them, with its backend as an argument.
+    They start independently. `command` starts one, with its backend as an argument.
     """
 
     def __init__(self, cache_dir: Path, command: Sequence[str] = COMMAND) -> None:
@@ -49,22 +49,23 @@ class LocalEngine(LocalLiveness):
         self._requesting = threading.Lock()
         self._servers: dict[str, ForkServer] = {}
         self._turns = Turns()
-        # Path of a run → its supervisor; ended ones may be among them, never confused with a later process of their id.
+        # Path of a run → its supervisor; ended ones may remain, but are never confused with a later process of the same
+        # id.
         self._supervisors: dict[Path, psutil.Process] = {}
         self._environment: Environment | None = None
         self._closed = False
 
     def prepare(self, assignment: Assignment) -> None:
-        """Start the fork server that an assignment needs, which may take minutes the first time."""
+        """Start the fork server for an assignment, which may take minutes the first time."""
         self._server(_backend(assignment)).prepare()
 
     def lacks(self, assignment: Assignment) -> str:
-        """Return the torch that must still be started for an assignment, empty if it runs."""
+        """Return the torch that must start before an assignment; empty if it is running."""
         backend = _backend(assignment)
         return "" if self._server(backend).ready else TORCH[backend]
 
     def take_turn(self, assignment: Assignment) -> bool:
-        """Lock its device, unless another server over the same home measures there."""
+        """Lock the assignment's device, unless another server on the same home is measuring on it."""
         return self._turns.take(assignment)
 
     def end_turn(self, run: Run) -> None:
@@ -84,7 +85,7 @@ class LocalEngine(LocalLiveness):
             self._supervisors[run.path] = psutil.Process(pid)
 
     def cancel(self, run: Run) -> None:
-        """End a run through its supervisor; one that does not end it in time is killed, with all its descendants.
+        """End a run through its supervisor; if it is too slow, kill it with all its descendants.
 
         Raises WorkerError for a run of another engine.
         """
@@ -97,18 +98,18 @@ class LocalEngine(LocalLiveness):
             threading.Thread(target=_end_in_time, args=(supervisor,), daemon=True).start()
 
     def environment(self) -> Environment:
-        """Return versions, devices and backends, requested once."""
+        """Return versions, devices and backends; requested once and cached."""
         with self._requesting:
             if self._environment is None:
                 self._environment = self._server("").request(Probe(), ProbeResult).environment
             return self._environment
 
     def warm_up(self) -> None:
-        """Start the fork server and have the precompiled header built, in the background."""
+        """Start the fork server and build the precompiled header, in the background."""
         self._server("").warm_up()
 
     def close(self) -> None:
-        """End the fork servers for good, with all their descendants."""
+        """End the fork servers permanently, with all their descendants."""
         with self._lock:
             self._closed = True
         for server in list(self._servers.values()):
@@ -141,17 +142,17 @@ def _backend(assignment: Assignment) -> str:
 
 
 class Turns:
-    """Locks in the home of the runs, a file a device: a measured run has its device to itself, all others share it.
+    """Lock files in the home of the runs, one per device: a measured run has its device to itself, all others share it.
 
-    A run that is measured on an accelerator shares the CPUs, on which nothing is measured meanwhile. Within one server
-    the lanes see to that. Where the system has no locks, every device is free.
+    A run that is measured on an accelerator shares the CPUs, on which nothing is measured meanwhile. Within one server,
+    the lanes ensure that. If the system has no locks, every device is free.
     """
 
     def __init__(self) -> None:
         self._files: dict[Path, list[int]] = {}
 
     def take(self, assignment: Assignment) -> bool:
-        """Lock what an assignment needs, unless another process has it; raises StoreError."""
+        """Lock an assignment's devices, unless another process has them; raises StoreError."""
         locks: list[int] = []
         folder = assignment.run.path.parents[1] / "turns"
         with in_words(folder):
@@ -171,8 +172,8 @@ class Turns:
 
 
 def _needs(assignment: Assignment) -> dict[str, int]:
-    """Return the mode of each device's lock that an assignment needs."""
-    # FileLock is exclusive only, and its shared locks are SQLite databases: flock(2) has both modes in one empty file.
+    """Return the lock mode of each device for an assignment."""
+    # FileLock is exclusive only, and its shared locks are SQLite databases; flock(2) has both modes in one empty file.
     mode = fcntl.LOCK_EX if assignment.measures else fcntl.LOCK_SH
     return {CPU: fcntl.LOCK_SH, assignment.device: mode}
 

@@ -1,4 +1,4 @@
-"""Messages to and from a fork server: one JSON object a line, whose `type` names one of these classes.
+"""Messages to and from a fork server: one JSON object a line, with the class name in `type`.
 
 → Start        ← StartMessage, or FailureMessage; later EndMessage
 → Probe        ← ProbeResult
@@ -22,7 +22,7 @@ class Start(msgspec.Struct, frozen=True, tag=True):
 
 
 class Probe(msgspec.Struct, frozen=True, tag=True):
-    """Request for what torch can do on this machine."""
+    """Request for torch's capabilities on this machine."""
 
 
 class WarmUp(msgspec.Struct, frozen=True, tag=True):
@@ -30,11 +30,11 @@ class WarmUp(msgspec.Struct, frozen=True, tag=True):
 
 
 class Ready(msgspec.Struct, frozen=True, tag=True):
-    """Message that the fork server has imported torch, and listens."""
+    """Message that the fork server has imported torch and accepts requests."""
 
 
 class FailureMessage(msgspec.Struct, frozen=True, tag=True):
-    """Message that a request failed, and why."""
+    """Message that a request failed, with the reason."""
 
     why: str
 
@@ -58,7 +58,7 @@ class EndMessage(msgspec.Struct, frozen=True, tag=True):
 
 
 class Alive(msgspec.Struct, frozen=True, tag=True):
-    """Message that the fork server does not hang."""
+    """Message that the fork server isn't hanging."""
 
 
 Request = Start | Probe | WarmUp
@@ -66,17 +66,17 @@ Answer = Ready | FailureMessage | StartMessage | ProbeResult | EndMessage | Aliv
 
 
 def written(message: Request | Answer) -> bytes:
-    """Return a message as its line."""
+    """Return a message as a line."""
     return msgspec.json.encode(message) + b"\n"
 
 
 def request(line: bytes) -> Request:
-    """Read the request of a line; raises DecodeError."""
+    """Parse a request line; raises DecodeError."""
     parsed: Request = decoded_as(line, Request)
     return parsed
 
 
 def answer(line: bytes) -> Answer:
-    """Read the answer of a line; raises DecodeError."""
+    """Parse a result line; raises DecodeError."""
     parsed: Answer = decoded_as(line, Answer)
     return parsed

@@ -1,4 +1,4 @@
-"""The one constructor of engines: commands, pages and the Runner name no engine."""
+"""The only constructor of engines, so that commands, pages and the Runner name no specific engine."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from core.runs.store import Store
 
 
 def open_engine(store: Store) -> Engine:
-    """Return an engine that executes the runs of a store and uses its cache; whoever opens it closes it."""
+    """Return an engine that executes the runs of a store and uses its cache; the caller must close it."""
     return LocalEngine(store.cache_dir)

@@ -1,14 +1,15 @@
-"""Processes of this machine: signals on a parent's death, the end of whole families, and marks that find orphans.
+"""Processes of this machine: signals on a parent's death, the end of process trees, and marks that find orphans.
 
-A fork server is started with a mark in its environment, which all its descendants inherit: it also finds those whose
-parents are all dead.
+A fork server's environment has a mark that all its descendants inherit. The mark also finds processes without a living
+parent.
 
-Control groups of Linux, one for each run, where this process may make one: no process of a run can leave its group,
-even if it hides or becomes another's child, and all of them end at once.
+Linux control groups, one per run, if this process may create them.
 
-A group is made below the one that this process is in, of version 2. Only those limits apply whose controllers the
-system hands down to it (a service of systemd with `Delegate=memory pids`). Where no group can be made, only process
-families and marks find the processes that a run left: see `core.runs.engine.processes`.
+No process of a run can leave its group, even if it detaches, and all of them end at once.
+
+A group is created below the group of this process, in version 2. Only limits with delegated controllers apply (a
+systemd service with `Delegate=memory pids`). If no group can be created, a run's remaining processes are found only by
+process trees and marks: see `core.runs.engine.processes`.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ from pathlib import Path
 import psutil
 
 MARK = "COMPILEBOARD_FORK_SERVER"
-# The process that starts a fork server writes its own id here: a parent that dies early is no parent any more.
+# Set by the starting process to its own id: if it died early, the fork server's parent is another process.
 PARENT = "COMPILEBOARD_FORK_SERVER_PARENT"
 POLL_S = 0.01
-# A process that waits for the disk or the network cannot be killed before it has its answer.
+# A process that waits for disk or network can't be killed before the operation ends.
 MAX_END_S = 5.0
 PREFIX = "compileboard-"
 KILL, MEMBERS = "cgroup.kill", "cgroup.procs"
@@ -42,8 +43,9 @@ def _prctl(option: int, value: int) -> None:
 
 
 def follow_parent(parent: int, number: signal.Signals) -> None:
-    """Ask Linux to send a signal to this process when `parent` ends, or send it at once if it has; nothing on other
-    systems.
+    """Have Linux send a signal to this process when `parent` ends, or now if it has.
+
+    Do nothing on other systems.
     """
     pr_set_pdeathsig = 1
     _prctl(pr_set_pdeathsig, number)
@@ -52,13 +54,13 @@ def follow_parent(parent: int, number: signal.Signals) -> None:
 
 
 def become_subreaper() -> None:
-    """Adopt every descendant whose own parent ends."""
+    """Adopt every descendant whose parent ends."""
     pr_set_child_subreaper = 36
     _prctl(pr_set_child_subreaper, 1)
 
 
 def alive(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
-    """Return the processes that still run."""
+    """Return the processes that are still running."""
     running = []
     for process in processes:
         with contextlib.suppress(psutil.Error):
@@ -68,7 +70,7 @@ def alive(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
 
 
 def descendants(process: psutil.Process) -> list[psutil.Process]:
-    """Return the descendants of a process that still run."""
+    """Return the running descendants of a process."""
     with contextlib.suppress(psutil.Error):
         return alive(process.children(recursive=True))
     return []
@@ -80,13 +82,13 @@ def end_descendants(process: psutil.Process) -> None:
 
 
 def end_tree(process: psutil.Process) -> None:
-    """Kill a process after all its descendants: as long as it is there, none of them gets away."""
+    """Kill a process after all its descendants, so that none of them is reparented before."""
     end_descendants(process)
     end(lambda: alive([process]))
 
 
 def end(find: Callable[[], list[psutil.Process]]) -> None:
-    """Kill the processes that `find` returns, until it returns none: a fork bomb breeds while it is being killed."""
+    """Kill the processes that `find` returns, until it returns none: a fork bomb creates more meanwhile."""
     deadline = time.monotonic() + MAX_END_S
     while (processes := find()) and time.monotonic() < deadline:
         for process in processes:
@@ -104,7 +106,7 @@ def resume(pid: int) -> None:
 
 
 def end_with_mark(mark: str, patience_s: float) -> None:
-    """End every process with a mark: each has `patience_s` to end by itself, stopped ones too, and is then killed."""
+    """End every process with a mark: each has `patience_s` to end by itself (stopped ones are resumed) or is killed."""
     processes = _with_mark(mark)
     for process in processes:
         with contextlib.suppress(psutil.Error):
@@ -114,7 +116,7 @@ def end_with_mark(mark: str, patience_s: float) -> None:
 
 
 def _with_mark(mark: str) -> list[psutil.Process]:
-    """Return every process with a mark; those of other users cannot be read, and have none."""
+    """Return every process with a mark; other users' processes can't be read and are left out."""
     processes = []
     for process in alive(psutil.process_iter()):
         with contextlib.suppress(psutil.Error, OSError):
@@ -124,18 +126,19 @@ def _with_mark(mark: str) -> list[psutil.Process]:
 
 
 def group_of(supervisor_pid: int) -> str:
-    """Return the name of the group of the processes of a run; for a process that has the mark of its fork server."""
+    """Return the name of a run's control group; must be called in a process with its fork server's mark."""
     return f"{os.environ.get(MARK, '')}-{supervisor_pid}"
 
 
 def groups_of(mark: str) -> str:
-    """Return the pattern of all groups of the runs of a fork server."""
+    """Return the pattern for all groups of a fork server's runs."""
     return f"{mark}-*"
 
 
 def enter(name: str, limits: Mapping[str, int]) -> None:
-    """Put this process and its descendants into a new group, with those limits that the system has controllers for;
-    nothing happens if no group can be made.
+    """Move this process and its descendants into a new group, with the limits that have controllers.
+
+    Does nothing if no group can be created.
     """
     parent = _own_group()
     if parent is None:
@@ -151,7 +154,7 @@ def enter(name: str, limits: Mapping[str, int]) -> None:
 
 
 def ran_out_of_memory(name: str) -> bool:
-    """Return True if the system has killed a process of a group that had reached its memory limit."""
+    """Return True if the system has killed a process of a group at its memory limit."""
     parent = _own_group()
     with contextlib.suppress(OSError):
         events = (parent / f"{PREFIX}{name}" / "memory.events").read_text().split() if parent else []
@@ -160,7 +163,7 @@ def ran_out_of_memory(name: str) -> bool:
 
 
 def end_groups(names: str) -> None:
-    """Kill all processes in the group of a name, or in those of a pattern, and remove the groups."""
+    """Kill all processes in the group of a name, or in the groups of a pattern, and remove the groups."""
     parent = _own_group()
     deadline = time.monotonic() + MAX_END_S
     while parent and (groups := list(parent.glob(f"{PREFIX}{names}"))) and time.monotonic() < deadline:
@@ -172,7 +175,7 @@ def end_groups(names: str) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a group, with the groups that the run made in it; a group that holds a process stays."""
+    """Remove a group and the groups that the run created in it; a group with processes remains."""
     for inner, _, _ in os.walk(folder, topdown=False):
         with contextlib.suppress(OSError):
             os.rmdir(inner)
@@ -180,7 +183,7 @@ def _remove(folder: Path) -> None:
 
 @cache
 def _own_group() -> Path | None:
-    """Return the group that this process is in; None if the system has none of version 2."""
+    """Return the group of this process; None if the system has no version 2 groups."""
     with contextlib.suppress(OSError, StopIteration):
         mounts = (line.split() for line in Path("/proc/self/mountinfo").read_text().splitlines())
         mounted = next(fields[4] for fields in mounts if fields[fields.index("-") + 1] == "cgroup2")

@@ -1,6 +1,6 @@
-"""The seam behind the Runner: only a run directory, which holds the job, and a handle cross it.
+"""Interface between the Runner and its engine: only a run directory with the job, and a handle, are passed.
 
-`docs/adding-an-engine.md` says what an engine promises.
+`docs/adding-an-engine.md` specifies what an engine must do.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from core.runs.store import Run
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """Work for an engine: a run directory, which holds a job or a tool's task; the target of its code, empty for this
-    machine; the device that it takes, whether it is measured there, and the visitor who submitted it.
+    """Work for an engine: a run directory with a job or a tool's task, and its resources.
+
+    They are the target of its code (empty for this machine), the device, whether it is measured there, and the visitor
+    who submitted it.
     """
 
     run: Run
@@ -28,18 +30,19 @@ class Assignment:
 
 
 class Engine(Liveness, Protocol):
-    """Something that executes assignments, knows which runs are alive, and can end them. Safe to use from threads."""
+    """An executor of assignments, which knows the live runs and can end them. Safe to use from threads."""
 
     def prepare(self, assignment: Assignment) -> None:
-        """Wait until an assignment can be started; raises WorkerError if it cannot be."""
+        """Wait until an assignment can start; raises WorkerError if it can't."""
 
     def lacks(self, assignment: Assignment) -> str:
-        """Return what `prepare` would have to start first, such as `torch for CUDA`; empty once it is there."""
+        """Return what `prepare` must start first, such as `torch for CUDA`; empty if nothing."""
 
     def take_turn(self, assignment: Assignment) -> bool:
-        """Lock the assignment's device, unless another server measures there; do not wait. Raises StoreError.
+        """Lock the assignment's device without waiting.
 
-        A measured run has its device to itself, all others share it. The lock ends with `end_turn` or this server.
+        False if another server is measuring on it. Raises StoreError. A measured run has its device to itself, all
+        others share it. The lock ends with `end_turn` or this server.
         """
 
     def end_turn(self, run: Run) -> None:
@@ -49,13 +52,16 @@ class Engine(Liveness, Protocol):
         """Start an assignment; raises WorkerError. `ended` is called once, from any thread."""
 
     def cancel(self, run: Run) -> None:
-        """Ask a started run to end, also one that another server has started; raises WorkerError if it cannot."""
+        """Request the end of a started run, also of another server's.
+
+        Raises WorkerError if that is impossible.
+        """
 
     def warm_up(self) -> None:
-        """Prepare what the first run will need, in the background."""
+        """Prepare what the first run needs, in the background."""
 
     def environment(self) -> Environment:
         """Return the versions, devices and backends of torch."""
 
     def close(self) -> None:
-        """End everything that was started."""
+        """End everything that this engine started."""

@@ -1,4 +1,4 @@
-"""Queues of assignments, and the rule which of them may start: a measured run is not disturbed by another run."""
+"""Queues of assignments, and the rule for starting them: no other run disturbs a measured run."""
 
 from __future__ import annotations
 
@@ -13,25 +13,28 @@ CPU = "cpu"
 
 
 def assigned(run: Run, job: CompileJob, by: str = "") -> Assignment:
-    """Return the assignment of a visitor's job: its device, and whether it is timed. Code for a target is not run."""
+    """Return the assignment of a visitor's job: its device, and whether it is timed.
+
+    Code for a target is not executed.
+    """
     return Assignment(run, job.target, device_of(job), job.measure and not job.target, by)
 
 
 def device_of(job: CompileJob) -> str:
-    """Return the one device that a job takes: `cpu`, or `cuda:0` for `cuda`."""
+    """Return the device that a job uses: `cpu`, or `cuda:0` for `cuda`."""
     kind, _, index = job.device.partition(":")
     return CPU if job.target or kind == CPU else f"{kind}:{int(index or 0)}"
 
 
 def disturbs(left: Assignment, right: Assignment) -> bool:
-    """Return True if one would be measured while the other takes its device, or the CPUs that start its kernels."""
+    """Return True if one is measured while the other uses its device, or the CPUs that launch its kernels."""
     apart = left.device != right.device and CPU not in (left.device, right.device)
     return (left.measures or right.measures) and not apart
 
 
 @dataclass(slots=True)
 class Lane:
-    """A queue, the running assignments, and those of them that the engine has started already.
+    """A queue, the running assignments, and those already started by the engine.
 
     At most `most` run at once, plus one on each further accelerator; a measured one runs alone on its device.
     """
@@ -42,9 +45,7 @@ class Lane:
     started: set[str] = field(default_factory=set)
 
     def add(self, new: Assignment) -> None:
-        """Queue an assignment behind at most as many of another visitor as wait of its own; those of one visitor keep
-        their order.
-        """
+        """Queue an assignment so that visitors alternate; assignments of one visitor stay in order."""
         places = [place for place, queued in enumerate(self.queue) if queued.by == new.by]
         before: Counter[str] = Counter()
         for place, queued in enumerate(self.queue):
@@ -55,7 +56,10 @@ class Lane:
         self.queue.append(new)
 
     def remove(self, run: Run) -> bool:
-        """Remove a run from the queue, False if it is not in it; the later runs of its visitor move up one by one."""
+        """Remove a run from the queue.
+
+        Its visitor's later runs each move up one place. Return False if not queued.
+        """
         gone = self.waiting(run)
         if gone is None:
             return False
@@ -67,8 +71,9 @@ class Lane:
         return True
 
     def take(self) -> Assignment | None:
-        """Move the first assignment that may start from the queue to the running ones; none overtakes one that it would
-        disturb.
+        """Move the first assignment that may start from the queue to the running ones.
+
+        It may not pass an assignment in the queue that it would disturb.
         """
         for place, assignment in enumerate(self.queue):
             if self._has_room(assignment) and not any(
@@ -86,11 +91,11 @@ class Lane:
         return len(running) < self.most or all(CPU != current.device != assignment.device != CPU for current in running)
 
     def waiting(self, run: Run) -> Assignment | None:
-        """Return the queued assignment of a run, None if it is not queued."""
+        """Return the queued assignment of a run; None if it is not queued."""
         return next((assignment for assignment in self.queue if assignment.run == run), None)
 
     def starting(self, run: Run) -> Assignment | None:
-        """Return the assignment of a run that is being started, None if it is not."""
+        """Return the assignment of a run that is being started; None if it isn't."""
         return None if run.id in self.started else self.going.get(run.id)
 
     def forget(self, run: Run) -> None:

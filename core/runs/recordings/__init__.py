@@ -1,4 +1,4 @@
-"""Recorded runs of the gallery, recorded on devices that need not be present.
+"""Recorded runs of the gallery, from devices that need not be present.
 
 A file is `<device>/<name>.xz`: compressed, a line of JSON (`Recording`) and then the log, as torch wrote it on the
 device. `python -m tests.record_gallery` records them again.
@@ -26,7 +26,7 @@ from core.runs.store import Run, Store
 
 RECORDINGS = Path(__file__).parent
 MAX_HEADER_BYTES = 2_000_000
-# Matches the speedup in a verdict; its figure of the wall clock is another measurement.
+# Matches the speedup in a verdict, but not the wall-clock figure, which is another measurement.
 SPEEDUP = re.compile(r"(?<!compiled is )(?<![\d.,])([\d.]+)(?: times|×) (faster|slower)")
 
 
@@ -52,14 +52,15 @@ class Recording:
 
     @property
     def words(self) -> str:
-        """`recorded on NVIDIA H200, torch 2.11.0, 2026-11-22`."""
+        """Text like `recorded on NVIDIA H200, torch 2.11.0, 2026-11-22`."""
         day = time.strftime("%Y-%m-%d", time.gmtime(self.recorded_s))
         return f"recorded on {self.device}, torch {self.torch.partition('+')[0]}, {day}"
 
     @property
     def speedup(self) -> float | None:
-        """Return eager's time over compiled's from the verdict, below 1 if compiled is slower; None if it has no
-        speedup.
+        """Return eager's time over compiled's from the verdict, below 1 if compiled is slower.
+
+        None if not in the verdict.
         """
         match = SPEEDUP.search(self.sentence)
         if match is None:
@@ -68,18 +69,18 @@ class Recording:
 
     @property
     def fingerprint(self) -> str:
-        """Fingerprint in the status of each run opened from this recording."""
+        """Fingerprint in the status of every run opened from this recording."""
         return f"recording {self.name} {int(self.recorded_s)}"
 
 
 @cache
 def recordings() -> tuple[Recording, ...]:
-    """Return all recordings, by name."""
+    """Return all recordings, sorted by name."""
     return tuple(_read_header(path) for path in sorted(RECORDINGS.glob("*/*.xz")))
 
 
 def recording(name: str) -> Recording:
-    """Return the recording of a name; raises StoreError."""
+    """Return the recording with a name; raises StoreError."""
     match = next((recording for recording in recordings() if recording.name == name), None)
     if match is None:
         raise StoreError(f"there is no recording `{name[:80]}`")
@@ -87,7 +88,7 @@ def recording(name: str) -> Recording:
 
 
 def write_recording(folder: Path, recording: Recording, log: Iterable[bytes]) -> Path:
-    """Store a recording with its log; returns the file."""
+    """Store a recording with its log; return the file."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{recording.name}.xz"
     with lzma.open(path, "wb", preset=9 | lzma.PRESET_EXTREME) as file:

@@ -1,4 +1,4 @@
-"""Kernel tools on one kernel of a stored run, on request: requests, results, and where results are stored."""
+"""Kernel tools on one kernel of a stored run, on request: requests, results, and their storage."""
 
 from core.code.cpp import Loop, Region
 from core.code.resources import Resources

@@ -14,7 +14,7 @@ MAX_LINES = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """A form of a kernel: `name` is Triton's, `lines` maps lines of its text to lines of the source."""
+    """A compilation stage of a kernel: `name` is Triton's, `lines` maps lines of its text to lines of the source."""
 
     name: str
     text: str
@@ -24,7 +24,7 @@ class Rung:
 
 @dataclass(frozen=True, slots=True)
 class CachedFile:
-    """A file that Triton left in its cache; `text` is empty for binaries and for rungs."""
+    """A file in Triton's cache; `text` is empty for binaries and for compilation stages."""
 
     name: str
     size_bytes: int
@@ -35,7 +35,7 @@ class CachedFile:
 class ConfigFigures:
     """A config of the autotuner: `name` as Triton prints it, and a short form.
 
-    `problem` is why it does not fit or compile.
+    `problem` is why it does not compile or exceeds the device's resources.
     """
 
     name: str
@@ -58,10 +58,10 @@ class PassChange:
 
 @dataclass(frozen=True, slots=True)
 class TouchedElements:
-    """A tensor argument of an interpreted kernel, and the elements that one program touched, as offsets into its
-    storage.
+    """A tensor argument of an interpreted kernel, and the elements that one program accessed.
 
-    The offsets are in the order of the accesses, each once, cut after a bound; `loads` and `stores` count them all.
+    Elements are offsets into the tensor's storage, in order of access, each once, and cut at a bound; `loads` and
+    `stores` count all of them.
     """
 
     name: str
@@ -75,15 +75,16 @@ class TouchedElements:
 
 
 class Trouble(msgspec.Struct, frozen=True, tag=True):
-    """Failure of a tool: its own message, and its printed output."""
+    """Failure of a tool: its error message, and its printed output."""
 
     message: str
     detail: str = ""
 
 
 class LadderAnswer(msgspec.Struct, frozen=True, tag=True):
-    """The rungs of one config, the source first; `problem` is why the last rung is missing or does not fit the
-    target.
+    """All compilation stages of one config, the source first.
+
+    `problem` is why the last is missing or too large.
     """
 
     target: str
@@ -96,7 +97,7 @@ class LadderAnswer(msgspec.Struct, frozen=True, tag=True):
 
 
 class PassesAnswer(msgspec.Struct, frozen=True, tag=True):
-    """The passes that changed the module, in order, and how many ran in all."""
+    """The passes that changed the module, in order, and the total number of passes."""
 
     target: str
     ran: int
@@ -112,7 +113,7 @@ class ConfigsAnswer(msgspec.Struct, frozen=True, tag=True):
 
 
 class AssemblyAnswer(msgspec.Struct, frozen=True, tag=True):
-    """The source and its assembly, with the compiler's command, and what became of the loops."""
+    """The source and its assembly, with the compiler's command, and its remarks on loops."""
 
     compiler: str
     command: str

@@ -20,7 +20,7 @@ MAX_CODE_CHARS = 1_000_000
 
 
 def task_for(run: Run, request: Request) -> Task:
-    """Return everything that a tool needs for a request; raises ToolError."""
+    """Return a tool's complete input for a request; raises ToolError."""
     if isinstance(request, Interpret) and not request.kernel:
         if len(request.code) > MAX_CODE_CHARS:
             raise ToolError(f"the code is longer than {number(MAX_CODE_CHARS)} characters")
@@ -48,9 +48,7 @@ def find_kernel(report: Report, kernel_id: str) -> tuple[Compilation, Kernel]:
 
 
 def reproduction_of(run: Run, report: Report, kernel_id: str) -> str:
-    """Return the script that reproduces a kernel alone; raises ToolError if the shapes of its arguments
-    are not known.
-    """
+    """Return the script that runs a kernel alone; raises ToolError if its arguments' shapes are unknown."""
     compilation, kernel = find_kernel(report, kernel_id)
     if kernel.extern:
         raise ToolError(f"{kernel.name} is an extern kernel: its call is in the output code, as one line")
@@ -84,7 +82,7 @@ def _output_code(run: Run, kernel: Kernel) -> str:
 
 
 def _schedule(compilation: Compilation, kernel: Kernel) -> Schedule | None:
-    """Return the schedule whose nodes became the kernel, None if there is none."""
+    """Return the kernel's schedule; None if there is none."""
     return next(
         (schedule for schedule in compilation.schedules if any(node.kernel == kernel.id for node in schedule.after)),
         None,
@@ -94,7 +92,7 @@ def _schedule(compilation: Compilation, kernel: Kernel) -> Schedule | None:
 def _shapes(
     call: tuple[str, ...], schedule: Schedule | None, wrapper: Buffers, compilation: Compilation
 ) -> dict[str, Shape]:
-    """Return the layout of every tensor of a call: as the scheduler recorded it, otherwise as the wrapper makes it."""
+    """Return the layout of every tensor of a call: from the scheduler's record, otherwise from the wrapper."""
     recorded = {buffer.name: buffer for buffer in schedule.buffers} if schedule else {}
     symbols = {symbol.name for symbol in compilation.symbols}
     shapes: dict[str, Shape] = {}

@@ -10,7 +10,7 @@ SCHEMA = 1
 
 
 class Ladder(msgspec.Struct, frozen=True, tag=True):
-    """Request for the forms of a Triton kernel, one config of it, from Python down to machine code.
+    """Request for the compilation stages of one config of a Triton kernel, from Python to machine code.
 
     `target` is a key of `core.job.targets.TARGETS`, empty for the device that the kernel was generated for.
     """
@@ -48,10 +48,10 @@ class Reproduce(msgspec.Struct, frozen=True, tag=True):
 
 
 class Interpret(msgspec.Struct, frozen=True, tag=True):
-    """Request to run a Triton kernel in Triton's interpreter on the CPU: of the run, or in `code`, a module that
-    launches one.
+    """Request to run a Triton kernel in Triton's interpreter on the CPU.
 
-    `program` is the program id, three axes, whose loads and stores are recorded.
+    It is the run's kernel, or launched by `code`, a module. `program` is the program id, three axes, whose loads and
+    stores are recorded.
     """
 
     kernel: str = ""
@@ -63,5 +63,5 @@ Request = Ladder | Passes | Configs | Assembly | Reproduce | Interpret
 
 
 def digest(request: Request) -> str:
-    """Return a name for the request that is a file name, too."""
+    """Return a name for the request that is also a valid file name."""
     return hashlib.sha256(msgspec.json.encode([SCHEMA, request])).hexdigest()[:16]

@@ -1,10 +1,10 @@
-"""The script that reproduces one kernel alone: its inputs, its source, its call, and the eager ops that it replaced.
+"""Script that reproduces one kernel alone: its inputs, its source, its call, and the equivalent eager ops.
 
-The eager equivalent of one kernel: the FX nodes that its arguments are, and the statements between them.
+Eager equivalent of one kernel: the FX nodes of its arguments, and the statements between them.
 
-A buffer is the value of the last FX node, in the order of the graph, that the scheduler node which writes it came from.
-If that node also belongs to a later scheduler node, the buffer may be only a step of it (a sum on the way to a mean),
-or the node is computed twice: such a buffer is not taken as an input, and as an output it may differ.
+A buffer has the value of the last FX node, in graph order, among the origins of the scheduler node that writes it. If
+that FX node also belongs to a later scheduler node, the buffer may be an intermediate value (such as a sum before a
+mean), or the node is computed twice. Such a buffer is not used as an input, and as an output it may differ.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ def _triton(definition: str, call: Sequence[str]) -> str:
 
 
 def _interpreter_launch(source: str, name: str, call: Sequence[str]) -> str:
-    """Return the launch that Inductor's autotuner would make, with blocks of a usual size."""
+    """Return the launch that Inductor's autotuner would make, with blocks of a common size."""
     kind = re.search(r"'grid_type': '(\w+)'", source)
     axes = GRIDS.get(kind.group(1) if kind else "")
     signature = re.search(rf"def {re.escape(name)}\((.*?)\):", source, re.DOTALL)
@@ -228,7 +228,7 @@ def _interpreter_launch(source: str, name: str, call: Sequence[str]) -> str:
 
 
 def _block(name: str, names: Sequence[str]) -> int:
-    """Return a block that takes few programs: long if there is one axis, 8 rows beside a reduction."""
+    """Return a block size with few programs: long for a single axis, 8 rows with a reduction."""
     if name.startswith("R"):
         return 512
     if any(size.startswith("r") and size.endswith("numel") for size in names):
@@ -267,7 +267,7 @@ def _eager(eager: Eager, call: Sequence[str]) -> str:
 
 
 def _bind_argument(node: str, argument: str, eager: Eager) -> str:
-    """Name an argument as the FX node that it holds, in that node's shape."""
+    """Return a statement that names an argument after its FX node, in that node's shape."""
     shape = eager.shapes.get(node)
     if shape is None:
         return "" if node == argument else f"{node} = {argument}"
@@ -288,11 +288,11 @@ def _print_unrelated(eager: Eager) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Eager:
-    """`inputs` from an FX node to the argument that holds it, `outputs` from an argument to the FX node it must equal.
+    """Eager code for a kernel: `inputs` maps FX nodes to arguments, `outputs` arguments to FX nodes they must equal.
 
-    `statements` compute the outputs from the inputs; `symbols` are placeholders that are sizes, with their expressions;
-    `unsure` are outputs that may be a step on the way to their FX node; `unrelated` are written arguments that are no
-    FX node's value; `shapes` those of the input nodes whose argument has another one.
+    `statements` compute the outputs from the inputs; `symbols` are size placeholders with their expressions; `unsure`
+    are outputs that may be intermediate values of their FX node; `unrelated` are written arguments without an FX node;
+    `shapes` are those of input nodes whose argument has a different shape.
     """
 
     inputs: dict[str, str]
@@ -312,7 +312,7 @@ def eager_of(
     wrapper: Buffers,
     arguments: Iterable[str],
 ) -> Eager:
-    """Relate the arguments of a kernel's call to FX nodes."""
+    """Match the arguments of a kernel's call with FX nodes."""
     kernel_nodes = [node for node in schedule.after if node.kernel == kernel.id]
     reads = {name for node in kernel_nodes for name, _ in node.reads}
     writes = {name for node in kernel_nodes for name, _ in node.writes}
@@ -339,7 +339,7 @@ def eager_of(
 
 
 def _values(schedule: Schedule, nodes: Mapping[str, FxNode], wrapper: Buffers) -> tuple[dict[str, str], dict[str, str]]:
-    """Return buffer → the FX node whose value it holds: the certain ones, and the possible ones."""
+    """Return buffer → the FX node with its value: the certain ones, and the possible ones."""
     unsure: dict[str, str] = {}
     certain = {name: name for name, node in nodes.items() if node.op == "placeholder"}
     shapes = {buffer.name: buffer.shape for buffer in schedule.buffers}
@@ -370,9 +370,7 @@ def _tuple_index(buffer: str, wrapper: Buffers) -> int | None:
 def _value(
     origins: list[str], nodes: Mapping[str, FxNode], shape: tuple[str, ...] | None, index: int | None
 ) -> str | None:
-    """Return the FX node of a buffer of this shape: the last origin if it has as many elements, or an element of a
-    tuple.
-    """
+    """Return the FX node of a buffer of this shape: the last origin with as many elements, or an element of a tuple."""
     if shape is None:
         return None
     for name in origins:
@@ -394,7 +392,7 @@ def _same_size(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
 def _with_statements(
     eager: Eager, nodes: Mapping[str, FxNode], text: str, layouts: Mapping[str, tuple[str, ...]]
 ) -> Eager:
-    """Keep the outputs that can be computed from the inputs, with the statements that do it."""
+    """Keep only outputs that can be computed from the inputs, with the statements that do it."""
     lines = text.split("\n")
     available = {*eager.inputs, *eager.symbols}
     needed: set[str] = set()
@@ -418,7 +416,7 @@ def _with_statements(
 
 
 def _nodes_between(node: str, nodes: Mapping[str, FxNode], available: set[str], lines: list[str]) -> set[str] | None:
-    """Return all nodes between a node and the available ones; None if it also depends on something else."""
+    """Return all nodes between a node and the available ones; None if it also depends on other nodes."""
     needed: set[str] = set()
     waiting = [node]
     while waiting:
@@ -434,6 +432,6 @@ def _nodes_between(node: str, nodes: Mapping[str, FxNode], available: set[str], 
 
 
 def _statement(node: FxNode, lines: list[str]) -> str:
-    """Return the node's line of the graph's text without its annotation, and without the lifetimes that end there."""
+    """Return the node's line of the graph's text, without its annotation and without `x = None`."""
     line = lines[node.line - 1].strip().split(";  ")[0]
     return ANNOTATION.sub(r"\1 = ", line)

@@ -1,7 +1,7 @@
-"""Directory of a request and its result, below the run's directory; itself a run directory.
+"""Directory of a request and its result, inside the run's directory; itself a run directory.
 
 <run>/tools/<digest>/task.json     all input of the tool: the request and the texts it refers to
-                    /status.json   its status, as of any run
+                    /status.json   its status, as for any run
                     /output.txt    its printed output
                     /answer.json   the result
 """
@@ -34,10 +34,10 @@ MEMORY_LIMIT_BYTES = 6 * GIB
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A request with the texts that it is about, so that the worker reads no log.
+    """A request with all texts that it needs, so that the worker reads no log.
 
-    `definition` is the statement of the output code that defines the kernel, `script` the program that reproduces it.
-    The other fields are the limits, as a job has them.
+    `definition` is the statement of the output code that defines the kernel, `script` the script that reproduces it.
+    The other fields are the limits, like a job's.
     """
 
     request: Request
@@ -56,7 +56,7 @@ def tool_run(run: Run, request: Request) -> Run:
 
 
 def create(run: Run, task: Task, by: str = "") -> bool:
-    """Make the directory of a task, queued, in one step; False if it exists already. Raises StoreError."""
+    """Create the directory of a queued task atomically; False if it already exists. Raises StoreError."""
     tool = tool_run(run, task.request)
     fresh = Run(tool.id, tool.path.with_name(f".{tool.path.name}.{secrets.token_hex(4)}"))
     kind = type(task.request).__name__
@@ -72,7 +72,7 @@ def create(run: Run, task: Task, by: str = "") -> bool:
 
 
 def _took_place(fresh: Path, path: Path) -> bool:
-    """Give a directory its name, unless another one has it."""
+    """Move a directory to its final name; False if that name exists."""
     try:
         fresh.rename(path)
     except OSError as error:
@@ -83,7 +83,7 @@ def _took_place(fresh: Path, path: Path) -> bool:
 
 
 def forget(run: Run, request: Request) -> None:
-    """Remove a result, so that the request can be made again; raises StoreError while the tool is at work."""
+    """Remove a result, so that the request can be repeated; raises StoreError while the tool is running."""
     tool = tool_run(run, request)
     if tool.standing().live:
         raise StoreError("the tool is still at work; cancel it first")
@@ -92,7 +92,7 @@ def forget(run: Run, request: Request) -> None:
 
 
 def read_task(tool: Run) -> Task | None:
-    """Return the task of a directory, None if it is an ordinary run's."""
+    """Return the task of a directory; None if it is an ordinary run's."""
     path = tool.path / "task.json"
     return decoded_as(read(path), Task) if path.exists() else None
 
@@ -108,7 +108,7 @@ def write_answer(tool: Run, answer: Answer) -> None:
 
 
 def result(run: Run, request: Request) -> Answer | None:
-    """Return the stored result; Trouble if the tool ended without one, None if it was not requested or is at work."""
+    """Return the stored result: Trouble if the tool ended without one, None if it was not requested or is running."""
     tool = tool_run(run, request)
     if not os.path.lexists(tool.path):
         return None

@@ -1,6 +1,6 @@
-"""Read a whole log into a Report, and read single payloads of it later.
+"""Reader of a whole log into a Report, and of single payloads later.
 
-The report of a log that is still written: each record is read once, however often the report is shown.
+The report of a log that is still being written: each record is read once, however often the report is shown.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ LOOK_S = 0.2
 def build_report(path: Path, strict: bool = False) -> Report:
     """Return the report of one log; raises TraceError if the file cannot be opened.
 
-    A record that its parser cannot read is counted and skipped; with `strict` the parser's exception is raised.
+    A record that its parser cannot read is counted and skipped; with `strict`, the parser's exception is raised.
     """
     with TraceReader(path) as reader:
         draft = ReportDraft(reader)
@@ -70,7 +70,7 @@ def read_record(draft: ReportDraft, record: TraceRecord, strict: bool = False) -
 
 
 def draft_report(draft: ReportDraft) -> Report:
-    """Return the report of all records that were read so far; the draft may go on."""
+    """Return the report of all records read so far; more records can be added to the draft later."""
     reader = draft.reader
     values = {"setting": Setting(), **draft.values.fields()}
     autotuned: tuple[Autotuning, ...] = values.pop("autotuned", ())
@@ -98,15 +98,16 @@ def draft_report(draft: ReportDraft) -> Report:
 
 
 def _count_unparsed(draft: ReportDraft, placed: bool) -> dict[str, int]:
-    """Count the records that have no place, with those without a compile id if no compilation holds them."""
+    """Count the records without a place in the report, also those without a compile id if no compilation has them."""
     counts = draft.unparsed if placed else draft.unparsed + draft.without_id
     return {kind: min(count, draft.kinds[kind]) for kind, count in counts.items() if draft.kinds[kind]}
 
 
 def _with_frames(drafts_by_id: dict[str, CompilationDraft]) -> list[CompilationDraft]:
-    """Return the compilations, each with its frame; one that torch logged without a frame takes that of its siblings.
+    """Return the compilations, each with its frame.
 
-    Records without a compile id make a compilation, too, if they hold graphs or kernels.
+    A compilation logged without a frame gets its siblings' frame. Records without a compile id form a compilation if
+    they include graphs or kernels.
     """
     drafts = [draft for compile_id, draft in drafts_by_id.items() if compile_id or draft.graphs or draft.kernels]
     frames = {draft.id.rpartition("/")[0]: draft for draft in reversed(drafts) if draft.frame.name}
@@ -190,8 +191,9 @@ def load_graph(path: Path, compilation: Compilation, graph: FxGraph) -> tuple[Fx
 
 
 class GrowingReport:
-    """The report of a log so far, for all threads that show it. While one of them reads, and for a short time after,
-    the others get the last report.
+    """The report of a log so far, for all threads that show it.
+
+    While one thread reads, and shortly afterwards, the others get the last report.
     """
 
     def __init__(self, path: Path, rests_s: float = LOOK_S) -> None:
@@ -206,7 +208,7 @@ class GrowingReport:
         self._report = Report(Setting())
 
     def look(self) -> Report:
-        """Return the report of the log as it is now, or when it was last read; empty if there is no log yet."""
+        """Return the report of the log now, or from the last reading; empty if there is no log yet."""
         if self._lock.acquire(blocking=False):
             try:
                 self._look()

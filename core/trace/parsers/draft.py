@@ -1,8 +1,8 @@
-"""ReportDraft: the report while its log is read. Only parsers write to it; `build` turns it into a Report.
+"""Draft of the report while its log is read. Only parsers write to it; `build` turns it into a Report.
 
-Values: the parts of a report or a compilation that are kept unchanged, each found by its type.
+Values that a report or a compilation stores unchanged, each accessed by its type.
 
-Stacks as they concern who wrote the model: without the frames of the worker that ran it.
+Stacks without the frames of the worker, which the model's author does not need.
 """
 
 from __future__ import annotations
@@ -51,15 +51,15 @@ MAX_ITEMS = 100_000
 T = TypeVar("T")
 Passes = TypeVar("Passes", GraphPass, UnchangedPasses)
 MAX_STACK = 200
-# The id for records without a compile id: exports, and packages ahead of time.
+# The id for records without a compile id: exports, and AOTInductor packages.
 WITHOUT_ID = "-"
-# The entry point of a worker, in runs of this machine and in recordings from elsewhere.
+# The entry point of a worker, in local runs and in recordings from other machines.
 STARTED = re.compile(r"^(.*/)?core/worker/__main__\.py$")
 
 
 @cache
 def fields_of(owner: type) -> dict[type, tuple[str, bool]]:
-    """Return type → the field of an owner that holds it, and True if that is a list: {Call: ("calls", True), …}."""
+    """Return type → the owner's field for it, and True if that is a list: {Call: ("calls", True), …}."""
     fields = {}
     for name, hint in get_type_hints(owner).items():
         is_list = get_origin(hint) is tuple
@@ -70,7 +70,7 @@ def fields_of(owner: type) -> dict[type, tuple[str, bool]]:
 
 
 class Values:
-    """The values of an owner's fields so far: a list in order, or the last value of its type."""
+    """Values of an owner's fields so far: a list in order, or the last value of its type."""
 
     def __init__(self, owner: type) -> None:
         self._fields = fields_of(owner)
@@ -95,7 +95,7 @@ class Values:
         return value
 
     def fields(self) -> dict[str, Any]:
-        """Return field → its value or values; without fields that nothing was added to."""
+        """Return field → its value or values; fields without values are left out."""
         return {name: tuple(value) if isinstance(value, list) else value for name, value in self._values.items()}
 
 
@@ -148,7 +148,7 @@ class CompilationDraft:
     values: Values = field(default_factory=lambda: Values(Compilation))
 
     def add_passes(self, passes: GraphPass | UnchangedPasses) -> None:
-        """Keep passes with the index of the graph that torch logged last, or logs next; its id may still change."""
+        """Add passes with the index of the graph that torch logged last or logs next; its id may still change."""
         self.passes.append((len(self.graphs) - (passes.stage != "before_post_grad"), passes))
 
     def passes_of(self, kind: type[Passes]) -> tuple[Passes, ...]:
@@ -167,7 +167,7 @@ class CompilationDraft:
         self.undirected.clear()
 
     def fresh_id(self, stage: Stage, direction: Direction) -> str:
-        """Return a graph's id: stage and direction, numbered from the second on."""
+        """Return a graph's id: stage and direction, and a number from the second one on."""
         base = f"{stage}.{direction}" if direction and direction not in stage else stage
         count = sum(1 for graph in self.graphs if graph.id == base or graph.id.startswith(f"{base}."))
         return base if not count else f"{base}.{count + 1}"
@@ -175,7 +175,7 @@ class CompilationDraft:
 
 @dataclass(slots=True)
 class ReportDraft:
-    """The facts so far, and the reader for payloads."""
+    """The data read so far, and the reader for payloads."""
 
     reader: TraceReader
     compilations: dict[str, CompilationDraft] = field(default_factory=dict)
@@ -196,7 +196,7 @@ class ReportDraft:
     values: Values = field(default_factory=lambda: Values(Report))
 
     def compilation(self, record: TraceRecord) -> CompilationDraft:
-        """Return the compilation that a record belongs to; it is made for its first record."""
+        """Return a record's compilation; create it at its first record."""
         draft = self.compilations.get(record.compile_id)
         if draft is None:
             named = CompilationDraft(record.compile_id or WITHOUT_ID)
@@ -207,7 +207,7 @@ class ReportDraft:
         return draft
 
     def unplaced(self, record: TraceRecord) -> None:
-        """Count a record that was read but belongs to nothing in the report."""
+        """Count a record that was read but has no place in the report."""
         self.unparsed[record.kind] += 1
 
     def keep(self, record: TraceRecord, value: object) -> None:
@@ -226,7 +226,7 @@ class ReportDraft:
         self.reader.problem(what, offset)
 
     def payload(self, record: TraceRecord) -> Payload:
-        """Return the place of a record's payload."""
+        """Return the position of a record's payload."""
         return Payload(record.offset, record.length)
 
     def frames(self, stack: Any) -> tuple[Frame, ...]:
@@ -245,7 +245,7 @@ class ReportDraft:
 
 
 def without_worker(stack: Sequence[Frame]) -> tuple[Frame, ...]:
-    """Return a stack, outermost first, after the worker's own frames; its last frame stays in any case."""
+    """Return a stack, outermost first, after the worker's own frames; its last frame always remains."""
     started = next((match for frame in stack if (match := STARTED.match(frame.file))), None)
     if started is None:
         return tuple(stack)

@@ -1,8 +1,8 @@
-"""Parsers of Dynamo's records: frames, graph breaks, guards, recompiles, symbols, metrics.
+"""Parsers of Dynamo's records: frames, graph breaks, guards, recompilations, symbols, metrics.
 
-Parsers of Dynamo's records of symbolic sizes: symbols, the conditions that tracing needed, and specializations.
+Parsers of Dynamo's records of symbolic sizes: symbols, conditions required by tracing, and specializations.
 
-A restarted attempt makes new symbols, so those of the attempt before do not count.
+A restarted attempt creates new symbols, so symbols of the earlier attempt are dropped.
 
 Guards as torch prints them: the tree of a compilation, and one guard's text with the user's line and torch's hint.
 
@@ -65,13 +65,13 @@ LOCATION = re.compile(r"^(\S+):(\d{1,9}) in (\S+)$")
 TRACEBACK_FRAME = re.compile(r'^ *File "(.*)", line (\d{1,9}), in (.*)$')
 LATENCY = re.compile(r"^Guard latency = ([0-9.]+) us", re.MULTILINE)
 HINT = " (HINT: "
-# A manager has at most one leaf of these kinds, so neighbouring lines are its parts.
+# A manager has at most one leaf of these kinds, so adjacent lines are its parts.
 OF_PARTS = frozenset({"DIMENSION_DYNAMIC_MARKING_GUARD", "SYMBOLIC_SHAPE_GUARD"})
 MAX_LINES = 500_000
 
 
 def dynamo_start(draft: ReportDraft, record: TraceRecord) -> None:
-    """Keep the stack of the frame that is compiled, innermost last."""
+    """Add the stack of the compiled frame, innermost last."""
     compilation = draft.compilation(record)
     compilation.stack = draft.frames(record.body.get("stack"))
     if compilation.stack:
@@ -80,13 +80,16 @@ def dynamo_start(draft: ReportDraft, record: TraceRecord) -> None:
 
 
 def _call(draft: ReportDraft) -> int | None:
-    """Return the number of the call during which torch compiles, None if the run does not record it."""
+    """Return the index of the call in which torch compiles; None if the run does not record it."""
     step = CALL_STEP.match(draft.steps[-1]) if draft.steps else None
     return int(step.group(1)) if step else None
 
 
 def graph_break(draft: ReportDraft, record: TraceRecord) -> None:
-    """Keep a graph break; a repeated one at the same line is kept once, with every compilation that hit it."""
+    """Add a graph break.
+
+    A repeated one at the same line is added once, with every compilation that hit it.
+    """
     compilation = draft.compilation(record)
     parsed = parse_graph_break(draft.text(record))
     key = (parsed.place, parsed.reason)
@@ -95,7 +98,7 @@ def graph_break(draft: ReportDraft, record: TraceRecord) -> None:
 
 
 def parse_graph_break(text: str) -> GraphBreak:
-    """Read the text of a `dynamo_graph_break_reason` artifact."""
+    """Parse the text of a `dynamo_graph_break_reason` artifact."""
     message, _, traceback = text.partition("User code traceback:")
     stack = without_worker(traceback_frames(traceback.partition("\nTraceback (most recent call last)")[0]))
     where = stack[-1] if stack else Frame("", 0, "")
@@ -125,7 +128,7 @@ def _reason(message: str) -> str:
 
 
 def _field(message: str, name: str) -> list[str]:
-    """Return the values of `  Name: …`, which may go on over lines that are not fields themselves."""
+    """Return the values of `  Name: …`; a value may continue on lines that are not fields themselves."""
     pattern = (
         rf"^  {name}: (.*?)(?=^  (?:Explanation|Hint|Developer debug context): |^ ?For more details|^User code|\Z)"
     )
@@ -133,7 +136,7 @@ def _field(message: str, name: str) -> list[str]:
 
 
 def guards(draft: ReportDraft, record: TraceRecord) -> None:
-    """Keep the guard tree of a compilation, flattened to its leaves."""
+    """Add the guard tree of a compilation, flattened to its leaves."""
     compilation = draft.compilation(record)
     text = draft.text(record)
     compilation.guard_text = draft.payload(record)
@@ -142,7 +145,7 @@ def guards(draft: ReportDraft, record: TraceRecord) -> None:
 
 
 def recorded_guards(draft: ReportDraft, record: TraceRecord, content: GuardsRecord) -> None:
-    """Group the lines of the guard tree by leaf, and keep the time that the checks take."""
+    """Group the lines of the guard tree by leaf, and add the time of the checks."""
     compilation = draft.compilation(record)
     compilation.guard_warm_us = content.warm_us
     if content.copy_us is not None:
@@ -161,7 +164,7 @@ def recorded_guards(draft: ReportDraft, record: TraceRecord, content: GuardsReco
 
 
 def recompile_reasons(draft: ReportDraft, record: TraceRecord) -> None:
-    """Keep why the earlier compilations could not be used again: one reason for each of them."""
+    """Add why the earlier compilations could not be reused: one reason for each."""
     call = _call(draft)
     draft.compilation(record).call = call
     compilation = draft.compilation(record).id
@@ -201,12 +204,12 @@ def _values(reason: str) -> tuple[str, str]:
 
 
 def error_text(draft: ReportDraft, record: TraceRecord) -> None:
-    """Keep the traceback of the error that ended a compilation."""
+    """Add the traceback of the error that ended a compilation."""
     draft.compilation(record).error_text = draft.payload(record)
 
 
 def compilation_metrics(draft: ReportDraft, record: TraceRecord) -> None:
-    """Keep the metrics of a finished compilation that are read; the others stay in the log."""
+    """Add the metrics of a finished compilation that the report uses; the others stay in the log."""
     compilation = draft.compilation(record)
     body: dict[str, Any] = record.body
     compilation.finished = True
@@ -220,7 +223,10 @@ def compilation_metrics(draft: ReportDraft, record: TraceRecord) -> None:
 
 
 def _recompile_limit(draft: ReportDraft, config: Any) -> None:
-    """Keep Dynamo's recompile limit from the settings that torch logs; a run made by Compileboard records it itself."""
+    """Add Dynamo's recompile limit from torch's logged settings.
+
+    Compileboard's own runs record it separately.
+    """
     limit = LIMIT.search(config) if isinstance(config, str) else None
     counters = draft.values.last(Counters) or Counters({}, {})
     if limit and counters.recompile_limit is None:
@@ -228,14 +234,14 @@ def _recompile_limit(draft: ReportDraft, config: Any) -> None:
 
 
 def backward_metrics(draft: ReportDraft, record: TraceRecord) -> None:
-    """Keep the reason why a finished backward did not become a CUDA graph."""
+    """Add the reason why a finished backward did not become a CUDA graph."""
     reason = record.body.get(SKIP_REASON)
     if reason:
         draft.compilation(record).metrics.setdefault(SKIP_REASON, reason)
 
 
 def recorded_bytecode(draft: ReportDraft, record: TraceRecord, content: BytecodeRecord) -> None:
-    """Keep the place of a frame's bytecode, which stays in the log."""
+    """Add the position of a frame's bytecode, which stays in the log."""
     compilation = draft.compilation(record)
     bytecode = compilation.bytecode or Bytecode()
     compilation.bytecode = replace(
@@ -244,34 +250,34 @@ def recorded_bytecode(draft: ReportDraft, record: TraceRecord, content: Bytecode
 
 
 def original_bytecode(draft: ReportDraft, record: TraceRecord) -> None:
-    """Keep the place of torch's listing of a resume function, before it was rewritten."""
+    """Add the position of torch's listing of a resume function before the rewrite."""
     compilation = draft.compilation(record)
     compilation.bytecode = replace(compilation.bytecode or Bytecode(), original=draft.payload(record))
 
 
 def modified_bytecode(draft: ReportDraft, record: TraceRecord) -> None:
-    """Keep the place of the listing after the rewrite."""
+    """Add the position of the listing after the rewrite."""
     compilation = draft.compilation(record)
     compilation.bytecode = replace(compilation.bytecode or Bytecode(), modified=draft.payload(record))
 
 
 def create_symbol(draft: ReportDraft, record: TraceRecord) -> None:
-    """Keep a dynamic size."""
+    """Add a dynamic size."""
     _add(_compilation(draft, record), _symbol(draft, record, backed=True))
 
 
 def create_unbacked_symbol(draft: ReportDraft, record: TraceRecord) -> None:
-    """Keep an unbacked size, which depends on data."""
+    """Add an unbacked size, which depends on data."""
     _add(_compilation(draft, record), _symbol(draft, record, backed=False))
 
 
 def guard_added(draft: ReportDraft, record: TraceRecord) -> None:
-    """Keep a condition that tracing needed."""
+    """Add a condition that tracing required."""
     _keep_guard(draft, record, SymbolGuard(str(record.body.get("expr", "")), _stack(draft, record)))
 
 
 def propagate_real_tensors(draft: ReportDraft, record: TraceRecord) -> None:
-    """Keep the value that torch assumed for an expression, from real tensors that it traced along."""
+    """Add the value that torch assumed for an expression, from real tensors propagated during tracing."""
     body = record.body
     _keep_guard(
         draft, record, SymbolGuard(str(body.get("expr", "")), _stack(draft, record), str(body.get("result", "")))
@@ -279,7 +285,7 @@ def propagate_real_tensors(draft: ReportDraft, record: TraceRecord) -> None:
 
 
 def specialization(draft: ReportDraft, record: TraceRecord) -> None:
-    """Keep a symbol that became a constant."""
+    """Add a symbol that was specialized to a constant."""
     body = record.body
     sources = body.get("sources")
     value = Specialization(
@@ -334,7 +340,7 @@ def _stack(draft: ReportDraft, record: TraceRecord) -> tuple[Frame, ...]:
 
 @dataclass(frozen=True, slots=True)
 class GuardText:
-    """A guard's text: the condition, the user's code and line that needed it, and torch's hint."""
+    """A guard's text: the condition, the user's code that needs it with its line, and torch's hint."""
 
     text: str
     code: str = ""
@@ -343,8 +349,9 @@ class GuardText:
 
 
 def parse_guard(text: str) -> GuardText:
-    """Split `expression  # the user's code  # file.py:7 in forward (HINT: …)` into its parts; a stack below it has the
-    full path.
+    """Split `expression  # the user's code  # file.py:7 in forward (HINT: …)` into its parts.
+
+    If a stack follows, it has the full path.
     """
     text, _, trace = text.partition("\nUser stack trace:")
     text, hint = _without_hints(text.strip())
@@ -381,8 +388,9 @@ def traceback_frames(text: str) -> tuple[Frame, ...]:
 
 
 def parse_guards(text: str) -> tuple[Guard, ...]:
-    """Return the leaves of a `dynamo_cpp_guards_str`; neighbouring parts are joined if their kind shows that they are
-    one.
+    """Return the leaves of a `dynamo_cpp_guards_str`.
+
+    Adjacent parts are joined if they are of one leaf by their kind.
     """
     groups: list[list[Guard]] = []
     manager = 0
@@ -396,7 +404,7 @@ def parse_guards(text: str) -> tuple[Guard, ...]:
 
 
 def grouped_guards(text: str, parts: Sequence[int]) -> tuple[Guard, ...] | None:
-    """Return the leaves, given the number of parts of each; None if the text has another number of parts."""
+    """Return the leaves, given each leaf's number of parts; None if the text has a different total."""
     lines = [part for _, part in _parts(text)]
     if sum(parts) != len(lines) or min(parts, default=1) < 1:
         return None
@@ -405,7 +413,7 @@ def grouped_guards(text: str, parts: Sequence[int]) -> tuple[Guard, ...] | None:
 
 
 def _parts(text: str) -> Iterator[tuple[int, Guard]]:
-    """Yield each printed part of a leaf, with the number of managers above it in the text."""
+    """Yield each printed part of a leaf, with the number of managers before it in the text."""
     sources: dict[int, str] = {}
     managers = 0
     for number, line in enumerate(text.split("\n")):
@@ -432,6 +440,6 @@ def _merge(parts: Sequence[Guard]) -> Guard:
 
 
 def latency_us(text: str) -> float | None:
-    """Return the µs that torch took to evaluate the guards once, right after it made them; None if it printed none."""
+    """Return the µs of torch's one check of the guards right after their creation; None if not printed."""
     match = LATENCY.search(text)
     return float(match.group(1)) if match else None

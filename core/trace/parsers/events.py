@@ -1,4 +1,4 @@
-"""Chromium events: the phases of compilation, and the caches' hits and misses."""
+"""Parsers of Chromium events: phases of compilation, cache hits and misses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_TIME_US = 1e18
 
 
 def chromium_event(draft: ReportDraft, record: TraceRecord) -> None:
-    """Read the beginning (B) or end (E) of a phase, or an instant (i)."""
+    """Read the start (B) or end (E) of a phase, or an instant (i)."""
     event = draft.reader.json(record) if record.length else record.body
     if not isinstance(event, dict) or not isinstance(event.get("ts"), (int, float)) or abs(event["ts"]) > MAX_TIME_US:
         return
@@ -42,9 +42,7 @@ def _begin(draft: ReportDraft, event: dict[str, Any]) -> None:
 
 
 def _is_beside(event: dict[str, Any], around: str) -> bool:
-    """Return True if an event is another thread's: torch gives all threads one number, but a compile id only to the
-    compiling thread.
-    """
+    """Return True if an event is from another thread: another thread id, or no compile id in a compilation."""
     args = event.get("args")
     return bool(_thread(event) or (around and isinstance(args, dict) and args.get("compile_id") == "None"))
 
@@ -55,9 +53,10 @@ def _free_thread(draft: ReportDraft) -> int:
 
 
 def _end(draft: ReportDraft, event: dict[str, Any]) -> None:
-    """Close the innermost phase of that name; a phase inside it that was never closed ends with it.
+    """Close the innermost phase of that name; unclosed phases inside it end with it.
 
-    Of equal phases of other threads the oldest is closed: torch does not log which is which, and their sum is the same.
+    Of equal phases in other threads, the oldest is closed: torch does not log which one ended, and their sum is the
+    same.
     """
     name = str(event.get("name", ""))
     beside = next((index for index in draft.open_beside if draft.phases[index].name == name), None)
@@ -103,7 +102,7 @@ def _compile_id(event: dict[str, Any]) -> str:
 
 
 def cache_artifact(draft: ReportDraft, record: TraceRecord) -> None:
-    """Keep `fx_graph_cache_hit` and its kin, with the key and the reason of a bypass if torch logs them."""
+    """Add `fx_graph_cache_hit` and similar events, with the key and the bypass reason if torch logs them."""
     match = CACHE.match(record.kind.removeprefix("artifact:"))
     if not match:
         return

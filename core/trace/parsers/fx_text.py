@@ -1,7 +1,7 @@
-"""The text of an FX graph, `GraphModule.print_readable()`, back to nodes.
+"""Parser of an FX graph's text, `GraphModule.print_readable()`, into nodes.
 
-The text is Python, so `ast` reads it: parameters are placeholders with their meta as an annotation, each statement is a
-node, `x = None` only ends a lifetime, and the comment above a statement names the user's line:
+The text is Python, so `ast` parses it: parameters are placeholders with their meta as an annotation, each statement is
+a node, `x = None` only ends a lifetime, and the comment above a statement names the user's line:
 
     def forward(self, L_x_: "f32[8, 64][64, 1]cpu"):
         l_x_ = L_x_
@@ -38,7 +38,7 @@ def parse_graph(
 ) -> tuple[FxNode, ...]:
     """Return the nodes of the outermost graph in a text; raises SyntaxError if it is not Python.
 
-    A text of only some statements reads nodes that it does not define: `external` has their names.
+    A text with only some statements may use nodes that it does not define: `external` has their names.
     """
     text = LAMBDA_CLASS.sub(r"\1GraphModule", text)
     forward = _forward(_outermost(module(text)))
@@ -49,9 +49,7 @@ def parse_graph(
 
 
 def parse_graphs(text: str) -> tuple[tuple[FxNode, ...], ...]:
-    """Return the nodes of each graph in a text: the outermost, then its branches, loop bodies and others
-    that it calls.
-    """
+    """Return the nodes of each graph in a text: the outermost, then the branches, loop bodies and others it calls."""
     text = LAMBDA_CLASS.sub(r"\1GraphModule", text)
     tree, lines = module(text), text.split("\n")
     outer = _forward(_outermost(tree))
@@ -85,7 +83,7 @@ def _forward(scope: Sequence[ast.stmt]) -> ast.FunctionDef | None:
 
 
 def parse_meta(text: str) -> TensorMeta | None:
-    """Read `f32[8, 64][64, 1]cpu` as torch prints it; None for anything else."""
+    """Parse `f32[8, 64][64, 1]cpu` as torch prints it; None for anything else."""
     match = META.match(text)
     if not match:
         return None
@@ -98,7 +96,7 @@ def _items(text: str) -> tuple[str, ...]:
 
 
 class _Graph:
-    """The nodes of a graph while its statements are read, with the source line that the last comment named."""
+    """The nodes of a graph while its statements are parsed, with the source line of the last comment."""
 
     def __init__(self, lines: list[str], external: Collection[str]) -> None:
         self.nodes: dict[str, FxNode] = {}
@@ -138,7 +136,7 @@ class _Graph:
             self._add("output", "output", "output", text, self._names(statement.value), None, statement.lineno)
 
     def _flatten(self, targets: ast.Tuple, value: ast.expr) -> None:
-        """Replace the two trees of a joint graph, `primals, tangents`, by their leaves, which are declared above it."""
+        """Replace the two tuples of a joint graph, `primals, tangents`, by their elements, which are declared above."""
         for tree in self._names(value):
             self.nodes.pop(tree)
         for target in targets.elts:
@@ -146,7 +144,7 @@ class _Graph:
                 self.placeholder(ast.arg(target.id, self._declared.get(target.id), lineno=target.lineno))
 
     def _subscript(self, target: ast.Subscript, value: ast.expr) -> None:
-        """Read `x[0] = y`, which the statement `setitem = x` names."""
+        """Parse `x[0] = y`, which the next statement names: `setitem = x`."""
         inputs = (*self._names(target), *self._names(value))
         self._in_place = (self._text(target.value), "operator.setitem", tuple(dict.fromkeys(inputs)))
 
@@ -158,7 +156,7 @@ class _Graph:
         self._add(name, op, target, arguments, self._names(value), parse_meta(meta), line)
 
     def _alias(self, name: str, original: str, meta: TensorMeta | None, line: int) -> None:
-        """Read `l_x_ = L_x_`, which names a placeholder, or `add = x` after `x += y`, which names the result."""
+        """Parse `l_x_ = L_x_`, which names a placeholder, or `add = x` after `x += y`, which names the result."""
         if self._in_place is not None and self._in_place[0] == original:
             _, target, inputs = self._in_place
             self._in_place = None
@@ -199,8 +197,9 @@ class _Graph:
         return tuple(names)
 
     def _find_names(self, node: ast.AST, names: dict[str, None]) -> None:
-        """Collect names depth first and in order; written out, since `ast.walk` was a third of the time of reading a
-        log.
+        """Collect names depth-first and in order.
+
+        Hand-written, since `ast.walk` took a third of a log's reading time.
         """
         if isinstance(node, ast.Name):
             if self._is_node(node.id):
@@ -227,7 +226,7 @@ class _Graph:
         self._read_to = line - 1
 
     def _text(self, node: ast.expr) -> str:
-        """Return the source of an expression: a slice if it is on one ASCII line, which is nearly always so."""
+        """Return the source of an expression: a slice if it is on one ASCII line, which is almost always the case."""
         if node.lineno == node.end_lineno and self._ascii[node.lineno - 1]:
             return self._lines[node.lineno - 1][node.col_offset : node.end_col_offset]
         return ast.unparse(node)

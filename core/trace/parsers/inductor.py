@@ -1,10 +1,10 @@
-"""Parsers of Inductor's records: output code, and the provenance of its kernels.
+"""Parsers of Inductor's records: output code, and its kernels' provenance.
 
-FX graphs at every stage: the place of their text, and their counts by op.
+Parsers of FX graphs at every stage: position of their text, and op counts.
 
-Kernels with the facts of all their records, joined once.
+Kernels with the data of all their records.
 
-The stacks of a graph's nodes, as the worker records them.
+Reader of the recorded stacks of a graph's nodes.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _belongs(name: str, handle: int | None, definition: output_code.FoundKernel)
 
 
 def node_mappings(draft: ReportDraft, record: TraceRecord) -> None:
-    """Set the FX nodes that each kernel of the newest output code came from, by torch's provenance tracking."""
+    """Set the FX nodes of each kernel of the newest output code, from torch's provenance tracking."""
     data = draft.reader.json(record)
     if not isinstance(data, dict):
         return
@@ -123,7 +123,7 @@ def node_mappings(draft: ReportDraft, record: TraceRecord) -> None:
 
 
 def kernel_stack_traces(draft: ReportDraft, record: TraceRecord) -> None:
-    """Set the user's lines behind each kernel of the newest output code."""
+    """Set the user's lines for each kernel of the newest output code."""
     data = draft.reader.json(record)
     if not isinstance(data, dict):
         return
@@ -140,7 +140,8 @@ def _fill(
 ) -> None:
     """Apply `fill` to the newest kernels, each with its keys: `name:handle`, or `name` without handles.
 
-    A generated kernel owns every key of its name; an extern kernel's name recurs, so its debug handle decides.
+    A generated kernel gets all keys of its name; an extern kernel's name occurs several times, so its debug handle
+    decides.
     """
     compilation = draft.compilation(record)
     if compilation.newest_kernels == len(compilation.kernels):
@@ -177,8 +178,9 @@ def _frames(texts: list[str]) -> tuple[Frame, ...]:
 
 
 def fx_graph(stage: Stage) -> Callable[[ReportDraft, TraceRecord], None]:
-    """Return the parser for one stage. A stage after AOTAutograd gets its direction from the output code
-    that follows.
+    """Return the parser for one stage.
+
+    Stages after AOTAutograd get their direction from the output code after them.
     """
 
     def parse(draft: ReportDraft, record: TraceRecord) -> None:
@@ -199,7 +201,7 @@ def fx_graph(stage: Stage) -> Callable[[ReportDraft, TraceRecord], None]:
 
 
 def _is_twice(compilation: CompilationDraft, stage: Stage, attempt: int, targets: dict[str, int]) -> bool:
-    """Return True if torch wrote Inductor's input by both of its names, `after_` and `inductor_post_grad_graph`."""
+    """Return True if torch logged Inductor's input under both names, `after_` and `inductor_post_grad_graph`."""
     if stage != "inductor_post_grad_graph":
         return False
     graphs = [compilation.graphs[index] for index in compilation.undirected[:-1]]
@@ -223,8 +225,9 @@ def _count_nodes(draft: ReportDraft, record: TraceRecord) -> tuple[dict[str, int
 def join_kernels(
     compilation: CompilationDraft, tried: Mapping[str, Autotuning]
 ) -> tuple[tuple[Schedule, ...], tuple[Kernel, ...]]:
-    """Return the schedules whose nodes know their kernel, and the kernels with all their facts; `tried` is by kernel
-    name.
+    """Return the schedules whose nodes name their kernel, and the kernels with all data.
+
+    `tried` is by kernel name.
     """
     owner = {(kernel.direction, node): kernel.id for kernel in compilation.kernels for node in kernel.nodes}
     schedules = tuple(_with_kernels(schedule, owner) for schedule in compilation.schedules)
@@ -252,7 +255,10 @@ def _with_times(kernel: Kernel, times: Mapping[tuple[int, int], KernelTime]) -> 
 
 
 def _compile_times(metrics: Mapping[str, Any]) -> dict[str, float]:
-    """Return the seconds of Triton's compilation by kernel: torch's metrics hold the longest, as JSON within JSON."""
+    """Return the seconds of Triton's compilation by kernel.
+
+    Torch's metrics have only the longest ones, as nested JSON.
+    """
     try:
         times = decoded(str(metrics.get("triton_kernel_compile_times_us") or "[]"))
         return {str(name): float(micros) / 1e6 for name, micros in times}

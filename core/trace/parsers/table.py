@@ -1,6 +1,4 @@
-"""PARSERS: the function that reads each kind of record. A new kind is a line here, unless the report holds it
-unchanged.
-"""
+"""Table of parsers: the function for each kind of record. A new kind is a line here, unless it is added unchanged."""
 
 from __future__ import annotations
 
@@ -35,7 +33,7 @@ from core.trace.parsers.typed import keep, typed_parser
 
 Parser = Callable[[ReportDraft, TraceRecord], None]
 
-# The records that a report or a compilation holds as they are emitted.
+# Records that a report or a compilation stores unchanged.
 WHOLE: dict[str, Parser] = {
     f"artifact:compileboard_{name}": typed_parser(kind, keep)
     for name, kind in RECORDS.items()
@@ -102,7 +100,7 @@ PARSERS: dict[str, Parser] = {
     "artifact:compileboard_binary": typed_parser(BinaryRecord, worker.binary),
 }
 
-# Kinds that begin with the name of the user's function.
+# Kinds that start with the name of the user's function.
 ENDINGS: dict[str, Parser] = {
     "_ORIGINAL_BYTECODE": dynamo.original_bytecode,
     "_MODIFIED_BYTECODE": dynamo.modified_bytecode,
@@ -110,5 +108,5 @@ ENDINGS: dict[str, Parser] = {
 
 
 def parser_of(kind: str) -> Parser | None:
-    """Return the function that reads a kind of record, None if there is none."""
+    """Return the parser for a kind of record; None if there is none."""
     return PARSERS.get(kind) or next((parse for end, parse in ENDINGS.items() if kind.endswith(end)), None)

@@ -1,4 +1,4 @@
-"""The types of our own records: from their JSON to a value, and from the value into the report."""
+"""Typed parsing of our own records: from JSON to a value, and from the value into the report."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ Value = TypeVar("Value", bound="DataclassInstance")
 def typed_parser(
     kind: type[Emitted], parse: Callable[[ReportDraft, TraceRecord, Emitted], None]
 ) -> Callable[[ReportDraft, TraceRecord], None]:
-    """Return a parser that gets its record typed; another schema, or fields of another type, are counted
-    and skipped.
+    """Return a parser that gets its record typed.
+
+    Records with another schema or field type are counted and skipped.
     """
 
     def parse_record(draft: ReportDraft, record: TraceRecord) -> None:
@@ -36,11 +37,11 @@ def typed_parser(
 
 
 def keep(draft: ReportDraft, record: TraceRecord, value: Record) -> None:
-    """Keep a value that the report holds as it is emitted."""
+    """Add a value that the report stores unchanged."""
     draft.keep(record, value)
 
 
 def report_value(kind: type[Value], record: Any, /, **extra: Any) -> Value:
-    """Return a value of the report from the fields that it shares with a record by name, and the extra ones."""
+    """Return a report value from the fields that it shares by name with a record, and from `extra`."""
     shared = {field.name: getattr(record, field.name) for field in fields(kind) if hasattr(record, field.name)}
     return kind(**{**shared, **extra})

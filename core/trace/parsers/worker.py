@@ -1,15 +1,16 @@
-"""The records that Compileboard's own worker adds about a run, its modules, and Inductor's scheduler.
+"""Parsers of the worker's own records: the run, its modules, and Inductor's scheduler.
 
 Texts of an exported program and its package, which the log contains unchanged.
 
-Tables and texts that a backend logged through torch's own trace, and the executions of its compiled code.
+Parsers of backend records: tables and texts in torch's trace, and executions of compiled code.
 
-The memory use of one eager and one compiled call.
+Parser of the memory use of one eager and one compiled call.
 
-The worker's measurements: times of calls and kernels, and ceilings of the device.
+Parsers of the worker's measurements: times of calls and kernels, and the device's roofline.
 
-The records of graph passes and of the partitioner: `compileboard_pass`, `compileboard_passes`,
-`compileboard_partition`.
+Parsers of graph passes and of the partitioner.
+
+They read `compileboard_pass`, `compileboard_passes`, `compileboard_partition`.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ MOST_CELL_CHARS = 400
 
 
 def torch_version(draft: ReportDraft, record: TraceRecord) -> None:
-    """Read torch's own record of its version: the only origin that a log from elsewhere has."""
+    """Read torch's version record, the only record of origin in an imported log."""
     data = draft.reader.json(record)
     setting = draft.values.last(Setting)
     if isinstance(data, dict) and not (setting and setting.torch):
@@ -78,44 +79,44 @@ def torch_version(draft: ReportDraft, record: TraceRecord) -> None:
 
 
 def source(draft: ReportDraft, record: TraceRecord, content: SourceRecord) -> None:
-    """Keep a file of the user's code."""
-    # The first is the model's own; library files make the same calls for good reasons.
+    """Add a file of the user's code."""
+    # Only the first file is the model's; library files make the same calls for good reasons.
     remarks = () if draft.values.last(Source) else source_remarks(content.path, content.text)
     draft.keep(record, Source(content.path, draft.payload(record), remarks))
 
 
 def step(draft: ReportDraft, record: TraceRecord, content: StepRecord) -> None:
-    """Keep the name of the worker's next step."""
+    """Add the name of the worker's next step."""
     draft.steps.append(content.name)
 
 
 def note(draft: ReportDraft, record: TraceRecord, content: NoteRecord) -> None:
-    """Keep a note about how the run was made."""
+    """Add a note about the run."""
     draft.notes.append(content.text)
 
 
 def kernel(draft: ReportDraft, record: TraceRecord, content: KernelRecord) -> None:
-    """Keep the scheduler nodes that a kernel was made from."""
+    """Add a kernel's scheduler nodes."""
     draft.compilation(record).kernel_notes.append(content)
 
 
 def binary(draft: ReportDraft, record: TraceRecord, content: BinaryRecord) -> None:
-    """Keep the result of compiling a Triton kernel for a target."""
+    """Add the result of compiling a Triton kernel for a target."""
     draft.compilation(record).binaries[content.name, content.direction] = report_value(Binary, content)
 
 
 def modules(draft: ReportDraft, record: TraceRecord, content: ModulesRecord) -> None:
-    """Keep the nn.Module that each node of a graph before the scheduler comes from."""
+    """Add the nn.Module of each node of the graphs before the scheduler."""
     draft.compilation(record).modules[content.stage] = content.modules
 
 
 def stacks(draft: ReportDraft, record: TraceRecord, content: StacksRecord) -> None:
-    """Keep the place of the stacks of a graph's nodes; they are read with the nodes."""
+    """Add the position of the stacks of a graph's nodes; they are read with the nodes."""
     draft.compilation(record).stacks[content.stage] = draft.payload(record)
 
 
 def schedule(draft: ReportDraft, record: TraceRecord, content: ScheduleRecord) -> None:
-    """Keep the scheduler's nodes before and after fusion, with its rounds."""
+    """Add the scheduler's nodes before and after fusion, with its rounds."""
     value = report_value(
         Schedule,
         content,
@@ -134,9 +135,7 @@ def _node(content: ScheduledNode) -> SchedulerNode:
 
 
 def package_text(draft: ReportDraft, record: TraceRecord) -> None:
-    """Keep a text whose part, title and language are beside the artifact's name; raises ValueError for
-    an unknown part.
-    """
+    """Add a text with the part, title and language from its record; raises ValueError for an unknown part."""
     body = record.body if isinstance(record.body, dict) else {}
     title, language = body.get("title"), body.get("language")
     part: PackagePart | None = next((part for part in get_args(PackagePart) if part == body.get("part")), None)
@@ -146,14 +145,15 @@ def package_text(draft: ReportDraft, record: TraceRecord) -> None:
 
 
 def executions(draft: ReportDraft, record: TraceRecord, content: ExecutionsRecord) -> None:
-    """Keep each execution, and the totals."""
+    """Add each execution, and the totals."""
     for value in (*content.executions, *content.totals):
         draft.keep(record, value)
 
 
 def backend_table(draft: ReportDraft, record: TraceRecord) -> None:
-    """Keep a table: `title`, `columns`, `rows`, and `compilation` if it was logged after compiling;
-    raises ValueError.
+    """Add a table with `title`, `columns` and `rows`; raises ValueError.
+
+    A table logged after compiling also names its `compilation`.
     """
     data = draft.reader.json(record)
     if not isinstance(data, dict) or not all(isinstance(data.get(name), list) for name in ("columns", "rows")):
@@ -168,7 +168,7 @@ def backend_table(draft: ReportDraft, record: TraceRecord) -> None:
 
 
 def backend_text(draft: ReportDraft, record: TraceRecord) -> None:
-    """Keep a text, whose `title` and `language` are beside its name."""
+    """Add a text with the `title` and `language` from its record."""
     body = record.body if isinstance(record.body, dict) else {}
     title, language = _title(body.get("title")), _title(body.get("language"))
     draft.keep(record, ToldText(record.compile_id, title, language, draft.payload(record)))
@@ -185,8 +185,9 @@ def _cell(value: Any) -> str | int | float | None:
 
 
 def memory(draft: ReportDraft, record: TraceRecord, content: MemoryRecord) -> None:
-    """Keep the memory use of one side, with the offsets of the generated codes in the log; raises ValueError if it is
-    inconsistent.
+    """Add the memory use of one side, with its output codes' log offsets.
+
+    Raises ValueError if inconsistent.
     """
     _check(content)
     codes = tuple(code.offset if (code := draft.output_codes.get(path)) else None for path in content.codes)
@@ -206,7 +207,10 @@ def _check(content: MemoryRecord) -> None:
 
 
 def kernel_times(draft: ReportDraft, record: TraceRecord, content: KernelTimesRecord) -> None:
-    """Keep the times of the kernels of one output code; a record without a path says why nothing was timed."""
+    """Add the kernel times of one output code.
+
+    A record without a path has the reason why nothing was timed.
+    """
     if content.reason:
         draft.untimed = content.reason
         return
@@ -220,13 +224,13 @@ def kernel_times(draft: ReportDraft, record: TraceRecord, content: KernelTimesRe
 
 
 def roofline(draft: ReportDraft, record: TraceRecord, ceilings: Roofline) -> None:
-    """Keep the ceilings of the device of the run; older versions name a busy machine in words alone."""
+    """Add the roofline of the run's device; older versions report noise only in a text."""
     disturbed = ceilings.disturbed or "busy" in ceilings.how
     draft.keep(record, replace(ceilings, source="measured", disturbed=disturbed))
 
 
 def graph_pass(draft: ReportDraft, record: TraceRecord, content: PassRecord) -> None:
-    """Keep a pass that changed its graph."""
+    """Add a pass that changed its graph."""
     patterns = tuple(PatternMatch(name, _place(source), count) for name, source, count in content.patterns)
     nodes = _nodes(draft, record, content)
     value = report_value(GraphPass, content, graph="", source=_place(content.source), patterns=patterns, nodes=nodes)
@@ -234,7 +238,7 @@ def graph_pass(draft: ReportDraft, record: TraceRecord, content: PassRecord) -> 
 
 
 def _place(text: str) -> Place | None:
-    """Read `file:line` as the record writes it; None for anything else."""
+    """Parse `file:line` as in the record; None for anything else."""
     file, _, line = text.rpartition(":")
     return Place(file, int(line)) if file and line.isdecimal() and len(line) < 10 else None
 
@@ -253,12 +257,12 @@ def _nodes(draft: ReportDraft, record: TraceRecord, content: PassRecord) -> tupl
 
 
 def unchanged_passes(draft: ReportDraft, record: TraceRecord, content: PassesRecord) -> None:
-    """Keep the passes of a stage that changed nothing."""
+    """Add the passes of a stage that changed nothing."""
     draft.compilation(record).add_passes(report_value(UnchangedPasses, content, graph="", passes=content.unchanged))
 
 
 def partition(draft: ReportDraft, record: TraceRecord, content: PartitionRecord) -> None:
-    """Keep the partitioner's division of the joint graph."""
+    """Add the partitioner's division of the joint graph."""
     reasons, policies = content.reasons, content.policies
     saved = tuple(
         replace(value, reasons=reasons.get(value.name, ()), policy=policies.get(value.name, ""))
@@ -270,12 +274,12 @@ def partition(draft: ReportDraft, record: TraceRecord, content: PartitionRecord)
 
 
 def saved_for_backward(draft: ReportDraft, record: TraceRecord, content: KeptRecord) -> None:
-    """Keep the values that the compiled forward keeps, with the joint graph that was divided last."""
+    """Add the values that the compiled forward saves, with the last partitioned joint graph."""
     partitions = draft.compilation(record).partitions
     if partitions and partitions[-1].kept is None:
         partitions[-1] = replace(partitions[-1], kept=content.values)
 
 
 def newest_joint_graph(compilation: CompilationDraft) -> str:
-    """Return the id of the joint graph that was logged last, which the partitioner divides; empty if there is none."""
+    """Return the id of the last logged joint graph, which the partitioner divides; empty if there is none."""
     return next((graph.id for graph in reversed(compilation.graphs) if graph.stage == "aot_joint_graph"), "")

@@ -1,1 +1,1 @@
-"""A model exported by `torch.export`, packaged by AOTInductor, and run from Python and from C++."""
+"""Export by `torch.export`, a package by AOTInductor, and calls of the package from Python and from C++."""

@@ -1,4 +1,4 @@
-"""A `.pt2` package opened: a zip archive whose names are not trusted, so that none of its files is ever written."""
+"""Reader of a `.pt2` package: a zip archive with untrusted file names, so none of its files is extracted."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ KINDS: dict[str, PackagedKind] = {
     ".bin": "weights",
     ".json": "metadata",
 }
-# What `zipfile` raises for a file that is no archive, or a damaged one.
+# Errors that `zipfile` raises for a file that is damaged or not an archive.
 DAMAGED = (OSError, zipfile.BadZipFile, zlib.error, ValueError, NotImplementedError, RuntimeError, EOFError)
-# What torch writes of the archive itself.
+# Files that torch writes about the archive itself.
 OF_THE_ARCHIVE = ("archive_format", "archive_version", "byteorder", "version", "serialization_id")
 
 
@@ -58,7 +58,7 @@ class Archive:
 
 
 def open_archive(path: Path) -> Archive:
-    """The files of a package; raises ProgramError where it is none."""
+    """Return the contents of a package; raises ProgramError if the file is not a package."""
     try:
         with zipfile.ZipFile(path) as package:
             entries = [info for info in package.infolist() if not info.is_dir()]
@@ -84,7 +84,10 @@ def _name(info: zipfile.ZipInfo) -> str:
 
 
 def _texts(package: zipfile.ZipFile, files: list[zipfile.ZipInfo]) -> Iterator[ArchiveText]:
-    """Its texts in order, as far as there is room; one that is too large is left out, not cut."""
+    """Yield the package's texts in order, up to a total size.
+
+    A text that is too large is left out, not cut.
+    """
     left = MOST_TEXTS_BYTES
     for info in files:
         name = _name(info)

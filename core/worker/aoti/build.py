@@ -1,4 +1,4 @@
-"""The program that runs packages from C++, built with the machine's compiler once and kept in the store's cache."""
+"""Build of the C++ program that runs packages: compiled once on this machine and kept in the store's cache."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NO_COMPILER = (
 
 @dataclass(frozen=True, slots=True)
 class RunnerBuild:
-    """The program: where it is, what built it, and how long that took, None where it was there already."""
+    """The built program: its path, its compiler, and the build time (None if it was already built)."""
 
     path: Path
     compiler: str
@@ -39,7 +39,7 @@ class RunnerBuild:
 
 
 def build_runner() -> RunnerBuild:
-    """The program, built if it is not there; raises ProgramError with the compiler's words."""
+    """Return the program, building it if necessary; raises ProgramError with the compiler's message."""
     compiler = cpp_compiler()
     if compiler is None:
         raise ProgramError(NO_COMPILER)
@@ -52,7 +52,7 @@ def build_runner() -> RunnerBuild:
 
 
 def _command(compiler: str, target: str) -> list[str]:
-    """The compiler's call, with torch's own headers and libraries."""
+    """Return the compiler command, with torch's headers and libraries."""
     home = Path(torch.__file__).parent
     include = [f"-I{home / part}" for part in ("include", "include/torch/csrc/api/include")]
     accelerated = ("torch_cuda", "c10_cuda") if torch.version.cuda else ()

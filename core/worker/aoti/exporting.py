@@ -1,6 +1,6 @@
-"""`torch.export.export` of a run's model, and what it says of the program.
+"""`torch.export.export` of a run's model, and the exported program as text.
 
-The dynamic dimensions of an export: what the job asks for, as torch takes it and as one writes it.
+Dynamic dimensions of an export: the job's requests, as torch's `dynamic_shapes` and as source text.
 """
 
 from __future__ import annotations
@@ -52,8 +52,9 @@ class ExportedModel:
 
 
 def export_model(job: CompileJob, model: Any, call: Arguments, path: Path) -> tuple[ExportedModel | None, Export]:
-    """Export a model with the inputs of a call; what torch refuses is told. Raises JobError for dimensions that are
-    not there.
+    """Export a model with the inputs of a call; torch's errors are recorded.
+
+    Raises JobError for dimensions that don't exist.
     """
     module = as_module(model)
     start = time.perf_counter()
@@ -123,7 +124,7 @@ def _graph(program: ExportedProgram) -> str:
 
 
 def _values(program: ExportedProgram) -> Iterator[ExportedValue]:
-    """Inputs and outputs as the signature names them; a tensor as torch annotates it."""
+    """Yield inputs and outputs as the signature names them, with torch's annotations of tensors."""
     nodes = {node.name: node for node in program.graph.nodes}
     signature = program.graph_signature
     for spec in (*signature.input_specs, *signature.output_specs):
@@ -148,7 +149,7 @@ def _guards(program: ExportedProgram) -> list[str]:
 
 
 def _constants(function: Any, depth: int = 3) -> Iterator[Any]:
-    """Constants of a function, and of those that it wraps."""
+    """Yield the constants of a function and of the functions that it wraps."""
     yield from getattr(getattr(function, "__code__", None), "co_consts", ())
     for cell in getattr(function, "__closure__", None) or () if depth else ():
         yield from _constants(cell.cell_contents, depth - 1)
@@ -156,7 +157,10 @@ def _constants(function: Any, depth: int = 3) -> Iterator[Any]:
 
 @dataclass(frozen=True, slots=True)
 class ExportShapes:
-    """The dimensions for the report, and what `dynamic_shapes` of torch.export is given; None where all is static."""
+    """The dimensions for the report, and the `dynamic_shapes` argument of torch.export.
+
+    None if all are static.
+    """
 
     dims: tuple[ExportedDim, ...]
     spec: Any
@@ -164,7 +168,7 @@ class ExportShapes:
 
 
 def export_shapes(job: CompileJob, model: torch.nn.Module, call: Arguments) -> ExportShapes:
-    """The dynamic dimensions of a call; raises JobError where an input has none of that name."""
+    """Return the dynamic dimensions of a call; raises JobError if no input has a dimension of that name."""
     exported: list[ExportedDim] = []
     shapes: dict[int, tuple[torch.Tensor, dict[int, Any]]] = {}
     texts: dict[str, str] = {}
@@ -190,7 +194,7 @@ def export_shapes(job: CompileJob, model: torch.nn.Module, call: Arguments) -> E
 
 
 def _requested_dims(job: CompileJob) -> tuple[DynamicDim, ...]:
-    """The dimensions with bounds, then those that the job marks and that have none."""
+    """Return the dimensions with bounds, then the job's marked dimensions without bounds."""
     assert job.aoti is not None
     bounded = {place for dim in job.aoti.dims for place in dim.at.split("+")}
     return (*job.aoti.dims, *(DynamicDim(at) for at in dict.fromkeys(job.marks) if at not in bounded))
@@ -224,12 +228,12 @@ def _size(requested: DynamicDim, matches: Sequence[Dimension]) -> int:
 
 
 def _written(spec: Any, texts: Mapping[str, str]) -> str:
-    """`dynamic_shapes` as one writes it."""
+    """Return `dynamic_shapes` as Python source."""
     return repr(tree_map_only(object, lambda dim: _DimsText(texts.get(getattr(dim, "__name__", ""), repr(dim))), spec))
 
 
 class _DimsText(str):
-    """A text that stands in another as it is, without quotes."""
+    """A text whose repr has no quotes, so that it can be nested in another value's repr."""
 
     __slots__ = ()
 

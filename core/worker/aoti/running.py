@@ -1,13 +1,13 @@
-"""The package called from Python and from C++, and what both return held against the model's own.
+"""Calls of the package from Python and from C++, with both results compared with the model's own.
 
-Comparison of a package's results with eager's, and bit by bit with another run of the package.
+Comparison of a package's results with eager, and bit for bit with another execution of the package.
 
-The package in a process of its own that has no Python: it is loaded, called once, and then timed on demand.
+The package in a separate process without Python: loaded, called once, and then timed on request.
 
-A file of tensors, as `main.cpp` beside it reads and writes it.
+Files of tensors, as `main.cpp` in this directory reads and writes them.
 
-`CBTENS01`, then int64 numbers, little-endian: how many tensors there are, and for each its `c10::ScalarType`, rank,
-sizes, strides and bytes, then so many bytes of its elements, from first to last as they lie, gaps and all.
+`CBTENS01`, then little-endian int64 numbers: the number of tensors, and for each tensor its `c10::ScalarType`, rank,
+sizes, strides and byte count. Its elements follow as they are in memory, from the first to the last, including gaps.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ MAGIC = b"CBTENS01"
 MOST_TENSORS = 4_096
 MOST_RANK = 64
 MOST_TENSOR_BYTES = 4 * 1024**3
-# As c10/core/ScalarType.h numbers them.
+# Numbers of c10/core/ScalarType.h.
 SCALAR_TYPES = {
     torch.uint8: 0,
     torch.int8: 1,
@@ -71,14 +71,14 @@ DTYPES = {number: dtype for dtype, number in SCALAR_TYPES.items()}
 
 @dataclass(frozen=True, slots=True)
 class PythonRun:
-    """The loaded package, and what its first call returned."""
+    """The loaded package and the result of its first call."""
 
     loaded: Callable[..., Any]
     outputs: Any
 
 
 def run_in_python(package: Path, call: Arguments, expected: Any, device: str) -> tuple[PythonRun | None, PackageRun]:
-    """Load the package and call it once; what torch refuses is told."""
+    """Load the package and call it once; torch's errors are recorded."""
     stage, start = "load", time.perf_counter()
     try:
         loaded = torch._inductor.aoti_load_package(str(package))
@@ -98,7 +98,7 @@ def run_in_python(package: Path, call: Arguments, expected: Any, device: str) ->
 
 
 def write_examples(directory: Path, call: Arguments, expected: Any) -> None:
-    """The inputs of a call and what the model itself returns, as files for C++; raises ProgramError."""
+    """Write the inputs of a call and the model's own outputs as files for C++; raises ProgramError."""
     write_tensors(directory / INPUTS, tensors_of(call))
     write_tensors(directory / EXPECTED, tensors_of(expected))
 
@@ -107,7 +107,7 @@ def write_examples(directory: Path, call: Arguments, expected: Any) -> None:
 def run_in_cpp(
     package: Path, expected: Any, python: PythonRun | None, device: str
 ) -> Iterator[tuple[RunnerBuild | None, PackageProgram | None, PackageRun]]:
-    """Build the program, and let it load and call the package; it goes on while this context does."""
+    """Build the program, and have it load and call the package; it runs until this context ends."""
     try:
         build = build_runner()
     except ProgramError as error:
@@ -126,7 +126,7 @@ def run_in_cpp(
 
 
 def settings(device: str) -> list[str]:
-    """Return the arguments for as many threads as torch has here, and the job's device."""
+    """Return the arguments that set torch's thread count and the job's device."""
     return ["--threads", str(torch.get_num_threads()), "--device", device]
 
 
@@ -147,14 +147,14 @@ def _run_record(
 
 
 def tensors_of(value: Any) -> list[torch.Tensor]:
-    """The tensors of nested arguments or results, in torch's order: what the package takes and returns in C++."""
+    """Return the tensors of nested arguments or results in torch's order: the package's inputs and outputs in C++."""
     return [leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)]
 
 
 def flat_differences(expected: Any, outputs: Sequence[torch.Tensor]) -> tuple[Difference, ...]:
-    """Return the differences of C++ results, which are tensors on the CPU, from eager's.
+    """Return the differences between C++ results, which are tensors on the CPU, and eager's results.
 
-    Compares eager's tensors, and its numbers if the package returns them as tensors, too.
+    Compares tensors, and also eager's numbers if the package returns them as tensors.
     """
     expected_leaves = leaves("output", expected)
     named = {name: leaf for name, leaf in expected_leaves.items() if isinstance(leaf, torch.Tensor)}
@@ -178,7 +178,7 @@ def bits_equal(left: Sequence[torch.Tensor], right: Sequence[torch.Tensor]) -> b
 def _bytes_equal(a: torch.Tensor, b: torch.Tensor) -> bool:
     if (a.dtype, a.shape) != (b.dtype, b.shape):
         return False
-    # A dimension of its own, since a number without any cannot be seen as bytes.
+    # `view(torch.uint8)` needs at least one dimension.
     return torch.equal(*(tensor.contiguous().unsqueeze(-1).view(torch.uint8) for tensor in (a, b)))
 
 
@@ -192,7 +192,7 @@ class StartReport:
 
 
 class PackageProgram:
-    """The running program, which answers a number of calls with the seconds that they took."""
+    """The running program: on request, it makes a number of calls and returns their seconds."""
 
     name = "std::chrono::steady_clock"
 
@@ -205,7 +205,10 @@ class PackageProgram:
         self.start_report = StartReport(load_ns / 1e9, call_ns / 1e9, threads)
 
     def seconds(self, calls: int) -> float:
-        """Seconds per call of so many, one after the other; raises ProgramError where the program has ended."""
+        """Return seconds per call over `calls` consecutive calls.
+
+        Raises ProgramError if the program has ended.
+        """
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.write(f"{calls}\n")
@@ -237,7 +240,7 @@ class PackageProgram:
 
 @contextmanager
 def running(command: list[str], directory: Path) -> Iterator[PackageProgram]:
-    """The program while it runs; raises ProgramError in its own words."""
+    """Run the program in this context; raises ProgramError with its message."""
     process = subprocess.Popen(
         command,
         cwd=directory,
@@ -258,7 +261,7 @@ def running(command: list[str], directory: Path) -> Iterator[PackageProgram]:
 
 
 def _collect_errors(process: subprocess.Popen[str], errors: list[str]) -> None:
-    """Take what the program prints, so that it never waits; its end is kept."""
+    """Read the program's standard error, so that it never blocks, and keep the end."""
     assert process.stderr is not None
     with process.stderr:
         for line in process.stderr:
@@ -289,7 +292,7 @@ def write_tensors(path: Path, tensors: Sequence[torch.Tensor]) -> None:
 
 
 def read_tensors(path: Path) -> list[torch.Tensor]:
-    """The tensors of a file, on the CPU; raises ProgramError where it is no such file."""
+    """Return the tensors of a file, on the CPU; raises ProgramError if it isn't such a file."""
     try:
         with open_regular(path) as file:
             return _read(file)
@@ -313,7 +316,7 @@ def _elements(tensor: torch.Tensor) -> bytes:
 
 
 def _span(sizes: Sequence[int], strides: Sequence[int]) -> int:
-    """Elements from the first to the last."""
+    """Return the number of elements from the first to the last, including gaps."""
     if math.prod(sizes) == 0:
         return 0
     return 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))

@@ -1,11 +1,12 @@
 """The stage of a run that exports its model, packages it, and runs the package from Python and from C++.
 
-`aoti_compile_and_package`: an exported program to a `.pt2`, opened again for the report.
+Packaging of an exported program by `aoti_compile_and_package`, and the opened `.pt2` for the report.
 
-Texts of a package as they are, in the log; and the files that stand beside the package, for those who build it.
+Unchanged texts of a package in the log, and the source files next to the package for users who build it.
 
-Several calls timed against each other: all in each round, their order by lot, until the ratios are known or time is
-up.
+Interleaved timing of several calls: each round times all of them in random order.
+
+It ends when the ratios are known well enough or the time is up.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ TRIED = 3
 
 
 class PackageStage:
-    """Stage of a run that exports, packages, loads and runs the model, in a directory of its own."""
+    """Stage of a run that exports, packages, loads and runs the model, in a separate directory."""
 
     def __init__(self, job: CompileJob, directory: Path, original: Path, path: Path) -> None:
         self._job, self._directory = job, directory
@@ -89,7 +90,10 @@ class PackageStage:
         self._eager: Any = None
 
     def run(self, last: Pair | None, most_s: float, enter: Callable[[str], None]) -> None:
-        """All of it, each step told as soon as it is done; `last` are the run's own sides, ready to be timed."""
+        """Do all steps, and record each as soon as it is done.
+
+        `last` are the run's two prepared calls, for timing.
+        """
         if self._job.training:
             emit(Export(call="torch.export.export(model, args)", seconds=0.0, problem=TRAINING))
             return
@@ -134,7 +138,7 @@ class PackageStage:
         return archive is not None
 
     def _expected(self, call: Arguments) -> Any:
-        """Return the eager results of the model before its repairs; keeps the model for the trials."""
+        """Return the eager results of the model before its fixes; keeps the model for the trials."""
         self._eager = as_module(ModelCopy(self._original, self._job, "compileboard_package_eager").model)
         return self._eagerly(_copied(call))
 
@@ -204,7 +208,7 @@ class PackageStage:
             emit(record)
 
     def _bound(self) -> None:
-        """Let go of a package that is too large to be kept with the run."""
+        """Delete a package that is too large to keep with the run."""
         path = self._directory / PACKAGE
         if path.stat().st_size > MOST_KEPT_BYTES:
             path.unlink()
@@ -217,7 +221,7 @@ def _prepared(call: PreparedCall, device: str) -> PackageSide:
 
 
 def _last_call(model_copy: ModelCopy, job: CompileJob) -> Arguments:
-    """The inputs of the run's last call, made as the run makes them."""
+    """Return the inputs of the run's last call, created as in the run."""
     last: Arguments = ((), {})
     seed(job.seed)
     for index, call in enumerate(model_copy.calls()):
@@ -227,13 +231,16 @@ def _last_call(model_copy: ModelCopy, job: CompileJob) -> Arguments:
 
 
 def _copied(call: Arguments) -> Arguments:
-    """The same inputs on memory of their own, since a package may write into them."""
+    """Return copies of the inputs, since a package may write into them."""
     copied: Arguments = Copies(call).values
     return copied
 
 
 def package_model(job: CompileJob, exported: ExportedModel, directory: Path) -> tuple[Archive | None, Package]:
-    """Compile and package an exported program below a directory; what torch or the compiler refuses is told."""
+    """Compile and package an exported program in a directory.
+
+    Errors of torch or the compiler are recorded.
+    """
     start = time.perf_counter()
     path = directory / PACKAGE
     try:
@@ -260,7 +267,7 @@ def package_model(job: CompileJob, exported: ExportedModel, directory: Path) -> 
 
 
 def inductor_configs(job: CompileJob) -> dict[str, Any]:
-    """The job's own options of Inductor, or those of its mode; CUDA graphs are no part of a package."""
+    """Return the job's Inductor options, or those of its mode, without CUDA graphs: a package can't contain them."""
     options = job.compile
     if options.backend != "inductor":
         return {}
@@ -274,7 +281,7 @@ def _digest(path: Path) -> str:
 
 
 def emit_text(part: PackagePart, title: str, language: str, text: str) -> None:
-    """Write a text into the log; one that is too long is left out."""
+    """Write a text into the log; a text that is too long is left out."""
     if len(text) <= MOST_TEXT_CHARS:
         trace_structured(
             "artifact",
@@ -298,7 +305,7 @@ def emit_texts(texts: Iterable[ArchiveText]) -> None:
 
 
 def write_sources(directory: Path, torch: str, device: str) -> None:
-    """The program's sources and what to do with them, beside the package and in the log."""
+    """Write the program's sources and build instructions next to the package and into the log."""
     for path, language in ((SOURCE, "cpp"), (CMAKE, "cmake")):
         shutil.copyfile(path, directory / path.name)
         emit_text("runner", path.name, language, path.read_text(encoding="utf-8"))
@@ -319,9 +326,7 @@ class PackageSide:
 def time_sides(
     sides: Mapping[str, PackageSide], most_s: float, clocks: str, clock: Clock = time.perf_counter
 ) -> PackageTimes:
-    """Time all sides, `eager` among them; no round begins that would end after `most_s` if it took as long as the
-    others.
-    """
+    """Time all sides, including `eager`; ends before a round that is expected to exceed `most_s`."""
     call_s = min(_call_seconds(side) for side in sides.values())
     calls = max(1, round(SAMPLE_S / max(call_s, 1e-7)))
     samples: dict[str, list[float]] = {name: [] for name in sides}
@@ -349,13 +354,13 @@ def time_sides(
 
 
 def _call_seconds(side: PackageSide) -> float:
-    """Return the seconds of a call, by the median of a few."""
+    """Return the median seconds of a few calls."""
     with side.around():
         return statistics.median(side.seconds(1) for _ in range(TRIED))
 
 
 def _stopped(samples: Mapping[str, list[float]], spent_s: float, most_s: float) -> str:
-    """Return why sampling can stop; empty if it must go on."""
+    """Return why sampling can stop; empty if it must continue."""
     warm_up = unsettled(*samples.values())
     first = samples[FIRST][warm_up:]
     ratios = [median_ratio(first, seconds[warm_up:]) for name, seconds in samples.items() if name != FIRST]

@@ -1,4 +1,4 @@
-"""Calls with sizes at the ends of the dynamic dimensions' ranges and next to them: what runs, and what is said."""
+"""Trial calls with sizes at the ends of the dynamic dimensions' ranges and just outside: results and errors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NO_PROGRAM = "outside of its range the package is called in a process of its own
 
 @dataclass(frozen=True, slots=True)
 class RangeTrials:
-    """Input of the trials: the eager model, the exported program, the package in Python and in C++."""
+    """Inputs of the trials: the eager model, the exported program, and the package in Python and in C++."""
 
     eager: Callable[[Arguments], Any]
     exported: ExportedModel
@@ -45,7 +45,7 @@ class RangeTrials:
     seed: int
 
     def records(self) -> Iterator[RangeTrial]:
-        """A record for each size."""
+        """Yield a record for each size."""
         checking = self.exported.program.module()
         tried = [(dim, size) for dim in self.exported.dims for size in sizes_of(dim)]
         for dim, size in tried[:MOST_TRIALS]:
@@ -132,7 +132,7 @@ class TriedCall:
 
 
 def sizes_of(dim: ExportedDim) -> tuple[int, ...]:
-    """The ends of a range and what is next to them, without the size of the example."""
+    """Return both ends of a range and the sizes just outside it, without the example's size."""
     ends = [(dim.least, -1), (dim.most, 1)]
     sizes = [size for end, step in ends if end is not None for size in (end, end + step)]
     return tuple(sorted({size for size in sizes if size >= 0 and size != dim.size}))

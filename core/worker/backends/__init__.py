@@ -1,1 +1,1 @@
-"""Backends of torch.compile: those that ship, a file's own, code that a job brings; and what each was given and did."""
+"""Backends of torch.compile (built-in, from the model's file or a job's code), their inputs and results."""

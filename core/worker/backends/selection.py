@@ -1,6 +1,6 @@
-"""Backend selected by a job's options: from torch's list, from the model's file, or from the job's own code.
+"""Selection of a job's backend: from torch's list, from the model's file, or from the job's own code.
 
-The backends that ship, among torch's by name; the file of one is loaded when it is first asked for.
+Built-in backends, registered with torch by name; a backend's file is loaded when it is first used.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from core.worker.load import ModelCopy, executed
 MODULE = "compileboard_backend"
 MOST_NAMED = 12
 Compiler = str | Callable[..., Any]
-# Code that a job brings → where it was written, and then what it defines.
+# A job's backend code → the path of its file, and then its definitions.
 _written: dict[str, Path] = {}
 _defined: dict[str, Mapping[str, Any]] = {}
 
 
 def write_code(job: CompileJob, folder: Path) -> None:
-    """Write what a job brings beside its model, so that an error in it has a file and a line."""
+    """Write a job's code next to its model, so that an error in it has a file and a line."""
     for name, options in (("backend.py", job.compile), ("rival_backend.py", job.rival)):
         if options is not None and options.backend_code:
             (folder / name).write_text(options.backend_code, encoding="utf-8")
@@ -36,14 +36,14 @@ def write_code(job: CompileJob, folder: Path) -> None:
 
 
 def backend_file(options: CompileOptions) -> Path | None:
-    """Return the path of a backend's code: written from the job, or of a built-in backend; None for others."""
+    """Return the path of a backend's code, either the job's or of a built-in backend; None for others."""
     if options.backend_code:
         return _written.get(options.backend_code)
     return SHIPPED[options.backend].path if options.backend in SHIPPED else None
 
 
 def load_backend(job: CompileJob) -> None:
-    """Load the file of the job's backend before the model's, which may name what it registers."""
+    """Load the file of the job's backend before the model's file, which may use names that it registers."""
     if job.compile.backend_code:
         _values(job)
     elif job.compile.backend in SHIPPED:
@@ -74,7 +74,7 @@ def defines(job: CompileJob) -> bool:
 
 
 def _values(job: CompileJob) -> Mapping[str, Any]:
-    """Return the definitions in the code of the job's backend; it is loaded once."""
+    """Return the definitions in the code of the job's backend; the code is executed once."""
     code = job.compile.backend_code
     if code not in _defined:
         _defined[code] = vars(executed(_written[code], job, MODULE))
@@ -93,14 +93,14 @@ def _missing(name: str, value: Any, options: CompileOptions, job: CompileJob, mo
 
 
 def register_built_in() -> None:
-    """Put their names in torch's list, so that a model's own torch.compile finds them, too."""
+    """Register their names with torch, so that a model's own torch.compile finds them, too."""
     for name in SHIPPED:
         registry._COMPILER_FNS.pop(name, None)
         torch._dynamo.register_backend(_lazy_backend(name), name=name)
 
 
 def load_built_in(name: str) -> Callable[..., Any]:
-    """The `backend` of its file."""
+    """Return the `backend` function of a built-in backend's file."""
     function: Callable[..., Any] = importlib.import_module(f"core.accelerator.backends.{name}").backend
     return function
 

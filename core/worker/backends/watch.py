@@ -1,9 +1,8 @@
-"""Every call of a backend other than Inductor, however torch.compile came by it: what it was given, what it returned,
-and when that ran.
+"""Recorder for every call of a backend other than Inductor: its inputs, its result, and the result's executions.
 
-A graph as a backend is given it, in words that are bounded: its nodes, its code, and what it returns.
+Bounded text description of a backend's input graph: its nodes, its code, and its outputs.
 
-Executions of a backend's result: which call runs it, its seconds, and its problems.
+Executions of a backend's result: the call that runs it, its seconds, and its problems.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from core.worker.load import value_text
 INDUCTOR = "inductor"
 MOST_PROBLEM_CHARS = 4_000
 AGAIN = "nothing, since torch begins its analysis again"
-# What calls a backend, and what it calls, are no lines of the backend's.
+# Callers of a backend and the library code that it calls: their lines aren't the backend's own.
 NOT_ITS_OWN = (Path(torch.__file__).parents[1], Path(sysconfig.get_path("stdlib")), Path(__file__).parents[1])
 MOST_NODES = 2_000
 MOST_VALUES = 100
@@ -48,10 +47,10 @@ MOST_COMPILATIONS = 1_000
 
 @contextmanager
 def watching_backends(emit: Emit, recorded: Callable[[], bool]) -> Iterator[None]:
-    """Record each invocation as it ends, and all executions at the end; nothing of what is not `recorded`.
+    """Record each backend call when it ends, and all executions at the end, if the compilation is `recorded`.
 
-    Dynamo's own call of a backend is where all of them come together: what the job names, what the model's file names,
-    and what a stance forces. Torch keeps the backend that it was given, and so finds its code again.
+    All backends are called by the same method of Dynamo: the job's, the model file's and a stance's. It is patched, not
+    the backend, so torch's cache keeps the original backend and still finds its compiled code.
     """
     original = dynamo_output.OutputGraph.call_user_compiler
     watch = ExecutionWatch()
@@ -85,7 +84,10 @@ def backend_name(backend: Any) -> str:
 def _observed(
     name: str, backend: Callable[..., Any], description: GraphDescription, emit: Emit, watch: ExecutionWatch
 ) -> Callable[..., Any]:
-    """The same backend; what torch gives it beside the graph that was `told`, such as a part of that, is told, too."""
+    """Wrap a backend to record its calls.
+
+    `description` is of the first graph, later graphs may be parts of it.
+    """
     first = [description]
 
     def compile_graph(graph: Any, inputs: Sequence[Any]) -> Any:
@@ -129,7 +131,7 @@ def _observed(
 
 
 def raised_at(error: BaseException) -> tuple[str, int] | None:
-    """The innermost line of an error that is neither Python's nor torch's nor the worker's own."""
+    """Return the innermost line of an error outside Python, torch and the worker; None if there is none."""
     frames = traceback.extract_tb(error.__traceback__)
     backend_frames = [
         frame for frame in frames if not any(Path(frame.filename).is_relative_to(place) for place in NOT_ITS_OWN)
@@ -139,8 +141,9 @@ def raised_at(error: BaseException) -> tuple[str, int] | None:
 
 @dataclass(frozen=True, slots=True)
 class OutputDescription:
-    """A value that a graph returns: what it is called, its dtype, and its shape with None for what may be any size; a
-    dtype of None is of no tensor.
+    """An output of a graph: its name, dtype and shape, with None for a dynamic size.
+
+    The dtype is None for a value that isn't a tensor.
     """
 
     name: str
@@ -151,7 +154,7 @@ class OutputDescription:
 
 @dataclass(frozen=True, slots=True)
 class GraphDescription:
-    """Description of a graph, and the values that it returns."""
+    """Description of a graph and its outputs."""
 
     nodes: tuple[BackendNode, ...]
     left_out: int
@@ -160,7 +163,7 @@ class GraphDescription:
 
 
 def describe_graph(graph: GraphModule) -> GraphDescription:
-    """Describe it as it is now: a backend may change it."""
+    """Describe a graph now, since a backend may change it."""
     nodes = list(graph.graph.nodes)
     code = graph.code
     return GraphDescription(
@@ -190,7 +193,10 @@ def _value(node: Node) -> Any:
 
 
 def _outputs(last: Node) -> tuple[OutputDescription, ...]:
-    """Dynamo's graphs return a tuple of nodes; nothing is known of one that returns another thing."""
+    """Return the outputs of a graph if it returns a tuple of nodes, as Dynamo's graphs do.
+
+    Empty for any other.
+    """
     values = last.args[0] if last.op == "output" and last.args else None
     if not isinstance(values, (tuple, list)) or not all(isinstance(value, Node) for value in values):
         return ()
@@ -206,13 +212,13 @@ def _output(node: Node) -> OutputDescription:
 
 
 def words_of(values: Any) -> tuple[str, ...]:
-    """Arguments or results, shortened: `f32[4, 8]`."""
+    """Return arguments or results as short texts: `f32[4, 8]`."""
     several = values if isinstance(values, (tuple, list)) else (values,)
     return tuple(cut(value_text(value)) for value in several[:MOST_VALUES])
 
 
 def cut(text: str) -> str:
-    """A text that is no longer than what is recorded."""
+    """Return a text cut to the maximum recorded length."""
     return text if len(text) <= MOST_TEXT_CHARS else f"{text[:MOST_TEXT_CHARS]} …"
 
 
@@ -252,7 +258,7 @@ def _fits(expected: Sequence[int | None], shape: Sequence[int]) -> bool:
 
 
 class CurrentCall:
-    """The index of the run's call that is made just now, None outside of them."""
+    """The index of the current compiled call, None between calls."""
 
     def __init__(self) -> None:
         self.index: int | None = None
@@ -263,7 +269,7 @@ CALL = CurrentCall()
 
 @contextmanager
 def marking_call(index: int) -> Iterator[None]:
-    """Within it call `index` is made compiled."""
+    """Set the index of the current compiled call in this context."""
     CALL.index = index
     try:
         yield
@@ -272,7 +278,7 @@ def marking_call(index: int) -> Iterator[None]:
 
 
 class ExecutionCounts:
-    """The executions of one compilation: the first in full, all by number and time."""
+    """The executions of one compilation: the first ones in full, and the number and time of all."""
 
     def __init__(self, compilation: str) -> None:
         self.compilation = compilation
@@ -281,7 +287,7 @@ class ExecutionCounts:
         self.seconds = 0.0
 
     def total(self) -> Executions:
-        """All of them."""
+        """Return the number and time of all executions."""
         return Executions(self.compilation, self.calls, self.measured, self.seconds)
 
 
@@ -302,7 +308,10 @@ class ExecutionWatch:
     def watched(
         self, compilation: str, function: Callable[..., Any], outputs: Sequence[OutputDescription]
     ) -> Callable[..., Any]:
-        """The same function; what it returns is held against the graph's `outputs` while it is told in full."""
+        """Wrap a function to record its executions.
+
+        Fully recorded results are checked against the graph's `outputs`.
+        """
         if compilation not in self._counts and len(self._counts) >= MOST_COMPILATIONS:
             return function
         counted = self._counts.setdefault(compilation, ExecutionCounts(compilation))
@@ -322,14 +331,14 @@ class ExecutionWatch:
             finally:
                 counted.seconds += time.perf_counter() - start
 
-        # `_boxed_call` among them: arguments then come as a list, which what runs may empty.
+        # Includes `_boxed_call`: arguments then come as a list that the function may clear.
         run.__dict__.update(getattr(function, "__dict__", {}) if not isinstance(function, _LazyGraphModule) else {})
         run.__name__ = getattr(function, "__name__", type(function).__name__)
         return run
 
 
 def _compiled_by_now(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A graph module writes its code at its first call; Dynamo has that done before, where it sees one."""
+    """Generate the code of a lazy graph module now, so that it isn't timed as part of the first call."""
     module = function if isinstance(function, _LazyGraphModule) else getattr(function, "__self__", None)
     if not isinstance(module, _LazyGraphModule):
         return function

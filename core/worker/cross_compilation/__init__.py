@@ -1,1 +1,1 @@
-"""Generating code for an accelerator that is not there: the device that torch is told of, and the compile for it."""
+"""Cross-compilation for an accelerator that is not present: its simulated properties, and the compilation."""

@@ -1,12 +1,12 @@
 """Choice of the kernel for `scaled_dot_product_attention` on the target, by torch's own rules.
 
-Torch asks the driver before it chooses, so without a device it would take the math path. The rules are those of
-`aten/src/ATen/native/transformers/cuda/sdp_utils.cpp`; torch itself does the work around the kernel. Nested tensors
-take the math path here.
+Torch queries the driver for this choice, so without a device it would take the math path. The rules are those of
+`aten/src/ATen/native/transformers/cuda/sdp_utils.cpp`; torch itself generates the code around the kernel. Nested
+tensors take the math path here.
 
-Padding of matrix products whose sizes are not aligned: torch's rule as far as it goes without a clock.
+Padding of matmuls whose sizes are not aligned: torch's rule, up to the point where it would benchmark.
 
-Torch pads none that is bound by memory, and times the others padded and as they are
+Torch never pads a memory-bound matmul, and benchmarks the others with and without padding
 (`torch/_inductor/fx_passes/pad_mm.py`).
 """
 
@@ -31,7 +31,7 @@ from core.worker.cross_compilation.device import target
 from core.worker.cross_compilation.shim import choose_attention
 
 aten = torch.ops.aten
-# Two of the rules, and cuDNN's head dimensions, changed between the releases that are supported.
+# Two of the rules, and cuDNN's head dimensions, changed in torch 2.13.
 SINCE_213 = torch.torch_version.TorchVersion(torch.__version__) >= (2, 13)
 HALF = (torch.float16, torch.bfloat16)
 Rule = tuple[bool, str]
@@ -58,7 +58,7 @@ class Attention:
         return wanted and torch.is_grad_enabled()
 
     def words(self) -> str:
-        """The call in a line."""
+        """Return the call in one line."""
         sizes = ", ".join(
             f"{name} {list(t.shape)}" for name, t in (("q", self.query), ("k", self.key), ("v", self.value))
         )
@@ -70,7 +70,7 @@ class Attention:
 
 @contextmanager
 def by_rules() -> Iterator[None]:
-    """Within, attention on the target is chosen by torch's rules for it."""
+    """Choose attention kernels for the target by torch's rules in this context."""
     library = torch.library.Library("aten", "IMPL")
     try:
         for key in ("AutogradCUDA", "CUDA"):
@@ -88,7 +88,7 @@ def _attend(
     attention_target = target()
     assert attention_target is not None
     backend, reason = choose(call, attention_target)
-    # Dynamo tries the call first, with symbols for sizes that it then finds to be equal.
+    # Dynamo traces the call first, with symbols for sizes that it later finds to be equal.
     if get_proxy_mode() is not None:
         record_choice("scaled_dot_product_attention", backend, f"{reason} ({call.words()})", list(RULES))
     choose_attention(BACKENDS[backend].value)
@@ -98,7 +98,10 @@ def _attend(
 
 
 def choose(call: Attention, on: Target) -> tuple[str, str]:
-    """The kernel that torch would take on a target: `cudnn`, `flash`, `efficient` or `math`; and why, in words."""
+    """Return the kernel that torch would choose on a target, and the reason.
+
+    The kernel is `cudnn`, `flash`, `efficient` or `math`.
+    """
     refused: list[str] = []
     for backend in _order(on):
         broken = next((words for holds, words in RULES[backend](call, on) if not holds), None)
@@ -110,7 +113,7 @@ def choose(call: Attention, on: Target) -> tuple[str, str]:
 
 
 def _order(on: Target) -> tuple[str, ...]:
-    """Torch's order of preference; cuDNN goes first on Hopper and data centre Blackwell."""
+    """Return torch's order of preference; cuDNN comes first on Hopper and data center Blackwell."""
     prefer_cudnn = on.backend == "cuda" and on.architecture.major in (9, 10)
     return ("cudnn", "flash", "efficient", "math") if prefer_cudnn else ("flash", "efficient", "math", "cudnn")
 
@@ -135,7 +138,10 @@ def _last_stride(call: Attention, singleton: bool) -> Iterator[Rule]:
 
 
 def _batch_and_heads(call: Attention, grouped: bool, equal_kv: bool = True) -> Iterator[Rule]:
-    """Batch size and heads; kernels that know `grouped` heads may want k and v to have equally many."""
+    """Yield the rules for batch size and heads.
+
+    Kernels that support `grouped` heads may need as many k as v heads.
+    """
     batch, heads = ([tensor.size(dim) for tensor in (call.query, call.key, call.value)] for dim in (0, -3))
     yield _same(batch), "the same batch size for q, k and v"
     equal_heads = _same(heads)
@@ -162,7 +168,7 @@ def _mask_shape(call: Attention) -> Rule:
     return mask.dim() == 2 or outer, words
 
 
-# Each rule is asked only if those before it hold, in torch's order: a question about an unknown size is part of the
+# A rule is evaluated only if all earlier rules hold, in torch's order: evaluating an unknown size adds a guard to the
 # trace.
 def _flash(call: Attention, on: Target) -> Iterator[Rule]:
     head = call.query.size(-1)
@@ -234,7 +240,7 @@ def _cudnn_sizes(call: Attention, on: Target) -> Iterator[Rule]:
 
 
 def _cudnn_head_dim(on: Target, deepseek: bool) -> int:
-    """The largest head dimension; that of DeepSeek's attention, 192 and 128, is a case of its own."""
+    """Return the largest head dimension; DeepSeek's attention with 192 and 128 is a special case."""
     major, minor = on.architecture.major, on.architecture.minor
     if not SINCE_213 and (major, minor) == (9, 0):
         return 256
@@ -265,12 +271,12 @@ class Padding:
         self._product: tuple[Any, Any, Any] | None = None
 
     def should_pad(self, match: Any, mat1: Any, mat2: Any, op: Any, input: Any = None) -> bool:
-        """Torch's rule about a product."""
+        """Return torch's decision for a matmul."""
         self._product = op, mat1, mat2
         return bool(self._rule(match, mat1, mat2, op, input))
 
     def decline_benchmark(self, _key: str) -> bool:
-        """Return False for a product that the rule leaves to a benchmark, and record the choice."""
+        """Return False for a matmul that torch would benchmark, and record the choice."""
         assert self._product is not None
         about, padded = _words(*self._product)
         reason = "needs timing on the device: torch pads it there if that is faster"
@@ -279,7 +285,7 @@ class Padding:
 
 
 def _words(op: Any, mat1: Any, mat2: Any) -> tuple[str, str]:
-    """A product and what it would be padded to: `mm [128, 42] by [42, 64]`, `[128, 44] by [44, 64]`."""
+    """Return a matmul and its padded sizes as text: `mm [128, 42] by [42, 64]`, `[128, 44] by [44, 64]`."""
     sizes = [[size + _missing(size, tensor) for size in tensor.shape] for tensor in (mat1, mat2)]
     if op.__name__ == "bmm":
         sizes = [[tensor.shape[0], *size[1:]] for tensor, size in zip((mat1, mat2), sizes, strict=True)]

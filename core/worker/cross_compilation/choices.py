@@ -1,4 +1,4 @@
-"""Decisions that torch would make with the device at hand, made here by a rule that is recorded."""
+"""Decisions that torch would make by timing on the device, made here by a recorded rule."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _recorded: set[tuple[str, ...]] = set()
 
 
 def record_choice(about: str, chosen: str, reason: str, among: list[str]) -> None:
-    """Record a decision, once a compilation: tracing meets the same call several times."""
+    """Record a decision once a compilation, since tracing repeats the same call several times."""
     choice = (str(torch._guards.CompileContext.current_compile_id()), about, chosen, reason)
     if choice not in _recorded:
         _recorded.add(choice)

@@ -1,6 +1,6 @@
-"""The device that torch, Inductor and Triton are told of: the target's properties, and nothing that can run.
+"""Simulated device for torch, Inductor and Triton: the target's properties, without execution.
 
-`pretend` replaces what they ask, once in a process and before Inductor is imported, since some of it is asked at
+`pretend` replaces torch's device queries, once in a process and before Inductor is imported, since some queries run at
 import. While user code runs there is no accelerator (`torch.cuda.is_available()` is false); within `compiling_for`
 there is one.
 """
@@ -19,32 +19,32 @@ from core.job.targets import TARGETS, Target
 from core.worker.triton import TargetDriver, gpu_target, install_driver
 
 CUDA_VERSION, HIP_VERSION = "13.0", "7.0"
-# Any version since 8 gives the same answers; `shim.cpp` has it, too.
+# Every version since 8 gives the same results; `shim.cpp` has the same number.
 CUDNN_VERSION = 91900
 MEMORY_BUS_BITS = 8
 
 
 @dataclass(slots=True)
 class _TargetState:
-    """Target of this process, and whether torch is currently asked to see it."""
+    """Target of this process, and whether torch can currently see it."""
 
     target: Target | None = None
     visible: bool = False
 
 
 _state = _TargetState()
-# A torch.library.Library takes its kernels with it when it goes.
+# A torch.library.Library unregisters its kernels when it is deleted.
 _memory: list[Any] = []
 
 
 def target() -> Target | None:
-    """The target that code is being generated for, None while user code runs."""
+    """Return the target of the current compilation; None while user code runs."""
     return _state.target if _state.visible else None
 
 
 @contextmanager
 def compiling_for(chosen: Target) -> Iterator[None]:
-    """Within, torch believes that the target is its one accelerator."""
+    """Show torch the target as its only accelerator in this context."""
     before = _state.target, _state.visible
     _state.target, _state.visible = chosen, True
     try:
@@ -54,7 +54,7 @@ def compiling_for(chosen: Target) -> Iterator[None]:
 
 
 def pretend(backend: str) -> None:
-    """Answer for an absent device of `cuda` or `hip` from now on, for good: only in a process that serves targets."""
+    """Simulate a device of `cuda` or `hip` from now on, permanently: only in a process that serves targets."""
     os.environ["CUDA_VISIBLE_DEVICES"] = os.environ["HIP_VISIBLE_DEVICES"] = ""
     import torch
 
@@ -92,19 +92,22 @@ def _answer_for_cuda(torch: Any) -> None:
     }
     for name, answer in answers.items():
         setattr(torch.cuda, name, answer)
-    # Asked before CUDA graphs are planned; builds without CUDA lack it.
+    # Torch calls it before it plans CUDA graphs; builds without CUDA lack it.
     torch._C._cuda_cudaCachingAllocator_is_enabled = lambda: True
 
 
 def _answer_for_cudnn(torch: Any) -> None:
-    """Torch calls MIOpen by cuDNN's name. What it imports is a wrapper of the module whose functions ask each other."""
+    """Patch torch.backends.cudnn, which also stands for MIOpen.
+
+    The imported module is a wrapper; its functions call each other in the wrapped module `m`.
+    """
     cudnn = torch.backends.cudnn.m
     cudnn.is_available = cudnn._init = lambda: _state.visible
     cudnn.version = lambda: CUDNN_VERSION if _state.visible else None
 
 
 def _answer_for_memory(torch: Any) -> None:
-    """Real tensors that torch makes on the device, such as small constants, lie in the CPU's memory."""
+    """Allocate torch's real tensors for the device, such as small constants, in the CPU's memory."""
     empty, empty_strided = torch.ops.aten.empty.memory_format, torch.ops.aten.empty_strided.default
 
     def empty_on_cpu(size: Any, *, device: Any = None, **options: Any) -> Any:
@@ -121,7 +124,7 @@ def _answer_for_memory(torch: Any) -> None:
 
 
 def _answer_for_tracing(torch: Any) -> None:
-    """Fake tensors must make nothing real on the device, however available it is said to be."""
+    """Keep fake tensors from creating anything on the device, although it is reported as available."""
     from torch._subclasses import fake_tensor
 
     fake_tensor.init_gpu_context = lambda device: None
@@ -145,7 +148,7 @@ def _user_device() -> Any:
 
 
 def process_target() -> Target:
-    """The target that this process was last told of, which there must be."""
+    """Return the target that was last set in this process; there must be one."""
     assert _state.target is not None
     return _state.target
 
@@ -178,7 +181,7 @@ def properties() -> SimpleNamespace:
 
 
 def _memory_clock_khz(chosen: Target) -> int:
-    """The clock that gives the datasheet's bandwidth, with two transfers a cycle over a bus of one byte."""
+    """Return the clock that gives the datasheet's bandwidth, with two transfers a cycle on an 8-bit bus."""
     return round(chosen.bandwidth / 2e3)
 
 
@@ -194,7 +197,7 @@ def _driver_properties() -> dict[str, int]:
 
 
 def _nvsmi(names: list[str]) -> list[int]:
-    """Return the output of `nvidia-smi` for clocks, in MHz, the only query."""
+    """Return the result of Triton's only `nvidia-smi` query: clocks, in MHz."""
     return [process_target().max_clock_mhz for _ in names]
 
 

@@ -1,9 +1,9 @@
 """Fake tensor results of operators without a meta function.
 
-Torch runs such an operator on zeros on the device, and reads sizes and strides from its results. For a target the zeros
-are on the CPU: results of the CPU code are moved to the target, and the results of an operator with device code only
-are described here, as `aten/src/ATen/native/cuda` and `cudnn` allocate them. With unknown sizes torch runs nothing and
-refuses, here as on the device.
+Torch runs such an operator on zeros on the device, and reads sizes and strides from its results. For a target, the
+zeros are on the CPU: results of the CPU code are moved to the target, and the results of an operator with device code
+only are described here, as `aten/src/ATen/native/cuda` and `cudnn` allocate them. With unknown sizes torch raises an
+error, here as on the device.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _use_ctc(log_probs: Tensor, targets: Tensor, input_lengths: Sizes, target_le
 
 def _use_ctc_tensor(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor,
                     blank: int) -> bool:  # fmt: skip
-    """Torch asks with lengths of zero, which all fit."""
+    """Return True if torch uses cuDNN; it calls this with lengths of zero, which are within the limits."""
     int32_lengths = input_lengths.dtype == target_lengths.dtype == torch.int32
     return _ctc_fits(log_probs, targets, blank) and int32_lengths
 

@@ -1,14 +1,13 @@
-"""The compile for an absent device: Dynamo, AOTAutograd and Inductor see the target, Python sees the CPU.
+"""Compilation for a device that is not present: Dynamo, AOTAutograd and Inductor see the target, Python sees the CPU.
 
-Within a compilation every tensor that the user's code holds is described to torch as if it lay on the target, so that
-all of it decides as it would there. The generated module is not loaded: its Triton kernels are compiled and recorded.
-What Dynamo gets back is the captured graph, run eagerly on the CPU, so graph breaks, recompiles and several calls go
-their usual ways.
+During a compilation, all tensors of the user's code are described to torch as tensors on the target, so torch decides
+as it would there. The generated module is not loaded: its Triton kernels are compiled and recorded. Dynamo gets back
+the captured graph, which runs eagerly on the CPU, so graph breaks, recompilations and several calls work as usual.
 
-The calls of a run for a target: each made eagerly, then while code is generated, both on the CPU, and nothing to
-compare.
+Calls of a run for a target: each is made eagerly, then while generating code, both on the CPU.
 
-What torch has no CPU code for ends a call, and no run: up to there the code is generated all the same.
+There are no results to compare. An operator without CPU code ends the call, but not the run: the code up to there is
+still generated.
 """
 
 from __future__ import annotations
@@ -49,16 +48,19 @@ from core.worker.record import emit
 DEVICE = torch.device("cuda", 0)
 CPU = torch.device("cpu")
 _dynamo_tensors: Any = WeakIdKeyDictionary()
-# Since torch 2.15 it has another name, and warns of the old one.
+# Torch 2.15 renamed it, and warns about the old name.
 BENCHMARKED_FUSION = next(
     name for name in ("benchmark_template_fusion", "benchmark_epilogue_fusion") if hasattr(torch._inductor.config, name)
 )
-# Benchmarked fusion and kernels compiled ahead in other processes would both need the device.
+# Both would need the device: benchmarked fusion, and kernels compiled ahead in other processes.
 INDUCTOR = {BENCHMARKED_FUSION: False, "compile_threads": 1}
 
 
 class TargetBackend(torch._TorchCompileInductorWrapper):
-    """Inductor for the target, forward and backward at once; what runs is the graph itself, on the CPU."""
+    """Inductor for the target, forward and backward compiled together.
+
+    The graph itself is executed, on the CPU.
+    """
 
     def __call__(self, model_: Any, inputs_: Any, **options: Any) -> Callable[..., Any]:
         eager = _on_cpu(model_)
@@ -78,7 +80,7 @@ def compiled_for(model: Callable[..., Any], options: CompileOptions) -> Callable
 
 @contextmanager
 def generating(target: Target) -> Iterator[None]:
-    """Within, every compilation is for the target."""
+    """Compile for the target in this context."""
     with ExitStack() as stack:
         stack.enter_context(torch._inductor.config.patch(INDUCTOR))
         stack.enter_context(torch._functorch.config.patch(force_non_lazy_backward_lowering=True))
@@ -122,9 +124,9 @@ def _wrapped(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _renumbered_backward(original: Callable[..., Any]) -> Callable[..., Any]:
-    """A backward that torch would compile at its first call numbers its kernels from one here, too.
+    """Restart kernel numbers for a backward that torch would compile at its first call.
 
-    With saved sizes torch compiles it with the forward, and goes on counting.
+    With saved sizes, torch compiles the backward together with the forward and continues counting.
     """
 
     def compile_fx_backward(graph: torch.fx.GraphModule, *args: Any, **kwargs: Any) -> Any:
@@ -154,7 +156,10 @@ def _from_tensor(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _loaded(original: Callable[..., Any]) -> classmethod[Any, ..., ModuleType]:
-    """The module of a graph is not executed, since it would launch kernels; other modules (templates) are."""
+    """Record a graph's module without executing it, since it would launch kernels.
+
+    Other modules (templates) are executed.
+    """
 
     def load_by_key_path(cls: Any, key: str, path: str, linemap: Any = None, attrs: Any = None, **rest: Any) -> Any:
         if attrs is None:
@@ -163,7 +168,7 @@ def _loaded(original: Callable[..., Any]) -> classmethod[Any, ..., ModuleType]:
             kernels.record_binaries(file.read())
         module = ModuleType(key)
         module.__file__ = path
-        # CUDA graphs are wrapped around what a module's runner calls; there is nothing to wrap.
+        # Torch wraps CUDA graphs around the functions of a module's runner; this one has none.
         runner = SimpleNamespace(recursively_apply_fns=lambda wrappers: None)
         vars(module).update(call=_not_run, runner=runner)
         return module
@@ -178,8 +183,9 @@ def _not_run(*args: Any) -> Any:
 def _first_choice(
     self: Any, name: str, nodes: Any, layout: Any, gens: Any, key: Any, choices: Any, *_: Any, **__: Any
 ) -> Any:
-    """Autotuning without a clock: the library's kernel if it is among the choices, as torch falls back, otherwise the
-    first.
+    """Choose without a benchmark: the library's kernel if it is among the choices, otherwise the first choice.
+
+    Torch falls back to the library in the same way.
     """
     chosen = next((choice for choice in choices if isinstance(choice, ExternKernelCaller)), choices[0])
     record_choice(
@@ -192,12 +198,12 @@ def _first_choice(
 
 
 def _described(choice: Any) -> str:
-    """A kernel to choose by name, a template with its parameters."""
+    """Return the name of a choice, and for a template also its parameters."""
     return ": ".join(filter(None, [choice.name, str(getattr(choice, "description", "") or "")]))[:300]
 
 
 def _on_cpu(module: torch.fx.GraphModule) -> torch.fx.GraphModule:
-    """A copy of a captured graph that computes on the CPU what the graph computes on the target."""
+    """Return a copy of a captured graph that does the target's computation on the CPU."""
     copied = torch.fx.GraphModule(module, copy.deepcopy(module.graph))
     for name, child in module.named_children():
         if isinstance(child, torch.fx.GraphModule):
@@ -220,7 +226,7 @@ def _cpu_argument(value: Any) -> Any:
 def make_calls(
     job: CompileJob, eager: ModelCopy, compiled: ModelCopy, function: Callable[..., Any], enter: Enter
 ) -> None:
-    """Make each call on both twins, and record it."""
+    """Make each call on both model copies, and record it."""
     eager_side, compiled_side = ModelCalls(job, eager, eager.model, True), ModelCalls(job, compiled, function, False)
     index = 0
     while True:
@@ -247,7 +253,7 @@ def make_calls(
 
 
 def _make_call(side: ModelCalls, index: int, call: PreparedCall) -> tuple[float | None, str]:
-    """The seconds of a call, or why it could not be made here."""
+    """Return the seconds of a call, or why it could not be made on the CPU."""
     try:
         return side.make(index, call, side.before())[1], ""
     except NotImplementedError as error:

@@ -1,10 +1,10 @@
-"""The Triton kernels of a generated module, compiled to the target's machine code, and what came of each config.
+"""Triton kernels of a generated module, compiled to the target's machine code, with the outcome of each config.
 
-Each kernel is compiled in a process of its own, for a compiler that crashes or hangs must cost no more than its kernel.
+Each kernel is compiled in a separate process, since a compiler that crashes or hangs must only affect its own kernel.
 
 Resources of a compiled kernel: from Triton's bundled tools, or from the binary itself.
 
-Triton's own compile reports them, too (`core.worker.kernel_tools.triton_ladder`), but not for a cached binary.
+Triton's own compilation reports them, too (`core.worker.kernel_tools.triton_ladder`), but not for a cached binary.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ TOOL_LIMIT_S = 60
 
 
 def record_binaries(module_code: str) -> None:
-    """Compile every Triton kernel of a module; one `compileboard_binary` record each, in the module's order."""
+    """Compile every Triton kernel of a module, and record each as `compileboard_binary`, in the module's order."""
     kernels = [kernel for kernel in definitions(ast.parse(module_code)) if kernel.how == "triton"]
     graph_id, direction = current_graph()
     for kernel, outcome in zip(kernels, compiled_kernels(kernels), strict=True):
@@ -62,7 +62,7 @@ def record_binaries(module_code: str) -> None:
 
 
 def compiled_kernels(kernels: list[Definition]) -> list[Binary]:
-    """The outcome of each kernel, compiled in a few processes at a time."""
+    """Return the outcome of each kernel; a few processes compile at a time."""
     outcomes: dict[int, Binary] = {}
     waiting = list(enumerate(kernels))
     running: dict[int, tuple[int, _Child]] = {}
@@ -95,7 +95,7 @@ class _Child:
         os.close(writer)
 
     def read(self) -> bool:
-        """Take what was sent; true at its end."""
+        """Read the available output; return True at its end."""
         chunk = os.read(self.reader, 1 << 16)
         self._data += chunk
         return not chunk
@@ -104,7 +104,7 @@ class _Child:
         return time.monotonic() > self._deadline
 
     def ended(self) -> Binary:
-        """End a compile that takes too long."""
+        """Kill a compilation that takes too long, and return that outcome."""
         os.kill(self.pid, signal.SIGKILL)
         self._close()
         return _failed(f"Triton was not done after {limit_s(KERNEL_LIMIT_S)}")
@@ -150,7 +150,7 @@ def _compiled(kernel: Definition) -> Binary:
 
 
 def _autotuner(kernel: Definition) -> Any:
-    """Inductor's own object: its heuristics choose the configs as they would on the device."""
+    """Return Inductor's own autotuner: its heuristics choose the configs as they would on the device."""
     function, text = kernel.texts[:2]
     return getattr(PyCodeCache.load(text), function)
 
@@ -217,7 +217,7 @@ def _of_cubin(binary: Any) -> Resources:
 
 
 def _spills(ptx: str, kernel: str, folder: Path) -> tuple[int | None, int | None]:
-    """Bytes of stores and of loads, as the assembler says them."""
+    """Return the bytes of spill stores and spill loads that the assembler reports."""
     path = folder / "kernel.ptx"
     path.write_text(ptx)
     architecture = re.search(r"^\.target (\w+)", ptx, re.MULTILINE)
@@ -228,7 +228,7 @@ def _spills(ptx: str, kernel: str, folder: Path) -> tuple[int | None, int | None
 
 
 def _assembler(architecture: str) -> str:
-    """The `ptxas` that Triton takes for an architecture: its wheel has two."""
+    """Return the `ptxas` that Triton uses for an architecture: its wheel has two."""
     from triton.backends.nvidia.compiler import get_ptxas
 
     return str(get_ptxas(int(re.sub(r"\D", "", architecture))).path)

@@ -1,5 +1,6 @@
-"""Build the shim that lets torch trace on CUDA fake tensors without a device, and load it. Nothing here imports
-torch.
+"""Build and loading of the shim, with which torch traces CUDA fake tensors without a device.
+
+Nothing in this module imports torch.
 """
 
 from __future__ import annotations
@@ -21,20 +22,20 @@ FLAGS = ("-std=c++20", "-O1", "-shared", "-fPIC", "-w")
 
 
 def load_shim(cache_dir: Path) -> ctypes.CDLL:
-    """Load the shim, built first if the cache has none, before torch is imported; afterwards call `set_guard` with it.
+    """Load the shim before torch is imported, and build it if the cache has none.
 
-    Raises WorkerError if there is no C++ compiler or it fails.
+    Call `set_guard` after the import. Raises WorkerError if there is no C++ compiler or it fails.
     """
     return ctypes.CDLL(str(_built(_torch_dir(), cache_dir)), mode=ctypes.RTLD_GLOBAL)
 
 
 def set_guard(shim: ctypes.CDLL, backend: str) -> None:
-    """Put the absent device's guard in the place of the one that torch's import may have set."""
+    """Install the simulated device's guard in place of the one that torch's import may have set."""
     shim.compileboard_set_guard(int(backend == "hip"))
 
 
 def choose_attention(backend: int) -> None:
-    """Set the kernel returned to `scaled_dot_product_attention`, as `torch.nn.attention.SDPBackend`."""
+    """Set the kernel that `scaled_dot_product_attention` chooses, as `torch.nn.attention.SDPBackend`."""
     ctypes.CDLL(None).compileboard_choose_attention(ctypes.c_int64(backend))
 
 

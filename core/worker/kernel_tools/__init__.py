@@ -1,5 +1,6 @@
-"""The tools: each takes a task and a directory of its own, and answers, or raises ToolError with the compiler's
-words.
+"""Kernel tools: each takes a tool request and a separate directory, and returns a result.
+
+A tool raises ToolError with the compiler's message.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ MAX_DETAIL_CHARS = 20_000
 
 
 def run_tool(tool: Run, task: Task) -> int:
-    """Do one task and store its answer; what goes wrong is an answer, too. Returns the exit code."""
+    """Do one tool request and store its result, which may be an error; return the exit code."""
     try:
         result = TOOLS[type(task.request)](task, tool.path)
     except ToolError as error:

@@ -1,4 +1,4 @@
-"""A C++ kernel's assembly, as the compiler that Inductor calls emits it with Inductor's own flags."""
+"""Assembly of a C++ kernel from Inductor's compiler with Inductor's own flags."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ NOISE = re.compile(
 
 
 def assembly(task: Task, directory: Path) -> AssemblyAnswer:
-    """Compile one kernel to assembly; raises ToolError without a compiler, or in its words."""
+    """Compile one kernel to assembly.
+
+    Raises ToolError if there is no compiler, or with the compiler's message.
+    """
     compiler = cpp_compiler()
     if compiler is None:
         raise ToolError("there is no C++ compiler here; on Debian, `apt-get install g++` brings one")
@@ -48,7 +51,7 @@ def assembly(task: Task, directory: Path) -> AssemblyAnswer:
 
 
 def _source(definition: str) -> str:
-    """The C++ among the arguments of `async_compile.cpp_pybinding([…], r'''…''')`."""
+    """Return the C++ source in `async_compile.cpp_pybinding([…], r'''…''')`."""
     kernel = definition_in(definition)
     if kernel is None or not kernel.texts:
         raise ToolError("the output code does not define this kernel as `async_compile.cpp_pybinding(…, source)`")
@@ -56,7 +59,7 @@ def _source(definition: str) -> str:
 
 
 def _command(source: Path, text: str) -> list[str]:
-    """Inductor's own command for this source, but to assembly and no further."""
+    """Return Inductor's command for this source, changed to stop at assembly."""
     from torch._inductor import codecache, cpp_builder
     from torch._inductor.cpu_vec_isa import invalid_vec_isa, pick_vec_isa
 
@@ -78,7 +81,7 @@ def _command(source: Path, text: str) -> list[str]:
 
 
 def _precompiled_header(flags: dict[str, Any]) -> str | None:
-    """The header that Inductor has compiled once, which saves seconds; None where this torch has no such thing."""
+    """Return the header that Inductor has precompiled, which saves seconds; None if this torch has none."""
     from torch._inductor import codecache, config, cpp_builder
 
     header_of = getattr(codecache, "_get_cpp_prefix_header", None)
@@ -92,14 +95,17 @@ def _precompiled_header(flags: dict[str, Any]) -> str | None:
 
 
 def _reporting(command: list[str], report: str) -> list[str]:
-    """The command with the flags that make the compiler say what it did to loops, in a file of the directory."""
+    """Return the command with flags that write the compiler's loop remarks to a file of the directory."""
     if "clang" in command[0]:
         return [*command, "-Rpass=loop-vectorize", "-Rpass-missed=loop-vectorize", "-Rpass-analysis=loop-vectorize"]
     return [*command, f"-fopt-info-vec-all={report}"]
 
 
 def _start_vectorized_compile(command: list[str], directory: Path) -> subprocess.Popen[bytes] | None:
-    """Start a compile with vectorised loops for its remarks; None unless Inductor switches vectorisation off."""
+    """Start a compilation with loop vectorization for its remarks.
+
+    None unless Inductor disables vectorization.
+    """
     if OFF not in command:
         return None
     vectorizing = [part for part in command if part != OFF]
@@ -124,7 +130,7 @@ def _report_text(process: subprocess.Popen[bytes] | None, directory: Path) -> st
 
 
 def _compile(command: list[str], directory: Path) -> str:
-    """Make the assembly; returns what the compiler said of loops. Raises ToolError in its words."""
+    """Write the assembly; return the compiler's loop remarks. Raises ToolError with its message."""
     try:
         process = subprocess.run(
             _reporting(command, "said.txt"),
@@ -145,8 +151,9 @@ def _compile(command: list[str], directory: Path) -> str:
 
 
 def _functions(output: str, file: str) -> tuple[list[str], dict[int, int], list[str]]:
-    """The functions that hold code of the kernel's file, without directives: rows, their source lines, outlined
-    names.
+    """Return the functions with code from the kernel's file, without directives.
+
+    They are rows of assembly, their source lines, and the names of outlined functions.
     """
     rows = output.split("\n")
     lines = loc_lines(rows, file)
@@ -169,7 +176,10 @@ def _functions(output: str, file: str) -> tuple[list[str], dict[int, int], list[
 
 
 def _spans(rows: list[str]) -> list[tuple[str, int, int]]:
-    """Name, first and last line of each function; g++ writes the cold part of one between its body and its size."""
+    """Return name, first and last line of each function.
+
+    In g++'s output, a function's cold part is between its body and its size.
+    """
     spans: list[tuple[str, int, int]] = []
     name, first = "", 0
     for number, row in enumerate(rows, 1):

@@ -1,7 +1,8 @@
-"""python -m core.worker.kernel_tools.interpreted SCRIPT ANSWER X,Y,Z: one program of a kernel, interpreted and watched.
+"""Script that interprets one program of a Triton kernel and records its memory accesses.
 
-The script launches Triton kernels on CPU tensors; of the first launch, the loads and stores of the program X,Y,Z are
-kept. What it leaves in `result` (a tensor, or a dictionary of them) is compared with what it leaves in `expected`.
+Usage: `python -m core.worker.kernel_tools.interpreted SCRIPT ANSWER X,Y,Z`. SCRIPT launches Triton kernels on CPU
+tensors; the loads and stores of program X,Y,Z of the first launch are recorded. The script's `result` (a tensor, or a
+dictionary of tensors) is compared with its `expected`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ MAX_OFFSETS = 20_000
 
 @dataclass(slots=True)
 class _Tensor:
-    """A tensor argument of the launch, as the interpreter copied it, and what was touched of it."""
+    """A tensor argument of the launch, as the interpreter copied it, and its accessed elements."""
 
     name: str
     tensor: torch.Tensor
@@ -41,7 +42,7 @@ class _Tensor:
 
 
 class Watch:
-    """Keeps what one program of the first launch touches, by wrapping the interpreter's loads and stores."""
+    """Recorder of the accesses of one program of the first launch, by wrapping the interpreter's loads and stores."""
 
     def __init__(self, program: tuple[int, ...]) -> None:
         self.program = program
@@ -51,7 +52,7 @@ class Watch:
         self._launches = 0
 
     def install(self) -> None:
-        """Hook into the interpreter of this Triton."""
+        """Patch the interpreter of this Triton."""
         from triton.runtime import interpreter
 
         builder = interpreter.interpreter_builder
@@ -77,7 +78,7 @@ class Watch:
         self.kernel = executor.fn.__name__
         self.grid = tuple(int(size) for size in grid)
         if any(axis >= size for axis, size in zip(self.program, (*self.grid, 1, 1), strict=False)):
-            # Before any program of it runs: a grid may be large.
+            # Raised before any program runs, since a grid may be large.
             raise SystemExit(f"there is no program {self.program}: the grid is {self.grid}")
         self.tensors = [_Tensor(name, value) for name, value in named.items() if isinstance(value, torch.Tensor)]
 
@@ -97,7 +98,7 @@ class Watch:
             elements_of(tensor).extend(tensor.offsets(wanted))
 
     def touched(self) -> tuple[TouchedElements, ...]:
-        """All tensors of the launch."""
+        """Return the accessed elements of all tensors of the launch."""
         return tuple(
             TouchedElements(
                 argument.name,
@@ -114,7 +115,10 @@ class Watch:
 
 
 def compared(result: Any, expected: Any) -> tuple[bool | None, str]:
-    """Return True if the result is the expected one, and a sentence about their difference; None without both."""
+    """Return whether the result is the expected one, and the difference as text.
+
+    None if either is missing.
+    """
     if result is None or expected is None:
         return None, "the script leaves no `result` and `expected` to compare"
     results = result if isinstance(result, dict) else {"result": result}
@@ -134,7 +138,7 @@ def compared(result: Any, expected: Any) -> tuple[bool | None, str]:
 
 
 def main(script: str, answer: str, program: str) -> None:
-    """Run the script, and write the answer or what went wrong."""
+    """Run the script, and write the result or the error."""
     x, y, z = (int(part) for part in program.split(","))
     watch = Watch((x, y, z))
     watch.install()

@@ -1,4 +1,4 @@
-"""Scripts in a fresh Python: the one that reproduces a kernel, and a Triton kernel in the interpreter."""
+"""Scripts in a fresh Python process: a kernel's reproduction script, and a Triton kernel in the interpreter."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def reproduce(task: Task, directory: Path) -> ReproduceAnswer:
 
 
 def interpret(task: Task, directory: Path) -> Answer:
-    """Run a script that launches a Triton kernel in Triton's interpreter, and say what one program touched."""
+    """Run a script that launches a Triton kernel in Triton's interpreter, and return one program's accesses."""
     script = task.script or ADD_SAMPLE.read_text(encoding="utf-8")
     path = directory / "kernel.py"
     path.write_text(script, encoding="utf-8")
@@ -43,7 +43,7 @@ def interpret(task: Task, directory: Path) -> Answer:
 
 
 def _run(command: list[str], directory: Path, environment: dict[str, str]) -> tuple[int, str]:
-    """The exit code and the bounded output of a fresh process."""
+    """Return the exit code and the bounded output of a fresh process."""
     log = directory / "script.txt"
     with log.open("wb") as file:
         process = subprocess.run(

@@ -1,11 +1,13 @@
-"""A Triton kernel, rung by rung: Python, TTIR, TTGIR, LLVM IR, PTX and SASS, or AMD's assembly. No device is needed.
+"""Compilation stages of a Triton kernel: Python, TTIR, TTGIR, LLVM IR, PTX and SASS, or AMD's assembly.
+
+No device is needed.
 
 MLIR passes that changed a kernel's module, from the dump that MLIR prints before each pass:
 
-// -----// IR Dump Before TritonGPUCoalesce (tritongpu-coalesce) ('builtin.module' operation) //----- //
-module { … }
+    // -----// IR Dump Before TritonGPUCoalesce (tritongpu-coalesce) ('builtin.module' operation) //----- //
+    module { … }
 
-What a pass made is what the next one is given. Locations are left out: they change with every line.
+The output of a pass is the input of the next one. Locations are left out: they change with every line.
 """
 
 from __future__ import annotations
@@ -55,7 +57,10 @@ MAX_DIFFS = 120
 
 
 def ladder(task: Task, directory: Path) -> LadderAnswer:
-    """All rungs of one config; raises ToolError if there is no such config or Triton cannot compile it."""
+    """Return all stages of one config.
+
+    Raises ToolError if there is no such config or Triton cannot compile it.
+    """
     request = task.request
     assert isinstance(request, Ladder)
     source = source_of(task, request.target, directory)
@@ -100,7 +105,7 @@ def _figures(kernel: Any, config: Any, source: KernelSource) -> ConfigFigures:
 
 @contextmanager
 def ptxas_logs() -> Iterator[list[str]]:
-    """Keep what `ptxas -v` says: Triton asks it to say it, and throws it away."""
+    """Collect the output of `ptxas -v`: Triton requests it and discards it."""
     logs: list[str] = []
     original = subprocess.run
 
@@ -150,7 +155,7 @@ def _lines(name: str, text: str, file: str) -> dict[int, int]:
 
 
 def _sass(asm: dict[str, Any], source: KernelSource, directory: Path) -> Rung:
-    """The cubin, disassembled by the nvdisasm of Triton's wheel; raises ToolError."""
+    """Disassemble the cubin with the nvdisasm of Triton's wheel; raises ToolError."""
     from triton import knobs
 
     path = directory / "kernel.cubin"
@@ -188,7 +193,7 @@ def _files(cache: Path) -> Iterator[CachedFile]:
 
 
 def passes(task: Task, directory: Path) -> PassesAnswer:
-    """Compile one config once more, with MLIR printing; raises ToolError."""
+    """Compile one config again, with MLIR printing enabled; raises ToolError."""
     request = task.request
     assert isinstance(request, Passes)
     source = source_of(task, request.target, directory)
@@ -207,7 +212,7 @@ def passes(task: Task, directory: Path) -> PassesAnswer:
 
 @contextmanager
 def _printed_to(path: Path) -> Iterator[None]:
-    """Let MLIR print, on standard error, into a file."""
+    """Redirect MLIR's dump, on standard error, into a file."""
     standard_error = os.dup(2)
     with path.open("wb") as file:
         os.dup2(file.fileno(), 2)
@@ -221,7 +226,7 @@ def _printed_to(path: Path) -> Iterator[None]:
 
 
 def _steps(dump: Path) -> Iterator[tuple[str, str, str]]:
-    """Each pass over the whole module: its name, its argument, and the module that it was given."""
+    """Yield each pass over the whole module: its name, its argument, and its input module."""
     with dump.open("rb") as file:
         text = file.read(MAX_DUMP_BYTES).decode("utf-8", "replace")
     for match in HEADER.finditer(text):

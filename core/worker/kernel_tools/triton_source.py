@@ -1,4 +1,4 @@
-"""A Triton kernel of an output code, imported on a machine that need not have its device, and compiled for a target."""
+"""A Triton kernel of an output code, imported on a machine that may lack its device, and compiled for a target."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DEVICE = re.compile(r"DeviceProperties\(([^()]*)\)")
 
 @dataclass(frozen=True, slots=True)
 class KernelSource:
-    """A kernel's module as Inductor wrote it: its file, its name in it, and the target that it is compiled for."""
+    """A kernel's module as Inductor wrote it: its file, the kernel's name, and the compilation target."""
 
     name: str
     path: Path
@@ -34,7 +34,7 @@ class KernelSource:
 
     @property
     def words(self) -> str:
-        """The target as it is shown."""
+        """Return the target's display name."""
         place = architecture_words(self.backend, self.arch)
         return f"{self.target.title} ({place})" if self.target else place
 
@@ -48,7 +48,7 @@ class KernelSource:
 
 
 def source_of(task: Task, target_key: str, directory: Path) -> KernelSource:
-    """Write the kernel's module into the directory, with the target's device in it; raises ToolError."""
+    """Write the kernel's module into the directory, with the target's device properties; raises ToolError."""
     _require_triton()
     name, text = _strings(task.definition)
     device = DEVICE.search(text)
@@ -73,7 +73,7 @@ def _require_triton() -> None:
 
 
 def _strings(definition: str) -> tuple[str, str]:
-    """The kernel's name and its module, the first two arguments of `async_compile.triton`."""
+    """Return the kernel's name and its module, the first two arguments of `async_compile.triton`."""
     kernel = definition_in(definition)
     if kernel is None or len(kernel.texts) < 2:
         raise ToolError("the output code does not define this kernel as `async_compile.triton(name, source)`")
@@ -81,7 +81,7 @@ def _strings(definition: str) -> tuple[str, str]:
 
 
 def _properties(target: Target) -> str:
-    """The device as Inductor writes it into a kernel's source."""
+    """Return the device properties as Inductor writes them into a kernel's source."""
     shape = target.architecture
     return (
         f"DeviceProperties(type={target.backend!r}, index=0, multi_processor_count={target.multi_processor_count}, "
@@ -92,7 +92,7 @@ def _properties(target: Target) -> str:
 
 
 def load(source: KernelSource) -> Any:
-    """The kernel's autotuner, with its configs; raises ToolError if the module cannot be imported."""
+    """Return the kernel's autotuner, with its configs; raises ToolError if the module cannot be imported."""
     os.environ["TRITON_CACHE_DIR"] = str(source.path.parent / "triton")
     os.environ["TRITON_ALWAYS_COMPILE"] = "1"
     install_driver(TargetDriver(lambda: gpu_target(source.backend, source.arch, source.warp_size), lambda: {}))
@@ -108,7 +108,7 @@ def load(source: KernelSource) -> Any:
 
 
 def config_at(kernel: Any, index: int) -> Any:
-    """Return a config of the kernel; raises ToolError if it has none of that number."""
+    """Return a config of the kernel by its index; raises ToolError if there is none."""
     if not 0 <= index < len(kernel.configs):
         raise ToolError(f"the kernel has {count(len(kernel.configs), 'config')}; there is no number {index}")
     return kernel.configs[index]
@@ -123,6 +123,6 @@ def compiled(kernel: Any, config: Any) -> Any:
 
 
 def config_words(config: Any) -> str:
-    """A config in one line: blocks, warps, stages."""
+    """Return a config in one line: blocks, warps, stages."""
     parts = {**config.kwargs, "num_warps": config.num_warps, "num_stages": config.num_stages}
     return ", ".join(f"{name}={value}" for name, value in parts.items())

@@ -1,1 +1,1 @@
-"""Times: eager against compiled, each kernel, and the ceilings of the machine."""
+"""Times: eager compared with compiled, each kernel, and the machine's roofline."""

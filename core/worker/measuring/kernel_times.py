@@ -1,15 +1,14 @@
-"""Times of each kernel in the compiled call: in place, and alone and warm.
+"""Times of each kernel in the compiled call: in place, and alone with warm caches.
 
 Four passes over the compiled code of the last call, each a few real calls of the model: every kernel call in place,
-calls back to back, the generated wrapper as a whole, and kernel calls repeated alone on copies of their live arguments.
-On an accelerator a kernel alone is timed by Inductor's own benchmarker.
+back-to-back calls, the generated wrapper as a whole, and kernel calls repeated alone on copies of their live arguments.
+On an accelerator, Inductor's benchmarker times a kernel alone.
 
-Clocks for spans of work on a device, several at once and nested: a CPU's by the wall, an accelerator's by its own
-events.
+Clocks for spans of work on a device, several at once and nested: wall clock on a CPU, device events elsewhere.
 
-A kernel call repeated by itself on copies of its live arguments: what it writes in place stays as it was.
+Repetition of one kernel call on copies of its live arguments, so that its in-place writes don't change the model.
 
-Copies of a kernel's live arguments, on which it can be repeated without a trace in the model.
+Copies of a kernel's live arguments, with which it can be repeated without changing the model.
 """
 
 from __future__ import annotations
@@ -34,21 +33,20 @@ from core.worker.measuring.wrappers import Wrapper, wrappers
 from core.worker.record import emit
 
 SAMPLE_S = 0.0005
-# Calls between two restorations of what a kernel writes in place: after a hundred halvings numbers would be denormal
-# and slow.
+# Calls between two restorations of in-place results: after a hundred halvings, numbers would be denormal and slow.
 MOST_SAMPLES, MOST_CALLS = 60, 32
 MAX_REASON_CHARS = 400
 CPU_METHOD = "repeated on copies of its arguments, caches warm"
 GPU_METHOD = "Inductor's benchmarker on copies of its arguments, L2 cache flushed before each run"
 NO_TIME = "the time to measure kernels went to those that take longer"
 Call = Callable[[], Any]
-# All passes together take so long: so many calls, from the first number of seconds to the second; and for slow calls
-# as many as the passes need, and some more for what is repeated.
+# Minimum and maximum seconds for `MANY_CALLS` calls in all passes together; slow calls get the seconds of `SLOW_CALLS`
+# calls.
 BUDGET_S, ENOUGH_S = 1.0, 3.0
 MANY_CALLS, SLOW_CALLS = 8, 7
-# What a pass of one call may take: its instruments are part of it.
+# Seconds of an instrumented call, as a multiple of a plain call.
 CALL_AND_SOME = 1.2
-# So often a kernel is repeated by itself at least, its copies among it, or it is not begun.
+# A kernel is repeated only if there is time for at least so many runs, including the copies.
 LEAST_RUNS = 3
 NO_OUTPUT_CODE = (
     "the last call used no output code of Inductor in Python: another backend or a C++ wrapper runs kernels of its own"
@@ -59,7 +57,10 @@ MAX_BYTES = 2**31
 
 @dataclass(slots=True)
 class KernelTiming:
-    """A wrapper line that calls a kernel; `in_place_s` is for all its `calls` in one call of the model."""
+    """Times of a wrapper line that calls a kernel.
+
+    `in_place_s` sums all its `calls` in one call of the model.
+    """
 
     name: str
     line: int
@@ -85,7 +86,7 @@ class KernelTiming:
 
 
 def repeat(timed: KernelTiming, share_s: float, function: Callable[..., Any], args: Any, kwargs: Any) -> None:
-    """Time a kernel by itself on copies of its arguments."""
+    """Time a kernel alone on copies of its arguments."""
     if share_s <= 0:
         timed.reason = NO_TIME
         return
@@ -106,8 +107,9 @@ def _bound(function: Callable[..., Any], args: Any, kwargs: Any) -> Call:
 
 
 def _on_cpu(run: Call, copies: Copies, share_s: float) -> tuple[list[float], int]:
-    """Samples until the time is up; a kernel that takes most of it is timed once, since its first run is warm
-    enough.
+    """Return samples taken until the time is up, and calls per sample.
+
+    A kernel that needs most of the time is timed once; its caches are already warm then.
     """
     end = time.perf_counter() + share_s
     first_s = _sample(run, 1)
@@ -152,10 +154,9 @@ class Times:
 
 
 def measure_kernels(call: Call, steady_s: float, device: str, most_s: float) -> bool:
-    """Time and record the kernels of one compiled call that takes `steady_s`, in `most_s` seconds at most; returns
-    whether there were any.
+    """Time and record the kernels of one compiled call; return True if there were any.
 
-    What goes wrong is recorded, not raised.
+    The call takes `steady_s` seconds, and the measurement at most `most_s` seconds. Errors are recorded, not raised.
     """
     watch = LoadWatch()
     try:
@@ -183,10 +184,10 @@ def measure_kernels(call: Call, steady_s: float, device: str, most_s: float) -> 
 
 
 def _measured(call: Call, steady_s: float, device: str, most_s: float) -> tuple[list[float], list[Times]]:
-    """Seconds of the whole call, back to back, and the times in each output code that it used.
+    """Return seconds of whole back-to-back calls, and the times in each output code that the call used.
 
-    In place comes first: one call gives a time of every kernel. What is left goes to the other passes in turn, each of
-    which is left out where there is no time for another call.
+    The in-place pass comes first: one call gives a time of every kernel. The other passes share the remaining time; a
+    pass is left out if there is no time for another call.
     """
     if CALL_AND_SOME * steady_s > most_s:
         raise TimeoutError(
@@ -220,7 +221,7 @@ def _repeats(budget_s: float, steady_s: float) -> int:
 
 
 def _back_to_back(call: Call, repeats: int, device: str) -> list[float]:
-    """Seconds a call, in up to five samples."""
+    """Return seconds per call, in up to five samples."""
     calls = max(1, repeats // 5)
     samples = []
     for _ in range(min(5, repeats)):
@@ -234,7 +235,7 @@ def _back_to_back(call: Call, repeats: int, device: str) -> list[float]:
 
 
 def _whole(used: list[Times], call: Call, repeats: int, device: str) -> None:
-    """Seconds in each wrapper, without any other instrument."""
+    """Measure the seconds in each wrapper, without kernel timers."""
     clock = clock_of(device)
 
     def tap(times: Times) -> Callable[..., Any]:
@@ -250,7 +251,7 @@ def _whole(used: list[Times], call: Call, repeats: int, device: str) -> None:
 
 
 def _in_place(every: list[Times], call: Call, repeats: int, device: str) -> None:
-    """Seconds of each kernel call where it stands, and how often each wrapper is called."""
+    """Measure the seconds of each kernel call in place, and count the calls of each wrapper."""
     clock = clock_of(device)
 
     def counted(times: Times) -> Callable[..., Any]:
@@ -283,9 +284,9 @@ def _in_place(every: list[Times], call: Call, repeats: int, device: str) -> None
 
 
 def _alone(used: list[Times], call: Call, budget_s: float) -> None:
-    """Repeat kernel calls alone during one real call, slowest in place first, as far as the budget allows.
+    """Repeat kernel calls alone during one real call, slowest first, as far as the budget allows.
 
-    A kernel outside of the budget keeps its time in place.
+    A kernel outside the budget has only its time in place.
     """
     least = _least(used, budget_s)
     end = time.perf_counter() + budget_s
@@ -306,9 +307,7 @@ def _alone(used: list[Times], call: Call, budget_s: float) -> None:
 
 
 def _least(used: list[Times], budget_s: float) -> dict[tuple[int, int], float]:
-    """Seconds that each kernel takes at least to be repeated, most expensive first, as many as the budget has room
-    for.
-    """
+    """Return the minimum seconds to repeat each kernel, slowest first, for as many as the budget allows."""
     once_s = {
         (id(times), line): statistics.median(timed.in_place_s) / max(1, timed.calls)
         for times in used
@@ -336,7 +335,7 @@ def _tapped(taps: list[tuple[Wrapper, Callable[..., Any] | None, Callable[..., A
 
 
 class CpuClock:
-    """Seconds of spans by key, summed until they are read."""
+    """Clock of the sum of wall seconds of all spans of a key, until it is read."""
 
     def __init__(self) -> None:
         self._spans: dict[Any, float] = {}
@@ -348,10 +347,10 @@ class CpuClock:
         return result
 
     def fill(self) -> None:
-        """Nothing runs ahead on a CPU."""
+        """Do nothing: on a CPU, no launches run ahead."""
 
     def read(self) -> dict[Any, float]:
-        """The sums since the last reading."""
+        """Return the sums since the last reading."""
         spans, self._spans = self._spans, {}
         return spans
 
@@ -373,14 +372,12 @@ class GpuClock:
         return result
 
     def fill(self) -> None:
-        """Let the device wait, so that launches run ahead of it and a span holds no time in which it had nothing to
-        do.
-        """
+        """Delay the device, so that launches run ahead of it and a span contains no idle time."""
         if hasattr(self._module, "_sleep"):
             self._module._sleep(WAIT_CYCLES)
 
     def read(self) -> dict[Any, float]:
-        """The sums since the last reading."""
+        """Return the sums since the last reading."""
         synchronize(self._device)
         spans: dict[Any, float] = {}
         for key, begin, end in self._events:
@@ -390,12 +387,12 @@ class GpuClock:
 
 
 def clock_of(device: str) -> CpuClock | GpuClock:
-    """The clock that is right for a device."""
+    """Return the clock for a device."""
     return CpuClock() if device == "cpu" else GpuClock(device)
 
 
 class Copies:
-    """`values` are the same arguments on memory of their own; what shares a storage shares its copy.
+    """Copies of arguments in separate memory, in `values`; tensors that share a storage share its copy.
 
     Raises MemoryError if they are too large to copy.
     """
@@ -421,12 +418,12 @@ class Copies:
         return empty.set_(storage, tensor.storage_offset(), tensor.size(), tensor.stride())
 
     def note_changes(self) -> None:
-        """Remember which copies differ from the originals: those that the kernel writes."""
+        """Record which copies differ from the originals: the kernel writes to those."""
         pairs = ((pointer, self._originals[pointer], copy) for pointer, copy in self._copies.items())
         self._changed = [pointer for pointer, one, other in pairs if not torch.equal(_bytes(one), _bytes(other))]
 
     def restore(self) -> None:
-        """Give those the contents of their originals again."""
+        """Restore the contents of those copies from the originals."""
         for pointer in self._changed:
             self._copies[pointer].copy_(self._originals[pointer])
 

@@ -1,16 +1,15 @@
-"""Two calls timed against each other: in turn, which goes first by the toss of a coin, until the ratio is known or time
-is up.
+"""Interleaved timing of two calls, in pairs with random order, until the ratio is known or time is up.
 
-The coin makes the comparison fair whatever else the machine does: for two calls that are alike, each is as likely as
-the other to have the slower half of a pair. Only the calls are between the readings of the clock. A sample begins with
-a call that is not timed, so that caches hold what this side needs and not what the other left there.
+Random order makes the comparison fair despite noise: of two equal calls, each is equally likely to get the slower half
+of a pair. Only the calls are timed. A sample begins with an untimed call, so that the caches contain this side's data
+and not the other side's.
 
-On a GPU the clock is the device's own: events around each call, before which the L2 cache is flushed. Beside each such
-sample stands one by the wall clock, of as many calls back to back, in which launches count that the device waits for.
+On a GPU, device events around each call are the clock, and the L2 cache is flushed before each call. Each such sample
+is paired with a wall-clock sample of as many back-to-back calls, which includes launches that the device waits for.
 
-Alternative torch.compile configuration, timed alternately with the run's own in one process.
+Alternative torch.compile configuration, timed interleaved with the run's own in one process.
 
-The difference may be smaller than that between two processes.
+The difference may be smaller than the noise between two processes.
 """
 
 from __future__ import annotations
@@ -40,11 +39,10 @@ from core.worker.streams import silence
 
 SAMPLE_S = 0.005
 LEAST_S, LIMIT_S = 1.5, 10.0
-# For calls so slow that there are too few pairs by then.
+# Limit for calls so slow that there are too few pairs by then.
 SLOW_LIMIT_S = 30.0
 FEW, SLOW_S = 4, 0.2
-# A call takes so long at most if it is made once before it is timed: in a longer one, what it finds in the caches
-# counts little.
+# A call up to this long gets an untimed call before it; in a longer one, cache contents matter little.
 CACHED_S = 0.1
 NARROW, RELATIVELY_NARROW = 0.01, 0.05
 NARROW_ENOUGH, LIMIT = "narrow enough", "limit"
@@ -63,10 +61,10 @@ class TimedSide:
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Seconds per call of both sides, pair by pair; the first `warm_up` pairs are not to be counted.
+    """Seconds per call of both sides, pair by pair; the first `warm_up` pairs are to be ignored.
 
-    `stopped` says what ended the sampling after `spent_s` seconds, `load` what else the machine did meanwhile. `clock`
-    says what timed them; those by the `wall` are there where that was another.
+    `stopped` is what ended the sampling after `spent_s` seconds, `load` the machine's other load meanwhile, and `clock`
+    the name of the clock. The `wall` samples exist only if that is not the wall clock.
     """
 
     left_s: list[float]
@@ -85,8 +83,9 @@ class Samples:
 def time_interleaved(
     left: TimedSide, right: TimedSide, device: str, most_s: float = SLOW_LIMIT_S, clock: Clock = time.perf_counter
 ) -> Samples:
-    """Time both until the interval of their ratio is narrow, or for ten seconds; after the first, no pair that ends
-    after `most_s`.
+    """Time both until the interval of their ratio is narrow, or for ten seconds.
+
+    After the first pair, starts no pair that is expected to end after `most_s`.
     """
     sides = (left, right)
     wall = WallClock(device, clock)
@@ -117,9 +116,9 @@ def time_interleaved(
 
 
 def _stopped(left_s: list[float], right_s: list[float], spent_s: float, most_s: float) -> str:
-    """Return why sampling can stop; empty if it must go on.
+    """Return why sampling can stop; empty if it must continue.
 
-    A clear interval does not count as a reason: stopping at the first difference would find one everywhere.
+    A clear difference is not a reason: sampling that stops at the first difference would always find one.
     """
     warm_up = unsettled(left_s, right_s)
     found = median_ratio(left_s[warm_up:], right_s[warm_up:])
@@ -130,12 +129,15 @@ def _stopped(left_s: list[float], right_s: list[float], spent_s: float, most_s: 
 
 
 def is_narrow(ratio: Interval) -> bool:
-    """Return True if a ratio is known well enough; it may be wider the further it is from 1."""
+    """Return True if a ratio is known well enough.
+
+    The interval may be wider if the ratio is further from 1.
+    """
     return ratio.half_width <= max(NARROW, RELATIVELY_NARROW * ratio.distance)
 
 
 def _one_s(side: TimedSide, wall: WallClock) -> float:
-    """Return the seconds of a call, by the median of a few, since the first may start threads."""
+    """Return the median seconds of a few calls, since the first may start threads."""
     first_s: list[float] = []
     while not first_s or (len(first_s) < FEW and first_s[-1] < SLOW_S):
         with side.around():
@@ -144,8 +146,9 @@ def _one_s(side: TimedSide, wall: WallClock) -> float:
 
 
 def unsettled(*sides: list[float]) -> int:
-    """Leading pairs slower than anything in the later half of their side, a quarter of all at most: the machine was not
-    warm yet.
+    """Return the number of leading pairs before the machine was warm, at most a quarter of all.
+
+    They are slower than all samples in the second half of their side.
     """
     return min(max(_slow_ones(samples) for samples in sides), len(sides[0]) // 4)
 
@@ -158,9 +161,9 @@ def _slow_ones(samples: list[float]) -> int:
 def measure_alternative(
     job: CompileJob, paths: tuple[Path, Path], own: PreparedCall, most_s: float, enter: Callable[[str], None]
 ) -> Rival:
-    """Compile, call and time the rival of a job; `paths` are the files of eager and compiled models.
+    """Compile, call and time the job's alternative.
 
-    What goes wrong is told, not raised.
+    `paths` are the files of the eager and the compiled model copy. Errors are recorded, not raised.
     """
     assert job.rival is not None
     instead = _instead(job, job.rival)
@@ -179,18 +182,21 @@ def measure_alternative(
 
 
 def _instead(job: CompileJob, rival: CompileOptions) -> CompileJob:
-    """The job with the rival's options; one that names the job's own backend means the same code."""
+    """Return the job with the alternative's options.
+
+    If it names the job's own backend, it uses the same code.
+    """
     same = rival.backend == job.compile.backend and not rival.backend_code
     code = job.compile.backend_code if same else rival.backend_code
     return replace(job, compile=replace(rival, backend_code=code), rival=None)
 
 
 def _made(job: CompileJob, paths: tuple[Path, Path], calls: list[Call]) -> PreparedCall | None:
-    """The rival's last call, ready to be made again, after all calls of the job."""
+    """Return the alternative's last call, prepared for repetition, after all calls of the job."""
     eager = ModelCopy(paths[0], job, "compileboard_rival_eager")
     model = ModelCopy(paths[1], job, "compileboard_rival")
     function = compiled_by(job, model)
-    # Dynamo numbered frames that are not in the log.
+    # These compilations are not in the log.
     last = make_calls(
         job,
         paths[0],

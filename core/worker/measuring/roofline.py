@@ -1,10 +1,10 @@
-"""Ceilings of this machine's memory and arithmetic, for comparison with kernels.
+"""Roofline of this machine: its maximum bandwidth and FLOP/s, for comparison with kernels.
 
-Bandwidth by STREAM's triad, a = b + s * c, over arrays larger than every cache (each four times the last, STREAM's
-rule), and on a CPU again over arrays that fit each cache (an accelerator's kernels are timed with its cache flushed);
-FLOP/s by a square matrix product in each dtype. The best sample counts, as in STREAM: a ceiling is a rate that was
-reached once. So the rates of all runs are stored, and the best of them is the ceiling; it is measured again until the
-machine was quiet during a measurement.
+Bandwidth is measured by STREAM's triad, a = b + s * c, over arrays larger than every cache (each four times the last
+level, STREAM's rule), and on a CPU also over arrays that fit each cache (an accelerator's kernels are timed with a
+flushed cache). FLOP/s are measured by a square matmul in each dtype. As in STREAM, the best sample counts: a ceiling is
+a rate that was reached once. So the best rates of all runs are stored. They are measured again in later runs until a
+measurement had no noise from other processes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PROBE = 3
 ROUNDS, ROUND_S = 4, 0.035
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 LEAST_MEMORY_BYTES, MOST_MEMORY_BYTES = 192_000_000, 4_000_000_000
-# Three arrays, each four times the last cache.
+# Three arrays, each four times the last-level cache.
 TIMES_CACHE = 12
 SLOW_S = 0.1
 LARGEST_PRODUCT, LEAST_PRODUCT = {"cpu": 1024}, 128
@@ -48,7 +48,7 @@ HOW = "STREAM triad and square matrix products by torch, best sample of a second
 
 @dataclass(slots=True)
 class TimedWork:
-    """Something that is run again and again: the work of one run in bytes or FLOP, and the seconds of the fastest."""
+    """Repeatable work: its bytes or FLOP per run, and the seconds of the fastest run."""
 
     run: Callable[[], Any]
     work: float
@@ -56,12 +56,12 @@ class TimedWork:
 
     @property
     def rate(self) -> float:
-        """Work a second."""
+        """Return the work per second."""
         return self.work / self.best_s
 
 
 def emit_roofline(device: str) -> None:
-    """Record the device's ceilings, the best that was ever measured here; nothing if they cannot be."""
+    """Record the device's ceilings, the best ever measured here; record nothing if they can't be measured."""
     try:
         found = _best(device, _store(device))
     except (RuntimeError, OSError, ValueError):
@@ -73,13 +73,16 @@ def _store(device: str) -> Path:
     """Return the file with the ceilings of this machine, torch and number of threads."""
     what = [PROBE, platform.node(), device, device_name(device), torch.__version__, torch.get_num_threads()]
     key = hashlib.sha256(json.dumps(what).encode()).hexdigest()[:16]
-    # Those of all runs, whatever caches this one has.
+    # All runs share this file, also runs with their own caches.
     shared = os.environ.get("COMPILEBOARD_CACHE")
     return (Path(shared, "inductor") if shared else Path(cache_dir())) / "compileboard_roofline" / f"{key}.json"
 
 
 def _best(device: str, path: Path) -> Roofline:
-    """The ceilings in a file, measured again and raised by that as long as the machine was never quiet."""
+    """Return the stored ceilings.
+
+    If no measurement was without noise, measure again and keep the higher rates.
+    """
     stored = decoded_as(read(path), Roofline) if path.exists() else None
     if stored is not None and not stored.disturbed:
         return stored
@@ -94,7 +97,10 @@ def _best(device: str, path: Path) -> Roofline:
 
 
 def raised(measured: Roofline, stored: Roofline | None) -> Roofline:
-    """Return the new ceilings, each at least as high as the stored one; undisturbed if either was."""
+    """Return the new ceilings, each at least as high as the stored one.
+
+    They count as disturbed only if both measurements were.
+    """
     if stored is None:
         return measured
     before = {(level.level, level.bytes): level.bytes_s for level in stored.bandwidths}
@@ -110,7 +116,10 @@ def raised(measured: Roofline, stored: Roofline | None) -> Roofline:
 
 
 def probe(device: str) -> Roofline:
-    """Measure the ceilings; takes about a second. All probes take turns, so that a busy moment spoils none of them."""
+    """Measure the ceilings, in about a second.
+
+    The probes are interleaved, so that noise spoils none of them.
+    """
     caches = _cpu_caches() if device == "cpu" else []
     far_bytes, far_level = far_arrays(max((size for _, size in caches), default=0), _free_bytes())
     triads = [_triad(device, size) for size in (*(size // 2 for _, size in caches), far_bytes)]
@@ -136,8 +145,9 @@ def probe(device: str) -> Roofline:
 
 
 def far_arrays(cache_bytes: int, free_bytes: int) -> tuple[int, str]:
-    """The bytes of all three arrays that reach the memory, and what their bandwidth is called: they may be too large to
-    have.
+    """Return the total bytes of three arrays beyond the caches, and their bandwidth's name.
+
+    They are smaller if memory is short.
     """
     wanted = max(LEAST_MEMORY_BYTES, TIMES_CACHE * cache_bytes)
     most = min(MOST_MEMORY_BYTES, max(LEAST_MEMORY_BYTES, free_bytes // 4))
@@ -145,14 +155,17 @@ def far_arrays(cache_bytes: int, free_bytes: int) -> tuple[int, str]:
 
 
 def _free_bytes() -> int:
-    """Memory that the machine has left, and the run's limit."""
+    """Return the free memory of the machine, within the run's limit."""
     free = psutil.virtual_memory().available
     limit = resource.getrlimit(resource.RLIMIT_DATA)[0]
     return free if limit == resource.RLIM_INFINITY else min(free, limit - psutil.Process().memory_info().rss)
 
 
 def _cpu_caches() -> list[tuple[str, int]]:
-    """L2 of all the cores that torch uses together, and the last level, as Linux names them; empty elsewhere."""
+    """Return the total L2 of the cores that torch uses, and the last-level cache, from Linux.
+
+    Empty elsewhere.
+    """
     found = []
     for index in sorted(CACHES.glob("index*")):
         level = int((index / "level").read_text())
@@ -165,13 +178,13 @@ def _cpu_caches() -> list[tuple[str, int]]:
 
 
 def _cpus(text: str) -> list[int]:
-    """`0-3,8` as numbers."""
+    """Return the numbers in `0-3,8`."""
     ranges = [part.partition("-") for part in text.split(",")]
     return [number for first, _, last in ranges for number in range(int(first), int(last or first) + 1)]
 
 
 def _triad(device: str, total_bytes: int) -> TimedWork:
-    """a = b + 3 c, which reads two arrays and writes one, `total_bytes` together."""
+    """Return the triad a = b + 3 c, which reads two arrays and writes one, `total_bytes` in all."""
     items = max(1024, total_bytes // 12)
     b, c = (torch.ones(items, device=device) for _ in range(2))
     a = torch.empty_like(b)
@@ -179,7 +192,7 @@ def _triad(device: str, total_bytes: int) -> TimedWork:
 
 
 def product(device: str, dtype: torch.dtype, slow_s: float = SLOW_S, precision: str = "highest") -> TimedWork:
-    """The largest square matrix product that is not slow, whatever precision the user's code has set."""
+    """Return the largest square matmul that is not slow, independent of the precision that user code has set."""
     size = LARGEST_PRODUCT.get(device, 8192)
     while True:
         a, b = (torch.full((size, size), 0.5, device=device, dtype=dtype) for _ in range(2))
@@ -205,9 +218,9 @@ def _mm(a: torch.Tensor, b: torch.Tensor, precision: str) -> TimedWork:
 
 
 def _products(device: str) -> list[tuple[str, torch.dtype, str]]:
-    """Names of peaks, their dtypes, and the precision of float32 that each is measured with.
+    """Return names of peaks, their dtypes, and the float32 precision for each measurement.
 
-    On an accelerator those that it has matrix units for, too; on a CPU bfloat16 if oneDNN computes it.
+    An accelerator also has the dtypes of its matrix units, a CPU also bfloat16 if oneDNN supports it.
     """
     float32, bfloat16 = ("float32", torch.float32, "highest"), ("bfloat16", torch.bfloat16, "highest")
     if device == "cpu":
@@ -218,7 +231,7 @@ def _products(device: str) -> list[tuple[str, torch.dtype, str]]:
 
 
 def _time(work: TimedWork, device: str, budget_s: float) -> float:
-    """Run it within a budget, once at least; returns the seconds of the fastest run so far."""
+    """Run the work within a budget, at least once; return the seconds of the fastest run so far."""
     clock = _seconds if device == "cpu" else _event_seconds
     end = time.perf_counter() + budget_s
     work.best_s = min(work.best_s, clock(work.run, device))
@@ -234,7 +247,7 @@ def _seconds(run: Callable[[], Any], device: str) -> float:
 
 
 def _event_seconds(run: Callable[[], Any], device: str) -> float:
-    """Between two events with a few runs in between, so that the launch does not count."""
+    """Return the seconds per run between two events around a few runs, so that the launch does not count."""
     module = getattr(torch, device.partition(":")[0])
     begin, end = (module.Event(enable_timing=True) for _ in range(2))
     begin.record()

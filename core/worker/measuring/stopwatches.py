@@ -1,8 +1,8 @@
-"""Seconds of a call that is made several times: by the wall clock, and by a GPU's own events with its L2 cache flushed.
+"""Clocks for a repeated call: wall clock, and a GPU's events with a flushed L2 cache.
 
-The second is how `triton.testing.do_bench` times, so that both can be held against each other: a buffer larger than any
-L2 cache is set to zero before each call, and events on the stream stand right before and after it. While the device
-flushes, launches run ahead of it; what they cost beyond that, and gaps between kernels, are in the span.
+The second works like `triton.testing.do_bench`, so that both can be compared: before each call, a buffer larger than
+any L2 cache is zeroed, and events on the stream are recorded right before and after the call. While the device flushes,
+launches run ahead of it; launch time beyond that, and gaps between kernels, are part of the result.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-# As triton.testing.do_bench has it.
+# The same as in triton.testing.do_bench.
 FLUSHED_BYTES = 256 * 2**20
 WITH_EVENTS = ("cuda", "xpu")
 WALL = "the wall clock"
@@ -33,7 +33,7 @@ class WallClock:
         self._clock = clock
 
     def seconds(self, call: Callable[[], Any], calls: int) -> float:
-        """Seconds per call."""
+        """Return seconds per call."""
         synchronize(self._device)
         start = self._clock()
         for _ in range(calls):
@@ -52,7 +52,7 @@ class EventClock:
         self.name = EVENTS if self._flushed is not None else EVENTS_ALONE
 
     def seconds(self, call: Callable[[], Any], calls: int) -> float:
-        """Seconds per call."""
+        """Return seconds per call."""
         stream = self._module.current_stream(self._device)
         events = [[self._module.Event(enable_timing=True) for _ in range(2)] for _ in range(calls)]
         synchronize(self._device)
@@ -67,7 +67,7 @@ class EventClock:
 
 
 def event_clock(device: str) -> EventClock | None:
-    """The device's own clock; None where the wall clock is the right one."""
+    """Return the device's event clock; None if the wall clock is the right one."""
     return EventClock(device) if device.partition(":")[0] in WITH_EVENTS else None
 
 
@@ -80,7 +80,7 @@ def _buffer(device: str) -> torch.Tensor | None:
 
 
 def synchronize(device: str) -> None:
-    """Wait for an accelerator to finish what it was given."""
+    """Wait until an accelerator has finished all its work."""
     kind = device.partition(":")[0]
     if kind in WITH_EVENTS:
         getattr(torch, kind).synchronize(device)

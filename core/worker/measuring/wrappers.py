@@ -1,8 +1,8 @@
-"""The functions of Inductor's output code that call kernels, exchanged for instrumented ones while kernels are timed.
+"""Functions of Inductor's output code that call kernels, with instrumented code while kernels are timed.
 
-An instrumented function is the same code, compiled again from the file that Inductor wrote, in which each kernel call
-`kernel(a, b)` reads `compileboard_kernel(line, name, kernel, a, b)`. Only `__code__` is exchanged: whoever holds the
-function (AOTAutograd, Dynamo's cache) calls the instrumented code, and nothing is left behind afterwards.
+An instrumented function is compiled again from the file that Inductor wrote, with `kernel(a, b)` replaced by
+`compileboard_kernel(line, name, kernel, a, b)`. Only `__code__` is replaced: existing references to the function (in
+AOTAutograd, Dynamo's cache) call the instrumented code, and afterwards the original is restored.
 """
 
 from __future__ import annotations
@@ -35,10 +35,9 @@ class Wrapper:
 
     @contextmanager
     def tapped(self, kernel: Hook | None, call: Hook) -> Iterator[None]:
-        """Send every call through `call(body, *args)`, and every kernel in it through `kernel(line, name, function,
-        …)`.
+        """Route every call through `call(body, *args)`, and every kernel through `kernel(line, name, function, …)`.
 
-        Without `kernel` the body is the code as Inductor wrote it.
+        Without `kernel`, the body is the code as Inductor wrote it.
         """
         names = vars(self._module)
         codes = self._codes if kernel is None else {f: self._instrumented.get(c, c) for f, c in self._codes.items()}
@@ -56,7 +55,7 @@ class Wrapper:
 
 
 def wrappers() -> list[Wrapper]:
-    """Every output code that this process has loaded and whose Python can be instrumented."""
+    """Return every output code of this process whose Python can be instrumented."""
     found = [module for module in PyCodeCache.modules if _is_output_code(module)]
     return [Wrapper(module) for module in dict.fromkeys(found)]
 
@@ -73,13 +72,13 @@ def _entry(module: ModuleType) -> FunctionType:
 
 
 def _functions(module: ModuleType) -> list[FunctionType]:
-    """`Runner.call`, and the functions beside it: partitions and subgraphs."""
+    """Return `Runner.call`, and the module's other functions: partitions and subgraphs."""
     own = [value for value in vars(module).values() if isinstance(value, FunctionType)]
     return [_entry(module), *(function for function in own if function.__code__.co_filename == module.__file__)]
 
 
 def _instrumented(path: str, codes: list[CodeType]) -> dict[CodeType, CodeType]:
-    """Original code → the same function's code in the instrumented file."""
+    """Return a map from original code to the same function's code in the instrumented file."""
     tree = ast.parse(Path(path).read_text(encoding="utf-8"))
     changed = ast.fix_missing_locations(_Instrument({kernel.name for kernel in definitions(tree)}).visit(tree))
     compiled = {_place(code): code for code in _code_objects(compile(changed, path, "exec"))}
@@ -98,7 +97,7 @@ def _code_objects(code: CodeType) -> Iterator[CodeType]:
 
 
 class _Instrument(ast.NodeTransformer):
-    """Rewrites each call of a kernel."""
+    """Transformer that rewrites each call of a kernel."""
 
     def __init__(self, kernels: set[str]) -> None:
         self._kernels = kernels
@@ -118,7 +117,7 @@ class _Instrument(ast.NodeTransformer):
         return is_extern_kernel(name) and not is_collective(name)
 
 
-# What stands in for `call`; its global names are those of the output code.
+# Replacement code of `call`; its global names are those of the output code.
 FORWARD = next(
     _code_objects(compile(f"def call(*args): return {CALL_HOOK}({CALL_BODY}, *args)", "<compileboard>", "exec"))
 )

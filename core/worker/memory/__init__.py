@@ -1,1 +1,1 @@
-"""Memory: what one eager and one compiled call take, each in a process that has done nothing else."""
+"""Memory of one eager and one compiled call, each in a fresh process."""

@@ -1,12 +1,11 @@
 """Allocations and releases during one call, with time and place, from torch's profiler.
 
-With `profile_memory` the profiler records every allocation and release, of a tensor's storage to the byte on a CPU, of
-a block of the caching allocator on an accelerator. It does not record memory that a library takes directly from the
-system, such as scratch memory. On a CPU the release of memory allocated before the recording has no size: so recording
-begins a call early.
+With `profile_memory`, the profiler records every allocation and release: on a CPU exact storage sizes, on an
+accelerator blocks of the caching allocator. It does not record memory that a library takes directly from the system,
+such as scratch memory. On a CPU, the release of memory allocated before the recording has no size, so the recording
+starts one call early.
 
-Marks in the profiler's record that say where the call is: at a line of the user's file, in a module, in a kernel of
-generated code.
+Marks in the profiler's record for the current line of the user's file, module, and generated kernel.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ from core.worker.measuring.wrappers import Wrapper
 MOST_POINTS = 1_000
 MOST_ALIVE = 40
 MEMORY = "[memory]"
-# Kineto would write two lines to standard error, where the run's output is.
+# Otherwise Kineto writes two lines to standard error, into the run's output.
 LOG_LEVEL, NOTHING = "KINETO_LOG_LEVEL", "99"
 BACKWARD = "autograd::engine::evaluate_function: "
-# What stands around the code that Inductor generated.
+# Profiler events around code that Inductor generated.
 COMPILED = ("Torch-Compiled Region", "## Call CompiledFxGraph", "CompiledFunction", "TorchDynamo")
 Names = tuple[str, ...]
 CALL, LINE, MODULE, KERNEL, CODE = (f"compileboard {what}" for what in ("call", "line ", "module ", "kernel ", "code "))
@@ -58,7 +57,7 @@ class ProfilerEvent:
 
 @dataclass(frozen=True, slots=True)
 class CallMemory:
-    """The allocator's side of one call."""
+    """Allocator statistics of one call."""
 
     peak_bytes: int
     peak_us: float
@@ -75,7 +74,10 @@ class CallMemory:
 def watched(
     call: Callable[[], Any], before: Callable[[], None], marks: Callable[[], AbstractContextManager[Any]], device: str
 ) -> CallMemory:
-    """Make a call twice, and tell the story of the second; `before` is done ahead of it, `marks` say where it is."""
+    """Make a call twice, and return the memory of the second.
+
+    `before` runs between both; `marks` record lines, modules and kernels of the second.
+    """
     os.environ.setdefault(LOG_LEVEL, NOTHING)
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as found:
         call()
@@ -88,7 +90,7 @@ def watched(
 
 
 def flat(tree: Iterable[Any], device: str) -> Iterator[ProfilerEvent]:
-    """The events of the profiler's tree, of memory those of the device alone."""
+    """Yield the events of the profiler's tree, with only the device's memory events."""
     kind = torch.device(device).type
     waiting: list[tuple[Any, Names]] = [(event, ()) for event in tree]
     while waiting:
@@ -136,14 +138,15 @@ def story(events: list[ProfilerEvent]) -> CallMemory:
 
 
 class _Places:
-    """The places of a call, each once."""
+    """The distinct places of a call."""
 
     def __init__(self) -> None:
         self.found: dict[MemoryPlace, int] = {}
 
     def of_all(self, events: list[ProfilerEvent]) -> list[int]:
-        """The place of each event of memory, −1 for a release: told from the back, since generated code allocates
-        ahead of the kernel that it is for.
+        """Return the place of each memory event, −1 for a release.
+
+        Goes through the events in reverse first, since generated code allocates before the kernel that uses the memory.
         """
         next_kernel: MemoryPlace | None = None
         after: list[MemoryPlace | None] = []
@@ -163,14 +166,14 @@ class _Places:
 
 
 class _Position:
-    """The line of the user's file and the module that run, by the marks so far."""
+    """The current line of the user's file and the current module, from the marks so far."""
 
     def __init__(self) -> None:
         self.line = 0
         self.module = ""
 
     def follow(self, name: str) -> None:
-        """Take notice of a mark; any other name is none."""
+        """Update the position if the event is a mark."""
         if name.startswith(LINE):
             self.line = int(name.removeprefix(LINE))
         elif name.startswith(MODULE):
@@ -178,7 +181,7 @@ class _Position:
 
 
 def _kernel(name: str) -> MemoryPlace | None:
-    """A kernel of generated code, as it was marked."""
+    """Return the kernel of a generated-code mark; None for any other event."""
     if not name.startswith(KERNEL):
         return None
     code, line, kernel = name.removeprefix(KERNEL).split(" ", 2)
@@ -186,7 +189,7 @@ def _kernel(name: str) -> MemoryPlace | None:
 
 
 def _place(names: Names, next_kernel: MemoryPlace | None, position: _Position) -> MemoryPlace:
-    """The kernel that allocates or that is next in the generated code, or the outermost op in eager's."""
+    """Return the allocating or the next kernel in generated code, or the outermost op in eager."""
     own = next((place for name in reversed(names) if (place := _kernel(name))), None)
     if own is not None:
         return own
@@ -229,7 +232,7 @@ def _kept(live: list[int]) -> list[int]:
 
 @contextmanager
 def mark_lines(path: str) -> Iterator[None]:
-    """Mark each line of a file when it begins, and the line that goes on when a function of the file returns."""
+    """Mark each line of a file when it starts, and the caller's line when a function of the file returns."""
     running: list[int] = []
 
     def within(frame: FrameType, event: str, _: Any) -> Trace:
@@ -257,7 +260,7 @@ def mark_lines(path: str) -> Iterator[None]:
 
 @contextmanager
 def mark_modules(names: Mapping[torch.nn.Module, str]) -> Iterator[None]:
-    """Mark the module whose forward begins, and the one that goes on when it returns."""
+    """Mark each module when its forward starts, and the enclosing module when it returns."""
     running: list[str] = []
 
     def begins(module: torch.nn.Module, _: Any) -> None:
@@ -283,7 +286,7 @@ def _mark(what: str) -> None:
 
 @contextmanager
 def mark_kernels(codes: list[Wrapper]) -> Iterator[None]:
-    """Mark each kernel that generated code calls, with that code's place in the list and the line."""
+    """Mark each kernel that generated code calls, with the code's index in the list and the line."""
     with ExitStack() as stack:
         for index, code in enumerate(codes):
             stack.enter_context(code.tapped(_kernel_mark(index), _code(index)))

@@ -29,14 +29,14 @@ from core.worker.measuring.wrappers import wrappers
 from core.worker.memory.allocator import CallMemory, mark_kernels, mark_lines, mark_modules, watched
 
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
-# Written to it, the peak of the resident memory begins anew: proc(5).
+# Written to `clear_refs`, it resets the peak of the resident memory: proc(5).
 RESET_PEAK = "5"
-# Of malloc.h, and its default: mallopt(3).
+# From malloc.h, and its default: mallopt(3).
 M_MMAP_THRESHOLD, FIRST_THRESHOLD_BYTES = -3, 128 * 1024
 
 
 def side_alone(side: MemorySide, job: CompileJob, path: Path) -> MemoryRecord:
-    """Load the file, make all calls as one side does, and measure the last; for a process of its own."""
+    """Load the file, make all calls of one side, and measure the last; must run in a separate process."""
     give_back_at_once()
     set_threads(job.conditions)
     load_backend(job)
@@ -48,7 +48,7 @@ def side_alone(side: MemorySide, job: CompileJob, path: Path) -> MemoryRecord:
 
 
 def _last_call(job: CompileJob, twin: ModelCopy, eager: bool) -> PreparedCall:
-    """Make all calls; raises LookupError where the last one was not made."""
+    """Make all calls and return the last; raises LookupError if the last one was not made."""
     function = twin.model if eager else compiled_side(job, twin)
     calls = ModelCalls(job, twin, function, eager)
     last, index = None, 0
@@ -61,7 +61,7 @@ def _last_call(job: CompileJob, twin: ModelCopy, eager: bool) -> PreparedCall:
 
 
 def measured(side: MemorySide, call: PreparedCall, twin: ModelCopy, device: str, path: Path) -> MemoryRecord:
-    """The memory of a call that was made before."""
+    """Return the memory of a call that was made before."""
 
     def before() -> None:
         for leaf in call.wanted:
@@ -105,7 +105,7 @@ def _eager_marked(twin: ModelCopy, path: Path) -> Iterator[None]:
 
 
 def held_bytes(twin: ModelCopy, call: Arguments, device: str) -> int:
-    """Parameters, buffers and inputs on the device; what shares memory counts once."""
+    """Return the bytes of parameters, buffers and inputs on the device; shared memory counts once."""
     kind = torch.device(device).type
     modules = [tensor for module in twin.modules() for tensor in (*module.parameters(), *module.buffers())]
     inputs = [leaf for leaf in tree_leaves(call) if isinstance(leaf, torch.Tensor)]
@@ -118,7 +118,7 @@ def held_bytes(twin: ModelCopy, call: Arguments, device: str) -> int:
 
 
 def _counted(call: Callable[[], Any], before: Callable[[], None], device: str) -> int | None:
-    """The peak of one call by the device's own statistics; None where it has none."""
+    """Return the peak of one call from the device's own statistics; None if it has none."""
     module = getattr(torch, torch.device(device).type)
     if not hasattr(module, "max_memory_allocated"):
         return None
@@ -133,10 +133,10 @@ def _counted(call: Callable[[], Any], before: Callable[[], None], device: str) -
 
 
 def give_back_at_once() -> None:
-    """Have the C library keep each large block in a map of its own, which goes when it is freed.
+    """Have the C library put each large block in a separate map, which is unmapped when the block is freed.
 
-    Glibc raises the threshold for that with the first large block that is freed, up to 32 MiB, and keeps smaller ones:
-    how much is resident would tell of all that was allocated before. Held at its first value, it stays there.
+    Glibc raises its threshold for that when it frees the first large block, up to 32 MiB, and then keeps smaller freed
+    blocks: resident memory would depend on earlier allocations. Setting the threshold turns that off.
     """
     libc = ctypes.CDLL(None)
     if hasattr(libc, "mallopt"):
@@ -144,7 +144,7 @@ def give_back_at_once() -> None:
 
 
 def let_go() -> None:
-    """Give back what nothing uses any more: to Python, and from the C library to the system."""
+    """Release unused memory: Python's garbage, and the C library's free memory."""
     gc.collect()
     libc = ctypes.CDLL(None)
     if hasattr(libc, "malloc_trim"):
@@ -152,7 +152,10 @@ def let_go() -> None:
 
 
 def resident_growth(call: Callable[[], Any]) -> int | None:
-    """Make a call; by how many bytes the resident memory grew at most, None where the system does not tell."""
+    """Make a call.
+
+    Return the maximum growth of the resident memory in bytes, None if the system doesn't report it.
+    """
     let_go()
     try:
         CLEAR.write_text(RESET_PEAK)
@@ -166,7 +169,10 @@ def resident_growth(call: Callable[[], Any]) -> int | None:
 
 
 def _status_bytes(name: str) -> int:
-    """A line of the status, which is in kB of 1,024 bytes; raises LookupError where there is none."""
+    """Return a line of the status in bytes (it is in units of 1,024 bytes).
+
+    Raises LookupError if there is none.
+    """
     for line in STATUS.read_text().splitlines():
         key, _, value = line.partition(":")
         if key == name:

@@ -1,7 +1,7 @@
-"""A process that is forked before the run has done anything, and waits until it is told to measure memory.
+"""Process forked before the run starts, which waits for a request to measure memory.
 
-It has no thread and no model, so each side that it forks begins with nothing, and may use torch's threads. It is told
-last, when the times are measured: until then it costs nothing but its place. It ends with the run.
+It has no thread and no model, so each side that it forks starts fresh and may use torch's threads. The request comes
+last, after the timing; until then the process uses almost no resources. It ends with the run.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Measure = Callable[[MemorySide], MemoryRecord]
 
 
 class StandBy:
-    """Measures each side in a process of its own, once it is asked."""
+    """Measures each side in a separate process, on request."""
 
     def __init__(self, measure: Measure) -> None:
         asked, self._ask = os.pipe()
@@ -39,7 +39,7 @@ class StandBy:
         os.close(answer)
 
     def measured(self) -> Iterator[MemoryRecord]:
-        """Both sides, one after the other; what goes wrong is said in the record."""
+        """Yield the records of both sides; errors are part of a record."""
         found = {record.side: record for record in self._said()}
         for side in SIDES:
             yield found.get(side) or MemoryRecord(side=side, reason=ENDED)
@@ -71,7 +71,7 @@ def _record(line: bytes) -> MemoryRecord | None:
 
 
 def _forked(task: Callable[[], None]) -> int:
-    """Do something in a process of its own, which is killed when this one ends."""
+    """Run a task in a separate process, which is killed when this one ends."""
     me = os.getpid()
     pid = os.fork()
     if pid:
@@ -86,7 +86,7 @@ def _forked(task: Callable[[], None]) -> int:
 
 
 def _wait(request: int, answer: int, request_fd: int, measure: Measure) -> None:
-    """Until the run asks, or ends without."""
+    """Wait until the run requests the measurement, or ends without a request."""
     os.close(request_fd)
     if not os.read(request, 1):
         return

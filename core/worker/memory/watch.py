@@ -1,4 +1,4 @@
-"""The memory of both sides of a run, where the job asks for it."""
+"""Memory of both sides of a run, if the job requests it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.worker.streams import silence
 
 
 class MemoryWatch:
-    """Measures memory at the end of a run; on a CPU a process stands by for that, so that it is made first of all."""
+    """Measures memory at the end of a run; on a CPU in a standby process, so it must be created first."""
 
     def __init__(self, job: CompileJob, original: Path, path: Path) -> None:
         self._job = job
@@ -24,7 +24,7 @@ class MemoryWatch:
         self._stand_by = StandBy(lambda side: side_alone(side, job, self._paths[side])) if alone else None
 
     def emit(self, calls: Pair, twins: tuple[ModelCopy, ModelCopy]) -> None:
-        """Measure and record both sides; what goes wrong is recorded, not raised."""
+        """Measure and record both sides; errors are recorded, not raised."""
         if self._stand_by is not None:
             for record in self._stand_by.measured():
                 emit(record)

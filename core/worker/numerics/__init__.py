@@ -1,1 +1,1 @@
-"""Eager and compiled held against the same in float64: what calls leave, and every node of their graphs."""
+"""Accuracy of eager and compiled against float64: results of calls, and every node of their graphs."""

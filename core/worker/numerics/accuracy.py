@@ -23,7 +23,10 @@ NOT_RUN = "the model could not be run in float64"
 
 
 def accuracy(what: str, eager: torch.Tensor, compiled: Any, reference: Any, scale: float) -> Accuracy:
-    """The errors of both, and whether compiled is as right as eager is; `scale` is the largest number around."""
+    """Return both errors, and whether compiled is as accurate as eager.
+
+    `scale` is the largest number around.
+    """
     told = compare_leaf(what, eager, compiled)[0]
     found = Accuracy(told.dtype, eager.numel(), tolerance=told.tolerance, same=told.same, reason=told.reason)
     if told.kind != "value" or told.same is None:
@@ -38,7 +41,7 @@ def accuracy(what: str, eager: torch.Tensor, compiled: Any, reference: Any, scal
 
 
 def with_errors(accuracy: Accuracy, eager: torch.Tensor, compiled: torch.Tensor, reference: torch.Tensor) -> Accuracy:
-    """The same with both errors against float64."""
+    """Return the accuracy with both errors against float64."""
     one, other = distance(reference, eager), distance(reference, compiled)
     return replace(
         accuracy,
@@ -52,7 +55,7 @@ def with_errors(accuracy: Accuracy, eager: torch.Tensor, compiled: torch.Tensor,
 
 
 def judged_before(difference: Difference, eager: Any, compiled: Any, reference: Any) -> Accuracy:
-    """The errors of what was judged already."""
+    """Return the errors of a value whose difference was judged before."""
     found = Accuracy(difference.dtype, tolerance=difference.tolerance, same=difference.same, reason=difference.reason)
     if not isinstance(eager, torch.Tensor) or not _fits(compiled, eager):
         return found
@@ -61,7 +64,7 @@ def judged_before(difference: Difference, eager: Any, compiled: Any, reference: 
 
 
 def apart(left: torch.Tensor, right: Any) -> float | None:
-    """The relative error between two values; None where they cannot be compared."""
+    """Return the relative error between two values; None if they are not comparable."""
     return _error(distance(left, right), left.dtype) if _fits(right, left) else None
 
 
@@ -70,7 +73,7 @@ def _fits(value: Any, like: torch.Tensor) -> bool:
 
 
 def _error(gap: Distance, dtype: torch.dtype) -> float | None:
-    """The relative error; None where the norm it would be relative to is zero."""
+    """Return the relative error; None if the reference norm is zero."""
     if not (dtype.is_floating_point or dtype.is_complex):
         return gap.unequal / gap.elements if gap.elements else 0.0
     found = relative(gap.error, gap.norm)
@@ -80,7 +83,7 @@ def _error(gap: Distance, dtype: torch.dtype) -> float | None:
 def call_numerics(
     judge: Judge, call: CallContext, differences: Sequence[Difference], eager: Leaves, compiled: Leaves
 ) -> CallNumerics:
-    """The record of a call whose results were judged."""
+    """Return the record of a call whose results were judged."""
     known = {} if call.drew else judge.reference(call.index)
     rows = [
         ResultAccuracy(item.what, judged_before(item, eager[item.what], compiled.get(item.what), known.get(item.what)))

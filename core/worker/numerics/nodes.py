@@ -1,8 +1,8 @@
-"""Every node of the graphs that Dynamo captured: its value eagerly, compiled, and in float64.
+"""Value of every node of Dynamo's graphs: eager, compiled, and in float64.
 
-The graphs that Dynamo captures of a model, each with the inputs that it was called with last.
+Graphs that Dynamo captures of a model, each with the inputs of its last call.
 
-A graph that gives out what its nodes compute, each value as it was right after its node.
+Copy of a graph with node values as extra outputs, each cloned right after its node.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ NO_ROOM = "the run may not hold so much memory that the model could be loaded on
 NOT_COMPILED = "in the stance force_eager nothing is compiled"
 NO_TIME = "the time for it was over"
 ITS_OWN = "the file compiles its model itself, with a backend and options that torch does not tell"
-# What a captured graph holds can be captured again.
+# Captured graphs contain such ops, and are captured again.
 CAPTURED_ONCE = {"capture_scalar_outputs": True, "capture_dynamic_output_shape_ops": True}
 Values = tuple[Any, ...]
 NOT_CALLED = "it was not called"
@@ -64,7 +64,7 @@ NOT_STRIDED = "a sparse, quantised or wrapped tensor"
 
 
 def emit_graph_numerics(job: CompileJob, path: Path, until_s: float) -> None:
-    """Record each graph of the model in the file, until the time (of `time.monotonic`) is over."""
+    """Record each graph of the model in the file, until the deadline (of `time.monotonic`)."""
     if job.conditions.stance == "force_eager":
         emit(GraphNumerics(compilation="", reason=NOT_COMPILED))
         return
@@ -75,7 +75,7 @@ def emit_graph_numerics(job: CompileJob, path: Path, until_s: float) -> None:
 
 
 def unconditional(job: CompileJob) -> CompileJob:
-    """The same job in torch's default stance, in which every call that can be captured is; compiled as it was."""
+    """Return the job with torch's default stance, so that every capturable call is captured, and the same compiler."""
     chosen = job.conditions
     forced = CompileOptions(job.compile.fullgraph, job.compile.dynamic, chosen.force_backend)
     conditions = replace(chosen, stance="default", force_backend="", primed=False)
@@ -83,7 +83,10 @@ def unconditional(job: CompileJob) -> CompileJob:
 
 
 def graph_numerics(job: CompileJob, path: Path, until_s: float) -> list[GraphNumerics]:
-    """Each graph of the model; a model that cannot be captured again is told as one without a compilation."""
+    """Return each graph of the model.
+
+    One record without a compilation if the model can't be captured again.
+    """
     if not has_room(job):
         return [GraphNumerics("", reason=NO_ROOM)]
     capture = CaptureBackend(max(0, job.memory_limit_bytes - psutil.Process().memory_info().rss) // 8)
@@ -133,7 +136,7 @@ def _graph(job: CompileJob, compiler: Compiler, captured: CapturedGraph, until_s
 
 
 class GraphComparison:
-    """Comparison of a captured graph, part by part."""
+    """Comparison of a captured graph, in parts."""
 
     def __init__(self, job: CompileJob, compiler: Compiler, captured: CapturedGraph, until_s: float) -> None:
         self.parts = 0
@@ -152,7 +155,7 @@ class GraphComparison:
 
     @property
     def narrowed(self) -> tuple[str, ...]:
-        """The ops that torch does not have in float64."""
+        """Return the ops that torch does not have in float64."""
         return tuple(sorted(self._float64.narrowed))
 
     def rows(self) -> tuple[NodeAccuracy, ...]:
@@ -160,7 +163,7 @@ class GraphComparison:
         return tuple(self._found.values())
 
     def compare(self) -> None:
-        """Give out the values, as many at once as are bearable, until the time is over."""
+        """Compare all values, in parts of limited memory, until the deadline."""
         took_s = 0.0
         for taps in self._bundles():
             begun_s = time.monotonic()
@@ -187,7 +190,7 @@ class GraphComparison:
             yield taps
 
     def _tappable(self) -> Iterator[str]:
-        """The nodes whose values can be compared: those before random numbers that cannot be given to all three."""
+        """Yield the nodes whose values can be compared: before random numbers that the three runs can't share."""
         lost = False
         for name, met in self._met.items():
             lost = lost or (met.left_out == RANDOM and met.drawn is None)
@@ -200,7 +203,7 @@ class GraphComparison:
         self._found.update({name: NodeAccuracy(name, left_out=why) for name in names})
 
     def _compare_part(self, taps: Sequence[str]) -> Values:
-        """Compare some values; returns the compiled graph's own outputs."""
+        """Compare some values; return the compiled graph's own outputs."""
         compiled = self._compiled(taps)
         eager, wide = self._eager(taps), self._wide(taps)
         for name, one, other, reference in zip(
@@ -238,12 +241,12 @@ class GraphComparison:
 
 
 def _kept(values: Sequence[Any]) -> Iterator[Any]:
-    """Outputs that the next call does not write over."""
+    """Yield copies of outputs, since the next call may overwrite them."""
     return (value.detach().clone() if isinstance(value, torch.Tensor) else value for value in values)
 
 
 def _size(value: Any) -> float:
-    """The largest finite number in a tensor of real numbers."""
+    """Return the largest finite magnitude in a floating tensor; 0 for any other value."""
     if not isinstance(value, torch.Tensor) or not value.is_floating_point() or not value.numel():
         return 0.0
     return float(value.detach().abs().nan_to_num(0, 0, 0).max())
@@ -253,7 +256,7 @@ def _size(value: Any) -> float:
 class CapturedGraph:
     """A captured graph with copies of the inputs of its last call, and that call's mode.
 
-    `reason` is why there are no inputs.
+    If there are no inputs, `reason` says why.
     """
 
     compilation: str
@@ -264,8 +267,9 @@ class CapturedGraph:
 
 
 class CaptureBackend:
-    """A backend that runs what Dynamo gives it eagerly, and keeps it; inputs of more than `room` bytes in all are not
-    kept.
+    """Backend that runs Dynamo's graphs eagerly and stores them.
+
+    Inputs of more than `room` bytes are not stored.
     """
 
     def __init__(self, room: int) -> None:
@@ -285,12 +289,12 @@ class CaptureBackend:
     def _keep(self, graph: CapturedGraph, inputs: tuple[Any, ...]) -> None:
         fits = size_of(inputs) <= self._room
         graph.inputs, graph.reason = (copies(inputs), "") if fits else ((), TOO_MUCH)
-        # What is computed in inference mode is the same without gradients, and can be looked at.
+        # Without inference mode, since its tensors can't be recorded; without gradients the values are the same.
         graph.mode = Mode(torch.is_grad_enabled(), False)
 
 
 def copies(values: Sequence[Any]) -> tuple[Any, ...]:
-    """Values that may be written to; tensors that share memory share that of their copies."""
+    """Return copies of values that may be written to; tensors that share memory share a copy."""
     with torch.no_grad():
         known: dict[int, Any] = {}
         return tuple(_copy(value, known) for value in values)
@@ -303,13 +307,13 @@ def _copy(value: Any, known: dict[int, Any]) -> Any:
 
 
 def size_of(values: Sequence[Any]) -> int:
-    """The bytes of tensors."""
+    """Return the bytes of all tensors."""
     return sum(value.numel() * value.element_size() for value in values if isinstance(value, torch.Tensor))
 
 
 @contextmanager
 def quiet_compilation() -> Iterator[None]:
-    """Keep compilations inside out of the log and of torch's counters, and forget them afterwards."""
+    """Keep compilations in this context out of the log and of torch's counters, and reset Dynamo afterwards."""
     handler = torch_logging.LOG_TRACE_HANDLER
     counted = deepcopy(dict(counters))
     metrics = {name: getattr(torch._inductor.metrics, name) for name in METRICS}
@@ -331,7 +335,7 @@ def quiet_compilation() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class NodeResult:
-    """Result of a node in eager: the bytes of a comparable value, or why it is left out.
+    """Eager result of a node: the bytes of a comparable value, or why it is left out.
 
     `drawn` is the value of a random op, and `in_place` is True if it was written in place.
     """
@@ -343,7 +347,7 @@ class NodeResult:
 
 
 class NodeRecorder(Interpreter):
-    """Runs a graph eagerly, node by node, and sees what each gives."""
+    """Interpreter that runs a graph eagerly, node by node, and records each result."""
 
     def __init__(self, graph: GraphModule, device: str) -> None:
         super().__init__(graph)
@@ -351,7 +355,7 @@ class NodeRecorder(Interpreter):
         self._device = device
 
     def run_node(self, n: Node) -> Any:
-        """Run one node; keeps the random numbers that it draws."""
+        """Run one node; record its value if it draws random numbers."""
         if n.op not in CALLS:
             return super().run_node(n)
         read = [leaf for one in n.all_input_nodes for leaf in tree_leaves(self.env[one]) if _plain(leaf)]
@@ -391,8 +395,9 @@ def _memory(value: torch.Tensor) -> int | None:
 
 
 def tapped(graph: GraphModule, taps: Collection[str], drawn: Mapping[str, NodeResult]) -> GraphModule:
-    """The same graph with the values of `taps` after its own outputs, in order; what nodes drew are inputs after its
-    own.
+    """Return a copy of the graph with the values of `taps` as extra outputs and random values as extra inputs.
+
+    Both follow the graph's own outputs and inputs, in order.
     """
     made, known, given = Graph(), dict[Node, Any](), list[Node]()
     for node in graph.graph.find_nodes(op="placeholder"):
@@ -412,7 +417,7 @@ def tapped(graph: GraphModule, taps: Collection[str], drawn: Mapping[str, NodeRe
 def _copied(
     node: Node, made: Graph, known: Mapping[Node, Any], drawn: Mapping[str, NodeResult], chance: Mapping[str, Node]
 ) -> Node:
-    """A node, or in its place what it drew."""
+    """Copy a node, or replace it by its recorded random value."""
     if node.name not in drawn:
         return made.node_copy(node, known.__getitem__)
     given = chance[node.name]

@@ -1,6 +1,4 @@
-"""Float64 throughout: a call whose own casts to narrower floats are left out, as torch's accuracy tools leave them
-out.
-"""
+"""Float64 mode: casts to narrower floats inside a call are ignored, as in torch's accuracy tools."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map_only
 
 NARROW = {torch.float32, torch.float16, torch.bfloat16}
-# They read the bits of a number, which are others in float64.
+# Ops that read the bits of a number, which differ in float64.
 OF_BITS = ("aten::view.dtype",)
 
 
@@ -24,7 +22,7 @@ KEPT = ContextVar("KEPT", default=False)
 
 @contextmanager
 def as_written() -> Iterator[None]:
-    """Within `InFloat64`: what is computed here keeps its own dtypes."""
+    """Disable `InFloat64` in this context: computations have their own dtypes."""
     token = KEPT.set(True)
     try:
         yield
@@ -33,7 +31,7 @@ def as_written() -> Iterator[None]:
 
 
 class InFloat64:
-    """Context in which computations are in float64, if they begin with float64.
+    """Context that keeps computations in float64 if their inputs are.
 
     `narrowed` are the ops that torch does not have in float64, which are computed in float32.
     """
@@ -52,7 +50,7 @@ class InFloat64:
 
 
 class Widening(TorchDispatchMode):
-    """Asks for float64 wherever a narrower float is asked for by name."""
+    """Mode that replaces each requested narrower float dtype by float64."""
 
     supports_higher_order_operators = True
 
@@ -78,21 +76,21 @@ class Widening(TorchDispatchMode):
 
 
 def wider(dtype: torch.dtype) -> torch.dtype:
-    """Float64 for a narrower float, anything else as it is."""
+    """Return float64 for a narrower float dtype, any other dtype unchanged."""
     return torch.float64 if dtype in NARROW else dtype
 
 
 def widened(value: Any) -> Any:
-    """A floating tensor in float64, anything else as it is."""
+    """Return a floating tensor in float64, any other value unchanged."""
     floats = isinstance(value, torch.Tensor) and value.is_floating_point()
     return value.detach().to(torch.float64) if floats else value
 
 
 def narrower(dtype: torch.dtype) -> torch.dtype:
-    """Float32 for float64, anything else as it is."""
+    """Return float32 for float64, any other dtype unchanged."""
     return torch.float32 if dtype == torch.float64 else dtype
 
 
 def narrowed(value: torch.Tensor) -> torch.Tensor:
-    """A tensor of float64 in float32, any other as it is."""
+    """Return a float64 tensor in float32, any other tensor unchanged."""
     return value.to(narrower(value.dtype))

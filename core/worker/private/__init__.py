@@ -1,8 +1,8 @@
-"""The names of torch and Triton that the worker leans on and nobody promised: where, why, and since which torch.
+"""Private names of torch and Triton that the worker uses: where, why, and since which torch.
 
-A private name has an underscore in its path, or belongs to Triton, which does not say what is public; names of torch
-that are public but replaced stand here, too. `tests/live/test_private_names.py` looks each up in the torch that is
-installed, and refuses a private name in the worker that is not here.
+A private name has an underscore in its path, or belongs to Triton, which does not document what is public. Public names
+of torch that are replaced are listed, too. `tests/live/test_private_names.py` looks up each name in the installed
+torch, and fails if the worker uses a private name that is not listed.
 """
 
 from core.worker.private.accelerator import ACCELERATOR

@@ -1,4 +1,4 @@
-"""Names that the backend `accelerator` uses: how it is registered, captured and divided."""
+"""Names that the backend `accelerator` uses to register, capture and partition."""
 
 from core.worker.private.name import PrivateName, rows
 

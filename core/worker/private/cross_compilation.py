@@ -1,4 +1,4 @@
-"""Names that stand for a device that is not there, and those of Triton, which compiles for it."""
+"""Names that simulate a device that is not present, and names of Triton, which compiles for it."""
 
 from core.worker.private.name import PrivateName, rows
 

@@ -1,4 +1,4 @@
-"""Names of Dynamo, of torch's log and of torch's values."""
+"""Names of Dynamo, of torch's log, and of torch's tensors and modes."""
 
 from core.worker.private.name import PrivateName, rows
 

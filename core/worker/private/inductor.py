@@ -1,6 +1,6 @@
-"""Names of AOTAutograd and Inductor: passes, the partitioner, the scheduler, measuring, and its C++ command.
+"""Names of AOTAutograd and Inductor: passes, partitioner, scheduler, benchmarking, and the C++ command.
 
-Names of AOTInductor: what makes a package, and what loads it.
+Names of AOTInductor for building and loading a package.
 """
 
 from core.worker.private.name import PrivateName, rows

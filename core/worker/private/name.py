@@ -12,8 +12,8 @@ FIRST = "2.11"
 class PrivateName:
     """A private name of torch: its module, its path there, and why it is used.
 
-    `since` is the first of the supported versions of torch that has it, `until` the first that has it no more; `build`
-    is `cuda` where only a build for CUDA has it.
+    `since` is the first supported torch version that has it, `until` the first that no longer has it; `build` is `cuda`
+    if only a CUDA build has it.
     """
 
     module: str
@@ -25,7 +25,7 @@ class PrivateName:
 
     @property
     def full(self) -> str:
-        """The name with its module."""
+        """Return the name with its module."""
         return f"{self.module}.{self.attribute}"
 
 

@@ -1,1 +1,4 @@
-"""Recorders of compilation details missing from torch's trace, as context managers that restore torch."""
+"""Recorders of compilation details that torch's trace lacks.
+
+Each is a context manager that restores torch.
+"""

@@ -19,7 +19,7 @@ MAX_NAME_CHARS = 400
 
 @contextmanager
 def watching_autotuning(emit: Emit) -> Iterator[None]:
-    """Record each round of autotuning as Inductor's own two places see its times."""
+    """Record each autotuning round at Inductor's two benchmarking functions."""
     configs, results = CachingAutotuner.benchmark_all_configs, AlgorithmSelectorCache.log_results
 
     def benchmark_all_configs(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -44,7 +44,7 @@ def watching_autotuning(emit: Emit) -> Iterator[None]:
 
 
 def _choices(times_ms: dict[str, float]) -> tuple[Choice, ...]:
-    """Fastest first, which is the one that Inductor takes; one without a time failed."""
+    """Return the choices, fastest first; Inductor takes the first. A choice without a time failed."""
     ordered = sorted(times_ms.items(), key=lambda entry: entry[1])[:MAX_CHOICES]
     return tuple(
         Choice(

@@ -1,4 +1,4 @@
-"""A frame's bytecode before and after Dynamo, from torch's own hook, with depyf's reading of both where it is there."""
+"""A frame's bytecode before and after Dynamo, from torch's hook, and depyf's source of both if it is installed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from core.worker.recorders.deferred import DeferredRecords
 
 MAX_CODE_CHARS = 200_000
 MAX_CONSTANT_CHARS = 200
-# What depyf takes to read grows with the code; a frame of so many instructions takes it about a tenth of a second.
+# depyf's time grows with the code; it takes about 0.1 s for this many instructions.
 MOST_INSTRUCTIONS = 3_000
 RESUME = re.compile(r"__resume_at_\d+_\d+")
 RESUMES = "torch_dynamo_resume_in_"
@@ -30,7 +30,7 @@ DECOMPILER = "depyf"
 
 
 class Constant:
-    """Placeholder of a constant that is not listed itself: its text, without calling the user's `__repr__`."""
+    """Placeholder for a constant that is not listed itself: a text made without calling the user's `__repr__`."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -41,7 +41,7 @@ class Constant:
 
 @contextmanager
 def watching_bytecode(emit: Emit, is_recorded: Callable[[], bool], later: DeferredRecords) -> Iterator[None]:
-    """Record the bytecode of every frame that Dynamo rewrites, and later what depyf makes of it."""
+    """Record the bytecode of every frame that Dynamo rewrites, and later depyf's source of it."""
     depyf, modules = _depyf(), _Globals()
 
     def rewritten(original: CodeType, modified: CodeType) -> None:
@@ -49,7 +49,7 @@ def watching_bytecode(emit: Emit, is_recorded: Callable[[], bool], later: Deferr
             before, after = _listable(original), _listable(modified)
             record = _record(original, before, after, modules.resumes(modified), depyf is not None)
         except Exception:
-            # What cannot be listed is not recorded; an exception here would end the user's compilation.
+            # Skip code that can't be listed; an exception here would end the user's compilation.
             return
         emit(record)
         context = CompileContext.try_get()
@@ -70,7 +70,7 @@ def watching_bytecode(emit: Emit, is_recorded: Callable[[], bool], later: Deferr
 
 
 def _depyf() -> ModuleType | None:
-    """depyf, where this environment has it; it is nothing that a run needs, so that it may be broken in any way."""
+    """Return depyf; None if it isn't installed or can't be imported, whatever the error: no run needs it."""
     try:
         return importlib.import_module(DECOMPILER)
     except Exception:
@@ -94,7 +94,7 @@ def _record(
 
 def _decompiled(record: BytecodeRecord, before: CodeType, after: CodeType, depyf: ModuleType) -> BytecodeRecord:
     new, new_reason = _python(after, depyf)
-    # Any other function has its source.
+    # Other functions have their source.
     old, old_reason = _python(before, depyf) if record.name.startswith(RESUMES) else ("", "")
     return replace(
         record,
@@ -110,7 +110,7 @@ def _listing(code: CodeType) -> str:
 
 
 def _listable(code: CodeType) -> CodeType:
-    """The code with constants whose text is short and says the same each time."""
+    """Return the code with constants whose text is short and the same each time."""
     return code.replace(co_consts=tuple(map(_constant, code.co_consts)))
 
 
@@ -127,13 +127,13 @@ def _constant(value: Any) -> Any:
 
 
 class _Globals:
-    """The globals of the user's modules, by file; to look for them among all modules takes milliseconds."""
+    """Globals of the user's modules, by file, cached: a search through all modules takes milliseconds."""
 
     def __init__(self) -> None:
         self._of: dict[str, list[dict[str, Any]]] = {}
 
     def resumes(self, code: CodeType) -> dict[str, str]:
-        """The functions that go on after a break, which Dynamo has made globals of the user's module."""
+        """Return the resume functions that Dynamo has added to the globals of the user's module."""
         wanted = [name for name in code.co_names if RESUME.fullmatch(name)]
         modules = self._modules(code.co_filename) if wanted else []
         found = {name: made[name] for made in modules for name in wanted if name in made}
@@ -150,7 +150,7 @@ def _is_of(module: Any, file: str) -> bool:
 
 
 def _python(code: CodeType, depyf: ModuleType) -> tuple[str, str]:
-    """The code as Python again, or why not."""
+    """Return the decompiled Python source, or why there is none."""
     if len(code.co_code) > 2 * MOST_INSTRUCTIONS:
         return "", f"it has more than {count(MOST_INSTRUCTIONS, 'instruction')}"
     try:

@@ -9,18 +9,18 @@ from core.worker.recorders.stacks import Sources
 
 
 class DeferredRecords:
-    """The files that were named meanwhile, and tasks, which record something when they are called."""
+    """Deferred records: the files named so far, and tasks that emit a record when called."""
 
     def __init__(self, emit: Emit) -> None:
         self.sources = Sources(emit)
         self._tasks: list[Callable[[], None]] = []
 
     def add(self, task: Callable[[], None]) -> None:
-        """A task to call once there is time for it."""
+        """Add a task for later."""
         self._tasks.append(task)
 
     def record(self) -> None:
-        """Call the tasks in their order, then record the files."""
+        """Call the tasks in order, then record the files."""
         tasks, self._tasks = self._tasks, []
         for task in tasks:
             task()

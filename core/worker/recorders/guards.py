@@ -1,11 +1,10 @@
-"""Dynamo's guards, recorded from the tree that is checked: how many parts torch prints of each, and what checking them
-costs.
+"""Recorder of Dynamo's guard tree: the number of printed lines per guard, and the cost of checking them.
 
-Cost of guard checks, measured once the guards exist: all, without each family, filtered, and each guard alone.
+Cost of guard checks, measured when guards are created: all, without each family, filtered, and each alone.
 
-Torch checks a tree, whose parts can't be timed from outside. So copies of it are checked that lack the values of a
-family: `RootGuardManager.clone_manager` leaves out the selected guards with their subtrees. Filtered checks leave out
-the guards that torch's filters would.
+Torch checks guards as one tree, so parts can't be timed from outside. Instead, copies of the tree without the values of
+a family are timed: `RootGuardManager.clone_manager` leaves out selected guards with their subtrees. Filtered checks
+leave out the guards that torch's filters would remove.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from core.report.records.graphs import GuardsRecord
 from core.worker.recorders.reuse import met
 
 WARM_UP, CHECKS, CHECKS_OF_COPY = 3, 20, 8
-# Of this thread's own time: torch takes longer to build so many guards that it is not enough.
+# CPU time of this thread; so short that torch always takes longer to build many guards.
 MOST_S = 0.02
 BATCH, BATCHES = 4, 3
 CLONED = ("module", "global", "tensor")
@@ -64,13 +63,13 @@ def watching_guards(emit: Emit) -> Iterator[None]:
 
 
 def _record(root: Any, leaves: tuple[Leaf, ...], parts: tuple[int, ...], output_graph: Any) -> GuardsRecord:
-    """Return the record of guard data missing from the tree's text, with times if the guarded values exist."""
+    """Return the guard data that the tree's text lacks, with times if the guarded values exist."""
     scope = getattr(output_graph, "local_scope", None)
     took_us = warm_us(root, scope)
     if took_us is None:
         return GuardsRecord(parts=parts)
     clock = GuardClock(root, leaves, scope or {}, getattr(output_graph, "global_scope", None) or {})
-    # Guards run the user's code and torch's filters: what they raise must not end the run.
+    # Guards run user code and torch's filters: their errors must not end the run.
     with _no_collection(), suppress(Exception):
         clock.measure(list(getattr(output_graph, "guards", None) or ()))
     return GuardsRecord(
@@ -85,7 +84,7 @@ def _record(root: Any, leaves: tuple[Leaf, ...], parts: tuple[int, ...], output_
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Python's search for garbage goes through all that Dynamo has traced, and takes ten times as long as the rest."""
+    """Disable Python's garbage collection, which goes through everything traced and takes ten times as long."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -110,7 +109,7 @@ def _printed_parts(leaves: tuple[Leaf, ...]) -> tuple[int, ...]:
 
 
 def leaf_guards(root: Any) -> Iterator[Leaf]:
-    """The leaf guards below a root with the value that each is about, in the order in which torch prints them."""
+    """Yield the leaf guards below a root with their values' sources, in the order in which torch prints them."""
     yield from (Leaf("", guard) for guard in root.get_leaf_guards())
     yield from _below(root)
     if hasattr(root, "get_epilogue_lambda_guards"):
@@ -133,7 +132,7 @@ def _of(manager: Any) -> Iterator[Leaf]:
 
 
 class Leaf(NamedTuple):
-    """A leaf guard of the tree: the value that it is about, empty for all locals, and whether it is checked last."""
+    """A leaf guard of the tree: its value's source (empty for all locals), and whether it is checked last."""
 
     source: str
     guard: Any
@@ -142,19 +141,19 @@ class Leaf(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FilterEntry:
-    """Input of torch's guard filters, like its own `GuardFilterEntry`; the value is looked up on request."""
+    """Input of torch's guard filters, like its own `GuardFilterEntry`; looks up the value on request."""
 
     orig_guard: Any
     look_up: Callable[[str], Any]
 
     @property
     def name(self) -> str:
-        """The value that it is about, empty for none."""
+        """Return the source of the guarded value; empty if there is none."""
         return str(self.orig_guard.name)
 
     @property
     def guard_type(self) -> str:
-        """Torch's name of it."""
+        """Return torch's name of the guard's type."""
         return str(self.orig_guard.create_fn_name())
 
     @property
@@ -164,12 +163,12 @@ class FilterEntry:
 
     @property
     def value(self) -> Any:
-        """Value that the guard is on."""
+        """Return the guarded value."""
         return self.look_up(self.name)
 
 
 def warm_us(root: Any, scope: dict[str, Any] | None, checks: int = CHECKS) -> float | None:
-    """Microseconds of one check, the least of some in a row; None where the values that it is about are gone."""
+    """Return the minimum microseconds of consecutive checks; None if the check fails or has no values."""
     if not scope:
         return None
     seconds = []
@@ -183,7 +182,7 @@ def warm_us(root: Any, scope: dict[str, Any] | None, checks: int = CHECKS) -> fl
 
 
 class GuardClock:
-    """Times the guards of one compilation, for so long and no longer; what it does not come to is not recorded."""
+    """Timer for the guards of one compilation, with a time limit; guards after the limit are not recorded."""
 
     def __init__(self, root: Any, leaves: Sequence[Leaf], scope: dict[str, Any], outside: dict[str, Any]) -> None:
         self.copy_us: float | None = None
@@ -196,7 +195,7 @@ class GuardClock:
         self._until_s = time.thread_time() + MOST_S
 
     def measure(self, guards: Sequence[Any]) -> None:
-        """All of it; `guards` are torch's own, before they became a tree."""
+        """Measure everything; `guards` are torch's Guard objects, from before the tree was built."""
         self.copy_us = self._without(lambda source: False)
         if self.copy_us is None:
             return
@@ -230,26 +229,29 @@ class GuardClock:
                 self.filters.append(GuardFilter(name, sum(kept), len(entries), left_us))
 
     def _without(self, gone: Callable[[str], bool]) -> float | None:
-        """A check of a copy that lacks some values; None once the time is over."""
+        """Return the time of a check without some values; None after the time limit."""
         if time.thread_time() > self._until_s:
             return None
         copy = self._root.clone_manager(lambda manager: not gone(manager.get_source()))
         return warm_us(copy, self._scope, CHECKS_OF_COPY)
 
     def _measure_leaves(self) -> None:
-        """Measure each leaf; leaves that torch checks last come first, since their family has no other measure."""
+        """Measure each leaf, leaves that torch checks last first: their family has no other measurement."""
         order = sorted(range(len(self._leaves)), key=lambda index: not self._leaves[index].last)
         taken = {index: self._check_us(self._leaves[index]) for index in order}
         cheapest_us = min((us for us in taken.values() if us is not None), default=0.0)
         self.checks_us = [None if us is None else us - cheapest_us for _, us in sorted(taken.items())]
 
     def _check_us(self, leaf: Leaf) -> float | None:
-        """Microseconds of one leaf by itself; relations of several values cannot be called."""
+        """Return the microseconds of one leaf alone.
+
+        None for a relation of several values, which can't be called.
+        """
         guard = leaf.guard
         if not callable(guard) or time.thread_time() > self._until_s:
             return None
         value = self._value(leaf.source)
-        # What the user's own code raises, too.
+        # Guards may call user code, which may raise.
         with suppress(Exception):
             if guard(value):
                 return min(_batch_s(guard, value) for _ in range(BATCHES)) / BATCH * 1e6
@@ -265,7 +267,7 @@ class GuardClock:
 
 
 def _resolved(node: ast.expr, names: Mapping[str, Any]) -> Any:
-    """The value of a name, and what its attributes, constant indexes and methods without arguments lead to."""
+    """Return the value of a name with its attributes, constant indexes, and methods without arguments."""
     match node:
         case ast.Name():
             return names[node.id]
@@ -286,6 +288,6 @@ def _batch_s(guard: Any, value: Any) -> float:
 
 
 def _leads(source: str, stays: Sequence[str]) -> bool:
-    """Return True if a value is on the path to one that stays; `stays` is sorted."""
+    """Return True if a value is on the path to a remaining one; `stays` is sorted."""
     at = bisect_left(stays, source)
     return at < len(stays) and stays[at].startswith(source)

@@ -1,6 +1,6 @@
-"""AOTAutograd's min-cut partitioner, recorded: where each node of the joint graph went, and what the forward keeps.
+"""Recorder of AOTAutograd's min-cut partitioner: each joint graph node's side, and the saved values.
 
-Values that a compiled forward really saves for its backward: its last outputs, as Inductor creates them.
+Values that a compiled forward saves for its backward: its last outputs, as Inductor allocates them.
 """
 
 from __future__ import annotations
@@ -28,9 +28,7 @@ Nodes = list[Any]
 
 @contextmanager
 def watching_partition(emit: Emit, subgraph: Callable[[GraphModule], str]) -> Iterator[None]:
-    """Record each call of the partitioner that Inductor gives to AOTAutograd; `subgraph` names a graph that is
-    nested.
-    """
+    """Record each call of the partitioner by Inductor; `subgraph` returns the name of a nested graph."""
     original = getattr(compile_fx, PARTITION, None)
     if original is None:
         yield
@@ -49,9 +47,8 @@ def watching_partition(emit: Emit, subgraph: Callable[[GraphModule], str]) -> It
 
 @contextmanager
 def _watching_cuts() -> Iterator[list[Any]]:
-    """The networks that are cut meanwhile: their edges hold torch's reasons, which it tells nobody else."""
-    # Torch 2.15 has a cut of its own. NetworkX is not imported before there is something to cut: it takes a quarter of
-    # a second.
+    """Collect the networks that torch cuts in this context: only their edges have torch's reasons."""
+    # Torch 2.15 has its own minimum cut. NetworkX is imported only if there is a graph to cut: it takes 0.25 s.
     cutter = partitioners if hasattr(partitioners, "minimum_cut") else importlib.import_module("networkx")
     original = cutter.minimum_cut
     cuts: list[Any] = []
@@ -83,7 +80,7 @@ def _described(
 
 
 def _decision(node: Node, forward: dict[str, str], backward: dict[str, str]) -> Decision | None:
-    """An input of the backward that is a node of the forward was saved; a node that both compute is recomputed."""
+    """Return the partitioner's decision for a node: an input of the backward is saved, a node in both is recomputed."""
     if node.name not in forward:
         return "backward" if node.name in backward else None
     if node.name not in backward:
@@ -99,19 +96,19 @@ def _saved(node: Node) -> SavedValue:
 
 
 def _bytes(value: Any) -> int | None:
-    """None where a symbolic size makes it unknown, or it is no tensor."""
+    """Return the bytes of a tensor; None for a symbolic size or another value."""
     if not isinstance(value, torch.Tensor) or not all(isinstance(size, int) for size in value.shape):
         return None
     return value.numel() * value.itemsize
 
 
 def _policy(node: Node) -> str:
-    """The checkpoint policy that the user or torch itself put on a node: MUST_SAVE, PREFER_RECOMPUTE …"""
+    """Return the checkpoint policy of a node, set by the user or torch: MUST_SAVE, PREFER_RECOMPUTE …"""
     return getattr(node.meta.get("recompute"), "name", "")
 
 
 def _reasons(network: Any) -> dict[str, tuple[str, ...]]:
-    """Return torch's reasons by node, from the edges that bind it."""
+    """Return torch's reasons by node, from the edges of the network."""
     found: dict[str, tuple[str, ...]] = {}
     for source, target, data in network.edges(data=True) if network is not None else ():
         reason = data.get("reason")
@@ -123,7 +120,10 @@ def _reasons(network: Any) -> dict[str, tuple[str, ...]]:
 
 
 def emit_saved_values(emit: Emit, nodes: Nodes) -> Nodes:
-    """Record the saved values in Inductor's pass after fusion, when every output has its buffer; returns the nodes."""
+    """Record the saved values in Inductor's pass after fusion, when every output has its buffer.
+
+    Return the nodes.
+    """
     graph = V.graph
     if not graph.is_backward and not graph.is_inference:
         with suppress(AttributeError, AssertionError):
@@ -145,7 +145,7 @@ def _kept(graph: Any) -> Iterator[KeptValue]:
 
 
 def _output_bytes(output: Any) -> int | None:
-    """None where a symbolic size makes it unknown."""
+    """Return the bytes of an output; None for a symbolic size."""
     elements = 1
     for size in output.get_size():
         if not getattr(size, "is_number", isinstance(size, int)):

@@ -1,4 +1,4 @@
-"""Inductor's graph passes, recorded: what each did to the graph, through torch's own observer of passes.
+"""Recorder of Inductor's graph passes: each pass's changes to the graph, from torch's own observer of passes.
 
 An FX graph between two passes: what changed, and torch's own print of it.
 """
@@ -32,8 +32,8 @@ from core.report.records import Emit
 from core.report.records.graphs import ModulesRecord, PassesRecord, PassRecord
 from core.worker.recorders.stacks import Modules, Sources, stacks_of
 
-# By name: the node, and its target, args and kwargs. FX never changes args in place, so identity says that they are the
-# same.
+# Node name → the node, and its target, args and kwargs. FX never changes args in place, so identical objects mean no
+# change.
 Snapshot = dict[str, tuple[Node, Any, Any, Any]]
 SITE = f"{Path(torch.__file__).parent.parent}{os.sep}"
 STAGES: dict[str, PassStage] = {
@@ -47,9 +47,9 @@ PATTERNS = ("LoweringPatternEntry", "GraphPatternEntry", "ReplacementPatternEntr
 
 @dataclass
 class Change:
-    """Changes of a pass: names of nodes in graph order; `after` are the nodes that precede the added ones.
+    """Changes of a pass: node names in graph order; `after` are the nodes before the added ones.
 
-    `order` are all names, set only if remaining nodes changed places.
+    `order` has all names, only if remaining nodes were reordered.
     """
 
     added: list[str] = field(default_factory=list)
@@ -63,7 +63,7 @@ class Change:
 
 
 def snapshot(graph: Graph) -> Snapshot:
-    """A graph as it is now."""
+    """Return a snapshot of a graph."""
     return {node.name: (node, node.target, node.args, node.kwargs) for node in graph.nodes}
 
 
@@ -85,8 +85,9 @@ def change(old: Snapshot, new: Snapshot) -> Change:
 
 
 def _rewritten(old: Snapshot, new: Snapshot) -> list[str]:
-    """Nodes of both whose text is another now. Most are the very same, which is seen first: this runs around every
-    pass.
+    """Return the nodes in both snapshots whose text differs.
+
+    Compares identity first, since most are unchanged and this runs around every pass.
     """
     touched = [
         name
@@ -110,7 +111,10 @@ def _text(state: tuple[Any, ...]) -> tuple[str, list[tuple[str, str]]]:
 
 
 def printed(graph: Graph, names: list[str]) -> str:
-    """The statements of some nodes, as torch prints them in the whole graph; empty if it cannot print them."""
+    """Return the statements of some nodes as torch prints them in the whole graph.
+
+    Empty if it cannot print them.
+    """
     wanted = set(names)
     nodes: Any = [node for node in graph.nodes if node.name in wanted]
     try:
@@ -124,7 +128,7 @@ def printed(graph: Graph, names: list[str]) -> str:
 
 @dataclass
 class PassRound:
-    """A round of passes over a graph, in progress. `depth` counts nested observers."""
+    """Passes over one graph, in progress. `depth` counts nested observers."""
 
     name: PassStage
     module: GraphModule
@@ -138,7 +142,7 @@ class PassRound:
 
 
 class PassRecorder:
-    """Emits a record for each pass that changed the graph, and one for all that did not, when their stage ends."""
+    """Emits a record for each pass that changed the graph, and at the end of a stage one for all others."""
 
     def __init__(self, emit: Emit, modules: Modules, sources: Sources) -> None:
         self._emit = emit
@@ -149,7 +153,7 @@ class PassRecorder:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Put the recorder around torch's stages, passes and patterns, those that this torch has."""
+        """Patch torch's stages, passes and patterns in this context, as far as this torch has them."""
         hooks: list[tuple[Any, str, Callable[..., Any]]] = [
             *((compile_fx, name, functools.partial(self._stage, stage)) for name, stage in STAGES.items()),
             (compile_fx, "view_to_reshape", functools.partial(self._unobserved, "before_post_grad")),
@@ -181,7 +185,7 @@ class PassRecorder:
         return stage
 
     def subgraph(self, module: GraphModule) -> str:
-        """The name of a graph that is nested in another one; empty for a whole graph."""
+        """Return the name of a nested graph; empty for a whole graph."""
         if not self._stages:
             return "invoke_subgraph" if self._nested else ""
         outer = self._stages[-1]
@@ -200,7 +204,7 @@ class PassRecorder:
             self._emit(stacks)
 
     def _unobserved(self, stage_name: PassStage, original: Callable[..., Any]) -> Callable[..., Any]:
-        """A function that may rewrite a whole graph as a pass does; the passes that it runs are over nested graphs."""
+        """Record a function that rewrites a whole graph like a pass; the passes inside it have nested graphs."""
 
         @functools.wraps(original)
         def rewrite(module: GraphModule, *args: Any, **kwargs: Any) -> Any:
@@ -267,7 +271,7 @@ class PassRecorder:
         return apply
 
     def _watched(self, observer: GraphTransformObserver) -> PassRound | None:
-        """The stage that a pass belongs to: none if it runs on a part of the stage's graph, which is not followed."""
+        """Return the stage of a pass; None if it runs on a part of the stage's graph, which is not recorded."""
         stage = self._stages[-1] if self._stages else None
         if stage is None or observer.gm is stage.module:
             return stage
@@ -285,7 +289,7 @@ class PassRecorder:
         stage.source = ""
 
     def _other_changes(self, stage: PassRound) -> None:
-        """Record changes to the graph since the last pass that no observer surrounds."""
+        """Record changes to the graph since the last observed pass."""
         found = self._changed(stage)
         if found:
             stage.patterns = {}
@@ -321,9 +325,7 @@ class PassRecorder:
 
 
 def _source(function: Any) -> str:
-    """`file:line` of a pass, where it is a function of its own and no method of a pattern matcher; torch's files in
-    short.
-    """
+    """Return `file:line` of a pass, with torch's paths shortened; empty for a pattern matcher's method."""
     while isinstance(function, functools.partial):
         function = function.func
     if isinstance(getattr(function, "__self__", None), pattern_matcher.PatternMatcherPass):
@@ -335,7 +337,7 @@ def _source(function: Any) -> str:
 
 
 def _place(frame: FrameType) -> str:
-    """`file:line` where a pass was started; the pattern matcher starts passes for whoever calls it."""
+    """Return `file:line` of a pass's call site, outside the pattern matcher."""
     while frame.f_code.co_filename == pattern_matcher.__file__ and frame.f_back is not None:
         frame = frame.f_back
     return f"{_short(frame.f_code.co_filename)}:{frame.f_lineno}"

@@ -1,7 +1,7 @@
 """Compiled code reused by each call, from Dynamo's cache order: the most recently used entry comes first.
 
-Dynamo's hook after a cache search names neither the frame nor the code. But its caller is the place that called the
-frame: if there are as many places as frames with code, each frame was entered once.
+Dynamo's hook after a cache lookup gets neither the frame nor the code. But its caller is the frame's call site: if
+there are as many call sites as frames with compiled code, each frame was entered once.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ CODES: dict[CodeType, None] = {}
 
 
 class CodeReuse:
-    """Reused code of one call.
+    """Cache lookups of one call: call sites with a hit in `places`, and call sites without a hit in `missed`.
 
-    It has the places that entered frames with a cache hit, those that `missed`, and then the newest code of each frame.
+    `newest` has the last used code of each frame.
     """
 
     def __init__(self) -> None:
@@ -30,20 +30,20 @@ class CodeReuse:
 
     @property
     def newest(self) -> tuple[str, ...]:
-        """The compilation of each frame that was used last."""
+        """Return the last used compilation of each frame."""
         entries = (cache_entries(code) for code in CODES)
         return tuple(str(found[0].compile_id) for found in entries if found)
 
 
 def met(code: CodeType) -> None:
-    """A frame has code now."""
+    """Register the code of a frame that was compiled."""
     if len(CODES) < MOST_FRAMES:
         CODES[code] = None
 
 
 @contextmanager
 def watching_reuse() -> Iterator[CodeReuse]:
-    """Listen while a call is made; a hook that somebody else has set is called as before."""
+    """Record cache lookups in this context; a hook set by other code is still called."""
     reuse = CodeReuse()
 
     def searched(is_hit: bool) -> bool:

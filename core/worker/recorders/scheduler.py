@@ -1,4 +1,4 @@
-"""Inductor's scheduler, recorded: nodes before and after fusion, every decision, and which kernel each node became.
+"""Recorder of Inductor's scheduler: nodes before and after fusion, every decision, and each node's kernel.
 
 FLOPs of library calls and templates: torch's own count, and the formula of attention where torch has none.
 """
@@ -41,14 +41,17 @@ KERNEL_HOOK = "set_kernel_post_grad_provenance_tracing"
 
 @dataclass(slots=True)
 class Round:
-    """A scheduler pass over all pairs, in progress."""
+    """A fusion round of the scheduler over all pairs, in progress."""
 
     fused: list[tuple[str, str]] = field(default_factory=list)
     rejected: list[tuple[str, str, str]] = field(default_factory=list)
 
 
 class ScheduleRecorder(logging.Handler):
-    """Listens to the fusion log and to Inductor's two custom passes around fusion; emits one record a graph."""
+    """Handler of the fusion log and of Inductor's two custom passes around fusion.
+
+    Emits one record per graph.
+    """
 
     def __init__(self, emit: Emit, modules: Modules) -> None:
         super().__init__(logging.DEBUG)
@@ -108,7 +111,7 @@ class ScheduleRecorder(logging.Handler):
         )
 
     def _fused(self, node: Node) -> ScheduledNode:
-        """A fused node: what it moves as a whole, and the rest from the nodes that it was made of."""
+        """Return a fused node with its own traffic, and the other data from its unfused nodes."""
         names = [snode.get_name() for snode in node.get_nodes()]
         parts = [self._before[name] for name in names if name in self._before]
         counted = [part.flops for part in parts if part.flops is not None]
@@ -127,12 +130,12 @@ class ScheduleRecorder(logging.Handler):
         )
 
     def _traffic(self, node: Node) -> NodeTraffic:
-        """Bytes by buffer, from the accesses as they were before fusion, so that both sides are counted alike."""
+        """Return the bytes by buffer from accesses before fusion, so that fused and unfused nodes are counted alike."""
         parts = [self._parts.get(snode.get_name()) or part_of(snode) for snode in node.get_nodes()]
         return traffic(parts, node.scheduler)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take one line of the fusion log (a logging.Handler's one duty)."""
+        """Handle one line of the fusion log (required by logging.Handler)."""
         message = record.msg
         if isinstance(message, str):
             if message.startswith("===== attempting fusion"):
@@ -144,7 +147,7 @@ class ScheduleRecorder(logging.Handler):
             self._reject(message)
 
     def _reject(self, why: Any) -> None:
-        """Keep each refusal once a graph; its text is put together only then, since symbols print slowly."""
+        """Record a fusion refusal once per graph; format its text only then, since symbols print slowly."""
         key = (why.name1, why.name2, why.reason)
         if key not in self._rejected and len(self._rejected) < MAX_REJECTIONS:
             self._rejected.add(key)
@@ -152,7 +155,7 @@ class ScheduleRecorder(logging.Handler):
 
     @contextmanager
     def watching_kernels(self) -> Iterator[None]:
-        """Record each kernel with the scheduler nodes behind it, as Inductor's provenance hook sees it."""
+        """Record each kernel with its scheduler nodes, from Inductor's provenance hook."""
         modules = [importlib.import_module(name) for name in KERNEL_MODULES]
         hooked = [module for module in modules if hasattr(module, KERNEL_HOOK)]
         originals = [getattr(module, KERNEL_HOOK) for module in hooked]
@@ -182,13 +185,13 @@ class ScheduleRecorder(logging.Handler):
 
 
 def current_graph() -> tuple[int, Direction]:
-    """Number and direction of the graph that Inductor lowers at the moment."""
+    """Return the number and direction of the graph that Inductor is lowering."""
     graph = V.graph
     return graph.graph_id, "backward" if graph.is_backward else "inference" if graph.is_inference else "forward"
 
 
 def _scheduled(node_schedule: Any) -> tuple[str, ...]:
-    """Names of the scheduler nodes behind a kernel; for an extern kernel, of its one operation."""
+    """Return the names of a kernel's scheduler nodes; for an extern kernel, of its single operation."""
     if not isinstance(node_schedule, list):
         return (name,) if (name := getattr(node_schedule, "operation_name", None)) else ()
     return tuple(node.get_name() for node in node_schedule if hasattr(node, "get_name"))
@@ -200,14 +203,15 @@ def _ir_kinds(snode: Node) -> list[str]:
 
 
 def _origins(snodes: list[Node], order: dict[Any, int]) -> tuple[str, ...]:
-    """Names of FX nodes, in the order of the graph."""
+    """Return the names of FX nodes, in graph order."""
     found = {origin for snode in snodes if snode.node is not None for origin in _origins_of(snode.node)}
     return tuple(origin.name for origin in sorted(found, key=lambda origin: order.get(origin, -1)))
 
 
 def _origins_of(ir_node: Any) -> list[Any]:
-    """FX nodes of one IR node. An extern kernel's own node is exact; its origins name the producers of its inputs
-    too.
+    """Return the FX nodes of one IR node.
+
+    An extern kernel has an exact node; its origins also include the producers of its inputs.
     """
     exact = ir_node.get_origin_node() if isinstance(ir_node, ExternKernel) else None
     return [exact] if exact is not None else list(ir_node.get_origins())
@@ -233,13 +237,13 @@ def _buffer(name: str) -> BufferLayout | None:
 
 
 class FlopCounts:
-    """The FLOPs of the scheduler nodes of one graph; calls that are alike are counted once."""
+    """FLOPs of the scheduler nodes of one graph; identical calls are counted once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[Any, ...], int | None] = {}
 
     def of(self, node: Node) -> int | None:
-        """The FLOPs of a node that is a library call or a template."""
+        """Return the FLOPs of a library call or a template; None for any other node."""
         if node.node is None or not (node.is_extern() or node.is_template()):
             return None
         fx_node = node.node.get_origin_node()
@@ -260,19 +264,22 @@ def _form(argument: Any) -> str:
 
 
 def _counted(fx_node: FxNode) -> int | None:
-    """Torch's formula for the op, with the tensors of the graph; torch itself calls the op on fake ones for it."""
+    """Apply torch's formula for the op to the graph's tensors.
+
+    Torch itself would call the op on fake tensors.
+    """
     formula = flop_registry.get(getattr(fx_node.target, "overloadpacket", fx_node.target))
     if formula is None or any("val" not in part.meta for part in (fx_node, *fx_node.all_input_nodes)):
         return None
     args, kwargs = map_arg((fx_node.args, fx_node.kwargs), lambda part: part.meta["val"])
-    # A formula may be the user's own.
+    # A formula may be user code.
     with suppress(Exception):
         return _size(formula(*args, **kwargs, out_val=fx_node.meta["val"]))
     return None
 
 
 def _of_call(ir_node: Any) -> int | None:
-    """The count for a call that has no FX node of its own to count by: one with several results, as attention."""
+    """Return the FLOPs of a call without a single FX node, such as attention with several results."""
     called = getattr(ir_node, "op_overload", None)
     found = [origin for origin in ir_node.get_origins() if origin.target == called] if called is not None else []
     if len(found) != 1:
@@ -281,9 +288,10 @@ def _of_call(ir_node: Any) -> int | None:
 
 
 def attention_flops(fx_node: Any) -> int | None:
-    """Two products of queries, keys and values (five in the backward) in every head of the queries, masks not regarded.
+    """Return the FLOPs of two matmuls of queries, keys and values (five in the backward) per query head.
 
-    As torch.utils.flop_counter.sdpa_flop_count and sdpa_backward_flop_count, which do not know the CPU's kernel.
+    Ignores masks. The same as torch.utils.flop_counter.sdpa_flop_count and sdpa_backward_flop_count, which lack the
+    CPU's kernel.
     """
     backward = "backward" in str(fx_node.target)
     tensors: list[Any] = [getattr(item, "meta", {}).get("val") for item in fx_node.args[backward : 3 + backward]]

@@ -1,4 +1,4 @@
-"""The lines of Python that FX nodes come from, and the files that they are in.
+"""Stack traces of FX nodes, and their source files.
 
 `nn.Module` of each FX node; backward nodes get the module of their forward node.
 """
@@ -28,15 +28,15 @@ STANDARD_LIBRARY = Path(sysconfig.get_path("stdlib"))
 HERE = Path(__file__).parents[2]
 SAMPLES = HERE / "samples"
 TORCH = Path(torch.__file__).parent
-# What user code calls and reads: the rest of torch stands in stacks as what traced it.
+# Torch files that users read; other torch files in stacks belong to tracing.
 READ_OF_TORCH = (TORCH / "nn", TORCH / "optim")
-# Every call of a module goes through it.
+# In the stack of every module call.
 CALLS_MODULES = TORCH / "nn" / "modules" / "module.py"
 ROOT = "L['self']"
 
 
 class Sources:
-    """The files that stacks have named so far, each recorded once."""
+    """Files named in stacks, each recorded once."""
 
     def __init__(self, emit: Emit) -> None:
         self._emit = emit
@@ -45,15 +45,15 @@ class Sources:
         self._left_bytes = MOST_SOURCES_BYTES
 
     def already(self, path: str) -> None:
-        """A file that has been recorded."""
+        """Mark a file as recorded."""
         self._known.add(path)
 
     def name(self, paths: Iterable[str]) -> None:
-        """Files to record once there is time for it."""
+        """Add files to record later."""
         self._named += paths
 
     def record(self) -> None:
-        """Record the files that are new among those that were named and those that torch has logged."""
+        """Record the new files of stacks and of torch's log."""
         for path in [*self._named, *INTERN_TABLE]:
             if path not in self._known:
                 self._known.add(path)
@@ -68,7 +68,7 @@ class Sources:
 
 
 def _text(path: Path, left_bytes: int) -> str | None:
-    """The text of a file that a reader of the model's code looks for; None for others, and for what is too long."""
+    """Return a file's text; None if it isn't part of the model's code or is too long."""
     ours = path.is_relative_to(HERE) and not path.is_relative_to(SAMPLES)
     library = path.is_relative_to(STANDARD_LIBRARY) and "site-packages" not in path.parts
     tracing = path.is_relative_to(TORCH) and not any(path.is_relative_to(part) for part in READ_OF_TORCH)
@@ -83,7 +83,7 @@ def _text(path: Path, left_bytes: int) -> str | None:
 
 
 def stacks_of(graph: Graph, stage: str) -> StacksRecord:
-    """The stacks of a graph's nodes, as Dynamo keeps them from the frame that it traces on."""
+    """Return the stacks of a graph's nodes, which Dynamo stores from the traced frame on."""
     frames: dict[tuple[str, int, str], int] = {}
     stacks: dict[tuple[int, int], int] = {}
     by_text: dict[str, int] = {}
@@ -107,21 +107,21 @@ def _stack(text: str, frames: dict[tuple[str, int, str], int], stacks: dict[tupl
 
 
 class Modules:
-    """The modules of graphs, one after the other: what one graph taught helps with the next."""
+    """Modules of consecutive graphs; known modules of one graph are used for later ones."""
 
     def __init__(self) -> None:
         self._by_seq: dict[str, dict[int, Module]] = {}
         self._roots: dict[str, Module | None] = {}
 
     def of(self, graph: Graph) -> dict[str, Module]:
-        """FX node → its module; nodes that belong to none are left out."""
+        """Return FX node → its module; nodes without a module are left out."""
         compilation = str(torch._guards.CompileContext.current_compile_id())
         root = self._root(compilation)
         by_seq = self._by_seq.setdefault(compilation, {})
         modules = {node: module for node in graph.nodes if (module := _own(node))}
         calls = [node for node in graph.nodes if node.op.startswith("call_")]
         numbered = {node: module for node, module in modules.items() if "seq_nr" in node.meta}
-        # Without autograd all nodes have one number, which tells none from another.
+        # Without autograd, all nodes have the same number.
         told = len({node.meta["seq_nr"] for node in numbered}) > 1
         for node, module in numbered.items():
             if told and node.meta.get("nn_module_stack"):
@@ -133,7 +133,7 @@ class Modules:
         return {node.name: module for node, module in modules.items()}
 
     def _root(self, compilation: str) -> Module | None:
-        """The module whose `forward` Dynamo traces; a backward, compiled later, is of the forward's."""
+        """Return the module whose `forward` Dynamo traces; a backward, compiled later, uses the forward's."""
         tracer = getattr(tls, "current_tx", None)
         if tracer is not None:
             owner = tracer.f_locals.get("self")
@@ -151,11 +151,10 @@ def _own(node: Node) -> Module | None:
 
 
 def _by_origin(node: Node, by_seq: dict[int, Module], root: Module | None) -> Module | None:
-    """Return the module by autograd's sequence number, shared by forward and backward nodes.
+    """Return the module by autograd's sequence number, which forward and backward nodes share.
 
-    The root outside submodules.
-
-    A sum of gradients has the number of whatever ran before it, and a node created by a pass has none.
+    Returns the root for nodes outside submodules. None for a gradient accumulation, since its number belongs to another
+    op, and for a node that a pass created.
     """
     if node.meta.get("is_gradient_acc") or not {"seq_nr", "stack_trace"} & node.meta.keys():
         return None
@@ -163,9 +162,7 @@ def _by_origin(node: Node, by_seq: dict[int, Module], root: Module | None) -> Mo
 
 
 def _from_neighbours(calls: list[Node], modules: dict[Node, Module]) -> None:
-    """Nodes that torch says nothing about: by what they replaced, by their one reader's module, else by their
-    input's.
-    """
+    """Add the modules of remaining nodes: from replaced nodes, else from the only reader, else from an input."""
     by_name = {node.name: module for node, module in modules.items()}
     for node in reversed(calls):
         if node not in modules:

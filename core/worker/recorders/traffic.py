@@ -1,14 +1,14 @@
-"""The bytes that a scheduler node moves, counted by one rule for a node alone and for nodes that were fused.
+"""Bytes that a scheduler node moves, counted by the same rule for unfused and fused nodes.
 
-A node reads and writes buffers through index expressions. What one expression touches is counted once, however often it
-occurs in the nodes that became one kernel; a buffer is never counted larger than it is. What a kernel wrote itself it
-does not read, and what nothing else needs it does not write. So fusion cannot seem to move more, which it does in
-torch's `get_read_write_buffer_accesses`: that takes the whole buffer for each fused node and for each library call.
+A node accesses buffers by index expressions. The elements of an expression are counted once, however often it occurs in
+a kernel's nodes, and never as more bytes than the buffer has. A kernel does not read what it wrote itself, nor write
+what no other kernel needs. So fusion never increases the count, unlike torch's `get_read_write_buffer_accesses`, which
+counts the whole buffer for each fused node and each library call.
 
-Places of an affine index expression: `64*d0 + d1 + 3` for d0 in 0…7 and d1 in 0…63 is a span in a buffer.
+Positions of an affine index expression: `64*d0 + d1 + 3` for d0 in 0…7 and d1 in 0…63 is a span in a buffer.
 
-A span has its first place and its axes, each a positive stride and an extent, smallest stride first. Axes that follow
-one another without a gap are merged, so that loops in another order or nesting give the same span.
+A span has its first position and its axes, each a positive stride and an extent, smallest stride first. Consecutive
+axes without a gap are merged, so that loops in another order or nesting give the same span.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from core.ops import op_class
 
 Axis = tuple[int, int]
 Node = Any
-# Calls of graphs, which have schedules of their own; torch 2.15 has Switch for Conditional.
+# Calls of subgraphs, which have their own schedules; torch 2.15 replaces Conditional by Switch.
 CALLS_OF_GRAPHS = ("Conditional", "Switch", "WhileLoop", "InvokeSubgraph")
-# Those, and what takes a call's results apart.
+# Subgraph calls, and nodes that unpack a call's results.
 MOVES_NOTHING = (ir.MultiOutput, *(getattr(ir, name) for name in CALLS_OF_GRAPHS if hasattr(ir, name)))
 MOST_PAIRED = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The places `offset + sum(stride * i)`, each i from 0 up to its extent."""
+    """The positions `offset + sum(stride * i)`, each i from 0 up to its extent."""
 
     offset: int
     axes: tuple[Axis, ...]
 
     @staticmethod
     def of(offset: int, pairs: Iterable[Axis]) -> Span:
-        """The span of strides and extents in any order; those that go backwards are turned round."""
+        """Return the span of strides and extents in any order; negative strides are reversed."""
         axes: list[Axis] = []
         moving = [(stride, extent) for stride, extent in pairs if stride and extent != 1]
         offset += sum(stride * (extent - 1) for stride, extent in moving if stride < 0)
@@ -56,12 +56,12 @@ class Span:
 
     @property
     def reach(self) -> int:
-        """Distance from the first place to the last."""
+        """Return the distance from the first position to the last."""
         return sum(stride * (extent - 1) for stride, extent in self.axes)
 
 
 def span(index: Any, extents: Mapping[str, int]) -> Span | None:
-    """The span of an index (a sympy expression) over its loops, None where it is not affine in them."""
+    """Return the span of an index (a sympy expression) over its loops; None if it is not affine in them."""
     offset = 0
     pairs: list[Axis] = []
     for term, factor in index.expand().as_coefficients_dict().items():
@@ -75,7 +75,10 @@ def span(index: Any, extents: Mapping[str, int]) -> Span | None:
 
 
 def exactly(place: Span) -> tuple[int, bool]:
-    """Return the maximum number of places in a span, and True if it is exact: overlapping axes repeat places."""
+    """Return the number of positions in a span, and True if it is exact.
+
+    Overlapping axes give an upper bound.
+    """
     places = math.prod(extent for _, extent in place.axes)
     reach = 0
     for stride, extent in place.axes:
@@ -86,7 +89,7 @@ def exactly(place: Span) -> tuple[int, bool]:
 
 
 def apart(left: Span, right: Span) -> bool:
-    """Return True if two spans certainly share no place."""
+    """Return True if two spans certainly have no common position."""
     if left.offset > right.offset + right.reach or right.offset > left.offset + left.reach:
         return True
     strides = sorted({stride for stride, _ in (*left.axes, *right.axes)}, reverse=True)
@@ -96,7 +99,7 @@ def apart(left: Span, right: Span) -> bool:
 
 
 def _reachable(distance: int, steps: list[tuple[int, int, int]]) -> bool:
-    """Return True if steps, each taken between its minimum and maximum times, can sum to a distance.
+    """Return True if steps, each with a minimum and maximum count, can sum to a distance.
 
     True if in doubt.
     """
@@ -112,9 +115,9 @@ def _reachable(distance: int, steps: list[tuple[int, int, int]]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """An access of a node to a buffer: at most `nbytes` bytes, exactly as many if `exact`.
+    """A node's access to a buffer: at most `nbytes` bytes, exactly that many if `exact`.
 
-    Two accesses of one buffer with the same `key` touch the same elements; `span` is their place if it is affine.
+    Two accesses of one buffer with the same `key` touch the same elements; `span` is their positions if it is affine.
     """
 
     buffer: str
@@ -126,7 +129,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Reads and writes of one unfused node, and the names of all its buffers, also those without cost."""
+    """Reads and writes of one unfused node, and the names of all its buffers, including those without cost."""
 
     name: str
     reads: tuple[Access, ...]
@@ -154,7 +157,7 @@ def part_of(node: Node) -> Part:
 
 
 def traffic(parts: Sequence[Part], scheduler: Any) -> NodeTraffic:
-    """Return the traffic of a kernel with these nodes; one node is a kernel of its own."""
+    """Return the traffic of a kernel with these nodes; an unfused node is a separate kernel."""
     names = {part.name for part in parts}
     made = {name for part in parts for name in part.written_names}
     gone = {
@@ -182,7 +185,7 @@ def _runs(node: Node) -> int:
 
 
 def hint(size: Any) -> int:
-    """A size of the call that is compiled for, 0 for one that only the run will know."""
+    """Return a size for the compiled call; 0 if it is known only at run time."""
     if isinstance(size, int) or size.is_Integer:
         return int(size)
     sizes = V.graph.sizevars
@@ -196,7 +199,7 @@ def _unneeded(name: str, names: set[str], scheduler: Any) -> bool:
 
 
 def _by_buffer(accesses: Iterable[Access]) -> dict[str, tuple[int, bool]]:
-    """Bytes by buffer, and whether they are exact and no bound."""
+    """Return the bytes by buffer, and True if they are exact, False if they are a bound."""
     found: dict[str, dict[Hashable, Access]] = {}
     for access in accesses:
         found.setdefault(access.buffer, {})[access.key] = access
@@ -223,7 +226,7 @@ def _disjoint(accesses: list[Access]) -> bool:
 
 
 def _accesses(node: Node) -> tuple[list[Access], list[Access]]:
-    """Reads and writes of one unfused node."""
+    """Return the reads and writes of one unfused node."""
     if isinstance(node, NopKernelSchedulerNode) or isinstance(node.node, MOVES_NOTHING):
         return [], []
     if node.is_extern():
@@ -238,7 +241,7 @@ def _accesses(node: Node) -> tuple[list[Access], list[Access]]:
 
 
 def _of_read(dep: Any, runs: int, masked: bool, mutated: set[str], writes: list[Access]) -> Iterator[Access]:
-    """A read; of a buffer that the node changes in place, only where it adds to what is there."""
+    """Yield the accesses of a read; for a buffer that the node mutates, only an atomic add reads."""
     if isinstance(dep, MemoryDep):
         yield _of_index(dep, runs, masked)
     elif isinstance(dep, StarDep) and str(dep.name) not in mutated:
@@ -260,7 +263,7 @@ def _of_index(dep: MemoryDep, runs: int, masked: bool) -> Access:
 
 
 def _concrete(index: Any, extents: dict[str, int]) -> Any:
-    """An index with the sizes of this call for the symbols that are no loop."""
+    """Return an index with this call's sizes in place of all symbols except loop variables."""
     sizes = {symbol: hint(symbol) for symbol in index.free_symbols if str(symbol) not in extents}
     return index.subs(sizes) if sizes else index
 
@@ -270,7 +273,10 @@ def _loops(index: Any, extents: dict[str, int]) -> list[Any]:
 
 
 def _of_call(call: Any) -> tuple[list[Access], list[Access]]:
-    """A library call: the views that it is given, and what it returns or changes; a view of its input moves nothing."""
+    """Return the accesses of a library call: its input views, and its outputs and mutations.
+
+    None for a view op.
+    """
     overload = getattr(call, "op_overload", None)
     if overload is not None and _is_view(overload):
         return [], []
@@ -279,7 +285,7 @@ def _of_call(call: Any) -> tuple[list[Access], list[Access]]:
 
 
 def _written(call: Any, gathers: bool) -> Iterator[Access]:
-    """The buffers that a call returns, and those that it changes, each once."""
+    """Yield the buffers that a call returns or mutates, each once."""
     changed: set[str] = set()
     for buffer in call.get_outputs():
         name = str(buffer.get_name())
@@ -297,7 +303,7 @@ def _is_view(overload: Any) -> bool:
 
 
 def _views(inputs: Iterable[Any]) -> Iterator[Any]:
-    """The tensors among a call's inputs, which may be nested."""
+    """Yield the tensors among a call's inputs, which may be nested."""
     for item in inputs:
         if isinstance(item, Sequence):
             yield from _views(item)
@@ -306,9 +312,10 @@ def _views(inputs: Iterable[Any]) -> Iterator[Any]:
 
 
 def _layout(node: Any) -> Any:
-    """The layout of a buffer or view; one without a shape (several results, none) has no `get_layout`.
+    """Return the layout of a buffer or view; None if it has none.
 
-    What is changed in place has the layout of the buffer that it changes, since it may change a part of it.
+    A buffer with several results or no value has no `get_layout`. A mutation has the layout of the whole mutated
+    buffer, although it may change only a part.
     """
     found: Any = node.maybe_get_layout() if hasattr(node, "maybe_get_layout") else None
     found = found if found is not None else getattr(node, "layout", None)
@@ -324,7 +331,7 @@ def _of_view(view: Any, gathers: bool) -> Access:
 
 
 def buffer_bytes(name: str) -> int:
-    """The size of a buffer; of several results of one call together; of what a call changes in place."""
+    """Return the bytes of a buffer, of all results of a multi-output call, or of the buffers that a call mutates."""
     buffer = V.graph.try_get_buffer(name)
     layout = _layout(buffer)
     if isinstance(layout, ir.MultiOutputLayout):
@@ -337,7 +344,7 @@ def buffer_bytes(name: str) -> int:
 
 
 def _results(name: str) -> Iterator[str]:
-    """The buffers that take apart the results of a call."""
+    """Yield the buffers that unpack the results of a call."""
     for buffer in V.graph.buffers:
         if isinstance(buffer, ir.MultiOutput) and buffer.inputs[0].get_name() == name:
             yield str(buffer.get_name())

@@ -1,8 +1,8 @@
-"""Eager against compiled: is what they left behind the same? It comes from twins that were loaded and seeded alike.
+"""Comparison of eager and compiled results, from model copies that were loaded and seeded alike.
 
-Each error counts as a part of its element's magnitude, or of the typical magnitude around it where that is larger. Over
-the whole tensor their root mean square is within the tolerance, and over each row, each column and for each element
-within `ELEMENT` times that. Whole numbers, types, shapes and strides are exact.
+An error is relative to its element's magnitude, or to the typical magnitude around it if that is larger. The root mean
+square of the whole tensor must be within the tolerance; for each row, column and element within `ELEMENT` times the
+tolerance. Integers, types, shapes and strides are compared exactly.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ ELEMENT = 20
 
 
 def compare(eager: Leaves, compiled: Leaves, layout: bool = False) -> list[Difference]:
-    """Everything that eager left, by name; what a container lacks is told once, by the container.
+    """Return the differences of all eager results by name.
 
-    `layout` compares strides and requires_grad, too.
+    A missing element is reported once, for its container. `layout` also compares strides and requires_grad.
     """
     pairs = [(name, leaf, compiled[name]) for name, leaf in eager.items() if name in compiled]
     return [item for name, one, other in pairs for item in compare_leaf(name, one, other, layout)]
 
 
 def compare_leaf(what: str, left: Any, right: Any, layout: bool = False) -> list[Difference]:
-    """Two leaves of one name: the first thing that keeps them from being compared, or all that differs."""
+    """Return the differences of two leaves: the first one that prevents a comparison, or all."""
     if isinstance(left, torch.Tensor) and isinstance(right, torch.Tensor):
         return _tensors(what, left, right, layout)
     if isinstance(left, (Container, torch.Tensor)) or isinstance(right, (Container, torch.Tensor)):
-        # A tensor compares with a number by value, and is none.
+        # Tensors and numbers compare by value, but their types differ.
         same = isinstance(left, Container) and isinstance(right, Container) and left == right
         return [] if same else [Difference(what, False, "tree", _word(left), _word(right))]
     if isinstance(left, float) and isinstance(right, float):
-        # A float comes from `.item()` or `.tolist()`; the tensor behind it was float32 or narrower.
+        # A float comes from `.item()` or `.tolist()` of a tensor that was float32 or narrower.
         return _tensors(what, torch.tensor(left), torch.tensor(right), False)
     if left is None and right is None:
         return []
@@ -114,7 +114,7 @@ def _values(what: str, left: torch.Tensor, right: torch.Tensor) -> Difference:
 
 
 def relative(error: float, norm: float) -> float:
-    """An error as a part of a norm."""
+    """Return an error relative to a norm."""
     return error / norm if norm else (math.inf if error else 0.0)
 
 
@@ -127,7 +127,7 @@ def close(left: torch.Tensor, right: torch.Tensor, dtype: torch.dtype, factor: f
 class Excess:
     """Groups of one kind beyond the tolerance: their number, and the error of the worst one.
 
-    `kind` is `elements` if elements are unequal or odd and no error is measured.
+    `kind` is `elements` if elements differ, or are NaN or infinite on one side, and no error is measured.
     """
 
     kind: str
@@ -139,7 +139,7 @@ class Excess:
 def beyond(
     left: torch.Tensor, right: torch.Tensor, gap: Distance, dtype: torch.dtype, factor: float = 1.0
 ) -> list[Excess]:
-    """All that is beyond `factor` times the tolerance, nothing if both are close."""
+    """Return everything beyond `factor` times the tolerance; empty if both are close."""
     if not gap.unequal:
         return []
     if gap.odd or not (dtype.is_floating_point or dtype.is_complex):
@@ -162,7 +162,7 @@ def failing(group: Groups, tolerance: float) -> torch.Tensor:
 
 
 def floor(dtype: torch.dtype) -> float:
-    """Return the error below the smallest normal number: all of it if it is flushed to zero, else a step or two."""
+    """Return the error allowed below the smallest normal number: all of it if flushed to zero, else two steps."""
     limits = torch.finfo(dtype)
     wide = limits.bits >= 32 or dtype == torch.bfloat16
     return float(limits.smallest_normal if wide else 2 * limits.smallest_normal * limits.eps)

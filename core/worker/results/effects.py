@@ -1,4 +1,4 @@
-"""Results of one call of a model copy, and their comparison with the other copy's.
+"""Results of one call of a model copy, and their comparison with the other copy's results.
 
 Text that a call prints through Python's standard streams, compared between eager and compiled.
 """
@@ -40,7 +40,7 @@ WARNING = re.compile(r"^\S.*?:\d+: (\w*Warning: )")
 
 
 class StateBefore:
-    """A twin before a call: what the call may change."""
+    """State of a model copy before a call: everything that the call may change."""
 
     def __init__(self, twin: ModelCopy, call: Arguments) -> None:
         self.leaves = {**inputs_of(call), **state_of(twin)}
@@ -63,10 +63,10 @@ class StateBefore:
 
 @dataclass(frozen=True, slots=True)
 class CallEffects:
-    """Outputs, gradients, and the rest: inputs and state, with the names of what changed.
+    """Outputs, gradients, and the rest: inputs and state, with the names of changed values.
 
-    Whether tensors `by_version` changed is known from autograd's counter alone, which a compiler may forget. `drew`
-    says that random numbers were drawn.
+    Changes of tensors in `by_version` are known only from autograd's version counter, which compiled code may not
+    update. `drew` is True if random numbers were drawn.
     """
 
     outputs: Leaves
@@ -78,7 +78,7 @@ class CallEffects:
     drew: bool
 
     def all(self) -> Leaves:
-        """Everything by name."""
+        """Return all results by name."""
         return {**self.rest, **self.outputs, **self.gradients}
 
     def counts(self) -> dict[str, int]:
@@ -106,9 +106,9 @@ def unlike(eager: StateBefore, compiled: StateBefore, first: bool) -> str:
 
 
 def differences(eager: CallEffects, compiled: CallEffects, repaired: bool = False) -> list[Difference]:
-    """Compiled against eager: outputs and gradients each with a row, inputs and state where they changed.
+    """Return the differences of outputs and gradients, one row each, and of inputs and state that changed.
 
-    Code that is `repaired` may keep a number of its state in a tensor.
+    `repaired` code may store a number of its state in a tensor.
     """
     return [
         *compare(eager.outputs, compiled.outputs, layout=True),
@@ -151,7 +151,8 @@ def _equal(left: torch.Tensor, right: object) -> bool:
 def _change(name: str, eager: CallEffects, compiled: CallEffects) -> list[Difference]:
     """Return the differences of one changed value.
 
-    A value that only compiled has belongs to Dynamo; a value that its container lacks is reported for the container.
+    A value that exists only in compiled belongs to Dynamo; a value missing in a container is reported for the
+    container.
     """
     one, other = ("changed" if name in left.changed else "unchanged" for left in (eager, compiled))
     if name not in compiled.rest:
@@ -164,19 +165,19 @@ def _change(name: str, eager: CallEffects, compiled: CallEffects) -> list[Differ
 
 
 def _as_buffer(name: str) -> str:
-    """Return the name of an attribute if the repaired code stores it in a buffer; empty for other names."""
+    """Return the buffer's name if fixed code stores the attribute in a buffer; empty for other names."""
     return name.replace("attribute ", "buffer ", 1) if name.startswith("attribute ") else ""
 
 
 def _number_in_tensor(name: str, number: float, tensor: torch.Tensor) -> list[Difference]:
-    """A number of eager's code against the tensor that a repair made of it."""
+    """Compare a number in eager's code with the tensor that a fix replaced it by."""
     same = tensor.numel() == 1 and bool(tensor == number)
     actual = "" if same else str(tensor.tolist())[:120]
     return [Difference(name, same, "value" if same else "Python value", "" if same else str(number), actual)]
 
 
 class RecordedStream(io.TextIOBase):
-    """A stream that passes on what is written to it and keeps the beginning."""
+    """Stream that passes on written text and records its beginning."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -194,7 +195,7 @@ class RecordedStream(io.TextIOBase):
 
 
 class PrintedText:
-    """The text of a call, of both streams, each in its order; of a job without repairs nothing is listened to."""
+    """Text of a call on each standard stream; not recorded for a job without fixes."""
 
     def __init__(self, job: CompileJob) -> None:
         self._listens = bool(job.repairs)
@@ -202,7 +203,7 @@ class PrintedText:
 
     @contextmanager
     def heard(self) -> Iterator[None]:
-        """Listen for as long as this lasts; what the user's code puts in place of a stream stays."""
+        """Record the streams in this context; streams that user code replaces are not restored."""
         if not self._listens:
             yield
             return
@@ -222,7 +223,7 @@ class PrintedText:
 def print_difference(eager: PrintedText, compiled: PrintedText) -> str:
     """Return the difference of the texts as a part of a sentence; empty if there is none.
 
-    Standard error also has torch's own messages: there, only lines that are missing in compiled count.
+    Standard error also has torch's own messages: there, only lines missing in compiled count.
     """
     one, other = eager.streams[0].splitlines(), compiled.streams[0].splitlines()
     for place, line in enumerate(one):
@@ -240,7 +241,10 @@ def _differ(left: str, right: str) -> str:
 
 
 def _message(line: str) -> str:
-    """A line of standard error without the place of a warning, and nothing for the code that Python shows of it."""
+    """Return a line of standard error without a warning's location.
+
+    Empty for the source line below a warning.
+    """
     return "" if line.startswith("  ") else WARNING.sub(r"\1", line)
 
 

@@ -1,6 +1,4 @@
-"""The second look at what differs: is it the compiler's fault, rounding as eager's own, or nothing that can be
-compared?
-"""
+"""Verdict on differences: the compiler's error, rounding as in eager, or not comparable."""
 
 from __future__ import annotations
 
@@ -24,15 +22,15 @@ from core.worker.results.compare import ELEMENT, TOLERANCE, beyond, close, compa
 from core.worker.results.named import Leaves
 from core.worker.results.scaled import Groups, distance, largest_unrepeated, scaled, wide
 
-# As torch's own accuracy check has it: how many times eager's error the compiled one may be, by the size of the tensor.
+# Allowed multiple of eager's error, by tensor size, as in torch's own accuracy check.
 FACTORS = ((10, 10.0), (500, 8.0), (math.inf, 3.0))
-# Without a reference, what may be between two ways of computing the same.
+# Allowed multiple of the tolerance between two correct computations, if there is no reference.
 UNSURE = 20.0
-# Eager's result says nothing any more once so much of it is rounding.
+# If eager's relative error is larger, its result has no meaning.
 LOST = 0.3
-# How many roundings of an element's surroundings eager may be luckier by.
+# Roundings of the surrounding magnitude that compiled may be worse than eager by luck.
 STEPS = 2
-# How many roundings of the largest number around may add up in one that is zero.
+# Roundings of the largest magnitude that may add up in an element that should be zero.
 MUCH = 64
 DRAWS_AS_EAGER = ("eager", "eager_noexcept", "aot_eager", "aot_eager_default_partitioner", "aot_eager_decomp_partition")
 DEPEND_ON_VALUES = ("value", "shape", "Python value", "mutation")
@@ -57,10 +55,10 @@ Around = AbstractContextManager[None]
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
-    """Conditions of a call for its comparison.
+    """Circumstances of a call for its comparison: random numbers, initial differences, and earlier refusals.
 
-    They are whether it drew random numbers, the initial difference of the model copies, and whether an earlier call ran
-    only in eager.
+    `drew` is True if the call drew random numbers, `unlike` is the initial difference between the model copies, and
+    `alone` is True if an earlier call was made only in eager.
     """
 
     index: int
@@ -70,10 +68,10 @@ class CallContext:
 
 
 class Judge:
-    """Has the last word on the differences of a run; makes a call again, in float64 and as it was, only if it must.
+    """Final judge of a run's differences; repeats a call, in float64 and unchanged, only if necessary.
 
-    `replaying` gives, for a twin, the function that makes its calls eagerly up to an index, each within a context, and
-    returns what that one left.
+    `replaying` returns, for a model copy, a function that makes its eager calls up to an index, each in a context, and
+    returns the results of the last one.
     """
 
     def __init__(self, job: CompileJob, path: Path, replaying: Callable[[ModelCopy, Around], Replay]) -> None:
@@ -87,7 +85,7 @@ class Judge:
     def decide(
         self, differences: list[Difference], eager: Leaves, compiled: Leaves, call: CallContext
     ) -> list[Difference]:
-        """The same differences, each with the reason why it is none or cannot be told."""
+        """Return the differences, each with a reason if it is acceptable or can't be judged."""
         return [item if item.same is not False else self._decided(item, eager, compiled, call) for item in differences]
 
     def _decided(self, difference: Difference, eager: Leaves, compiled: Leaves, call: CallContext) -> Difference:
@@ -99,7 +97,7 @@ class Judge:
             return replace(difference, same=None, reason=f"the file makes another {call.unlike} each time it is loaded")
         if call.drew and self._draws_otherwise():
             return replace(difference, same=None, reason=RANDOM)
-        # Before any reference: what is not repeatable may be near to it by chance.
+        # First, since a result that isn't repeatable may be close to the reference by chance.
         again = self._replayed("again", call.index).get(difference.what)
         if again is not None and not all(
             one.same for one in compare_leaf(difference.what, eager[difference.what], again)
@@ -156,8 +154,9 @@ def has_room(job: CompileJob) -> bool:
 
 
 def _scale(what: str, eager: Leaves) -> float:
-    """The largest number around a tensor, fills left out: a gradient is seen among gradients, and what they begin with
-    is of order one.
+    """Return the largest magnitude around a tensor, without fills: among gradients for a gradient.
+
+    At least 1 for gradients, since the backward starts with gradients of order one.
     """
     gradients = what.startswith("gradient")
     around = [leaf for name, leaf in eager.items() if name.startswith("gradient") == gradients and _is_real(leaf)]
@@ -170,7 +169,7 @@ def _is_real(leaf: Any) -> bool:
 
 
 def without_reference(difference: Difference, left: torch.Tensor, right: torch.Tensor) -> Difference:
-    """The last word where float64 has none: a row that is off by itself may be rounding, or lost."""
+    """Return the verdict without a float64 reference: a single row beyond the limit may be rounding."""
     if left.dtype != right.dtype:
         return difference
     kinds = {excess.kind for excess in beyond(left, right, distance(left, right), left.dtype, UNSURE)}
@@ -186,9 +185,9 @@ def without_reference(difference: Difference, left: torch.Tensor, right: torch.T
 def judged(
     difference: Difference, eager: torch.Tensor, compiled: torch.Tensor, reference: torch.Tensor, scale: float
 ) -> Difference:
-    """Compiled is right if it is no further from the reference than eager is, but for a small factor.
+    """Return the verdict: compiled is correct if its error is at most a small factor times eager's error.
 
-    What is equal on both sides has no part in it: `finfo.min` is another number in float64.
+    Elements that are equal on both sides are ignored: `finfo.min`, for example, differs in float64.
     """
     dtype = eager.dtype
     if not (dtype.is_floating_point or dtype.is_complex):
@@ -214,7 +213,7 @@ def _factor(elements: int) -> float:
 
 
 def _where_differing(reference: torch.Tensor, *sides: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """The reference and both sides with zeros where the sides are equal."""
+    """Return the reference and both sides, with zeros where the sides are equal."""
     one, other = (wide(side) for side in sides)
     same = (one == other) | (one.isnan() & other.isnan())
     return tuple(side.masked_fill(same, 0) for side in (wide(reference), one, other))

@@ -21,14 +21,14 @@ Leaves = dict[str, Any]
 MAX_LEAVES = 20_000
 MAX_DEPTH = 24
 MAX_COPIED_BYTES = 64 * 2**20
-# Not looked into: what they hold is no result, or is compared as the model's state.
+# Not traversed: their contents aren't results, or are compared as the model's state.
 OPAQUE = (torch.nn.Module, ModuleType, FunctionType, BuiltinFunctionType, MethodType, type, torch.dtype, torch.device)
 SIMPLE = (torch.Tensor, bool, int, float, str, type(None), list, tuple, dict)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Container:
-    """A tuple, dict, dataclass or object: its type's name and the names of what it holds."""
+    """A tuple, dict, dataclass or object: its type's name and the names of its elements."""
 
     type: str
     keys: tuple[str, ...]
@@ -40,7 +40,7 @@ class Container:
 
 
 def leaves(name: str, value: Any, objects: bool = True) -> Leaves:
-    """Everything in a value by name; `objects` says whether to look into objects of any class."""
+    """Return all leaves of a value by name; `objects` says whether to traverse objects of any class."""
     found: Leaves = {}
     for where, leaf in _walk(name, value, objects, MAX_DEPTH):
         found[where] = leaf
@@ -62,7 +62,7 @@ def _walk(name: str, value: Any, objects: bool, depth: int) -> Iterator[tuple[st
 
 
 def _held(value: Any, objects: bool) -> list[tuple[str, Any]] | None:
-    """Return a container's elements, each with the end of its name; None for a leaf."""
+    """Return a container's elements, each with the suffix of its name; None for a leaf."""
     if isinstance(value, torch.Tensor):
         wrapper = is_traceable_wrapper_subclass(value)
         return _attributes(value, value.__tensor_flatten__()[0]) if wrapper else None  # type: ignore[attr-defined]
@@ -84,7 +84,7 @@ def _held(value: Any, objects: bool) -> list[tuple[str, Any]] | None:
 
 
 def _rank(leaf: Any) -> tuple[Any, ...]:
-    """An order for what a set holds, which has none: tensors, which are equal to themselves alone, by their values."""
+    """Return a sort key for set elements: by value for tensors, which only equal themselves."""
     if not isinstance(leaf, torch.Tensor):
         return ("", type(leaf).__name__, repr(leaf))
     values = leaf.detach().abs().double() if leaf.layout == torch.strided and not leaf.is_quantized else torch.zeros(1)
@@ -96,14 +96,14 @@ def _attributes(value: Any, names: Iterable[str]) -> list[tuple[str, Any]]:
 
 
 def inputs_of(call: Arguments) -> Leaves:
-    """The inputs, positional ones by number."""
+    """Return the inputs by name, positional ones by index."""
     args, kwargs = call
     named = {**{str(index): value for index, value in enumerate(args)}, **kwargs}
     return {where: leaf for name, value in named.items() for where, leaf in leaves(f"input {name}", value).items()}
 
 
 def gradients_of(twin: ModelCopy, call: Arguments, wanted: Iterable[torch.Tensor]) -> Leaves:
-    """The gradients that a training call was to compute, by whose they are; None for one that it did not."""
+    """Return the gradients of a training call by their tensor's name; None for a missing gradient."""
     ids = {id(leaf) for leaf in wanted}
     named = {**parameters_of(twin), **inputs_of(call), **_globals(twin)}
     return {
@@ -112,7 +112,7 @@ def gradients_of(twin: ModelCopy, call: Arguments, wanted: Iterable[torch.Tensor
 
 
 def parameters_of(twin: ModelCopy) -> Leaves:
-    """Every parameter, each once."""
+    """Return every parameter, each once."""
     return _once(
         (f"parameter `{prefix}{name}`", parameter)
         for prefix, module in twin.named_modules()
@@ -161,7 +161,7 @@ def _simple(name: str, values: Mapping[str, Any]) -> Leaves:
 
 
 def aliases(outputs: Leaves, owners: Leaves) -> dict[str, str]:
-    """Output → the name of what it shares its memory with: an input, a part of the state, or an output before it."""
+    """Return output → the name of the value whose memory it shares: an input, a state value, or an earlier output."""
     first: dict[int, str] = {}
     for name, leaf in owners.items():
         first.setdefault(_storage(leaf), name)
@@ -177,7 +177,7 @@ def aliases(outputs: Leaves, owners: Leaves) -> dict[str, str]:
 
 
 def _storage(leaf: Any) -> int:
-    """Return an id of a tensor's memory; 0 for none."""
+    """Return an id of a tensor's memory; 0 if it has none."""
     if not isinstance(leaf, torch.Tensor) or leaf.layout != torch.strided or is_traceable_wrapper_subclass(leaf):
         return 0
     try:
@@ -187,7 +187,10 @@ def _storage(leaf: Any) -> int:
 
 
 class Snapshot:
-    """Leaves as they are before a call, to see what it changes; a tensor that is too large to copy by its version."""
+    """Leaves before a call, to detect changes.
+
+    A tensor that is too large to copy is checked by its version.
+    """
 
     def __init__(self, before: Leaves) -> None:
         self.by_version: set[str] = set()
@@ -221,7 +224,7 @@ def _version(tensor: torch.Tensor) -> int:
 def equal(left: torch.Tensor, right: torch.Tensor) -> bool:
     """Return True if two tensors are equal; NaN equals NaN.
 
-    A subclass of the user's file is a class for each model copy, and torch dispatches no function on both.
+    The file's tensor subclass is a different class in each model copy, and torch dispatches no function on both.
     """
     if left.shape != right.shape or left.dtype != right.dtype:
         return False
@@ -233,7 +236,10 @@ def equal(left: torch.Tensor, right: torch.Tensor) -> bool:
 
 
 def alike(left: Any, right: Any) -> bool:
-    """Return True if two Python values are equal; objects without a value of their own need only be of one class."""
+    """Return True if two Python values are equal.
+
+    Objects without value comparison only need equal classes.
+    """
     if type(left).__qualname__ != type(right).__qualname__:
         return False
     if isinstance(left, float):

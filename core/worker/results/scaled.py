@@ -1,8 +1,8 @@
-"""Errors as parts of the magnitude around them, so that neither a fill nor a larger row hides a wrong value.
+"""Errors relative to the magnitude around them, so that neither a fill nor a larger row hides a wrong value.
 
-Each error is divided by the element's own magnitude or the typical one of its group, whichever is larger. Groups are
-the whole tensor, its rows and its columns. The typical magnitude is the geometric mean without zeros, which a few large
-values hardly move, and without fills: the largest values that repeat and are equal on both sides (-1e9, finfo.min).
+Each error is divided by the larger of the element's magnitude and its group's typical magnitude. Groups are the whole
+tensor, its rows and its columns. The typical magnitude is the geometric mean without zeros, which a few large values
+hardly change, and without fills: the largest values that repeat and are equal on both sides (-1e9, finfo.min).
 
 Distance between two tensors, in bounded memory.
 """
@@ -17,11 +17,11 @@ from typing import Literal
 
 import torch
 
-# Elements at a time, few enough for a processor's cache.
+# Elements per block, few enough for a CPU's cache.
 CHUNK = 2**17
-# Fewer elements have no typical magnitude: one of them may be near zero by chance.
+# A group with fewer elements has no typical magnitude: one of them may be near zero by chance.
 FEWEST = 16
-# How many different fills are looked for: one for padding, one for masks, and one of the other sign.
+# Number of different fills: one for padding, one for masks, and one with the other sign.
 FILLS = 3
 Kind = Literal["whole", "rows", "columns"]
 Block = tuple[slice, slice]
@@ -30,10 +30,10 @@ DISTANCE_CHUNK = 2**21
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Scaled errors of the groups of one kind, a number for each group.
+    """Scaled errors of the groups of one kind, one number per group.
 
-    `rms` is over all finite elements and `most` the largest; `differing` counts the elements that are not equal. With a
-    reference `mine` and `theirs` are the errors of the first and second tensor against it, over those elements alone.
+    `rms` is over all finite elements and `most` the largest; `differing` counts unequal elements. With a reference,
+    `mine` and `theirs` are the errors of the first and second tensor against it, over the unequal elements only.
     """
 
     kind: Kind
@@ -47,7 +47,10 @@ class Groups:
 def scaled(
     left: torch.Tensor, right: torch.Tensor, floor: float = 0.0, reference: torch.Tensor | None = None
 ) -> list[Groups]:
-    """The groups of two floating tensors of one shape, the whole first; errors up to `floor` count as none."""
+    """Return the groups of two floating tensors of one shape, the whole tensor first.
+
+    Errors up to `floor` count as 0.
+    """
     sides = [side.detach() for side in (left, right, reference) if side is not None]
     rows, columns = _shape(left)
     sides = [side.reshape(rows, columns) for side in sides]
@@ -67,7 +70,10 @@ def scaled(
 
 
 def is_close(wanted: torch.Tensor, actual: torch.Tensor, tolerance: float) -> bool:
-    """Return True if no element is off by more than `tolerance` of the magnitude around it; whole numbers are equal."""
+    """Return True if all errors are within `tolerance` of the magnitude around them.
+
+    Integers must be equal.
+    """
     gap = distance(wanted, actual)
     if gap.odd or not gap.unequal or not wanted.dtype.is_floating_point:
         return not gap.unequal
@@ -76,7 +82,7 @@ def is_close(wanted: torch.Tensor, actual: torch.Tensor, tolerance: float) -> bo
 
 
 def largest_unrepeated(values: torch.Tensor) -> float:
-    """The largest finite magnitude without fills; that of the fills where there is nothing else."""
+    """Return the largest finite magnitude without fills; with fills if there is nothing else."""
     sizes = values.detach().abs().reshape(-1)
     sizes = sizes[sizes.isfinite()]
     if not sizes.numel():
@@ -86,7 +92,7 @@ def largest_unrepeated(values: torch.Tensor) -> float:
 
 
 def _shape(tensor: torch.Tensor) -> tuple[int, int]:
-    """Rows and columns: as many of the last dimensions make a row as it takes for `FEWEST` elements."""
+    """Return rows and columns: a row has as many of the last dimensions as needed for `FEWEST` elements."""
     columns = 1
     for size in reversed(tensor.shape):
         columns *= size
@@ -103,7 +109,7 @@ def _blocks(rows: int, columns: int) -> Iterator[Block]:
 
 
 class _Values:
-    """A block of both tensors, and of the reference, at maximum precision and zero where one is not finite."""
+    """A block of both tensors and the reference, at maximum precision, with zeros for non-finite elements."""
 
     def __init__(self, sides: list[torch.Tensor], at: Block) -> None:
         sides = [wide(side[at]) for side in sides]
@@ -120,17 +126,17 @@ class _Values:
 
     @cached_property
     def counted(self) -> torch.Tensor:
-        """Mask of the elements that count for the typical magnitude."""
+        """Return the mask of elements that count for the typical magnitude."""
         return (self.size > 0) & ~_fills(self.size, self._same)
 
     @cached_property
     def logs(self) -> torch.Tensor:
-        """The logarithms of their magnitudes."""
+        """Return the logarithms of their magnitudes."""
         return torch.where(self.counted, self.size, 1.0).log()
 
 
 def wide(block: torch.Tensor) -> torch.Tensor:
-    """Floating or complex values on the CPU, as precise as torch has them."""
+    """Return floating or complex values on the CPU, in torch's widest dtype."""
     return block.cpu().to(torch.complex128 if block.dtype.is_complex else torch.float64)
 
 
@@ -149,7 +155,7 @@ def _fills(sizes: torch.Tensor, same: torch.Tensor) -> torch.Tensor:
 
 
 class _Family:
-    """The groups of one kind, filled block by block: first their typical magnitudes, then their errors."""
+    """Groups of one kind, computed block by block: first their typical magnitudes, then their errors."""
 
     def __init__(self, kind: Kind, rows: int, columns: int) -> None:
         self._kind = kind
@@ -228,7 +234,10 @@ class Distance:
 
 
 def distance(a: torch.Tensor, b: torch.Tensor) -> Distance:
-    """Between two tensors of one shape; raises RuntimeError or NotImplementedError where torch cannot convert them."""
+    """Return the distance of two tensors of one shape.
+
+    Raises RuntimeError or NotImplementedError if not convertible.
+    """
     found = [_of(x, y) for x, y in _chunks(a, b)]
     return Distance(
         elements=a.numel(),
@@ -249,7 +258,7 @@ def _chunks(a: torch.Tensor, b: torch.Tensor) -> Iterator[tuple[torch.Tensor, to
 
 
 def _wide(chunk: torch.Tensor) -> torch.Tensor:
-    """Whole numbers stay whole, so that the last bit of an int64 counts; all else is as wide as it can be."""
+    """Convert to the widest type: integers stay integers, so that the last bit of an int64 counts."""
     if chunk.dtype.is_complex:
         return chunk.cpu().to(torch.complex128)
     if chunk.dtype.is_floating_point:
