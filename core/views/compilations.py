@@ -175,9 +175,8 @@ class BytecodeView:
     def _record(self) -> BytecodeRecord | None:
         """The run's own record; None in a log from elsewhere."""
         bytecode = self.compilation.bytecode
-        if bytecode is None or not bytecode.record:
-            return None
-        return converted(self.read_json(bytecode.record), BytecodeRecord)
+        content = self.read_json(bytecode.record) if bytecode is not None and bytecode.record else None
+        return converted(content, BytecodeRecord) if content else None
 
     @cached_property
     def _texts(self) -> dict[str, str]:
