@@ -1,0 +1,81 @@
+"""The moving picture of the README: the ops of a transformer block are fused into kernels, and one kernel is opened.
+
+`python -m docs.make.moving_picture` records it again.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+
+from PIL import Image
+from playwright.sync_api import Page
+
+from benchmarks.homes import temporary_home
+from benchmarks.server import SETTLED, browser_page, dashboard
+from core import CompileJob, LocalEngine, Model, Runner, Store
+from docs.make.screenshots import DRAWN_MS, SHOTS
+
+SIZE = (1200, 720)
+# The motion of the drawing takes 200 ms.
+MOTION_PICTURES, MOTION_MS = 6, 60
+STILL_MS, END_MS = 1_800, 3_500
+QUALITY = 60
+Picture = tuple[Image.Image, int]
+
+
+def main() -> None:
+    """Compile the transformer block, let its ops move into kernels, open a kernel, and save this as one picture."""
+    with temporary_home() as home:
+        run = _compile(Store(home))
+        with dashboard(home) as server, browser_page(*SIZE) as page:
+            _open(page, f"{server.url}/fusion?run={run}&fusion=morph")
+            pictures = [*_fusion(page), _kernel(page)]
+    images, durations = zip(*pictures, strict=True)
+    path = SHOTS / "fusion.webp"
+    images[0].save(
+        path, save_all=True, append_images=images[1:], duration=list(durations), loop=0, quality=QUALITY, method=6
+    )
+    print(f"{path}: {len(images)} pictures, {path.stat().st_size:,} bytes")
+
+
+def _compile(store: Store) -> str:
+    engine = LocalEngine(store.cache_dir)
+    runner = Runner(store, engine)
+    run = runner.wait(runner.submit(CompileJob(Model("sample", "transformer_block"))))
+    engine.close()
+    return run.id
+
+
+def _open(page: Page, url: str) -> None:
+    page.goto(url)
+    page.wait_for_selector(SETTLED, timeout=60_000)
+    page.wait_for_timeout(DRAWN_MS)
+
+
+def _fusion(page: Page) -> Iterator[Picture]:
+    """Yield the whole graph before fusion, the motion of its ops into kernels, and the kernels."""
+    page.get_by_role("button", name="Fit the whole graph (f)").click()
+    page.wait_for_timeout(DRAWN_MS)
+    yield _picture(page), STILL_MS
+    page.get_by_role("button", name="After", exact=True).click()
+    for _ in range(MOTION_PICTURES):
+        yield _picture(page), MOTION_MS
+    page.wait_for_timeout(DRAWN_MS)
+    yield _picture(page), STILL_MS
+
+
+def _kernel(page: Page) -> Picture:
+    """Return a kernel's drawer with its code, beside the graph."""
+    page.locator("g.node, g.group").filter(has_text="layer_norm").last.click()
+    page.wait_for_selector(SETTLED)
+    page.wait_for_timeout(2 * DRAWN_MS)
+    return _picture(page), END_MS
+
+
+def _picture(page: Page) -> Image.Image:
+    return Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+
+
+if __name__ == "__main__":
+    main()
