@@ -1,1 +1,1 @@
-"""Benchmarks of Compileboard's promises in seconds and bytes: `make bench`."""
+"""Benchmarks of Compileboard's promised times and sizes: `make bench`."""

@@ -1,4 +1,4 @@
-"""python -m benchmarks [NAME…]: run the benchmarks named, or all, and print a table."""
+"""python -m benchmarks [NAME…]: run the named benchmarks, by default all, and print a table."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ BENCHMARKS = {
 
 
 def main() -> int:
-    """Run and print; the exit code is 2 if a name is unknown. The table reports a missed aim."""
+    """Run the benchmarks and print the table, which marks missed aims; exit with 2 if a name is unknown."""
     names = sys.argv[1:] or list(BENCHMARKS)
     unknown = [name for name in names if name not in BENCHMARKS]
     if unknown:

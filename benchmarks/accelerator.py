@@ -1,8 +1,8 @@
 """The accelerator's runtime compared with torch and Inductor: whole calls by the thread's CPU time, on one thread.
 
-A whole call is what a caller waits for: Python, the ABI, the memory of the results, and the runtime. Both sides are
-timed alternately, in random order, until the interval of their ratio is narrow. CPU time does not count other
-processes. The arena is that of a transformer block's program, over the sum of its temporaries.
+A whole call includes Python, the ABI, the allocation of results, and the runtime. Both sides are timed alternately, in
+random order, until the interval of their ratio is narrow. CPU time excludes other processes. The arena of a transformer
+block's program is reported as a fraction of the sum of its temporaries.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_S = 1.5
 
 
 def measure() -> list[Result]:
-    """Run in a process with the fork server's environment; this one stays free of torch."""
+    """Run in a process with the fork server's environment, so that this process does not import torch."""
     environment = {**compile_environment(), "COMPILEBOARD_CACHE": str(CACHE), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "benchmarks.accelerator"]
     done = subprocess.run(command, cwd=PROJECT, env=environment, stdout=subprocess.PIPE, check=True)
@@ -67,7 +67,7 @@ def main() -> None:
 
 
 def _sides(function: Callable[..., Any], inputs: Sequence[Any]) -> dict[str, Any]:
-    """Return the intervals of torch's and of Inductor's time over the segment's, and microseconds of its calls."""
+    """Return the intervals of torch's and of Inductor's time over the segment's, and the segment's µs per call."""
     import torch
 
     segment = segment_of(function, *inputs)
@@ -126,8 +126,8 @@ def segment_of(function: Callable[..., Any], *inputs: Any, passes: int | None = 
 def _block() -> tuple[list[float], list[float], list[float]]:
     """Measure the program of a transformer block.
 
-    Returns milliseconds of loading it, its arena over its temporaries, and its time started from C++ over that from
-    Python, both run alternately.
+    Return the milliseconds to load it, its arena over the sum of its temporaries, and its time from C++ over its time
+    from Python, run alternately.
     """
     import torch
 

@@ -1,11 +1,11 @@
 """Time from the click in the dashboard to the verdict, over a fresh `TORCH_TRACE=… python script.py` plus `tlparse`.
 
-Both run the same model with the same calls: one eager, one compiled, then eager and compiled alternately for the 1.5 s
-in which a run measures. The verdict is final once the results are compared. The measured numbers fill in later; their
-time is reported too, and so is the script's time without its measuring. Nothing else runs while one of the two is
-timed. Both have compiled C++ objects in the cache. The FX graph and AOTAutograd caches are off in both, since a second
-log would otherwise hold no compilation. The server is warm: its fork server has imported torch, as it has for every run
-but the first.
+Both run the same model with the same calls: one eager, one compiled, then eager and compiled alternately for 1.5 s, the
+time for which a run measures. The verdict is final when the results are compared. The measured numbers follow later;
+their time is reported, too, and so is the script's time without measuring. Only one of the two runs at a time. Both
+have compiled C++ objects in the cache. The FX graph and AOTAutograd caches are off in both, since otherwise a second
+log would contain no compilation. The server is warm: its fork server has imported torch, as for every run except the
+first.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ with torch.no_grad():
 
 
 def measure() -> list[Result]:
-    """Alternate the click and the script, after each ran once to fill the cache."""
+    """Alternate the click and the script, after one run of each to fill the cache."""
     with temporary_home() as home, dashboard(home) as server, browser_page() as page:
         page.goto(server.url)
         with tempfile.TemporaryDirectory() as folder:
@@ -66,9 +66,7 @@ def measure() -> list[Result]:
 
 
 def results(pairs: list[tuple[tuple[float, float], tuple[float, float]]]) -> list[Result]:
-    """Return the results of the pairs: seconds to the verdict and to the numbers, and those of the script and of
-    tlparse.
-    """
+    """Return the results of the pairs: seconds to the verdict and to the numbers, of the script, and of tlparse."""
     both = [script + parse for _, (script, parse) in pairs]
     verdicts, numbers = [verdict for (verdict, _), _ in pairs], [number for (_, number), _ in pairs]
     unmeasured = [seconds - MEASURING_S for seconds in both]
@@ -93,7 +91,7 @@ def by_click(page: Page) -> tuple[float, float]:
     button = page.locator(f".st-key-compile-{NAME} button")
     button.wait_for()
     page.wait_for_selector(SETTLED)
-    # The card grows when its last result is drawn, and a click could miss the button then.
+    # Wait for the card's last result: the card then grows, and a click could miss the button.
     page.wait_for_timeout(SETTLES_MS)
     start = time.perf_counter()
     button.click()

@@ -1,9 +1,9 @@
 """python -m benchmarks.explain [SAMPLE | FILE …]: the pages' counts compared with `torch._dynamo.explain`.
 
-`explain` runs in a process without Compileboard, on the first call of each model; by default on all samples. It counts
-one break less than graphs, whatever happened between them. The pages count the places where Dynamo stopped, so its list
-of reasons is compared by place. It names only breaks that ended a graph with ops. It also names lines where Dynamo
-steps over one bytecode (`step_unsupported`), whose break torch's log names elsewhere; they are left out here.
+`explain` runs in a process without Compileboard, on the first call of each model; by default on all samples. Its break
+count is always the graph count minus one. The pages count the places where Dynamo stopped, so its list of reasons is
+compared by place. It names only breaks that ended a graph with ops. It also names lines where Dynamo steps over one
+bytecode (`step_unsupported`); these are omitted, since torch's log has that break at another place.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def main() -> int:
 
 
 def rows(runner: Runner, path: Path, folder: Path) -> Iterator[Row]:
-    """Return graphs, ops and places of breaks of one model's first call."""
+    """Yield rows for graphs, ops and break places of one model's first call."""
     first = folder / f"first_{path.stem}.py"
     first.write_text(FIRST_CALL.format(folder=str(path.parent), path=str(path)), encoding="utf-8")
     job = CompileJob(Model("file", str(first)), compile=CompileOptions(backend="eager"), training=False, measure=False)

@@ -1,7 +1,6 @@
-"""The health of the server while 8 MB go into each text field of each page: the owner's fields, and a guest's.
+"""Health of the server while each text field of each page gets 8 MB: as the owner, and as a guest.
 
-The health is requested every 50 ms. Each page's slowest answer is reported beside the slowest one while the page is
-drawn without a flood.
+The health is requested every 50 ms. The slowest answer per page is compared with the slowest one without a flood.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from tests.support.homes import add_run, add_scenario
 AIM_S = 1.0
 OVERHEAD_BYTES = 20_000
 GUEST = {"X-Forwarded-For": "198.51.100.7"}
-# User code of the maximum size of a message, and texts that are hard for Python's parser.
+# User code of the maximum message size, and texts that are hard for Python's parser.
 CODES = ("x = 1\n", "f(1, 2)\n", "# a comment\n", *BAITS)
 
 
@@ -40,7 +39,7 @@ class FloodResult:
 
 
 def measure() -> list[Result]:
-    """Flood every page of a server with code, then of one without."""
+    """Flood every page of a server that runs visitors' code, then of a server that does not."""
     with temporary_home() as home:
         owned = flood(home, MOST_BYTES, {}, "1")
     with temporary_home() as home:
@@ -49,7 +48,7 @@ def measure() -> list[Result]:
 
 
 def flood(home: Path, most_bytes: int, headers: dict[str, str], code: str) -> list[FloodResult]:
-    """Start a server, and send so much text into each field of each page."""
+    """Start a server, and send `most_bytes` of text into each field of each page."""
     run = add_scenario(home, "transformer_block")
     code_run = add_run(home, "own", None, job=pasted_job()).id
     with serving(home, COMPILEBOARD_ALLOW_CODE=code) as server, talking(server, **headers) as visitor:
@@ -85,7 +84,7 @@ def flood_page(server: Server, visitor: Visitor, path: str, query: str, script: 
 
 
 def floods(drawn: list[Element], most_bytes: int) -> Iterator[tuple[WidgetState, str]]:
-    """Return each field with each text, and a name for both."""
+    """Yield each field with each text, and a name for the combination."""
     for field in ids(drawn, FIELDS):
         for bait in BAITS:
             yield typed(field, "f32[1]" + bait * (most_bytes // len(bait.encode()))), f"{field[40:70]} {bait!r}"

@@ -1,8 +1,8 @@
-"""Fuzzer of the accelerator's programs, damaged in ways that fit the file format: ten minutes by default.
+"""Fuzzer of the accelerator's programs, with mutations that respect the file format: ten minutes by default.
 
-`python -m benchmarks.fuzz [SECONDS [SEED]]` builds `cb_fuzz` with cmake, under the sanitizers of memory and undefined
-behaviour, with clang and libFuzzer if available, and starts it with programs of each kernel. It ends with the number of
-executions, or with the crash and its file. Another seed (7 by default) makes other programs.
+`python -m benchmarks.fuzz [SECONDS [SEED]]` builds `cb_fuzz` with cmake, with the sanitizers for memory and undefined
+behaviour, with clang and libFuzzer if available, and starts it with programs of each kernel. It reports the number of
+executions, or the crash with its file. The seed (7 by default) selects the programs.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main() -> int:
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else SEED
     with tempfile.TemporaryDirectory(prefix="compileboard-fuzz-") as name:
         work = Path(name)
-        # cmake refuses a build of another checkout.
+        # cmake refuses the build directory of another checkout.
         checkout = sha256(bytes(PROJECT)).hexdigest()[:8]
         fuzzer, is_libfuzzer = _build_fuzzer(CACHE / f"fuzz-{checkout}")
         corpus = work / "corpus"
@@ -60,7 +60,7 @@ def main() -> int:
         else:
             command = [str(fuzzer), str(seconds), str(seed), *map(str, sorted(corpus.iterdir()))]
         code = subprocess.run(command, cwd=work, check=False).returncode
-        # Our own loop writes each program down before it runs it.
+        # Without libFuzzer, our own loop stores each program in this file before it runs it.
         patterns = (*CRASHES, "cb_fuzz.last") if code else CRASHES
         for path in [path for pattern in patterns for path in work.glob(pattern)]:
             print(f"kept {shutil.copy(path, tempfile.gettempdir())}")
@@ -78,7 +78,7 @@ def _build_fuzzer(build: Path) -> tuple[Path, bool]:
 
 
 def _corpus(directory: Path) -> int:
-    """Return small programs of every kernel, before and after their passes."""
+    """Write small programs of every kernel, before and after their passes; return their number."""
     import torch
 
     os.environ.setdefault("COMPILEBOARD_CACHE", str(CACHE))
@@ -96,7 +96,7 @@ def _corpus(directory: Path) -> int:
 
 
 def _hostile() -> dict[str, bytes]:
-    """Return programs that no writer makes: an empty tensor whose sizes overflow, and shared words."""
+    """Return malformed programs that our writer can't make: overflowing sizes of an empty tensor, shared attributes."""
     sizes, strides = (0, 2**40), (1, 2**40)
     sine = ProgramStep(StepOp.SIN, 0, "sin", (StepOperand(OperandKind.FROM_INPUT, 0),))
     empty = Program(
@@ -113,7 +113,7 @@ def _hostile() -> dict[str, bytes]:
 
 
 def _functions() -> dict[str, tuple[Callable[..., Any], list[Any]]]:
-    """Return functions with the sizes of their inputs, or with the inputs themselves."""
+    """Return functions with the sizes of their inputs, or with the inputs."""
     import torch
     from torch.nn import functional
 

@@ -1,9 +1,9 @@
-"""Graph view in the browser: first useful picture, unfolding of a layer, frames per second, and dot on the same graphs.
+"""Graph view in the browser: first readable picture, unfolding a layer, frames per second; and dot on the same graphs.
 
-The graphs are the post-grad backward of a 24-layer transformer in training, compiled for real; an encoder of six layers
-of Hugging Face if `transformers` is installed; and synthetic ones of 1,000, 10,000 and 50,000 nodes, opened as logs.
-Times are from the click to a picture on screen with its boxes drawn, in an open dashboard. Reports were read before, as
-for a visitor who comes from the overview.
+The graphs are the post-grad backward of a compiled 24-layer transformer in training; an encoder of six layers from
+Hugging Face if `transformers` is installed; and synthetic graphs of 1,000, 10,000 and 50,000 nodes, opened as logs.
+Times are from the click to the picture on screen with its boxes drawn, in an open dashboard. Reports are already
+parsed, as for a visitor who comes from the overview.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ROUNDS = 5
 PAN_S = 4.0
 DOT_BUDGET_S = 30.0
 SCRIPT = Path(__file__).with_name("pan_frames.js").read_text(encoding="utf-8")
-# The function only, without the text before it and the end of its statement.
+# Only the function, without the code around it.
 PAN = "(async" + SCRIPT.partition("(async")[2].strip().removesuffix(";")
 LAYERS = 24
 MODEL = f"""
@@ -49,7 +49,7 @@ layer = torch.nn.TransformerEncoderLayer(64, 4, 128, dropout=0.0, batch_first=Tr
 model = torch.nn.TransformerEncoder(layer, {LAYERS}, enable_nested_tensor=False)
 inputs = (torch.randn(2, 16, 64),)
 """
-# Time from the click to the first frame that shows another graph than before with boxes drawn.
+# Time from the click to the first frame that shows a new graph with boxes drawn.
 WATCH_GRAPH = """
 window.clicked = 0
 window.left = null
@@ -102,7 +102,7 @@ ZOOM = "(k) => { const { camera } = window.graphView(); camera.zoom(k / camera.k
 
 
 def measure() -> list[Result]:
-    """Measure each graph after the other in one browser."""
+    """Measure one graph after another in one browser."""
     results: list[Result] = []
     with temporary_home() as home:
         run = stored_run(home, MODEL, training=True)
@@ -137,7 +137,7 @@ def _of_transformer(page: Page, url: str, run: Run) -> list[Result]:
 
 
 def _of_real(page: Page, url: str, run: Run) -> list[Result]:
-    """Come from the overview by the menu, several times; the first readable picture counts."""
+    """Open the page from the overview by the menu, several times, until the first readable picture."""
     times = []
     for _ in range(ROUNDS):
         _overview(page, url, run)
@@ -155,7 +155,7 @@ def _overview(page: Page, url: str, run: Run) -> None:
 
 
 def _of_synthetic(page: Page, url: str, run: Run, count: int) -> list[Result]:
-    """Come from the overview by the menu."""
+    """Open the page from the overview by the menu."""
     name = f"{count:,} nodes"
     _overview(page, url, run)
     page.get_by_role("link", name="FX graph", exact=True).click()
@@ -165,7 +165,7 @@ def _of_synthetic(page: Page, url: str, run: Run, count: int) -> list[Result]:
 
 
 def _unfold(page: Page, name: str) -> list[Result]:
-    """Unfold three layers, one after the other; their levels are fetched on request."""
+    """Unfold three layers, one after another; their levels are fetched on request."""
     page.wait_for_selector(SETTLED)
     page.evaluate(UNFOLD_STACK)
     times = [page.evaluate(UNFOLD) for _ in range(3)]
@@ -173,7 +173,7 @@ def _unfold(page: Page, name: str) -> list[Result]:
 
 
 def _pan(page: Page, name: str) -> list[Result]:
-    """Pan with everything unfolded: near enough to read, and from afar."""
+    """Pan with everything unfolded: zoomed in to read, and zoomed out."""
     total = page.evaluate(UNFOLD_ALL)
     results = []
     for words, scale in (("readable", 0.9), ("from afar", 0.05)):
@@ -196,7 +196,7 @@ def _backward(run: Run) -> GraphModel:
 
 
 def _dot(name: str, model: GraphModel) -> Result:
-    """Lay out the same graph unfolded with dot, with a limit on its network simplex."""
+    """Lay out the same unfolded graph with dot, with a limit on its network simplex."""
     boxes = [Box(node.id, 120, 40) for node in model.nodes]
     edges = list(dict.fromkeys(Edge(model.nodes[e.source].id, model.nodes[e.target].id) for e in model.edges))
     start = time.perf_counter()
@@ -215,7 +215,7 @@ def synthetic_run(home: Path, count: int) -> Run:
 
 
 def synthetic_log(count: int) -> bytes:
-    """Return the log: the graph's text as torch prints it, and the modules as a worker records them."""
+    """Return the log: the graph's text in torch's format, and the modules in the worker's format."""
     nodes = synthetic_nodes(count)
     inputs = [node for node in nodes if node.op == "placeholder"]
     arguments = ", ".join(f'{node.name}: "f32[{", ".join(node.meta.shape)}]"' for node in inputs if node.meta)

@@ -1,6 +1,4 @@
-"""Directories of benchmarks: for their runs (temporary) and compiled objects (kept between benchmarks, so that none
-waits for g++).
-"""
+"""Directories of benchmarks: temporary ones for runs, and a permanent one for compiled objects, to save g++ time."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ PROJECT = Path(__file__).resolve().parent.parent
 
 @contextmanager
 def temporary_home() -> Iterator[Path]:
-    """Return an empty COMPILEBOARD_HOME whose cache is the shared one."""
+    """Yield an empty COMPILEBOARD_HOME with the shared cache."""
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="compileboard-bench-") as name:
         home = Path(name)

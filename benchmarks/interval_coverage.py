@@ -1,10 +1,10 @@
-"""Interval coverage: how often an interval misses the true ratio, ours and the bootstrap's, on synthetic noise.
+"""Interval coverage: how often our interval and the bootstrap's miss the true ratio, on synthetic noise.
 
     python -m benchmarks.interval_coverage [--times 400]
 
-Pairs of samples whose true ratio is 1 are drawn under several kinds of noise, in random order within the pair.
-Sampling continues like the worker's, until the interval is narrow or there are 1,000 pairs. Our interval is the sign
-test's over twelve blocks. The bootstrap's consists of percentiles of the median over resampled pairs. Both have a
+Pairs of samples with a true ratio of 1 are drawn under several kinds of noise, in random order within the pair.
+Sampling continues as in the worker, until the interval is narrow or there are 1,000 pairs. Our interval is from the
+sign test over twelve blocks; the bootstrap's bounds are percentiles of the median over resampled pairs. Both have a
 nominal confidence of 99 %. Torch is not needed.
 """
 
@@ -37,7 +37,7 @@ def single(rng: random.Random) -> Iterator[float]:
 
 
 def lasting(rng: random.Random) -> Iterator[float]:
-    """Return noise of ten percent that changes slowly, as a clock frequency does."""
+    """Return noise of ten percent that changes slowly, like a clock frequency."""
     state = rng.gauss(0, 0.1)
     while True:
         state = 0.98 * state + math.sqrt(1 - 0.98**2) * rng.gauss(0, 0.1)
@@ -45,7 +45,7 @@ def lasting(rng: random.Random) -> Iterator[float]:
 
 
 def neighbour(rng: random.Random) -> Iterator[float]:
-    """Return noise that is five times as long for a while, now and then, as beside another process."""
+    """Return noise with periods in which calls take five times as long, like load of another process."""
     slow = False
     while True:
         slow = rng.random() < 0.4 if rng.random() < 0.05 else slow
@@ -53,8 +53,9 @@ def neighbour(rng: random.Random) -> Iterator[float]:
 
 
 def apart(rng: random.Random) -> Iterator[float]:
-    """Return noise of two percent on each side that changes slowly, as its memory placement does: random order does not
-    help.
+    """Return separate, slowly changing noise of two percent on each side, like memory placement.
+
+    Random order does not help against it.
     """
     states = [0.0, 0.0]
     while True:
@@ -72,7 +73,7 @@ NOISES: dict[str, Noise] = {
 
 
 def bootstrap(above: list[float], below: list[float]) -> Interval | None:
-    """Return the percentiles of the median over resampled pairs, as many as there are."""
+    """Return percentiles of the median over resampled pairs."""
     logs = np.log(np.asarray(above) / np.asarray(below))
     rng = np.random.default_rng(len(above))
     medians = np.median(logs[rng.integers(0, len(logs), (DRAWS, len(logs)))], axis=1)
@@ -84,7 +85,7 @@ ESTIMATES: dict[str, Estimate] = {OURS: median_ratio, "bootstrap over pairs": bo
 
 
 def measure() -> list[Result]:
-    """Measure all noises."""
+    """Measure all kinds of noise."""
     return results(TIMES)
 
 
@@ -118,7 +119,7 @@ def sampled(noise: Noise, estimate: Estimate, seed: int) -> tuple[Interval, int]
 
 
 def coverage_result(noise: str, estimate: str, samples: list[tuple[Interval, int]]) -> Result:
-    """Return how often the interval missed the truth, how often a difference would be claimed, and at which cost."""
+    """Return how often the interval missed the true ratio, how often a difference was claimed, and the pairs."""
     missed = sum(not interval.low <= 1 <= interval.high for interval, _ in samples) / len(samples)
     claimed = sum(interval.apart for interval, _ in samples) / len(samples)
     width = statistics.median(interval.half_width for interval, _ in samples)

@@ -1,10 +1,10 @@
-"""Kernels: the cost of generating for an H100 over compiling for the CPU, and the load time of a page and its ladder.
+"""Kernels: cost of code generation for an H100 over compiling for the CPU, and load time of a kernel's page.
 
-The cost is that of whole runs of the transformer block that do not measure, from the start of the worker to its end,
-alternately, with both fork servers warm. Every pair has inputs of another length, so that its kernels are not compiled
-yet; they are when the same pair runs again. The page is opened in the browser from the page Kernels. It is open with
-its title, and settled with the last rung, when no tool runs and nothing changes for half a second. Triton's kernels are
-compiled down to machine code there, C++ kernels to assembly.
+The cost is measured by whole runs of the transformer block without measuring, from the start of the worker to its end,
+alternately, with both fork servers warm. Every pair has another input length, so that its kernels are not yet compiled;
+a second run of the pair finds them in the cache. The page is opened in the browser from the page Kernels. It is open
+when its title is shown, and settled when the last rung is shown, no tool runs, and nothing changes for half a second.
+Triton kernels are compiled down to machine code there, C++ kernels to assembly.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Visits:
 
 
 def measure() -> list[Result]:
-    """Make the runs, then open their kernels."""
+    """Run the jobs, then open their kernels."""
     with temporary_home() as home:
         store = Store(home)
         engine = LocalEngine(home / "cold")
@@ -74,7 +74,7 @@ def measure() -> list[Result]:
 
 
 def cost(runner: Runner) -> list[Result]:
-    """Return seconds of a run for the target and of one for the CPU; the order alternates from pair to pair."""
+    """Return the seconds of runs for the target and for the CPU; the order alternates from pair to pair."""
     results = []
     for again in ("first", "again"):
         pairs = [pair(runner, 65 + index, index % 2 == 1) for index in range(PAIRS)]
@@ -96,7 +96,7 @@ def pair(runner: Runner, length: int, target_first: bool) -> tuple[float, float]
 
 
 def finished_run(runner: Runner, target: str, length: int) -> Run:
-    """Return a finished run of the transformer block with inputs of a length."""
+    """Return a finished run of the transformer block with an input length."""
     model = Model("sample", "transformer_block")
     run = runner.wait(runner.submit(CompileJob(model, calls=(f"f32[8, {length}, 256]",), target=target, measure=False)))
     status = run.status()
@@ -146,9 +146,7 @@ def opened(page: Page, url: str, run: Run, kernel: str) -> tuple[float, float]:
 
 
 def page_results(language: str, visited: list[Visits]) -> list[Result]:
-    """Return the results; the first kernel has its own, since torch starts for it in the dashboard's own
-    fork server.
-    """
+    """Return the results; the first kernel's is separate, since the dashboard's fork server starts torch for it."""
     last = LAST_RUNGS[language]
     return [
         Result(f"{language}: {last} of the very first kernel, torch starting", f"{visited[0].first[1]:.0f} ms"),

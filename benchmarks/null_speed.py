@@ -1,11 +1,11 @@
-"""Null speed: a call compared with itself must show no difference, on a quiet machine and beside two busy loops.
+"""Null speed: a call compared with itself must show no difference, on a quiet machine and with two busy loops.
 
     python -m benchmarks.null_speed [--calls 50us 5ms 500ms slower runs] [--beside 0 2] [--times 20]
 
-Matrix products of 50 µs, 5 ms and 500 ms are timed alternately with themselves, as the worker times eager and compiled:
-19 of 20 comparisons must see no difference. `slower` compares 5 ms with five percent more work, which must be detected
-18 times of 20 on a quiet machine. `runs` are whole runs of a model of about 5 ms with the backend `eager`, whose code
-is the model's own. The last result is the harness's cost for a call of an empty function.
+Matmuls of 50 µs, 5 ms and 500 ms are timed alternately with themselves, as the worker times eager and compiled: 19 of
+20 comparisons must claim no difference. `slower` compares 5 ms with five percent more work, which must be detected in
+18 of 20 comparisons on a quiet machine. `runs` are whole runs of a 5 ms model with the backend `eager`, which runs the
+model's own ops. The last result is the harness's overhead for a call of an empty function.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PARTS = (*SECONDS, "runs")
 LOOPS = (0, 2)
 TIMES = 20
 MOST_CLAIMS, LEAST_FOUND = 1 / 20, 18 / 20
-# The process ends with the benchmark, even if that crashes.
+# The busy loop ends with the benchmark, even if the benchmark crashes.
 BUSY_LOOP = "import os; parent = os.getppid()\nwhile os.getppid() == parent: pass"
 Call = Callable[[], None]
 MODEL = """
@@ -48,7 +48,7 @@ def measure() -> list[Result]:
 
 
 def main() -> None:
-    """Run the parts of the command line; with --child, be the process that times, and print JSON."""
+    """Run the requested parts; with --child, time calls in this process and print JSON."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--calls", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--beside", nargs="+", type=int, default=LOOPS)
@@ -105,7 +105,7 @@ def claims_result(part: str, loops: int, speeds: list[Speed]) -> Result:
 
 
 def run_timing() -> Timing | None:
-    """Return the timing of a run whose compiled code is the model's own."""
+    """Return the timing of a run with the backend `eager`."""
     with temporary_home() as home:
         store = Store(home)
         engine = LocalEngine(store.cache_dir)
@@ -118,7 +118,7 @@ def run_timing() -> Timing | None:
 
 
 def in_child(part: str, times: int) -> list[Any]:
-    """Return timings from a process with torch; this process stays free of it."""
+    """Return timings from a process with torch, so that this process does not import it."""
     command = [sys.executable, "-m", "benchmarks.null_speed", "--child", part, "--times", str(times)]
     done = subprocess.run(command, cwd=PROJECT, env=compile_environment(), stdout=subprocess.PIPE, check=True)
     *timings, cost_us = json.loads(done.stdout)
@@ -146,7 +146,7 @@ def timed(part: str, times: int) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def busy_loops(count: int) -> Iterator[None]:
-    """Run so many processes that do nothing but use a CPU."""
+    """Run `count` processes that only keep a CPU busy."""
     loops = [subprocess.Popen([sys.executable, "-c", BUSY_LOOP]) for _ in range(count)]
     try:
         yield
@@ -157,7 +157,7 @@ def busy_loops(count: int) -> Iterator[None]:
 
 
 def products(size: int, seconds: float, times: float) -> tuple[Call, Call]:
-    """Return a call with matrix products that takes so many seconds, and a call with `times` as many products."""
+    """Return a call with matmuls that takes `seconds`, and a call with `times` as many matmuls."""
     import torch
 
     a = torch.randn(size, size)
@@ -181,7 +181,7 @@ def seconds_of(call: Call) -> float:
 
 
 def harness_us() -> tuple[float, float]:
-    """Return the microseconds of an empty call, timed as the worker times an eager and a compiled one."""
+    """Return the microseconds of an empty call, timed like the worker's eager and compiled calls."""
     from core.worker.calls import Cotangents, PreparedCall
     from core.worker.conditions import Mode, Stance, force_eager
     from core.worker.measuring.pairs import TimedSide, time_interleaved

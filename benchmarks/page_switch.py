@@ -1,13 +1,13 @@
-"""Page switch in the browser: from the click in the menu to a settled page, with a stored report.
+"""Page switch in the browser: time from the click in the menu to a settled page, with a stored report.
 
-The report is of a transformer of 12 layers. A page has settled with the last change of its document after which nothing
-changes for half a second and no script runs. Shadow roots count. The contents of a canvas do not count, since they are
-never painted, and neither do the nodes of a prefetched library beside the page. A page that waits for the compiler has
-settled while it shows how long it waits; the time of the result is reported separately. The rounds begin when the
-server is idle; torch starts with the first visit to *New run*.
+The report is of a transformer with 12 layers. A page is settled at the last change of its document after which nothing
+changes for half a second and no script runs. Shadow roots count. The contents of a canvas and the nodes of a prefetched
+library outside the page do not count. A page that waits for the compiler is settled while it shows its waiting time;
+the time until the result is reported separately. The rounds begin when the server is idle; torch starts with the first
+visit to *New run*.
 
-Seconds depend on the machine and its load. So each page also has a multiple of an empty page of Streamlit with only a
-title, which is opened in the same browser, alternately with the rounds.
+Seconds depend on the machine and its load. So the time of each page is also given as a multiple of the time of an empty
+Streamlit page with only a title, which is opened in the same browser, alternately with the rounds.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pages.parts.kernel.tool import WAITING
 # Page → milliseconds until the title shows, until the page has settled, and until the awaited result shows.
 Round = dict[str, tuple[float, float, float]]
 
-# Median of an empty page.
+# Aim in multiples of the empty page's median.
 AIM = 2.0
 ROUNDS = 4
 EMPTY_APP = "benchmarks/empty_app.py"
@@ -89,7 +89,7 @@ def measure() -> list[Result]:
             page.add_init_script(WATCH)
             beside = page.context.new_page()
             beside.add_init_script(WATCH)
-            # A round starts with the first page, so another page must be open before it.
+            # A round starts with a click to the first page, so another page must be open before.
             beside.goto(f"{plain.url}/second")
             beside.wait_for_selector(SETTLED)
             page.goto(f"{server.url}/overview?run={run.id}")
@@ -98,7 +98,7 @@ def measure() -> list[Result]:
             wait_until_idle(server)
             rounds, empty = [], []
             for _ in range(ROUNDS):
-                # A page in the background draws no frames.
+                # A background tab draws no frames.
                 beside.bring_to_front()
                 empty += [settled for _, settled, _ in (*visit_pages(beside).values(), *visit_pages(beside).values())]
                 page.bring_to_front()
@@ -131,7 +131,7 @@ def _of_page(name: str, first_ms: float, later_ms: list[float], base_ms: float) 
 
 
 def _first_visits(multiples: dict[str, float]) -> Result:
-    """Return the results of first visits: the median has an aim; the longest is named."""
+    """Return the result of first visits: the median, which has an aim, and the longest."""
     name, longest = max(multiples.items(), key=lambda pair: pair[1])
     middle = statistics.median(multiples.values())
     figure = f"{middle:.1f} × (longest {longest:.1f} ×, {name})"

@@ -1,7 +1,7 @@
-"""The cost of recording: the first compiled call with all recording on, over bare `torch.compile`.
+"""Cost of recording: the first compiled call with all recorders on, over bare `torch.compile`.
 
-Both run alternately, in fresh children of one process that has imported what the fork server imports. In both, compiled
-C++ objects are in the cache, and the FX graph and AOTAutograd caches are off.
+Both run alternately, in new children of one process with the fork server's imports. In both, compiled C++ objects are
+in the cache, and the FX graph and AOTAutograd caches are off.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ AIM = 1.10
 
 
 def measure() -> list[Result]:
-    """Run the pairs in a process with the fork server's environment; this one stays free of torch."""
+    """Run the pairs in a process with the fork server's environment, so that this process does not import torch."""
     command = [sys.executable, "-m", "benchmarks.recording"]
     done = subprocess.run(command, cwd=PROJECT, env=compile_environment(), stdout=subprocess.PIPE, check=True)
     results = []
@@ -41,7 +41,7 @@ def measure() -> list[Result]:
 
 
 def main() -> None:
-    """Be the warm process: fork a child for each measurement, and print the seconds as JSON."""
+    """Fork a child of this warm process for each measurement, and print the seconds as JSON."""
     answers = os.dup(1)
     os.dup2(2, 1)
     from core.worker import forkserver
@@ -84,7 +84,7 @@ def in_child(task: Callable[[], float]) -> float:
 
 
 def first_call_s(name: str, recorded: bool) -> float:
-    """Return the seconds of a sample's first compiled call, as in a run: loaded, called eagerly once, then compiled."""
+    """Return the seconds of a sample's first compiled call; as in a run, after loading and one eager call."""
     import torch
 
     from core import CompileJob, Model, sample
@@ -103,7 +103,7 @@ def first_call_s(name: str, recorded: bool) -> float:
 
 @contextmanager
 def recording_or_not(recorded: bool, traces: Path) -> Iterator[None]:
-    """Record as a run does, or only switch off the caches that a run switches off."""
+    """Record as in a run, or only switch off the same caches as a run."""
     import torch._functorch.config
     import torch._inductor.config
 

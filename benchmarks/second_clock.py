@@ -1,10 +1,10 @@
-"""Second clock: eager over compiled as the worker measures it, and by torch's or Triton's own benchmark.
+"""Second clock: the speedup by the worker's measurement, compared with torch's or Triton's own benchmark.
 
     python -m benchmarks.second_clock [--device cuda] [--batch N] [--markdown] [SAMPLE…]
 
-On a CPU the second clock is `torch.utils.benchmark.Timer` with as many threads as torch has, on a GPU
-`triton.testing.do_bench`. Both time the very same calls, in one process for each sample. They agree if the interval of
-ours overlaps the quartiles of the second.
+On a CPU the second clock is `torch.utils.benchmark.Timer` with torch's number of threads, on a GPU
+`triton.testing.do_bench`. Both time the same calls, in one process per sample. They agree if our interval overlaps the
+quartiles of the second clock.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ SECOND_S = 2.0
 class ClockComparison:
     """A sample timed by both clocks.
 
-    `ratio` is ours with its interval, `second_ratio` the second clock's ratio with the bounds that its quartiles allow;
-    then the sample's seconds.
+    `ratio` is our ratio with its interval, `second_ratio` the second clock's ratio with bounds from its quartiles; the
+    other fields are seconds.
     """
 
     name: str
@@ -147,7 +147,7 @@ def rows(comparisons: list[ClockComparison], there: str) -> str:
 
 
 def main() -> None:
-    """Print the table; with --child, be the process that times one sample, and print JSON."""
+    """Print the table; with --child, time one sample in this process and print JSON."""
     parser = argparse.ArgumentParser()
     parser.add_argument("samples", nargs="*")
     parser.add_argument("--device", default="cpu")

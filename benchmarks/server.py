@@ -38,7 +38,7 @@ class Server:
 
 @contextmanager
 def dashboard(home: Path, script: str = "dashboard.py", **variables: str) -> Iterator[Server]:
-    """Start `streamlit run` on a free port with environment variables; at the end, stop it with all its children."""
+    """Start `streamlit run` on a free port with environment variables; at the end, stop it and all its children."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -74,7 +74,7 @@ def browser_page(width: int = 1600, height: int = 1000) -> Iterator[Page]:
 
 
 def wait_until_idle(server: Server) -> None:
-    """Wait until no process of the server computes any more."""
+    """Wait until no process of the server uses CPU time any more."""
     deadline = time.monotonic() + START_LIMIT_S
     used = -math.inf
     while (now := _cpu_s(server)) - used > IDLE_S * IDLE_SHARE:

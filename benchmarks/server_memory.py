@@ -1,6 +1,6 @@
-"""Memory of the server without a run: resident, after the first page and after every page was opened, without torch.
+"""Resident memory of the server without a run and without torch: after the first page, and after every page.
 
-The fork server beside it, which has imported torch and waits for a run, is reported without an aim.
+The memory of the fork server, which has imported torch, is reported without an aim.
 """
 
 from __future__ import annotations

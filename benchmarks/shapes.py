@@ -1,4 +1,4 @@
-"""The kernels that `benchmarks.accelerator` compares: one or a few, over sizes that cover each kind of model."""
+"""Functions for `benchmarks.accelerator` with one or a few kernels each, in sizes from each kind of model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MILLION = 1 << 20
 
 
 def shapes() -> Iterator[Shape]:
-    """Yield a name, a function of torch, and its inputs."""
+    """Yield a name, a torch function, and its inputs."""
     yield from _products()
     yield from _elements()
     yield from _rows()

@@ -1,7 +1,7 @@
-"""python -m benchmarks.soak [--minutes 60]: visitors who compile, open, cancel, reload and leave at random.
+"""python -m benchmarks.soak [--minutes 60]: simulated visitors who compile, open, cancel, reload and leave at random.
 
-Each is a guest of a public server, over Streamlit's WebSocket. Now and then the server's owner deletes old runs. The
-exit code is 1 if a page failed, a run failed, or memory, descriptors or threads were not flat after the warm-up.
+Each is a guest of a public server, over Streamlit's WebSocket. From time to time the server's owner deletes old runs.
+The exit code is 1 if a page or a run failed, or if memory, descriptors or threads grew after the warm-up.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Diary:
 
 
 class Visitor:
-    """A guest with a cookie, who remembers the runs that they have seen."""
+    """A guest with a cookie and a list of the runs that they opened."""
 
     def __init__(self, server: Server, diary: Diary, runs: list[str], seed: int) -> None:
         self._server, self._diary = server, diary
@@ -64,7 +64,7 @@ class Visitor:
         self._headers = {"Cookie": name, "X-Forwarded-For": f"10.0.0.{seed % 250 + 1}"}
 
     async def stay(self, until_s: float) -> None:
-        """Come, look around, leave, and come again."""
+        """Open a tab, do some actions, close it, and repeat."""
         while time.monotonic() < until_s:
             try:
                 async with session(self._server.url, self._headers) as tab:

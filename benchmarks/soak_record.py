@@ -1,4 +1,4 @@
-"""The soak's samples of a server every few seconds, the check that they stay flat, and a chart of them."""
+"""Samples of a server every few seconds during the soak, a check that they stay flat, and a chart of them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ WIDE, HIGH, GAP = 900, 110, 46
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A sample of a server: seconds since the start, and its figures at that time.
+    """A sample of a server: seconds since the start, and the server's figures at that time.
 
-    `page_s` is the median page time since the sample before, None if no page was opened.
+    `page_s` is the median page time since the previous sample, None if no page was opened.
     """
 
     at_s: float
@@ -59,7 +59,7 @@ def _resident_mb(process: psutil.Process) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A sampled figure, and its allowed growth from the warm-up to the end as a part of its mean; None for no bound."""
+    """A sampled figure, and its maximum growth after the warm-up as a fraction of its mean; None for no limit."""
 
     title: str
     value: Callable[[Look], float | None]
@@ -78,7 +78,7 @@ CURVES = (
 
 
 def growth(points: Sequence[tuple[float, float]]) -> float:
-    """Return the rise of a regression line from the first point to the last, as a part of the points' mean."""
+    """Return the rise of a regression line from the first to the last point, as a fraction of the points' mean."""
     times, values = [at for at, _ in points], [value for _, value in points]
     slope = statistics.linear_regression(times, values).slope
     return slope * (times[-1] - times[0]) / (statistics.fmean(values) or 1.0)
@@ -107,7 +107,7 @@ def _flat(curve: Curve, seen: Sequence[tuple[float, float]]) -> Result:
 
 
 def chart(looks: Sequence[Look], warm_up_s: float) -> str:
-    """Return all curves below each other as SVG; the warm-up is left of the dashed line."""
+    """Return an SVG with one curve below another; the warm-up is left of the dashed line."""
     end_s = max((look.at_s for look in looks), default=1.0)
     panels = [_panel(curve, points(curve, looks), end_s, index) for index, curve in enumerate(CURVES)]
     high = len(CURVES) * (HIGH + GAP) + 10

@@ -1,8 +1,9 @@
-"""Sweep of 200 real cells: its server is killed, a worker is killed, it is cancelled and resumed; its page meanwhile.
+"""Sweep of 200 cells that survives a killed server, a killed worker and a cancellation; and the speed of its page.
 
-The cells compile a function of two ops with the backend `eager`, unmeasured, so that each takes less than a second. The
-command that starts the sweep is killed after a quarter of it. A dashboard resumes it at its start, loses a worker,
-shows the page of the sweep beside another one, and cancels it; a command resumes it until it is done.
+The cells compile a function of two ops with the backend `eager`, without measuring, so that each takes less than a
+second. The command that starts the sweep is killed after a quarter of the cells. Then a dashboard starts and resumes
+the sweep, one of its workers is killed, its page of the sweep is opened repeatedly, and it cancels the sweep. A command
+resumes the sweep until it is done.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def measure() -> list[Result]:
 
 
 def results(home: Path, sweep_id: str, visits_ms: list[float]) -> list[Result]:
-    """Return how many cells were done exactly once, how many runs were interrupted, and how soon the page was there."""
+    """Return the number of cells done exactly once, the number of interrupted runs, and the page's load time."""
     store = Store(home)
     jobs = [run.job() for run, status in store.list() if status.state == "done"]
     times = Counter(job.seed for job in jobs if job is not None and job.sweep == sweep_id)
@@ -84,7 +85,7 @@ def results(home: Path, sweep_id: str, visits_ms: list[float]) -> list[Result]:
 
 
 def command(home: Path, *words: str) -> subprocess.Popen[bytes]:
-    """Start one of our commands with another home."""
+    """Start a command of Compileboard with a home."""
     return subprocess.Popen(
         [sys.executable, "-m", "core", *words],
         cwd=PROJECT,
@@ -100,7 +101,7 @@ def done(home: Path) -> int:
 
 
 def kill_a_worker(home: Path) -> str:
-    """Kill the process that compiles; return the id of its run."""
+    """Kill the process of a compiling worker; return the id of its run."""
     while True:
         for run, status in Store(home).list():
             supervisor = supervisor_of(status)
@@ -112,7 +113,7 @@ def kill_a_worker(home: Path) -> str:
 
 
 def visits(page: Page, url: str, sweep_id: str) -> list[float]:
-    """Return milliseconds from a step back to the sweep's page until its title shows; without the first visit."""
+    """Return the milliseconds from "back" to the title of the sweep's page, without the first visit."""
     shown_ms = []
     page.goto(f"{url}/sweep?sweep={sweep_id}")
     page.wait_for_selector(SETTLED)
@@ -126,7 +127,7 @@ def visits(page: Page, url: str, sweep_id: str) -> list[float]:
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    """Wait until a condition holds."""
+    """Wait until a condition is true."""
     deadline = time.monotonic() + PATIENCE_S
     while not condition():
         if time.monotonic() > deadline:

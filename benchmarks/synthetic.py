@@ -1,4 +1,4 @@
-"""Large graphs: from FX nodes like those of a transformer to their model, digest and levels.
+"""Large graphs: time from FX nodes, similar to a transformer's, to graph model, digest and levels.
 
 Similar layers are laid out once, so that all levels of 50,000 nodes cost little more than those of 1,000.
 """
@@ -53,7 +53,7 @@ def _measure(count: int) -> list[Result]:
 
 
 def synthetic_nodes(count: int, modules: bool = True) -> tuple[FxNode, ...]:
-    """Return about `count` nodes: layers of attention and MLP, one after the other; on request without modules."""
+    """Return about `count` nodes: layers of attention and MLP, one after another; with or without modules."""
     graph = _Graph(modules)
     x = graph.add("x", "placeholder", "x", (), WIDE)
     layer = 0

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A result: what was measured, the figure as text, the aim, and whether the figure meets it; None
-    without an aim.
-    """
+    """A result: description, figure as text, aim, and True if the figure meets the aim (None without an aim)."""
 
     what: str
     figure: str
@@ -27,7 +25,7 @@ def spread(values: Sequence[float], digits: int = 2, unit: str = "") -> str:
 
 
 def at_most(what: str, values: Sequence[float], aim: float, digits: int = 2, unit: str = "") -> Result:
-    """Return a result that meets its aim if the median is not above it."""
+    """Return a result that meets its aim if the median is at most the aim."""
     return Result(what, spread(values, digits, unit), f"≤ {aim:g}{unit}", statistics.median(values) <= aim)
 
 

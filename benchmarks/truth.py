@@ -1,8 +1,7 @@
-"""python -m benchmarks.truth [--measure] [SAMPLE | FILE …]: a run's numbers compared with the counts of torch alone.
+"""python -m benchmarks.truth [--measure] [SAMPLE | FILE …]: compare a run's numbers with counts from torch alone.
 
-Each model is compiled twice: by Compileboard, whose report has the numbers that the pages show, and by
-`benchmarks.witness`, which knows nothing of Compileboard. A row is the same in both, or a bound that the witness's
-exact count does not exceed.
+Each model is compiled twice: by Compileboard, whose report has the numbers on the pages, and by `benchmarks.witness`,
+which does not use Compileboard. Both numbers must be equal, or ours must be a bound of the witness's exact count.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """The text `same`, a bound with its slack, or `different`."""
+        """The verdict as text: `same`, a bound with its slack, or `different`."""
         if self.shown is None or self.counted is None:
             return "not recorded"
         if self.shown == self.counted:
@@ -96,7 +95,7 @@ def rows(runner: Runner, name: str, training: bool, measure: bool) -> Iterator[R
 
 
 def witness(path: Path, training: bool, measure: bool) -> Found:
-    """Return the figures of torch alone for the model."""
+    """Return the model's figures from torch alone."""
     options = [*(["--training"] if training else []), *(["--speed"] if measure else [])]
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.witness", str(path), *options],
@@ -149,7 +148,7 @@ def generated(report: Report, newest: set[str]) -> int:
 
 
 def guard_rows(report: Report, figures: Found) -> Iterator[Row]:
-    """Return the guards of all kept compilations; torch makes the check once more for a compilation that restarts."""
+    """Yield the guards of all final compilations; a restarted compilation builds its guards again."""
     last = dict(figures["guards"])
     shown = {compilation.id: len(compilation.guards) for compilation in report.compilations if compilation.guards}
     yield Row("guards", sum(shown.values()), sum(last.values()))
@@ -177,7 +176,7 @@ def library_flops(report: Report) -> int:
 
 
 def union_s(run: Run) -> float:
-    """Return the seconds in which a phase was open, from the raw log: spans by name, overlapping ones once."""
+    """Return the seconds in which any phase was open, from the raw log; overlapping spans count once."""
     log = run.log_path()
     assert log is not None
     events = [json.loads(text.replace("\t", "")) for text in EVENT.findall(log.read_text(errors="replace"))]
@@ -193,7 +192,7 @@ def union_s(run: Run) -> float:
 
 
 def speed_row(report: Report, figures: Found) -> Row:
-    """Return the ratio of medians by `torch.utils.benchmark`: within our interval it counts as the same."""
+    """Return the ratio of medians by `torch.utils.benchmark`; it counts as the same if it is within our interval."""
     shown = verdict(report).speed
     pairs = zip(figures["speed"]["eager"], figures["speed"]["compiled"], strict=True)
     ratio = statistics.median(eager / compiled for eager, compiled in pairs)

@@ -1,7 +1,7 @@
-"""Fifty visitors at once: each one's time per page, and the server's memory during their visit and after.
+"""Fifty simultaneous visitors: time per page, and the server's memory during and after their visits.
 
-Each opens a tab and goes from page to page of one of the recorded runs without a pause for reading, so that all of them
-always wait for a page: more than fifty real people would request. The server does not run visitors' code.
+Each visitor opens a tab and switches between pages of a recorded run without pauses, so that every visitor always waits
+for a page: more load than from fifty real people. The server does not run visitors' code.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.support.session import PageFailed, Visit, session
 VISITORS, PAGES_EACH = 50, 4
 AIM_S = 3.0
 ROUNDS = 3
-# Streamlit keeps the session of a closed tab for two minutes, in case it comes back.
+# Streamlit keeps the session of a closed tab for two minutes, in case the tab reconnects.
 KEPT_S = 150.0
 MORE_MB = 40.0
 MENU = tuple(menu.PAGES)
@@ -34,7 +34,7 @@ PAGES = ("", *MENU[1:])
 
 
 def measure() -> list[Result]:
-    """Open every page once, then send the visitors in rounds, and wait until their memory is freed."""
+    """Open every page once, then run rounds of visitors, and wait until their memory is freed."""
     with temporary_home() as home, dashboard(home, COMPILEBOARD_ALLOW_CODE="0") as server:
         runs = scenarios(home)
         asyncio.run(visit_pages(server, runs))
@@ -48,12 +48,12 @@ def measure() -> list[Result]:
 
 
 def scenarios(home: Path) -> list[str]:
-    """Return the recorded runs, stored."""
+    """Store the recorded runs; return their ids."""
     return [add_scenario(home, path.name) for path in sorted(TRACES.iterdir()) if (path / "report.json").exists()]
 
 
 async def visit_pages(server: Server, runs: Sequence[str]) -> None:
-    """Open every page of every run, one after the other, to fill the caches."""
+    """Open every page of every run, one after another, to fill the caches."""
     async with session(server.url) as tab:
         for run in runs:
             for page in PAGES:
@@ -61,13 +61,13 @@ async def visit_pages(server: Server, runs: Sequence[str]) -> None:
 
 
 async def crowd(server: Server, runs: Sequence[str], seed: int) -> list[Visit | str]:
-    """Run all visitors at once; return the time of each page, or its error."""
+    """Run all visitors at once; return the time or the error of each page visit."""
     rounds = await asyncio.gather(*(visitor(server, runs, seed * VISITORS + index) for index in range(VISITORS)))
     return [visit for visits in rounds for visit in visits]
 
 
 async def visitor(server: Server, runs: Sequence[str], seed: int) -> list[Visit | str]:
-    """Visit a few pages as one visitor, and leave; return the visits and the errors."""
+    """Visit a few pages as one visitor; return the visits and the errors."""
     rng = random.Random(seed)
     visits: list[Visit | str] = []
     try:
@@ -94,7 +94,7 @@ def pages(rounds: Sequence[Sequence[Visit | str]]) -> list[Result]:
 
 
 def memory(before_mb: float, during_mb: float, after_mb: float) -> list[Result]:
-    """Return the server's memory before, at the end of the last round, and after all sessions are forgotten."""
+    """Return the server's memory before the visits, at the end of the last round, and after all sessions expired."""
     figure = f"{before_mb:.0f} → {during_mb:.0f} → {after_mb:.0f} MB"
     return [Result("server before, with, after", figure, f"≤ +{MORE_MB:.0f} MB", after_mb - before_mb <= MORE_MB)]
 

@@ -1,4 +1,4 @@
-"""The main script: page config, the menu, the header, and then the page that the URL names."""
+"""Main script: page config, menu, header, and then the page in the URL."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The menu: the only place that names a page's script, title, icon, section and entry."""
+"""The menu, the only place that defines a page's script, title, icon, section and entry."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page; its name is that of its script, and the last part of its URL."""
+    """A page; its name is the name of its script, and the last part of its URL."""
 
     section: str
     name: str
@@ -16,15 +16,15 @@ class Page:
 
     @property
     def script(self) -> str:
-        """The script's path below `pages/`, which Streamlit uses as name: a section is a folder."""
+        """The script's path below `pages/`, Streamlit's name for the page; the section is the folder."""
         return f"{self.section.lower()}/{self.name}.py"
 
 
 @dataclass(frozen=True, slots=True)
 class MenuEntry:
-    """An entry of the menu. It opens the first of its panes; a row above each pane leads to the others.
+    """An entry of the menu. It opens its first pane; a row above each pane links to the others.
 
-    A drill-down opens from a pane: the row shows it only while it is open.
+    A drill-down opens from a pane; the row shows it only while it is open.
     """
 
     title: str
@@ -63,7 +63,7 @@ BACKEND = Page("Backends", "backend", "Backend", ":material/handshake:")
 ACCELERATOR = Page("Backends", "accelerator", "Accelerator", ":material/conveyor_belt:")
 AOTINDUCTOR = Page("Backends", "aotinductor", "AOTInductor", ":material/package_2:")
 
-# In the order of the menu; the first page is the one that opens without a path.
+# In menu order; the first page opens without a path.
 ENTRIES = (
     MenuEntry("New run", (NEW_RUN,)),
     MenuEntry("Overview", (OVERVIEW,)),
@@ -80,7 +80,7 @@ ENTRIES = (
     MenuEntry("Backends", (BACKEND, ACCELERATOR, AOTINDUCTOR)),
 )
 PAGES = {page.name: page for entry in ENTRIES for page in entry.pages}
-# Names that pages had before, in links that people have kept.
+# Earlier names of pages, which old links contain.
 RENAMED = {"pipeline": ACCELERATOR}
 
 

@@ -1,1 +1,1 @@
-"""Code for accelerators that are not here: the outcome of every sample, compared with the code of a real device."""
+"""Cross-compiled code: the outcome of every sample, and comparisons with code from a real device."""

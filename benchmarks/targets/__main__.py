@@ -1,8 +1,8 @@
 """python -m benchmarks.targets [TARGET|FILE.py…]: generate code for every sample, or for named files, and every target,
 and print the outcome of every kernel.
 
-The table has one row for each sample and target: kernels, configs that Triton compiled to the last rung, failed configs
-with Triton's message, and seconds. The exit code is 1 if any run failed or any kernel has no compiled config.
+The table has one row for each sample and target: kernels, configs that Triton compiled to machine code, failed configs
+with Triton's message, and seconds. The exit code is 1 if a run failed or a kernel has no compiled config.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def model_of(name: str) -> Model:
 
 
 def generate(runner: Runner, name: str, target: str) -> tuple[Report, Row]:
-    """Run a sample for a target; return its report and its row. Dynamo may trace recurrent layers."""
+    """Run a sample for a target, with Dynamo's `allow_rnn`; return its report and its row."""
     start = time.perf_counter()
     conditions = Conditions(dynamo={"allow_rnn": True})
     run = runner.wait(runner.submit(CompileJob(model_of(name), target=target, conditions=conditions)))

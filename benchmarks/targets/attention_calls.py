@@ -1,6 +1,6 @@
-"""Calls of `scaled_dot_product_attention` as models make them, for the comparison: each is a small file.
+"""Calls of `scaled_dot_product_attention` as in real models, for the comparison: each is a small file.
 
-Between the surrounding operations, every call has the masks, heads and layouts that its kernel needs.
+Each file has the surrounding ops that produce the call's masks, heads and layouts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def call(L, S, D={head_dim}, H={heads}):
 
 calls = [call(*lengths) for lengths in {lengths}]
 """
-# A mask as an argument of the model: with L queries, S keys and H heads.
+# Shapes of masks that are arguments of the model, with L queries, S keys and H heads.
 GIVEN = {
     "bool 2-D": "lower",
     "bool 4-D": "lower.expand(2, 1, L, S).contiguous()",
@@ -43,7 +43,7 @@ GIVEN = {
     "float of one head": "torch.randn(1, H, L, S)",
     "float transposed": "torch.randn(2, 1, S, L).transpose(2, 3)",
 }
-# A mask that the model makes from its inputs.
+# Code of masks that the model computes from its inputs.
 MADE = {
     "padding and causal": ("valid", "mask = mask[:, None, None, :] & torch.ones(q.size(2), k.size(2), "
                                     "dtype=torch.bool, device=q.device).tril()"),
@@ -60,7 +60,7 @@ ALIGNED, UNALIGNED, CROSS, DYNAMIC = ((64, 64),), ((61, 61),), ((17, 61),), ((64
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An attention call to compare; `lengths` are those of queries and keys, one pair for each call."""
+    """An attention call to compare; `lengths` are (queries, keys), one pair per call of the model."""
 
     mask: str = NO_MASK
     lengths: tuple[tuple[int, int], ...] = ALIGNED
@@ -74,7 +74,7 @@ class Call:
 
     @property
     def name(self) -> str:
-        """The call as text, unique among the calls."""
+        """A unique text for the call."""
         default = Call()
         lengths = ", ".join(f"{q}x{k}" for q, k in self.lengths)
         words = {
@@ -107,8 +107,8 @@ class Call:
 
 
 def attention_calls() -> tuple[Call, ...]:
-    """Return calls with masks of every kind and aligned, unaligned and unknown lengths; heads, dropout, head dims,
-    layouts.
+    """Return calls with masks of every kind, aligned, unaligned and symbolic lengths, and several heads, dropouts, head
+    dims and layouts.
     """
     masks = (NO_MASK, *GIVEN, *MADE)
     grouped = Call(heads=8, key_heads=2)

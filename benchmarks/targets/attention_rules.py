@@ -1,7 +1,7 @@
-"""python -m benchmarks.targets.attention_rules: on a GPU, compare the rules for attention with torch's choices.
+"""python -m benchmarks.targets.attention_rules: on a GPU, compare our rules for attention with torch's choices.
 
-Runs torch's chooser and `core.worker.cross_compilation.attention` on every combination below, and prints those on
-which they differ.
+Torch's chooser and `core.worker.cross_compilation.attention` run on every combination below; it prints combinations
+with different choices.
 """
 
 from __future__ import annotations

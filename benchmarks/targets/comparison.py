@@ -1,16 +1,16 @@
-"""python -m benchmarks.targets.comparison [SAMPLE|FILE.py…]: compare code generated without the GPU with the GPU's own.
+"""python -m benchmarks.targets.comparison [SAMPLE|FILE.py…]: compare cross-compiled code with the GPU's own code.
 
-On a machine with a GPU that is one of the targets, each model is compiled twice with the same torch: for the target,
-with the GPU hidden, and on the GPU. The output codes are compared kernel by kernel and wrapper by wrapper; AOT IDs,
-numbers of debug handles, paths and hashes of paths are the only text that is replaced. If they differ and the device
-times paddings, both are compiled again without padding: if that code is the same, timed padding alone made the
-difference. `--attention` adds the calls of `benchmarks.targets.attention_calls`; without a name all samples are
-compared. `--dynamo allow_rnn=true` sets names of `torch._dynamo.config` on both sides.
+On a machine with a GPU that is one of the targets, each model is compiled twice with the same torch: for the target
+with the GPU hidden, and on the GPU. The output codes are compared kernel by kernel and wrapper by wrapper; only AOT
+IDs, numbers of debug handles, paths and hashes of paths are normalised. If they differ and the device times paddings,
+both are compiled again without padding: if that code is the same, timed padding is the only cause. `--attention` adds
+the calls of `benchmarks.targets.attention_calls`; by default all samples are compared. `--dynamo allow_rnn=true` sets
+names of `torch._dynamo.config` on both sides.
 
-Every result is appended to `--results FILE` at once, and stored results are not made again: with `--limit-s` a
-comparison is done in parts, by the same command, until it reports that nothing is left. `--only` selects models by a
-part of their name. `--table FILE…` prints results as Markdown, on any machine. `--driver` also compares registers,
-local and shared memory with the driver's figures for the same kernels.
+Every result is appended to `--results FILE` at once, and stored results are skipped. So with `--limit-s` the same
+command can be repeated until it reports that nothing is left. `--only` selects models by a part of their name.
+`--table FILE…` prints results as Markdown, on any machine. `--driver` also compares registers, local and shared memory
+with the driver's figures for the same kernels.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """The setup that compiles both sides of a pair."""
+    """Setup that compiles both sides of a pair."""
 
     runner: Runner
     target: str
@@ -83,7 +83,7 @@ class Bench:
         return bool(used) and not compare(hidden, used).differences
 
     def _compile(self, job: CompileJob) -> tuple[list[Code], str, tuple[str, ...]]:
-        """Return the code of a run, its failure if any, and the choices that the device would have timed."""
+        """Return the code of a run, its failure or an empty string, and the choices that need timing on the device."""
         run = self.runner.wait(self.runner.submit(job))
         if run.log_path() is None:
             return [], run.status().reason, ()
@@ -101,7 +101,7 @@ def _timed_choices(report: Report) -> tuple[str, ...]:
 
 
 def pairs(names: list[str], attention: bool, variants: list[str], dynamo: str = "") -> list[Pair]:
-    """Return the pairs to compare: attention calls, files and samples; all samples if none is named."""
+    """Return the pairs to compare: attention calls, files and samples; by default all samples."""
     models = [(call.name, Model("code", call.file)) for call in attention_calls()] if attention else []
     for name in names or ([] if attention else [sample.name for sample in samples()]):
         is_file = name.endswith(".py")
@@ -120,7 +120,7 @@ def matching_target(name: str) -> str:
 
 
 def driver_rows(kernels: dict[str, str]) -> list[dict[str, object]]:
-    """Return the driver's figures of kernels that it loads, and the tools' figures without it."""
+    """Return the driver's figures of loaded kernels, and our tools' figures without the driver."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kernels.json"
         path.write_text(json.dumps(kernels))
@@ -137,7 +137,7 @@ def driver_rows(kernels: dict[str, str]) -> list[dict[str, object]]:
 def compare_all(left: list[Pair], results: Path, at_once: int, limit_s: float) -> tuple[int, dict[str, str]]:
     """Compare pairs, several at once, and append each row.
 
-    Returns how many are left, and the kernels of the GPU.
+    Return the number of remaining pairs, and the kernels of the GPU.
     """
     deadline = time.monotonic() + limit_s
     kernels: dict[str, str] = {}
@@ -189,7 +189,7 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> int:
-    """Compare the pairs that are not yet done, and print; the exit code is 0 if all are the same."""
+    """Compare the remaining pairs and print the results; exit with 0 if all are the same."""
     chosen = arguments()
     if not chosen.table:
         candidates = pairs(chosen.names, chosen.attention, chosen.variants.split(","), chosen.dynamo)

@@ -1,7 +1,7 @@
 """python -m benchmarks.targets.driver_figures KERNELS.json: load kernels on the GPU, and print the driver's figures.
 
-The file maps names to the sources of Triton kernels as Inductor writes them. For each config that loads: registers,
-local memory and shared bytes, by the driver and by the tools that a run for a target uses; JSON on standard output.
+The file maps names to sources of Triton kernels in Inductor's form. The output is JSON: registers, local memory and
+shared bytes of each config that loads, by the driver and by the tools of cross-compilation.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 
 def main() -> int:
-    """Read, load, and print."""
+    """Read the file, load the kernels, and print the figures."""
     stdout = os.dup(1)
     os.dup2(2, 1)
     os.environ["TORCHINDUCTOR_USE_STATIC_CUDA_LAUNCHER"] = "0"

@@ -1,6 +1,4 @@
-"""Generated code of two runs side by side: split into kernels and wrappers, normalised, and compared character by
-character.
-"""
+"""Comparison of two runs' generated code: split into kernels and wrappers, normalised, compared as text."""
 
 from __future__ import annotations
 
@@ -12,8 +10,8 @@ from dataclasses import dataclass
 from core import Report, Run, load_text
 from core.code.output_code import find_kernels, lines_of
 
-# Text that differs between any two runs: counters of the process (of compiled graphs, of debug handles), and the paths
-# of a run's files and of the caches.
+# Text that differs between any two runs: a process's counters (compiled graphs, debug handles), and the paths of a
+# run's files and of the caches.
 UNSTABLE = (
     (re.compile(r"^# AOT ID: .*$", re.MULTILINE), "# AOT ID"),
     (re.compile(r"(# \[Provenance debug handles\] .*):\d+$", re.MULTILINE), r"\1"),
@@ -34,7 +32,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class CodeComparison:
-    """The comparison of two runs' code: how much is the same, and the differences."""
+    """The comparison of two runs' code: numbers of equal kernels and wrappers, and the differences."""
 
     graphs: int
     kernels: int
@@ -91,7 +89,7 @@ def compare(hidden: list[Code], used: list[Code]) -> CodeComparison:
 def paired(hidden: list[Code], used: list[Code]) -> list[tuple[str, Code, Code]]:
     """Pair the codes of the same graph.
 
-    A backward is compiled with its forward for a target, but at its first call on the GPU.
+    For a target, a backward is compiled with its forward; on the GPU, at its first call. So their orders differ.
     """
     sides: list[dict[tuple[str, int], Code]] = []
     for side in (hidden, used):

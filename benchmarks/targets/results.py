@@ -1,4 +1,4 @@
-"""Results of the comparison of code for a target with the device's: stored line by line, and printed as Markdown."""
+"""Results of comparing cross-compiled code with the device's: stored line by line, printed as Markdown."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ TIMED_PADDING = "timed padding alone"
 class Row:
     """The result of a pair.
 
-    How much of the code is the same, the differences, and the choices that the device would time. `cause` names a
-    choice that alone explains the differences, else it is empty.
+    It has the numbers of equal kernels and wrappers, the differences, and the choices that need timing on the device.
+    `cause` names the only choice that explains the differences, otherwise it is empty.
     """
 
     name: str
@@ -41,12 +41,12 @@ class Row:
 
     @property
     def same(self) -> bool:
-        """True if there is code, and all of it is the same."""
+        """True if there is code, and all code is the same."""
         return self.graphs > 0 and (self.same_kernels, self.same_wrappers) == (self.kernels, self.graphs)
 
     @property
     def words(self) -> str:
-        """The kernels and wrappers that are the same, as a cell's text."""
+        """The numbers of equal kernels and wrappers, as a cell's text."""
         if not self.graphs:
             return "no code in either"
         return f"{self.same_kernels} of {self.kernels}, {self.same_wrappers} of {self.graphs}"
@@ -84,7 +84,7 @@ def _together(rows: list[Row]) -> str:
 
 
 def verdict(rows: Iterable[Row]) -> str:
-    """Summarize how many pairs are the same, and how many of the others differ by timed padding alone."""
+    """Summarize how many pairs are the same, and how many differ only by timed padding."""
     compared = [row for row in rows if row.graphs]
     causes = Counter("same" if row.same else row.cause or "otherwise" for row in compared)
     parts = [f"{causes['same']} of {len(compared)} pairs the same"]
@@ -93,7 +93,7 @@ def verdict(rows: Iterable[Row]) -> str:
 
 
 def differences(rows: Iterable[Row]) -> str:
-    """Describe the pairs that differ, each with the choices that the device would time and the failure of a side."""
+    """Describe the differing pairs, each with the choices that need timing and the failure of a side."""
     parts = []
     for row in rows:
         if row.same and not row.note:

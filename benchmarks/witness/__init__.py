@@ -1,1 +1,1 @@
-"""Second source of a run's numbers: a process with torch alone, without Compileboard."""
+"""Second source of a run's numbers: a process with torch only, without Compileboard."""

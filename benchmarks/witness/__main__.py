@@ -2,7 +2,7 @@
 numbers as JSON.
 
 The file follows Compileboard's convention (`model`, `inputs` or `calls`, `training`). Separate hooks around torch count
-everything: nothing of Compileboard is imported, and its log is not read.
+everything; neither Compileboard's code nor its log is used.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ BREAK = re.compile(r"Graph [Bb]reak.*? at (\S+?):(\d+)", re.DOTALL)
 
 
 def main() -> None:
-    """Make the file's calls under the hooks, and print the results."""
+    """Run the file's calls under the hooks, and print the results."""
     options = argparse.ArgumentParser()
     options.add_argument("file", type=Path)
     options.add_argument("--training", action="store_true")
@@ -78,7 +78,7 @@ def calls(module: Any) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
 def called(function: Callable[..., Any], module: Any, call: tuple[Any, Any], training: bool) -> None:
     """Call the function once.
 
-    Runs its backward if training; without training, gradients are off if the module has parameters.
+    Run its backward if training; otherwise gradients are off if the module has parameters.
     """
     parameters = [
         p for value in vars(module).values() if isinstance(value, torch.nn.Module) for p in value.parameters()
@@ -97,7 +97,7 @@ def called(function: Callable[..., Any], module: Any, call: tuple[Any, Any], tra
 
 
 def counted(module: Any, training: bool) -> Found:
-    """Return all counts while the calls run compiled."""
+    """Run the calls compiled, and return all counts."""
     figures: Found = {"graphs": 0, "guards": [], "breaks": set(), "recompiles": 0, "lowered": [], "schedules": []}
     function = torch.compile(module.model, **getattr(module, "torch_compile", {}))
     saved: list[int] = []
@@ -120,9 +120,7 @@ def counted(module: Any, training: bool) -> Found:
 
 @contextmanager
 def quiet_caches(figures: Found) -> Iterator[None]:
-    """Switch off graph caches, so that everything is compiled, and make the scheduler report before and
-    after fusion.
-    """
+    """Switch off graph caches, so that everything is compiled, and record the scheduler before and after fusion."""
     settings = {
         "fx_graph_cache": False,
         "_pre_fusion_custom_pass": lambda nodes: note_schedule(figures, "before", nodes),
@@ -144,7 +142,7 @@ def note_schedule(figures: Found, when: str, nodes: list[Any]) -> list[Any]:
 
 
 def library_flops(nodes: list[Any]) -> int:
-    """Return FLOPs of the FX nodes that became library calls: Inductor makes loops of small products."""
+    """Return the FLOPs of FX nodes that became library calls; Inductor generates loops for small matmuls."""
     calls = (part.node for node in nodes for part in node.get_nodes() if part.is_extern())
     return sum(map(flops, {origin for call in calls for origin in call.get_origins()}))
 
@@ -155,7 +153,7 @@ def compile_id() -> str:
 
 @contextmanager
 def watching(figures: Found) -> Iterator[None]:
-    """Count guards, lowered graphs and output code in torch's own functions; breaks and recompiles from torch's log."""
+    """Count guards, lowered graphs and output code by hooks in torch; breaks and recompiles from torch's log."""
     with watching_log(figures), watching_guards(figures), watching_lowering(figures):
         yield
 
@@ -202,7 +200,7 @@ def watching_guards(figures: Found) -> Iterator[None]:
 
 
 def leaves(manager: Any) -> int:
-    """Count leaf guards of the C++ tree below a manager; a guard that relates several values counts at each of them."""
+    """Count the leaf guards of the C++ tree below a manager; a relational guard counts once per value."""
     children = list(manager.get_child_managers())
     if hasattr(manager, "get_key_value_managers"):
         children += [child for pair in manager.get_key_value_managers().values() for child in pair if child is not None]
@@ -240,7 +238,7 @@ def note_code(figures: Found, code: str) -> None:
 
 
 def speed(eager: Any, compiled: Any, training: bool) -> Found:
-    """Return medians of `torch.utils.benchmark` in blocks, eager and compiled alternately, of the last call."""
+    """Return the medians of the last call by `torch.utils.benchmark`, in alternating blocks of eager and compiled."""
     from torch.utils.benchmark import Timer
 
     function = torch.compile(compiled.model, **getattr(compiled, "torch_compile", {}))

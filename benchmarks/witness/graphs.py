@@ -1,6 +1,4 @@
-"""Counts of FX nodes and output code: views by torch's schemas, kernels by reading the code as Python, FLOPs by torch's
-formulas.
-"""
+"""Counts of FX nodes and output code: views by torch's schemas, kernels by `ast`, FLOPs by torch's formulas."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from torch.utils.flop_counter import flop_registry
 def computing(module: Any) -> list[Any]:
     """Return the nodes of a graph that compute.
 
-    Includes those of flex attention's subgraphs, which become part of its kernel.
+    The nodes of flex attention's subgraphs are included, since they become part of its kernel.
     """
     nodes = [node for node in module.graph.nodes if node.op.startswith("call_")]
     for node in module.graph.nodes:
@@ -28,16 +26,12 @@ def computing(module: Any) -> list[Any]:
 
 
 def is_view(node: Any) -> bool:
-    """Return True if torch's schema says that the result is a view of the argument, or if the node picks one of several
-    results.
-    """
+    """Return True if the result is a view of an argument by torch's schema, or if the node is a `getitem`."""
     return node.target is operator.getitem or bool(getattr(node.target, "is_view", False))
 
 
 def generated_calls(code: str) -> dict[str, int]:
-    """Return the kernels that an output code defines or calls, each with its number of call sites; reads
-    it as Python.
-    """
+    """Return kernel → number of call sites, for kernels that an output code defines or calls."""
     tree = ast.parse(code)
     defined = {
         target.id
@@ -57,9 +51,7 @@ def generated_calls(code: str) -> dict[str, int]:
 
 
 def moves_nothing(name: str) -> bool:
-    """Return True if a call in an output code moves no data: a view by torch's schema, a
-    reinterpretation, or a size.
-    """
+    """Return True if a call in an output code moves no data: a view, a reinterpretation, or a size."""
     op: Any = torch
     for part in ["ops", *name.removeprefix("torch.ops.").split(".")]:
         op = getattr(op, part, None)
@@ -69,7 +61,7 @@ def moves_nothing(name: str) -> bool:
 
 
 def flops(node: Any) -> int:
-    """Return FLOPs of a product, a convolution or attention, 0 for other nodes."""
+    """Return the FLOPs of a matmul, a convolution or attention; 0 for other nodes."""
     packet = getattr(node.target, "overloadpacket", None)
     formula = ATTENTION.get(packet) or flop_registry.get(packet)
     if formula is None:
@@ -81,7 +73,7 @@ def flops(node: Any) -> int:
 
 
 def without_symbols(tensor: torch.Tensor) -> torch.Tensor:
-    """Return a tensor of this call's shape: a formula that compares symbolic sizes would specialize them."""
+    """Return a tensor with this call's sizes, since a formula that compares symbolic sizes would specialize them."""
     return torch.empty(
         [size.node.hint if isinstance(size, torch.SymInt) else size for size in tensor.shape], device="meta"
     )
@@ -94,9 +86,7 @@ def attention_flops(query: Any, key: Any, value: Any, *_: Any, **__: Any) -> int
 
 
 def attention_backward_flops(_grad: Any, query: Any, key: Any, value: Any, *_: Any, **__: Any) -> int:
-    """Return the FLOPs of five matrix products: the scores again, and the gradients of weights, values, queries and
-    keys.
-    """
+    """Return the FLOPs of five matmuls: the scores again, and the gradients of weights, values, queries and keys."""
     batch, heads, length, width = query.shape
     return int(2 * batch * heads * length * key.shape[-2] * (3 * width + 2 * value.shape[-1]))
 

@@ -1,8 +1,7 @@
-"""Elements of buffers that a scheduler node touches, by evaluating its index expressions over their ranges.
+"""Elements of buffers that a scheduler node accesses, by evaluating its index expressions over their ranges.
 
-A buffer's elements are exact if every index is arithmetic on loop variables. A read at an index that comes from data
-(embedding, gather) may touch as many elements as it has iterations, but no more than the buffer has: then the count is
-a bound.
+The count is exact if every index is arithmetic on loop variables. A read at a data-dependent index (embedding, gather)
+may access one element per iteration, at most the whole buffer: then the count is a bound.
 """
 
 from __future__ import annotations
@@ -41,12 +40,12 @@ class NodeBytes:
 
     @property
     def bytes(self) -> int:
-        """Bytes that it reads and writes together."""
+        """The sum of bytes read and written."""
         return sum(self.reads.values()) + sum(self.writes.values())
 
 
 def touched(node: Any) -> NodeBytes:
-    """Return the bytes that a fused or unfused node touches outside of itself."""
+    """Return the bytes that a fused or unfused node reads and writes outside of itself."""
     parts = [part for part in node.get_nodes() if not _moves_nothing(part)]
     outputs = {name for part in node.get_nodes() for name in map(str, part.get_buffer_names())}
     reads = [
@@ -61,7 +60,7 @@ def touched(node: Any) -> NodeBytes:
 
 
 def _moves_nothing(part: Any) -> bool:
-    """Return True for nodes that only unpack results, and for calls of graphs, which have schedules of their own."""
+    """Return True for nodes that only unpack results, and for calls of graphs, which have their own schedules."""
     kinds = {type(part).__name__, type(part.node).__name__}
     return bool(
         kinds & {"NopKernelSchedulerNode", "MultiOutput", "Conditional", "Switch", "WhileLoop", "InvokeSubgraph"}
@@ -69,9 +68,7 @@ def _moves_nothing(part: Any) -> bool:
 
 
 def _overwritten(part: Any, dep: Any) -> set[str]:
-    """Return the buffers that a part changes in place without reading them: it depends on all of them only for the
-    order.
-    """
+    """Return the buffers that a part changes in place without reading; its dependencies on them only keep the order."""
     if part.is_extern() or not isinstance(dep, StarDep) or dep.mode == "atomic_add":
         return set()
     changed = {name for buffer in part.get_outputs() for name in map(str, buffer.get_mutations())}
@@ -79,14 +76,14 @@ def _overwritten(part: Any, dep: Any) -> set[str]:
 
 
 def _leaves(name: str, node: Any) -> bool:
-    """Return True if a user outside of the node reads the buffer."""
+    """Return True if a node outside of this one reads the buffer."""
     inside = {part.get_name() for part in node.get_nodes()}
     buffer = node.scheduler.name_to_buf.get(name)
     return buffer is None or any(user.node.get_name() not in inside for user in buffer.users if not user.is_weak)
 
 
 def _bytes(deps: list[Any], parts: list[Any], bounded: set[str]) -> dict[str, int]:
-    """Return the bytes by memory: a buffer and the names that it has after each change in place are the same memory."""
+    """Return the bytes by memory; the names of a buffer after in-place changes refer to the same memory."""
     by_buffer: dict[str, list[Any]] = {}
     for dep in deps:
         names = parts[0].scheduler.mutation_real_name
@@ -119,7 +116,7 @@ def _of_buffer(name: str, deps: list[Any], parts: list[Any], bounded: set[str]) 
 
 
 def _adds(dep: Any) -> bool:
-    """Return True if a node adds into a buffer at positions that come from data."""
+    """Return True if a node adds into a buffer at data-dependent positions."""
     return isinstance(dep, StarDep) and dep.mode == "atomic_add"
 
 
@@ -135,7 +132,7 @@ def _layout(name: str) -> Any:
 
 
 def _elements(sizes: Any) -> int:
-    """Return the number of elements of a shape, with the call's values for its symbols."""
+    """Return the number of elements of a shape; symbols have the call's values."""
     return math.prod(int(V.graph.sizevars.optimization_hint(size, fallback=0)) for size in sizes)
 
 
@@ -150,7 +147,7 @@ def _results_bytes(name: str) -> int:
 
 
 def _view_elements(names: set[str], parts: list[Any], elements: int) -> int:
-    """Return the elements of a buffer's views that extern kernels take, at most all of it."""
+    """Return the number of elements in a buffer's views that extern kernels read, at most the whole buffer."""
     views = [
         _elements(value.get_size())
         for part in parts
@@ -199,8 +196,9 @@ def _distinct(deps: list[MemoryDep], storage: int) -> int:
 
 
 def _affine(dep: MemoryDep) -> int | None:
-    """Return the elements of an index that visits no address twice: each stride exceeds the reach of all
-    smaller ones.
+    """Return the number of elements of an index that visits no address twice; None for other indices.
+
+    Each stride must exceed the reach of all smaller strides.
     """
     index = sympy.expand(_with_hints(dep.index))
     sizes = dict(zip(dep.var_names, _sizes(dep), strict=True))

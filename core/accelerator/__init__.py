@@ -1,1 +1,1 @@
-"""The backend `accelerator` of torch.compile: what it can run becomes programs for the runtime in C++."""
+"""The backend `accelerator` of torch.compile: supported ops become programs for a runtime in C++."""

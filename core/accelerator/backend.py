@@ -1,10 +1,10 @@
-"""The backend `accelerator`: AOTAutograd's graphs, forward and backward, divided, built into programs, and recorded.
+"""The backend `accelerator`: it partitions AOTAutograd's graphs, builds programs of the segments, and records both.
 
-A graph divided: segments for the accelerator, by torch's own partitioner, in the order in which they run.
+Partition of a graph into segments for the accelerator, by torch's own partitioner, in execution order.
 
 Settings of the backend `accelerator`, from `options` of torch.compile.
 
-The first call of a program, kept as `cb_run` takes it: all inputs in one file, all outputs in another.
+The first call of a program, stored in the format of `cb_run`: one file of all inputs, one of all outputs.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from core.report.records.run import NoteRecord
 NAME = "accelerator"
 OUTWARD = "a view that torch alone reads"
 STATIC = "_dynamo_static_input_type"
-# A program of so many bytes is written as C, too, which takes five times as much.
+# Programs up to this size are also written as C code, which is five times larger.
 MOST_WRITTEN_AS_C_BYTES = 262_144
 PREFIX = "segment_"
 NAMES = ("without", "passes", "freeze", "examples")
@@ -49,7 +49,7 @@ NAMES = ("without", "passes", "freeze", "examples")
 
 @dataclass(frozen=True, slots=True)
 class SegmentPlace:
-    """A segment that was made, and where it belongs."""
+    """A compiled segment with its compilation and direction (forward, backward or inference)."""
 
     compilation: str
     direction: str
@@ -66,7 +66,7 @@ class Accelerator:
         self._load = LoadWatch()
 
     def __call__(self, graph: GraphModule, inputs: Sequence[Any], options: Mapping[str, Any] | None = None) -> Any:
-        """Compile one graph of Dynamo's; raises JobError where options or the machine do not allow it."""
+        """Compile one Dynamo graph; raises JobError if an option is invalid or the runtime can't be built."""
         settings = settings_of(options)
         _require_runtime()
         begun = time.perf_counter()
@@ -151,7 +151,7 @@ class Accelerator:
         return f"{stem}.cbp"
 
     def close(self) -> None:
-        """Record the calls across the ABI; later compilations are not recorded."""
+        """Record the calls across the C ABI; later compilations are not recorded."""
         load = self._load.load() if self._made else None
         for made in self._made:
             found = made.segment.crossings
@@ -175,12 +175,12 @@ class Accelerator:
 
 
 def c_name(stem: str) -> str:
-    """Return a C name for the program of a file, so that programs of several segments can be linked together."""
+    """Return a C function name unique to the program's file, so that several programs can be linked together."""
     return "program_" + re.sub(r"\W", "_", stem, flags=re.ASCII)
 
 
 def _refusals(divided: GraphModule, ops: Mapping[str, str], support: Support) -> tuple[RefusedNode, ...]:
-    """Return the nodes of the graph outside of its segments, each with its reason."""
+    """Return the nodes outside the graph's segments, each with its reason."""
     left = [node for node in divided.graph.nodes if node.op == "call_function" and node.name in ops]
     return tuple(
         RefusedNode(node.name, ops[node.name], support.reasons.get(node.name, OUTWARD), written_bytes(node))
@@ -189,7 +189,7 @@ def _refusals(divided: GraphModule, ops: Mapping[str, str], support: Support) ->
 
 
 def _untold(record: Record) -> None:
-    """Ignore records of a run that is already closed."""
+    """Ignore a record that is emitted after the run is closed."""
 
 
 def _require_runtime() -> None:
@@ -224,7 +224,7 @@ def _parameter(meta: Mapping[str, Any]) -> torch.Tensor | None:
 
 
 def _frozen(graph: GraphModule, parameters: Sequence[torch.Tensor | None]) -> dict[str, torch.Tensor]:
-    """Return the parameters by placeholder of AOTAutograd's graph; empty unless its inputs are Dynamo's one by one."""
+    """Return placeholder → parameter of AOTAutograd's graph; empty if its inputs don't match Dynamo's one to one."""
     nodes = [node for node in graph.graph.nodes if node.op == "placeholder"]
     if len(nodes) != len(parameters):
         return {}
@@ -234,7 +234,7 @@ def _frozen(graph: GraphModule, parameters: Sequence[torch.Tensor | None]) -> di
 
 
 def divide(graph: GraphModule, support: Support) -> tuple[str, ...]:
-    """Replace what the accelerator takes by modules, in place; returns their names in the order in which they run."""
+    """Replace the supported nodes by segment modules, in place; returns the modules' names in execution order."""
     partitioner = CapabilityBasedPartitioner(graph, support, allows_single_node_partition=True)
     proposed = [_working(list(partition.nodes)) for partition in partitioner.propose_partitions()]
     fuse_by_partitions(graph, [dict.fromkeys(nodes) for nodes in proposed if nodes], prefix=PREFIX)
@@ -242,7 +242,7 @@ def divide(graph: GraphModule, support: Support) -> tuple[str, ...]:
 
 
 def _renumbered(graph: GraphModule) -> tuple[str, ...]:
-    """The partitioner's numbers are in no order; give each module the number of its place."""
+    """Renumber the modules in execution order, since the partitioner's numbers have no order."""
     calls = [node for node in graph.graph.nodes if node.op == "call_module"]
     modules = [getattr(graph, call.target) for call in calls]
     for call in calls:
@@ -255,7 +255,7 @@ def _renumbered(graph: GraphModule) -> tuple[str, ...]:
 
 
 def _working(nodes: list[Node]) -> set[Node]:
-    """Return the nodes without views that only others read, which torch runs; empty if only views are left."""
+    """Return the nodes without views that only torch's nodes read; empty if only views are left."""
     inside = set(nodes)
     while outward := {node for node in inside if _is_outward(node, inside)}:
         inside -= outward
@@ -263,7 +263,7 @@ def _working(nodes: list[Node]) -> set[Node]:
 
 
 def _is_outward(node: Node, inside: set[Node]) -> bool:
-    """Return True if a view is read outside only; the outputs of one op are either all left to torch, or none."""
+    """Return True if only nodes outside the segment read a view; the outputs of one op stay together."""
     if not _is_free(node):
         return False
     source = node.args[0] if node.target is getitem else None
@@ -290,7 +290,7 @@ class AcceleratorSettings:
 
 
 def settings_of(options: Mapping[str, Any] | None) -> AcceleratorSettings:
-    """The settings; raises JobError where a name is not known."""
+    """Return the settings of the options; raises JobError for an unknown name."""
     given = dict(options or {})
     if unknown := sorted(set(given) - set(NAMES)):
         raise JobError("compile.options", f"the accelerator has no option `{unknown[0]}`; it has {', '.join(NAMES)}")
@@ -344,7 +344,7 @@ def _made(compiled: CompiledSegment, results: Sequence[torch.Tensor]) -> bytes:
 
 
 def _bytes(tensor: torch.Tensor, size: int) -> bytes:
-    """Memory from the tensor's first element on, gaps and all."""
+    """Return `size` bytes of memory from the tensor's first element on, gaps included."""
     count = size // tensor.element_size()
     flat = tensor.detach().as_strided((count,), (1,), tensor.storage_offset())
     return bytes(flat.contiguous().view(torch.uint8).numpy().tobytes())

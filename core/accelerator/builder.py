@@ -34,7 +34,7 @@ F32 = 0
 
 
 class Builder:
-    """Builder of a program; `size` converts a size of torch's, which may be symbolic, to a number."""
+    """Builder of a program; `size` converts a torch size, which may be symbolic, to a number."""
 
     def __init__(self, size: Callable[[Any], int], constants: Mapping[str, torch.Tensor]) -> None:
         self.size = size
@@ -182,7 +182,7 @@ class Builder:
 
 
 class Sizes:
-    """Values of a segment's symbols, from the inputs of a call, or from torch's hints without inputs."""
+    """Values of a segment's symbols: from a call's inputs, or from torch's hints if there is no call."""
 
     def __init__(self, segment: GraphModule) -> None:
         self._values = [node.meta["val"] for node in segment.graph.nodes if node.op == "placeholder"]
@@ -190,7 +190,7 @@ class Sizes:
 
     @property
     def dynamic(self) -> bool:
-        """True if there are symbols."""
+        """Return True if there are symbols."""
         return bool(self._places)
 
     def key(self, inputs: Sequence[Any]) -> tuple[int, ...]:

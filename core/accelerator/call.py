@@ -1,6 +1,6 @@
 """A call of a program on tensors: by a Python extension module, or by ctypes if that cannot be built.
 
-Both check each input before taking its address, and keep no state of a call.
+Both check each input before taking its address, and store no state between calls.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BY_CTYPES = "The accelerator's programs are called through ctypes, which takes l
 
 
 class InputPlan(NamedTuple):
-    """An input of a program: the argument of the call, and its required memory layout, in so many bytes."""
+    """An input of a program: the index of the call's argument, its required layout, and its size in bytes."""
 
     argument: int
     sizes: tuple[int, ...]
@@ -34,7 +34,7 @@ class InputPlan(NamedTuple):
 
 
 class OutputPlan(NamedTuple):
-    """Memory that a call gives to an output of a program."""
+    """Layout and bytes of the memory that a call allocates for an output of a program."""
 
     sizes: tuple[int, ...]
     strides: tuple[int, ...]
@@ -42,7 +42,7 @@ class OutputPlan(NamedTuple):
     bytes: int
 
 
-# The outputs, seconds in the runtime, and bytes of temporaries; None if an input is not as planned.
+# Outputs, seconds in the runtime, and bytes of temporaries; None if an input does not match its plan.
 Done = tuple[list[torch.Tensor], float, int] | None
 Allocate = Callable[[tuple[int, ...], tuple[int, ...], torch.dtype], torch.Tensor]
 Call = Callable[[int, tuple[InputPlan, ...], tuple[OutputPlan, ...], Allocate, int, tuple[Any, ...]], Done]
@@ -50,14 +50,12 @@ Call = Callable[[int, tuple[InputPlan, ...], tuple[OutputPlan, ...], Allocate, i
 
 @cache
 def program_call() -> tuple[Call, str]:
-    """Return the fastest way to call a program here, and why it is none faster; raises ProgramError where there is no
-    runtime.
-    """
+    """Return the fastest available call and, if that is ctypes, the reason; raises ProgramError without a runtime."""
     return fastest_call(extension)
 
 
 def fastest_call(build: Callable[[], Path]) -> tuple[Call, str]:
-    """Return the call of the extension module that `build` makes; that by ctypes if it cannot be built or loaded."""
+    """Return the call by the extension module that `build` makes, or by ctypes if it can't be built or loaded."""
     run = cast(runtime().cb_program_run, c_void_p).value
     try:
         return partial(_loaded(build()).call, run), ""
@@ -66,7 +64,7 @@ def fastest_call(build: Callable[[], Path]) -> tuple[Call, str]:
 
 
 def _loaded(path: Path) -> Any:
-    """The extension module of a file; raises ImportError if Python cannot load it."""
+    """Load an extension module from a file; raises ImportError if Python cannot load it."""
     loader = ExtensionFileLoader(NAME, str(path))
     spec = spec_from_loader(NAME, loader)
     assert spec is not None

@@ -1,4 +1,4 @@
-"""A segment and its program in the words of the report."""
+"""Description of a segment and its program for the report."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CALLS = ("call_module", "call_function")
 
 
 def described(segment: SegmentModule, file: str) -> PipelineSegment:
-    """All that is known of a segment after it was made; `file` names where its program was written."""
+    """Return the report's entry of a compiled segment; `file` is the name of its program's file."""
     nodes = list(segment.nodes.graph.nodes)
     names = tuple(node.name for node in nodes if node.op == "call_function")
     inputs = [n.meta["val"] for n in nodes if n.op == "placeholder" and n.name not in segment.constants]
@@ -66,7 +66,7 @@ def _results(nodes: GraphModule) -> list[Any]:
 
 
 def written_bytes(node: Node) -> int:
-    """Bytes of what a call makes: none of a view, nor of an item, which the call that it is taken of has made."""
+    """Return the bytes that a call writes; 0 for a view and for `getitem`, whose source is already counted."""
     if node.op != "call_function" or node.target is getitem or _is_view(node.target):
         return 0
     value = node.meta.get("val")
@@ -79,7 +79,7 @@ def _is_view(target: Any) -> bool:
 
 
 def _bytes(values: Iterable[Any]) -> int:
-    """Bytes of tensors; sizes that are symbolic count by torch's hints."""
+    """Return the bytes of tensors; symbolic sizes count by torch's hints, or as 0 without a hint."""
     tensors = [value for value in values if isinstance(value, torch.Tensor)]
     return sum(_hinted(tensor.numel()) * tensor.element_size() for tensor in tensors)
 
@@ -142,6 +142,6 @@ def _needed(kind: StorageKind, life: tuple[int, int], end: int) -> tuple[int, in
 
 
 def order_of(graph: GraphModule) -> tuple[str, ...]:
-    """Return the execution order: segments by name, torch's calls by node; `getitem` does not count as a call."""
+    """Return the execution order: segments by name, torch's calls by node name; `getitem` is not a call."""
     calls = [node for node in graph.graph.nodes if node.op in CALLS and node.target is not getitem]
     return tuple(str(node.target) if node.op == "call_module" else node.name for node in calls)

@@ -1,6 +1,6 @@
-"""The runtime's C ABI through ctypes. Tensors cross it as addresses: nothing is copied.
+"""The runtime's C ABI through ctypes. Tensors are passed as addresses and never copied.
 
-The runtime in C++, built with the machine's compiler at first use and kept in the store's cache.
+Build of the C++ runtime with the machine's compiler, at first use; cached in the store.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NAME = "libcompileboard_runtime.so"
 EXTENSION = "python/call"
 FLAGS = ("-std=gnu++17", "-fPIC", "-pthread", "-fvisibility=hidden")
 FAST = ("-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math")
-# What runs once a program need not be fast, and is compiled in half the time.
+# Files whose code runs once per program: -O1 halves the time to compile them.
 ONCE = ("-O1",)
 MOST_AT_ONCE = 4
 NO_COMPILER = (
@@ -44,19 +44,19 @@ NO_COMPILER = (
 
 
 class CbOptions(ctypes.Structure):
-    """`cb_options`."""
+    """The C struct `cb_options`."""
 
     _fields_ = (("abi_version", c_uint32), ("executor", c_uint32), ("passes", c_uint32), ("reserved", c_uint32))
 
 
 class CbBuffer(ctypes.Structure):
-    """`cb_buffer`."""
+    """The C struct `cb_buffer`."""
 
     _fields_ = (("data", c_void_p), ("bytes", c_uint64))
 
 
 class CbInfo(ctypes.Structure):
-    """`cb_info`."""
+    """The C struct `cb_info`."""
 
     _fields_ = (
         *((name, c_uint32) for name in ("inputs", "outputs", "results", "instructions")),
@@ -65,7 +65,7 @@ class CbInfo(ctypes.Structure):
 
 
 class CbStats(ctypes.Structure):
-    """`cb_stats`."""
+    """The C struct `cb_stats`."""
 
     _fields_ = (("seconds", c_double), ("allocated_bytes", c_uint64), ("instructions", c_uint32), ("threads", c_uint32))
 
@@ -80,7 +80,7 @@ class ProgramRun:
 
 
 class LoadedProgram:
-    """A program in the runtime."""
+    """A program that is loaded into the runtime."""
 
     def __init__(self, file: bytes, executor: int = OPTIMISING, passes: int | None = None, abi: int = ABI_VERSION):
         self._lib = runtime()
@@ -94,17 +94,17 @@ class LoadedProgram:
         self._lib.cb_program_info(self._program, byref(self.info))
 
     def input_bytes(self) -> list[int]:
-        """Bytes of each input."""
+        """Return the bytes of each input."""
         return [self._lib.cb_program_input_bytes(self._program, index) for index in range(self.info.inputs)]
 
     def run(self, inputs: Sequence[tuple[int, int]], outputs: Sequence[tuple[int, int]], threads: int) -> ProgramRun:
-        """Run it on memory, each an address and its bytes; raises ProgramError."""
+        """Run the program; each input and output is an address and a number of bytes. Raises ProgramError."""
         return self._run(inputs, outputs, threads, None)
 
     def profile(
         self, inputs: Sequence[tuple[int, int]], outputs: Sequence[tuple[int, int]], threads: int
     ) -> ProgramRun:
-        """The same, with the seconds of each instruction."""
+        """Run the program as `run` does, and measure the seconds of each instruction."""
         return self._run(inputs, outputs, threads, (c_double * self.info.instructions)())
 
     def _run(self, inputs: Sequence[Any], outputs: Sequence[Any], threads: int, each: Any) -> ProgramRun:
@@ -116,19 +116,19 @@ class LoadedProgram:
         return ProgramRun(stats.seconds, stats.allocated_bytes, tuple(each or ()))
 
     def saved(self) -> bytes:
-        """The program after its passes, as a file."""
+        """Return the file of the program after its passes."""
         return _filled(lambda to, room: self._lib.cb_program_save(self._program, to, room))
 
     def as_c(self, name: str = "program") -> str:
-        """The program as one C file with a function of this name."""
+        """Return the program as one C file with a function of this name."""
         return _filled(lambda to, room: self._lib.cb_program_c(self._program, name.encode(), to, room)).decode()
 
     def c_header(self, name: str = "program") -> str:
-        """The header of that file, with the sizes of inputs and outputs."""
+        """Return the header of the program's C file, with the sizes of inputs and outputs."""
         return _filled(lambda to, room: self._lib.cb_program_c_header(self._program, name.encode(), to, room)).decode()
 
     def stages(self) -> tuple[tuple[str, str], ...]:
-        """The name of each pass with the program after it; first the program as it was read."""
+        """Return the program's text after each pass, with the pass's name; the first is the program as loaded."""
         found: list[tuple[str, str]] = []
         while text := _filled(lambda to, room: self._lib.cb_program_stage(self._program, len(found), to, room)):
             name, _, listing = text.decode().partition("\n")
@@ -151,7 +151,7 @@ def _filled(function: Callable[[Any, int], int]) -> bytes:
 
 @cache
 def runtime(path: Path | None = None) -> Any:
-    """The library, built if need be; raises ProgramError where its ABI is another than ours."""
+    """Return the loaded library, built if missing; raises ProgramError if its ABI version is not ours."""
     lib = ctypes.CDLL(str(path or library()))
     if (version := lib.cb_abi_version()) != ABI_VERSION:
         raise ProgramError(f"the runtime has version {version} of the ABI, and this is made for {ABI_VERSION}")
@@ -178,23 +178,23 @@ def runtime(path: Path | None = None) -> Any:
 
 
 def checksum(data: bytes) -> int:
-    """CRC32C by the runtime, which is fast."""
+    """Return the CRC32C, computed by the runtime, which is faster than Python."""
     return int(runtime().cb_crc32c(data, len(data)))
 
 
 def library() -> Path:
-    """The shared library, built if it is not there; raises ProgramError with the compiler's words."""
+    """Return the path of the shared library, built if missing; raises ProgramError with the compiler's message."""
     return _built(NAME, LIBRARY, ("-shared", f"-Wl,--version-script={SOURCES / 'exports.map'}"))
 
 
 def program(name: str) -> Path:
-    """A program that is linked with the library, such as `cb_run`."""
+    """Return the path of an executable linked with the library, such as `cb_run`; built if missing."""
     shared = library()
     return _built(name, (name,), (str(shared), f"-Wl,-rpath,{shared.parent}"))
 
 
 def extension() -> Path:
-    """The extension module of this Python that makes calls; raises ProgramError where Python's headers are missing."""
+    """Return the path of the extension module for calls; raises ProgramError if Python's headers are missing."""
     include = sysconfig.get_path("include")
     if not (Path(include) / "Python.h").exists():
         raise ProgramError(f"there is no Python.h in {include}")

@@ -57,12 +57,12 @@ OFF = "switched off"
 
 
 def unary(step: StepOp) -> Lower:
-    """The lowering of an op of one operand."""
+    """Return the lowering of an op with one operand."""
     return lambda builder, node: builder.elementwise(node, (step, node.args[0]))
 
 
 def binary(step: StepOp) -> Lower:
-    """The lowering of an op of two operands."""
+    """Return the lowering of an op with two operands."""
     return lambda builder, node: builder.elementwise(node, (step, node.args[0], node.args[1]))
 
 
@@ -78,7 +78,7 @@ def _sum(step: StepOp) -> Lower:
     return lower
 
 
-# As torch computes them: the root of -inf is NaN, its power of a half is not.
+# Same formulas as torch, even for exponent 0.5: sqrt(-inf) is NaN, while pow(-inf, 0.5) in C is not.
 POWERS: dict[float, Callable[[Any], list[tuple[StepOp, *tuple[Any, ...]]]]] = {
     0.5: lambda x: [(StepOp.SQRT, x)],
     -0.5: lambda x: [(StepOp.RSQRT, x)],
@@ -177,7 +177,7 @@ class OpKernel:
 
 
 def argument(node: Node, name: str) -> Any:
-    """An argument by its name in the op's schema, or its default."""
+    """Return an argument by its name in the op's schema, or its default."""
     for index, known in enumerate(node.target._schema.arguments):
         if known.name == name:
             given = node.kwargs.get(name, known.default_value if known.has_default_value() else None)
@@ -186,7 +186,7 @@ def argument(node: Node, name: str) -> Any:
 
 
 def rank(node: Any) -> int:
-    """Dimensions of a node's value."""
+    """Return the number of dimensions of a node's value."""
     return len(node.meta["val"].shape)
 
 
@@ -195,7 +195,7 @@ def _view(builder: Builder, node: Node) -> None:
 
 
 def _views(builder: Builder, node: Node) -> None:
-    """Several views of one tensor; the items that are taken of them are what is read."""
+    """Lower an op that returns several views of one tensor; other nodes read them through `getitem`."""
     builder.env[node] = tuple(builder.view_of(node, node.args[0], index) for index in range(len(node.meta["val"])))
 
 
@@ -210,7 +210,7 @@ def _mm(builder: Builder, node: Node) -> None:
 
 
 def _addmm(builder: Builder, node: Node) -> None:
-    """The product is kept in float32, so that the sum is rounded once."""
+    """Lower addmm; the product stays in float32, so that the result is rounded only once."""
     bias, a, b = node.args[:3]
     between, to = builder.fresh(node, dtype=F32), builder.fresh(node)
     builder.product(node.name, builder.env[a], builder.env[b], between)
@@ -381,7 +381,7 @@ KERNELS: dict[Any, OpKernel] = {
     ATTENTION: OpKernel(_attention, _refuse_attention),
     aten.cat.default: OpKernel(_concatenate, _refuse_concatenate),
 }
-# Ops with a kernel of their own stay whole where core ATen would take them apart.
+# Ops with their own kernel, which therefore skip core ATen's decompositions.
 WHOLE = (ATTENTION, aten._fused_rms_norm.default, aten.silu.default)
 
 
@@ -391,7 +391,7 @@ def lower(builder: Builder, node: Node) -> None:
 
 
 class Support(OperatorSupportBase):
-    """Operator support for torch's partitioner; stores the reasons by node name."""
+    """Operator support for torch's partitioner; stores the reason for each refused node by node name."""
 
     def __init__(self, without: frozenset[str] = frozenset()) -> None:
         self._without = without
@@ -425,7 +425,7 @@ class Support(OperatorSupportBase):
 
 
 def op_name(target: Any) -> str:
-    """Return an op's name without namespace and overload, as used to switch it off."""
+    """Return an op's name without namespace and overload, as the option `without` takes it."""
     return str(target).removeprefix("aten.").partition(".")[0]
 
 

@@ -1,4 +1,4 @@
-"""The name `accelerator` among torch's backends. What it needs is imported with its first graph."""
+"""Registration of `accelerator` with torch's backends. Its modules are imported at the first graph."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAME = "accelerator"
 
 @contextmanager
 def accelerating(emit: Emit, directory: Path) -> Iterator[None]:
-    """Build and record programs of `torch.compile(backend="accelerator")` in a directory, inside this context."""
+    """Let `torch.compile(backend="accelerator")` write programs to a directory and record them, inside this context."""
     made: list[Any] = []
 
     def accelerator(graph: Any, inputs: Sequence[Any], options: Mapping[str, Any] | None = None) -> Any:
@@ -37,7 +37,7 @@ def accelerating(emit: Emit, directory: Path) -> Iterator[None]:
 
 
 def register(backend: Any = None) -> None:
-    """Register the name with a run's backend; a run with another backend reports that itself."""
+    """Register a run's backend under the name `accelerator`; by default a stub whose use raises RuntimeError."""
     registry._COMPILER_FNS.pop(NAME, None)
     torch._dynamo.register_backend(backend or _outside, name=NAME)
 

@@ -1,4 +1,4 @@
-"""Execution of a segment: a program for each set of sizes, called without copies, and torch as the fallback."""
+"""Execution of a segment: a program per set of sizes, called without copies; torch is the fallback."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from core.accelerator.program import (
 )
 from core.base.errors import ProgramError
 
-# The program that was called least recently makes room for the next.
+# Beyond this number, a new program evicts the least recently used one.
 MOST_PROGRAMS = 16
 OTHER_SIZES = "an input has other sizes, or another dtype, than the graph says"
 
@@ -60,8 +60,8 @@ class CompiledSegment:
     inputs: tuple[InputPlan, ...]
     outputs: tuple[OutputPlan, ...]
     results: tuple[ResultPlan, ...]
-    whole: bool  # whether the results are the outputs, in their order
-    start: Callable[[int, tuple[Any, ...]], Done]  # a call, by threads and inputs
+    whole: bool  # True if the results are exactly the outputs, in order
+    start: Callable[[int, tuple[Any, ...]], Done]  # runs a call: number of threads, inputs
     times_s: dict[str, float]
 
 
@@ -80,8 +80,8 @@ class Crossings:
 class SegmentModule(torch.nn.Module):
     """Module that replaces the nodes of a segment in the graph.
 
-    `constants` are frozen parameters by the name of their placeholder. The program file has copies of them. A call
-    reads the originals, as it reads every other input, so that no change of a parameter can be missed.
+    `constants` are frozen parameters by the name of their placeholder. The program file contains copies of them. A
+    call reads the original parameters as inputs, so that it sees every change of a parameter.
     """
 
     def __init__(self, nodes: GraphModule, name: str, passes: int, constants: Mapping[str, torch.Tensor]) -> None:
@@ -95,7 +95,7 @@ class SegmentModule(torch.nn.Module):
         self._call, _ = program_call()
         self.watch: Callable[[CompiledSegment, Sequence[Any], Any], None] | None = None
         self.first, self.problem = self._compiled(None, self.constants)
-        # The one program of a segment without symbolic sizes.
+        # The only program of a segment without symbolic sizes.
         self._static: CompiledSegment | None = None
         if self.first and not self._sizes.dynamic:
             self._static, self.problem = self._compiled(None, {}) if constants else (self.first, "")
@@ -103,11 +103,11 @@ class SegmentModule(torch.nn.Module):
 
     @property
     def dynamic(self) -> bool:
-        """True if it has symbolic sizes."""
+        """Return True if the segment has symbolic sizes."""
         return self._sizes.dynamic
 
     def forward(self, *inputs: Any) -> Any:
-        """Return the segment's results; torch computes them if the accelerator can't.
+        """Return the segment's results; torch computes them if the runtime can't.
 
         Each access to a module's attribute takes as long as adding a hundred numbers, so there are few.
         """
@@ -129,11 +129,11 @@ class SegmentModule(torch.nn.Module):
         results = made if compiled.whole else [_result(plan, compiled, given, made) for plan in compiled.results]
         crossings.call_s += perf_counter() - begin
         if self.watch:
-            # The file is that of the program with constants.
+            # The written file is of the program with constants, if there are any.
             self.watch(self.first if self.first and self.constants else compiled, inputs, results)
         return results[0] if len(results) == 1 else tuple(results)
 
-    # A hook of a module would not see the inside of a compiled graph, and looking for hooks takes longer than a kernel.
+    # Module hooks don't apply inside a compiled graph, and `Module.__call__` spends longer on them than a kernel takes.
     __call__ = forward
 
     def _for(self, inputs: Sequence[Any]) -> CompiledSegment | None:
@@ -187,7 +187,7 @@ class SegmentModule(torch.nn.Module):
         return CompiledSegment(loaded, program, saved, *plans, results, whole, start, times)
 
     def _inputs(self, program: Program, constants: Mapping[str, torch.Tensor]) -> tuple[InputPlan, ...]:
-        """Return the argument of each input: tensors in order, without constants."""
+        """Return the plan of each input: the tensors in order, without constants."""
         nodes = [node for node in self.nodes.graph.nodes if node.op == "placeholder"]
         given = [
             index
@@ -220,7 +220,7 @@ class SegmentModule(torch.nn.Module):
         return tuple(laid)
 
 
-# What Inductor's own code allocates with: a third of the time of `torch.empty_strided`.
+# The allocation function of Inductor's own code: takes a third of the time of `torch.empty_strided`.
 allocate: Allocate = torch._C._dynamo.guards._empty_strided_cpu
 
 

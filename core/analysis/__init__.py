@@ -1,4 +1,4 @@
-"""Analyses of a Report: pure functions."""
+"""Pure functions that analyse a report."""
 
 from core.analysis.aoti import (
     AotiStory,

@@ -39,7 +39,7 @@ KINDS: dict[PackagedKind, str] = {
     "other": "other file",
 }
 CHECKED = "AOTI_RUNTIME_CHECK_INPUTS=1"
-# Size check in the words of the generated code.
+# Size check, by its message in the generated code.
 CHECKED_FROM = re.compile(r"expected it to be >= (\d+)")
 MOST_LINES = 12
 StepId = Literal["export", "package", "python", "c++"]
@@ -50,7 +50,7 @@ CALLS: dict[PackageUser, str] = {
 }
 # Most levels of folders in the tree.
 MOST_DEEP = 12
-# Torch ends a message with advice of many lines; the first says what happened.
+# Torch's messages end with many lines of advice; the first line names the error.
 LONGEST_SAID = 240
 
 

@@ -43,8 +43,8 @@ CellValue = str | int | float | None
 class StripCell:
     """Relation of a call to a compilation: compiled it, reused it, its `executions`, and the reason.
 
-    `because` is the reason as prose with code in backticks. `guard` is the guard that decided: for reused code the
-    guard that another call failed, otherwise the failed guard of the compilation `failed`, which could not be reused.
+    `because` is the reason as prose with code in backticks. `guard` is the guard that decided: for reused code, the
+    guard that failed in another call; otherwise the guard of the compilation `failed` that prevented its reuse.
     """
 
     call: int

@@ -22,7 +22,7 @@ def doubts(report: Report) -> tuple[str, ...]:
 
 
 def untimed_words(report: Report) -> str:
-    """Return why no kernel was timed, or which were timed in place alone; empty if neither applies."""
+    """Return why no kernel was timed, or which kernels were timed only in place; empty if neither applies."""
     if report.untimed:
         return f"the kernels were not timed: {report.untimed.removeprefix(NO_TIME).rstrip('.')}"
     rows = [row for compilation in report.compilations for row in ledger(report, compilation) if row.measured]

@@ -131,8 +131,8 @@ def working_ops(schedule: Schedule, nodes: Mapping[str, FxNode]) -> dict[str, tu
 class RefusalReasons:
     """Reasons for an unfused pair.
 
-    `because` follows from the kinds of both nodes, empty if it does not; `recorded` are torch's reasons, each with its
-    first round; `shared` are the bytes of the buffers that both touch: the most that fusing could save.
+    `because` follows from the kinds of both nodes, otherwise it is empty; `recorded` are torch's reasons, each with its
+    first round; `shared` are the bytes of the buffers that both access, the maximum saving of a fusion.
     """
 
     because: str
@@ -216,7 +216,7 @@ def refused_pairs(schedule: Schedule) -> dict[tuple[str, str], int]:
 
 
 def shared_buffers(first: SchedulerNode, second: SchedulerNode) -> dict[str, int]:
-    """Return the buffers that both nodes touch, with the bytes of the node that touches less."""
+    """Return the buffers that both nodes access, with the smaller of the two byte counts."""
     touched = dict((*first.reads, *first.writes))
     return {name: min(size, touched[name]) for name, size in (*second.reads, *second.writes) if name in touched}
 

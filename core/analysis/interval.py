@@ -18,9 +18,9 @@ from core.report import Load
 
 LEAST_PAIRS = 8
 BLOCKS = 12
-# Stricter than the allowed 5 % of false claims, since sampling goes on until the interval is narrow.
+# Stricter than the allowed 5 % of false claims, since sampling continues until the interval is narrow.
 ERROR = 0.01
-# A smaller ratio is no difference: two equal models differ up to 2 % by their addresses in memory.
+# A smaller ratio is no difference: two equal models differ by up to 2 % through their memory addresses.
 RELEVANT = 1.02
 # Factor between the bounds from which the ratio counts as unknown.
 DECADE = 10.0
@@ -90,7 +90,7 @@ def median_ratio(above: Sequence[float], below: Sequence[float]) -> Interval | N
 def in_blocks(values: Sequence[float]) -> list[Sequence[float]]:
     """Join neighbours to `BLOCKS` blocks of equal size or one more.
 
-    Values stay single with fewer than two per block.
+    Values are not joined if there are fewer than two per block.
     """
     count = BLOCKS if len(values) >= 2 * BLOCKS else len(values)
     edges = [round(index * len(values) / count) for index in range(count + 1)]

@@ -47,7 +47,7 @@ class AliveRow:
 class GraphPlan:
     """Inductor's memory plan for one generated code of a compilation.
 
-    `kernels` and `names`, their display names, are by the line that calls them.
+    `kernels` and `names` (their display names) are by call line.
     """
 
     direction: Direction
@@ -176,7 +176,7 @@ def _graph_plan(compilation: Compilation, kernels: list[Kernel], names: KernelNa
 
 
 def _named_calls(kernels: list[Kernel], schedule: Schedule | None, names: KernelNames) -> Iterator[tuple[int, str]]:
-    """Yield each call line of shared kernels with the name of what that call computes."""
+    """Yield each call line of shared kernels with the display name of that call."""
     for kernel in kernels:
         for line, origins in zip(kernel.call_lines, call_origins(kernel, schedule), strict=False):
             yield line, names.named(kernel, origins, schedule)

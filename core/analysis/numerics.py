@@ -272,7 +272,7 @@ def left_out_words(graph: GraphNumerics) -> str:
 
 
 def outputs_words(graph: GraphNumerics) -> str:
-    """Return whether adding node values to the outputs changed the graph's own outputs."""
+    """Return a text: whether adding node values to the outputs changed the graph's own outputs."""
     if not graph.parts:
         return ""
     source = f"Compiled values are from {count(graph.parts, 'compilation')} with them among the graph's outputs"

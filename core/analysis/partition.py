@@ -39,7 +39,7 @@ def _first(graphs: tuple[FxGraph, ...], stage: Stage) -> FxGraph | None:
 def derived(
     graph: str, joint: tuple[FxNode, ...], forward: tuple[FxNode, ...], backward: tuple[FxNode, ...]
 ) -> Partition:
-    """Return the partition that the three graphs show; nodes renamed by passes count as dropped and new.
+    """Derive the partition from the three graphs; nodes renamed by passes count as dropped and new.
 
     A node of both graphs is saved if it is an input of the backward, and recomputed otherwise.
     """

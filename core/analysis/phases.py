@@ -94,7 +94,7 @@ def parallel_totals(totals: Sequence[PhaseTotal]) -> tuple[PhaseTotal, ...]:
 
 
 def self_seconds(phases: Sequence[Phase]) -> list[float]:
-    """Return the self time of each span: of the latest span while threads work, otherwise of the innermost span."""
+    """Return the self time of each span; parallel threads: of the latest span, otherwise of the innermost."""
     self_s = [0.0] * len(phases)
     for seconds, open_spans in _open_intervals(phases):
         self_s[next((index for index in reversed(open_spans) if phases[index].thread), open_spans[-1])] += seconds

@@ -45,7 +45,7 @@ __all__ = [
 Words = Callable[[float | None], str]
 # Prefix of the reason why torch runs a node; other nodes have the name of their segment instead.
 BESIDE = "torch: "
-# Reason for a node of which no program instruction is left.
+# Text for a node without a program instruction.
 FREE = "no instruction: a pass took it out, or it is in the strides of others"
 ATEN = "torch.ops."
 ENDS = ("argument", "result")
@@ -53,7 +53,7 @@ ENDS = ("argument", "result")
 
 @dataclass(frozen=True, slots=True)
 class PipelineFigures:
-    """Sums over all pipelines of a run: its ops, and the `taken` ops.
+    """Sums over all accelerator graphs of a run: its ops, and the `taken` ops, which the accelerator runs.
 
     `across_bytes` are the inputs and outputs of the segments, each counted once; `written_bytes` are written by taken
     ops, `all_written_bytes` by all ops. `calls` crossed the ABI; `fallbacks` ran in torch instead, by reason. Seconds
@@ -79,12 +79,12 @@ class PipelineFigures:
 
     @property
     def ops_share(self) -> float:
-        """Part of the ops that are taken, from 0 to 1; 0 without ops."""
+        """Share of the ops that the accelerator runs, from 0 to 1; 0 without ops."""
         return self.taken / self.ops if self.ops else 0.0
 
     @property
     def bytes_share(self) -> float:
-        """Part of the written bytes that taken ops write, from 0 to 1; 0 if nothing is written."""
+        """Share of the written bytes that the accelerator's ops write, from 0 to 1; 0 if nothing is written."""
         return self.written_bytes / self.all_written_bytes if self.all_written_bytes else 0.0
 
 
@@ -98,8 +98,8 @@ class PipelineChange:
     difference: str
 
 
-# Name → field, formatter, and True if a difference is claimed. Two runs are two processes, so that times measured in
-# them are only shown side by side.
+# Name → field, formatter, and True if a difference is claimed. No difference is claimed for times, which are measured
+# in two processes.
 FIGURES: dict[str, tuple[str, Words, bool]] = {
     "ops on the accelerator": ("taken", number, True),
     "ops in all": ("ops", number, True),
@@ -190,7 +190,7 @@ def _torch_ops(report: Report) -> Counter[str]:
 
 @dataclass(frozen=True, slots=True)
 class PipelineStop:
-    """Next step of a divided graph: a segment, or an op that torch runs for `reason`."""
+    """A step of a partitioned graph: a segment, or an op that torch runs because of `reason`."""
 
     name: str
     segment: PipelineSegment | None
@@ -243,7 +243,7 @@ def pipelines(report: Report) -> list[tuple[str, Pipeline]]:
 
 
 def pipeline_sentence(report: Report, compilation: str = "") -> str:
-    """Return how much of the run, or of one compilation, the accelerator runs, in a sentence."""
+    """Return a sentence: how much of the run, or of one compilation, the accelerator runs."""
     selected = [pipeline for id_, pipeline in pipelines(report) if compilation in ("", id_)]
     if not selected:
         return "The accelerator was given no graph."

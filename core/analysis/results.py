@@ -26,7 +26,7 @@ class Results:
 
     @property
     def outcome(self) -> Outcome:
-        """Outcome of the comparison: a single difference decides; strides count only without other differences."""
+        """Outcome of the comparison: `differs` with any difference; strides only count if nothing else differs."""
         if len(self.restrided) < len(self.differing):
             return "differs"
         if self.untold:

@@ -140,7 +140,7 @@ def break_even_calls(report: Report) -> tuple[int, int] | None:
     """Return the interval of calls after which compiling has paid off.
 
     It is the cost of the calls beyond their steady state, divided by the savings per call. None if compiling never pays
-    off, was not measured or not on a quiet machine, or if the bounds are a factor of 10 apart or more.
+    off, if it was not measured, if the machine was busy, or if the bounds are a factor of 10 or more apart.
     """
     measured = paying_speed(report.timing)
     if measured is None or measured.interval is None or not report.calls or not measured.faster or measured.disturbed:
@@ -150,9 +150,9 @@ def break_even_calls(report: Report) -> tuple[int, int] | None:
 
 
 def calls_to_pay(cost_s: float, eager_s: float, ratio: Interval) -> tuple[int, int]:
-    """Return the minimum and maximum number of calls that make up for a cost.
+    """Return the minimum and maximum number of calls after which compiling has paid for its cost.
 
-    A call takes `eager_s` without the cost, and `eager_s` divided by `ratio`, which is above 1, with it.
+    An eager call takes `eager_s`, a compiled call `eager_s / ratio`; `ratio` is above 1.
     """
     savings_s = (eager_s * (1 - 1 / times) for times in (ratio.high, ratio.low))
     soonest, latest = (max(1, math.ceil(cost_s / saving_s)) for saving_s in savings_s)

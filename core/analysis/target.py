@@ -11,7 +11,7 @@ from core.report import Kernel, Report
 
 
 def target_of(report: Report) -> Target | None:
-    """Return the accelerator for which code was generated; None if the code ran where it was compiled."""
+    """Return the target for which code was generated; None if the code ran where it was compiled."""
     return TARGETS.get(report.setting.target)
 
 
@@ -22,7 +22,7 @@ def target_words(report: Report) -> str:
 
 
 def side_words(report: Report) -> str:
-    """Return the kind of run: generated for an absent device, run on a device, or an imported log."""
+    """Return the kind of run: cross-compiled for a target, run on a device, or an imported log."""
     device = report.setting.device
     return target_words(report) or (f"run on {device}" if device else "a log from elsewhere")
 

@@ -15,7 +15,7 @@ from core.analysis.work import Work, work, work_words
 from core.base.words import count, number, ordinal
 from core.report import Report
 
-# Compile id of a compilation by Dynamo, and records that torch logs for an export only.
+# Compile id of a compilation by Dynamo, and records that torch logs only for an export.
 DYNAMOS = re.compile(r"!?\d+/")
 EXPORTS = {
     *("exported_program", "expression_created", "guard_added", "missing_fake_kernel", "mismatched_fake_kernel"),
@@ -27,7 +27,7 @@ EXPORTS = {
 class Verdict:
     """Numbers in every page's header; None if the log does not have a number.
 
-    `ended` is the error that ended the run, `failures` the code that was not compiled, `became` the calls that ran no
+    `ended` is the error that ended the run, `failures` the code that was not compiled, `became` the calls without
     compiled code, all in words. `graphs` counts the graphs passed to the backend, `breaks` the graph breaks and
     `break_hits` their hits; `work` is Inductor's work on the ops. `outside` describes a log in which Dynamo compiled
     nothing.

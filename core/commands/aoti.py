@@ -1,4 +1,4 @@
-"""`python -m core aoti`: a model exported, packaged by AOTInductor, and run without Python."""
+"""`python -m core aoti`: export a model, package it by AOTInductor, and run it without Python."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _data(report: Report) -> dict[str, Any]:
 
 
 def _export(run: Run, report: Report, out: str) -> list[Path]:
-    """Copy the files of a run's package to a directory; returns their copies. Raises StoreError."""
+    """Copy the files of a run's package to a directory; returns the paths of the copies. Raises StoreError."""
     files = package_files(run)
     if not any(path.name == PACKAGE for path in files):
         raise StoreError("there is no package to write")

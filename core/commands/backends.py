@@ -1,4 +1,4 @@
-"""`python -m core backends`: each backend that torch lists, tried on a function of two ops in a temporary home."""
+"""`python -m core backends`: try each backend that torch lists, on a function of two ops in a temporary home."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def add_command(commands: Commands) -> None:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    """Print each backend with its work, its last stage, and if it runs here; returns the exit code."""
+    """Print each backend, its purpose, its last stage, and if it runs here; returns the exit code."""
     backends = tried_backends()
     if arguments.json:
         print(json.dumps(msgspec.to_builtins(backends), indent=2))
@@ -49,7 +49,7 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def tried_backends() -> Sequence[BackendFact]:
-    """Run each backend, one after the other, and return its facts; raises CompileboardError."""
+    """Run the backends one after another, and return the facts about each; raises CompileboardError."""
     engine = open_engine(Store())
     try:
         with TemporaryDirectory(prefix="compileboard-") as home:

@@ -13,9 +13,9 @@
     python -m core backends [--json]
 
 With --json the report alone goes to standard output; progress and messages go to standard error. Exit codes: 0 done, 1
-the run, or each cell of the sweep, ended with an error, or the sweep stopped, 2 the command or the job is not right, 3
-there is no such run, sweep or log, or it is no torch trace, 4 a --check failed, 5 it is slower than --least-speedup,
-130 cancelled, 141 whoever read the output has closed it. `report` of a run that was not done ends with 1, too.
+the run or every cell of the sweep failed, or the sweep stopped, 2 the command or the job is invalid, 3 the run, sweep
+or log does not exist, or the log is no torch trace, 4 a --check failed, 5 slower than --least-speedup, 130 cancelled,
+141 the reader closed the output. `report` also exits with 1 if the run is not done.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Exit codes and output that the commands share.
 
-Checks for scripts: a special exit code for results that differ, and for code that is too slow.
+Checks for scripts: separate exit codes for results that differ and for code that is too slow.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from core.base.words import number
 from core.report import Report
 
 OK, FAILED, USAGE, MISSING, CANCELLED = 0, 1, 2, 3, 130
-# argparse does not export the type of what `add_subparsers` returns.
+# argparse does not export the return type of `add_subparsers`.
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 WRONG, SLOW = 4, 5
 # Figures that a change must not raise.
@@ -60,7 +60,7 @@ def check_report(report: Report, arguments: argparse.Namespace) -> int:
 
 
 def check_comparison(comparison: RunComparison, arguments: argparse.Namespace) -> int:
-    """Return the same for the right run of two."""
+    """Return the exit code of the requested checks of the right run, compared with the left run."""
     problems = []
     if comparison.failures[1] and not comparison.failures[0]:
         problems.append(f"on the right {comparison.failures[1]}")
@@ -75,7 +75,7 @@ def check_comparison(comparison: RunComparison, arguments: argparse.Namespace) -
 
 
 def _check(arguments: argparse.Namespace, wrong: str, unsure: str, faster: Interval | None, than: str) -> int:
-    """Return the exit code, results before speed: wrong code is never fast enough."""
+    """Return the exit code; the results are checked before the speed."""
     if arguments.check and wrong:
         return _fail(wrong, WRONG)
     if arguments.check and unsure:

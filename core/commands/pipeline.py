@@ -1,4 +1,4 @@
-"""`python -m core pipeline`: a model built into programs of the accelerator, reported stage by stage."""
+"""`python -m core pipeline`: build a model into programs of the accelerator, and report each stage."""
 
 from __future__ import annotations
 
@@ -62,8 +62,9 @@ def _data(report: Report) -> dict[str, Any]:
 
 
 def _export(run: Run, report: Report, out: str) -> list[Path]:
-    """Copy the programs of a run to `out`, numbered if there are several, each with the inputs and results of its first
-    call; returns the written files. Raises StoreError.
+    """Copy a run's programs to `out`, each with the inputs and results of its first call; returns the written files.
+
+    The files are numbered if there are several programs. Raises StoreError.
     """
     segments = [segment for _, pipeline in pipelines(report) for segment in pipeline.segments if segment.file]
     if not segments:
@@ -81,5 +82,5 @@ def _export(run: Run, report: Report, out: str) -> list[Path]:
     return written
 
 
-# Ops that the accelerator cannot run stay with torch, which is no problem.
+# No problem to report: ops that the accelerator cannot run stay with torch.
 PRODUCT = Product(_text, _data, _export, lambda report: "")

@@ -1,4 +1,4 @@
-"""A command whose run makes files: it reports on them, and writes them to `--out`."""
+"""Commands whose run produces files: they report on the files, and write them to `--out`."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from core.runs.stored import open_report
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """The product of a run: as text, as data for JSON, and as exported files.
+    """Functions for the product of a run: its text, its data for JSON, and the export of its files.
 
-    `problem` is why the command fails although the run is done; empty if all is well.
+    `problem` returns why the command fails although the run is done; empty if it succeeds.
     """
 
     text: Callable[[Report], str]

@@ -1,4 +1,4 @@
-"""`python -m core report`: report on a stored run, or on a TORCH_TRACE log."""
+"""`python -m core report`: print the report of a stored run or of a TORCH_TRACE log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m core run` and `measure`: run a job in a separate worker, and report."""
+"""`python -m core run` and `measure`: run a job in a separate worker, and print its report."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def add_measure_command(commands: Commands) -> None:
 
 
 def run_job(job: CompileJob, arguments: argparse.Namespace, finish: Callable[[Run, argparse.Namespace], int]) -> int:
-    """Run a job to its end, with its steps on standard error; returns the exit code of `finish`.
+    """Run a job to its end, and print its steps to standard error; returns the exit code of `finish`.
 
     Ctrl-C cancels the run.
     """

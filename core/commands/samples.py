@@ -1,4 +1,4 @@
-"""`python -m core samples`: the sample models."""
+"""`python -m core samples`: list the sample models."""
 
 from __future__ import annotations
 

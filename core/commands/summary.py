@@ -1,4 +1,4 @@
-"""A report in lines for the command line, and as data for scripts."""
+"""Summary of a report: lines of text for the command line, and data for scripts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ MAX_DIFFERENCES = 20
 
 
 def print_run(run: Run, report: Report, as_json: bool) -> None:
-    """Print the report of a stored run, as JSON or for people."""
+    """Print the report of a stored run, as JSON or as text."""
     status = run.status()
     if as_json:
         sys.stdout.write(data_as_json(report_data(report, status)).decode() + "\n")
@@ -51,13 +51,13 @@ def print_run(run: Run, report: Report, as_json: bool) -> None:
 
 
 def report_data(report: Report, status: Status) -> dict[str, Any]:
-    """Return a run's report as data, after the state of the run and the reason of its end."""
+    """Return a run's report as data; the state of the run and the reason of its end come first."""
     facts = {field.name: getattr(report, field.name) for field in fields(report)}
     return {"state": status.state, "reason": status.reason, **facts}
 
 
 def summarise(report: Report, ended: str, output: str = "") -> None:
-    """Print a report for people; `ended` describes a bad end of the run, and comes first.
+    """Print a report as text; `ended` describes a failed end of the run, and comes first.
 
     `output` is the run's printed output.
     """
@@ -116,7 +116,7 @@ def _summarise_traffic(work: Work) -> None:
 
 
 def _summarise_results(report: Report) -> None:
-    """Print the comparison with eager: the outcome, and the results that differ or could not be judged."""
+    """Print the comparison with eager: the outcome, and the results that differ or are undecided."""
     comparison = results(report)
     if comparison is None:
         return
@@ -127,7 +127,7 @@ def _summarise_results(report: Report) -> None:
 
 
 def _print_error(error: RunError | None) -> None:
-    """Print the user's lines of an error, and the rest of its message without C++ frames."""
+    """Print the user's lines of an error's traceback, and the rest of its message without C++ frames."""
     if error is None:
         return
     for frame in error.frames:

@@ -67,7 +67,7 @@ def add_list_command(commands: Commands) -> None:
 
 
 def _run_sweep(arguments: argparse.Namespace) -> int:
-    """Start a sweep or resume one, to its end; returns the exit code. Ctrl-C leaves it to be resumed."""
+    """Start or resume a sweep, and run it to its end; returns the exit code. After Ctrl-C it can be resumed."""
     store = Store()
     engine = open_engine(store)
     try:
@@ -86,7 +86,7 @@ def _run_sweep(arguments: argparse.Namespace) -> int:
 
 
 def _list_sweeps(arguments: argparse.Namespace) -> int:
-    """Print every sweep of this home, newest first, with its progress; or one of them, as its own command prints it."""
+    """Print the sweeps of this home with their progress, newest first; or the whole sweep whose id is given."""
     sweeps = SweepRunner(Runner(Store()))
     if arguments.id:
         return _print_sweep(sweeps, sweeps.store.open(arguments.id), arguments, None)
@@ -121,8 +121,9 @@ def _started_sweep(arguments: argparse.Namespace, sweeps: SweepRunner, environme
 
 
 def _follow(sweeps: SweepRunner, sweep: Sweep) -> None:
-    """Print each cell to standard error as it ends. Rows are read only for a new one, since reading them disturbs the
-    measurement.
+    """Print each cell to standard error as it ends.
+
+    Rows are read only if the sweep's files changed, since reading disturbs the measurement.
     """
     printed: set[int] = set()
     looked = 0

@@ -1,6 +1,4 @@
-"""Report: one typed value that says everything about a run. Everything before produces it, everything after reads
-it.
-"""
+"""The report: one typed value with all facts about a run. The parsers produce it; analysis, views and pages read it."""
 
 from core.base.load import Load
 from core.report.aoti import (

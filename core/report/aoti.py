@@ -1,4 +1,4 @@
-"""A model exported by `torch.export`, compiled ahead of time by AOTInductor, and who ran its package."""
+"""Facts about `torch.export`, AOTInductor's package of the exported program, and the runs of that package."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ PackagePart = Literal["graph", "file", "runner"]
 
 @dataclass(frozen=True, slots=True)
 class ExportedDim:
-    """A dimension that was exported as dynamic: `at` are the dimensions of inputs that share it, `text` is the `Dim` as
-    one writes it, and `size` what the example inputs have there.
+    """A dimension that was exported as dynamic: `at` are the input dimensions that share it, `text` is the `Dim` as
+    code, and `size` is its size in the example inputs.
     """
 
     name: str
@@ -31,8 +31,8 @@ class ExportedDim:
 
 @dataclass(frozen=True, slots=True)
 class ExportedValue:
-    """An input or output of the exported program, `kind` as its signature has it: `user_input`, `parameter`, `buffer`,
-    `user_output` …; `target` is the name in the model's state, `value` torch's word for it: `f32[s77, 8]`.
+    """An input or output of the exported program. `kind` is from its signature: `user_input`, `parameter`, `buffer`,
+    `user_output` …; `target` is the name in the model's state, `value` is torch's notation: `f32[s77, 8]`.
     """
 
     name: str
@@ -43,31 +43,31 @@ class ExportedValue:
 
 @dataclass(frozen=True, slots=True)
 class Export(Record):
-    """The result of `torch.export.export`: logged once a run that asks for AOTInductor, on a freshly loaded model.
+    """The result of `torch.export.export` on a newly loaded model: logged once, if the job asks for AOTInductor.
 
     Its graph is the text of part `graph`.
     """
 
     call: str
-    """the call as one writes it"""
+    """the call of `torch.export.export` as code"""
     seconds: float
     """how long it took"""
     dims: tuple[ExportedDim, ...] = ()
     """the requested dynamic dimensions"""
     nodes: int = 0
-    """nodes of the graph that compute"""
+    """number of the graph's nodes that compute"""
     targets: dict[str, int] = field(default_factory=dict)
     """how often each op is called"""
     values: tuple[ExportedValue, ...] = ()
-    """inputs and outputs, as the program's signature names them"""
+    """inputs and outputs by the program's signature"""
     left_out: int = 0
     """number of values beyond those"""
     ranges: tuple[str, ...] = ()
-    """`range_constraints`, a line each as torch prints them"""
+    """`range_constraints`, one line each, as torch prints them"""
     guards: tuple[str, ...] = ()
-    """the checks of the program's module before it runs"""
+    """the input checks of the program's module"""
     problem: str = ""
-    """torch's message if there is no program"""
+    """torch's message if the export failed"""
     frames: tuple[Frame, ...] = ()
     """the user's own lines of the problem's traceback"""
 
@@ -81,7 +81,7 @@ class RangeTrial(Record):
     size: int
     """the size"""
     inside: bool
-    """whether the range holds it"""
+    """true if the size is within the range"""
     inputs: str = ""
     """the inputs in torch's notation"""
     program: str = ""
@@ -91,16 +91,16 @@ class RangeTrial(Record):
     checked: str | None = None
     """its error with `AOTI_RUNTIME_CHECK_INPUTS=1`, empty if it ran; null if that was not tried"""
     program_same: bool | None = None
-    """whether the program's results equal the model's; null if there are none to compare"""
+    """true if the program's results equal the model's; null if there is nothing to compare"""
     package_same: bool | None = None
-    """the same for the package"""
+    """true if the package's results equal the model's; null if there is nothing to compare"""
     skipped: str = ""
     """why the call was not made, or not by the package"""
 
 
 @dataclass(frozen=True, slots=True)
 class PackagedFile:
-    """A file in a package by its name there; its text, if recorded, has the same name."""
+    """A file in a package; if its text is recorded, that has the same name."""
 
     name: str
     kind: PackagedKind
@@ -110,48 +110,48 @@ class PackagedFile:
 
 @dataclass(frozen=True, slots=True)
 class Package(Record):
-    """The result of `aoti_compile_and_package`: logged once, after it."""
+    """The result of `aoti_compile_and_package`: logged once, right after the call."""
 
     seconds: float
     """how long it took"""
     file: str = ""
-    """the package's name in the run's directory; empty if it was not kept"""
+    """the package's file name in the run's directory; empty if it was not stored"""
     bytes: int = 0
     """its size"""
     sha256: str = ""
-    """its digest"""
+    """SHA-256 of the package"""
     files: tuple[PackagedFile, ...] = ()
     """the files in it"""
     left_out: int = 0
     """number of files beyond those"""
     metadata: dict[str, str] = field(default_factory=dict)
-    """AOTInductor's description of it"""
+    """AOTInductor's metadata of the package"""
     constants: int = 0
-    """parameters and buffers in it"""
+    """number of parameters and buffers in it"""
     problem: str = ""
-    """the message of torch or the compiler, or why the package was not kept"""
+    """the error message of torch or the compiler, or why the package was not stored"""
 
 
 @dataclass(frozen=True, slots=True)
 class PackageRun(Record):
-    """The package loaded and called: logged once for `python`, and once for the program in C++."""
+    """A run of the package: logged once for `python`, and once for the C++ program."""
 
     user: PackageUser
     """the program that ran it"""
     load_s: float | None = None
-    """seconds until it was loaded"""
+    """seconds to load it"""
     call_s: float | None = None
     """seconds of the first call"""
     differences: tuple[Difference, ...] = ()
     """its results compared with eager's"""
     same_bits: bool | None = None
-    """whether C++ returned what Python did, bit by bit"""
+    """true if the results in C++ and Python are bitwise equal"""
     compiler: str = ""
     """the compiler and its version"""
     command: str = ""
-    """how the program was built"""
+    """the command that built the C++ program"""
     build_s: float | None = None
-    """seconds of building it, null if it was built before"""
+    """seconds of the build, null if the program was built before"""
     threads: int | None = None
     """torch's intra-op threads"""
     stage: str = ""
@@ -164,23 +164,23 @@ class PackageRun(Record):
 
 @dataclass(frozen=True, slots=True)
 class PackageTimes(Record):
-    """Times of every side that ran: logged once, if the job measures; all sides in each round, in random order.
+    """Times of each side that ran: logged once, if the job measures. Each round calls all sides, in random order.
 
     The C++ program reads its own `steady_clock`.
     """
 
     sides: dict[str, tuple[float, ...]] = field(default_factory=dict)
-    """seconds per call of `eager`, `compiled`, `python` and `c++`, a number a round"""
+    """seconds per call of `eager`, `compiled`, `python` and `c++`, one number per round"""
     warm_up: int = 0
     """number of rounds at the start that are not counted"""
     calls_per_sample: int = 1
-    """calls that make one sample"""
+    """number of calls per sample"""
     stopped: str = ""
     """why sampling ended: `narrow enough` or `limit`"""
     spent_s: float | None = None
-    """after how many seconds"""
+    """seconds that sampling took"""
     load: Load | None = None
-    """the machine's other load meanwhile"""
+    """the machine's other load during sampling"""
     threads: int | None = None
     """torch's intra-op threads"""
     clock: str = ""

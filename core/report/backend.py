@@ -1,6 +1,4 @@
-"""Calls of a custom backend, the executions of the callables that it returned, and the tables and texts
-that it logged.
-"""
+"""Calls of custom backends, executions of the callables that they returned, and the tables and texts that they log."""
 
 from __future__ import annotations
 
@@ -28,13 +26,13 @@ class BackendNode:
 
 @dataclass(frozen=True, slots=True)
 class Invocation(Record):
-    """A call of a backend, under the compile id that it compiled for; none for `inductor`.
+    """A call of a backend other than `inductor`, under the compile id that it compiled for.
 
-    `torch.compile` passes it a graph and example inputs, and takes a callable.
+    `torch.compile` passes a graph and example inputs to the backend, which returns a callable.
     """
 
     backend: str
-    """its name, or the callable's"""
+    """the backend's name, or the name of the callable passed as `backend=`"""
     inputs: tuple[str, ...]
     """the example inputs, shortened: `f32[4, 8]`"""
     nodes: tuple[BackendNode, ...]
@@ -44,19 +42,19 @@ class Invocation(Record):
     code: str
     """`gm.code`; empty if it was too long"""
     returned: str
-    """the returned object, by its type and name"""
+    """type and name of the returned object"""
     seconds: float
     """how long it took"""
     problem: str = ""
-    """the problem with the returned object, or the exception"""
+    """why the returned object is invalid, or the backend's exception"""
     place: tuple[str, int] | None = None
     """file and line of the exception"""
 
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """An execution of a callable that a backend returned. `call` is the index of the run's call that made it, None
-    outside of them, as while measuring; `number` counts the executions of this compilation.
+    """An execution of a callable that a backend returned. `call` is the index of the run's call that caused it, None
+    outside of these calls, such as while measuring; `number` counts the executions of this compilation.
     """
 
     compilation: str
@@ -70,7 +68,7 @@ class Execution:
 
 @dataclass(frozen=True, slots=True)
 class Executions:
-    """The number of executions of a backend's callable: while calls were made, and while it was measured."""
+    """Number of executions of a backend's callable: in the run's calls, and while measuring."""
 
     compilation: str
     calls: int
@@ -80,7 +78,7 @@ class Executions:
 
 @dataclass(frozen=True, slots=True)
 class ToldTable:
-    """A table that a backend logged through torch's own trace. A column `node` holds names of nodes of the graph."""
+    """A table that a backend logged through torch's own trace. A column named `node` contains names of graph nodes."""
 
     compilation: str
     title: str
@@ -91,7 +89,7 @@ class ToldTable:
 
 @dataclass(frozen=True, slots=True)
 class ToldText:
-    """A text that a backend logged through torch's own trace, such as a graph at one of its levels."""
+    """A text that a backend logged through torch's own trace, such as the graph after one of its stages."""
 
     compilation: str
     title: str

@@ -1,4 +1,4 @@
-"""A report as JSON, both ways."""
+"""Conversion of a report to JSON and back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def to_json(report: Report, indent: int = 0) -> bytes:
 
 
 def from_json(data: bytes) -> Report:
-    """Read a report; raises ReportError for another schema or a damaged file."""
+    """Read a report; raises ReportError for another schema version or a damaged file."""
     try:
         report = decoded_as(data, Report)
     except DecodeError as error:
@@ -29,5 +29,5 @@ def from_json(data: bytes) -> Report:
 
 
 def as_json(value: Any) -> bytes:
-    """Return any part of a report, or a list of parts, as JSON that people can read."""
+    """Return any part of a report, or a list of parts, as readable JSON."""
     return msgspec.json.format(msgspec.json.encode(value), indent=2)

@@ -1,6 +1,6 @@
-"""Facts from Dynamo beside its graphs: guards, graph breaks, recompiles, symbols.
+"""Facts from Dynamo, except its graphs: guards, graph breaks, recompiles, symbols.
 
-The family of a guard: modules, globals, tensors, symbolic sizes, and all else.
+Family of a guard: module, global, tensor, shape, or other.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ OF_TENSORS = frozenset(
         "STORAGE_OVERLAPPING",
     }
 )
-# Dynamo's name of the module whose `forward` is compiled; a method of anything else has it, too.
+# Dynamo's name of the module whose `forward` is compiled, but also of `self` in any other method.
 SELF = "L['self']"
-# Attributes that only a module has: the dictionaries of its children, parameters and buffers.
+# Attributes that only an `nn.Module` has: the dictionaries of its children, parameters and buffers.
 BELOW = re.compile(r"\._(?:modules|parameters|buffers)\b")
 
 
@@ -33,8 +33,8 @@ BELOW = re.compile(r"\._(?:modules|parameters|buffers)\b")
 class Guard:
     """A leaf of the guard tree: kind (TENSOR_MATCH …), the value that it guards, the expression, and the user's line.
 
-    A guard with several conditions has an expression of as many lines; `hint` is torch's hint. `check_us` is the
-    microseconds of its check alone, without the way to its value, None if not recorded.
+    The expression has one line per condition; `hint` is torch's hint. `check_us` is the microseconds of its check
+    alone, without the access to its value, None if not recorded.
     """
 
     kind: str
@@ -59,8 +59,8 @@ class GuardFilter:
 
 @dataclass(frozen=True, slots=True)
 class GuardCosts:
-    """The cost of checking guards: microseconds of a check of a copy of the tree, and the microseconds of each family,
-    as far as that was measured, with the way to its values.
+    """The cost of checking guards: microseconds to check a copy of the tree, and the microseconds of each measured
+    family, including the access to its values.
     """
 
     check_us: float
@@ -70,8 +70,8 @@ class GuardCosts:
 
 @dataclass(frozen=True, slots=True)
 class GraphBreak:
-    """A place where Dynamo stopped; its file is empty if torch does not log it. `compilations` has an entry for each
-    time, so its length is the count.
+    """A place where Dynamo stopped; its file is empty if torch does not log it. `compilations` has one entry per hit,
+    so its length is the number of hits.
     """
 
     reason: str
@@ -87,9 +87,9 @@ class GraphBreak:
 
 @dataclass(frozen=True, slots=True)
 class Recompile:
-    """A compilation made because the guard of an earlier one failed; `expected` and `actual` if torch logs them.
+    """A compilation after a guard failure in an earlier one; `expected` and `actual` are set if torch logs them.
 
-    `code` and `location` are the user's line that made the guard, `hint` is torch's hint; `call` is the index of the
+    `code` and `location` are the user's line that caused the guard, `hint` is torch's hint; `call` is the index of the
     call that recompiled, None if the run did not record its calls.
     """
 
@@ -106,10 +106,10 @@ class Recompile:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A dynamic shape symbol: the size it stands for, its value in the first call, and its range.
+    """A dynamic shape symbol: its source (the size that it represents), its value in the first call, and its range.
 
-    An unbacked symbol depends on data, so it has neither source nor value. `code` and `location` are the innermost line
-    of `stack`, where the user's code made it.
+    An unbacked symbol depends on data, so it has neither source nor value. `code` and `location` are the user's line
+    that created it, the innermost line of `stack`.
     """
 
     name: str
@@ -124,8 +124,8 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class SymbolGuard:
-    """A condition on symbols that tracing needed, at the user's line that needed it; on an unbacked symbol it is
-    asserted in the code. `assumed` is the value that torch assumed for an expression on data.
+    """A condition on symbols, at the user's line that needed it; for an unbacked symbol, the compiled code asserts it.
+    `assumed` is the value that torch assumed for a data-dependent expression.
     """
 
     expression: str
@@ -135,7 +135,7 @@ class SymbolGuard:
 
 @dataclass(frozen=True, slots=True)
 class Specialization:
-    """A symbol that tracing made a constant: its sources, its value, torch's reason, and the user's stack."""
+    """A symbol that tracing specialized to a constant: its sources, value, torch's reason, and the user's stack."""
 
     symbol: str
     sources: tuple[str, ...]
@@ -148,9 +148,9 @@ class Specialization:
 class Bytecode:
     """The places in the log of a frame's bytecode before and after Dynamo.
 
-    `record` is a record of the run, which has more; `original` and `modified` are torch's own listings, which it logs
-    only for resume functions. `qualname` is the function's name with its class, `resumes` maps the names of resume
-    functions that the modified code calls to the names in their own code.
+    `record` is the run's own record, which has more details; `original` and `modified` are torch's own listings, which
+    it logs only for resume functions. `qualname` is the function's name with its class. `resumes` maps each resume
+    function's name in the modified code to the name in its own code.
     """
 
     record: Payload | None = None
@@ -161,15 +161,16 @@ class Bytecode:
 
 
 def module_roots(sources: Iterable[str]) -> frozenset[str]:
-    """Return the values that some source shows to be modules by an attribute: `L['self']` of
-    `L['self']._modules['norm']`.
+    """Return the values that are modules, by the attributes in some source.
+
+    For example, `L['self']` is a module because of `L['self']._modules['norm']`.
     """
     matches = ((source, BELOW.search(source)) for source in sources)
     return frozenset({SELF, *(source[: match.start()] for source, match in matches if match)})
 
 
 def guard_family(kind: str, source: str, modules: Iterable[str], last: bool) -> GuardFamily:
-    """Return the family of a guard; a value below one of these modules belongs to it, whatever it is.
+    """Return the family of a guard; every value inside one of these modules is of the family `module`.
 
     `last` is True for a guard that torch checks after all others, with symbolic sizes.
     """

@@ -1,5 +1,4 @@
-"""The nodes of one FX graph. They are parsed from the graph's text when it is shown, and are no part of the stored
-report.
+"""Nodes of one FX graph. They are parsed from the graph's text when shown, and not stored in the report.
 
 Tensors in PyTorch's own notation.
 
@@ -18,7 +17,7 @@ from typing import Literal
 from core.report.places import Place
 
 Op = Literal["placeholder", "get_attr", "call_function", "call_method", "call_module", "output"]
-# Torch's names on the left, the short ones that PyTorch prints in annotated graph code on the right.
+# Torch's dtype name → the short name that torch prints in annotated graph code.
 SHORT_DTYPES = {
     "float64": "f64",
     "float32": "f32",
@@ -42,15 +41,13 @@ SHORT_DTYPES = {
     "float8_e5m2fnuz": "f8e5m2fnuz",
 }
 BITS = re.compile(r"^[a-z]+(\d+)")
-# Sizes that a graph needs again and again, such as that of one shape, are computed once.
+# Cached, since many nodes of a graph have the same shape.
 MOST_REMEMBERED = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class TensorMeta:
-    """The value of a node as torch prints it: dtype abbreviation, shape and stride in elements (symbols
-    as text), device.
-    """
+    """The value of a node as torch prints it: short dtype, shape and stride in elements (symbols as text), device."""
 
     dtype: str
     shape: tuple[str, ...]
@@ -62,9 +59,9 @@ class TensorMeta:
 class FxNode:
     """A node: `name`, `op` and `target` as in torch.fx; `args` is the text of the call's arguments.
 
-    `inputs` are the names of the nodes that it reads, in order and each once; `line` is its line in the graph's text,
-    `source` the user's line as the graph's comment gives it, `code` the text of that line; `stack` the lines from the
-    compiled frame down to the call, the innermost last, empty if not recorded.
+    `inputs` are the names of the nodes that it reads, in order and without duplicates; `line` is its line in the
+    graph's text. `source` is the user's line by the graph's comment, `code` its text. `stack` has the lines from the
+    compiled frame down to the call, innermost last; empty if not recorded.
     """
 
     name: str
@@ -94,9 +91,9 @@ def _list(values: Sequence[int | str]) -> str:
 
 @lru_cache(maxsize=MOST_REMEMBERED)
 def tensor_size(dtype: str, shape: tuple[str, ...]) -> int | None:
-    """Return the bytes of a tensor by torch's short dtype and its shape as text; None for a symbol or an unknown dtype.
+    """Return the bytes of a tensor from torch's short dtype and its shape as text; None if either is unknown.
 
-    An element takes a whole byte at least: the item size of `torch.float4_e2m1fn_x2`, say, is one.
+    An element takes at least one byte: the item size of `torch.float4_e2m1fn_x2`, for example, is 1.
     """
     bits = BITS.match(dtype)
     if bits is None or not all(length.isdecimal() for length in shape):

@@ -1,8 +1,8 @@
-"""Inductor's scheduler around fusion.
+"""Inductor's scheduler nodes and buffers before and after fusion.
 
-Changes by Inductor's graph passes, and the division of the joint graph by AOTAutograd's partitioner.
+Changes by Inductor's graph passes, and the partition of the joint graph by AOTAutograd.
 
-Kernels compiled to machine code for a target, and the decisions made without the device.
+Kernels compiled to machine code for a target, and torch's decisions without the device.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ConfigValue = bool | int | float | str
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """A buffer of the generated code: dtype, shape and stride in elements; symbols stay text."""
+    """A buffer of the generated code: dtype, shape and stride in elements; symbolic sizes are text."""
 
     name: str
     dtype: str
@@ -34,11 +34,11 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class SchedulerNode:
-    """A `BaseSchedulerNode`; `nodes` are the names of the nodes that were fused into it, itself if none were.
+    """A `BaseSchedulerNode`; `nodes` are the names of its fused nodes, or its own name if it is not fused.
 
     `reads` and `writes` are (buffer, bytes), upper bounds for the buffers in `at_most`; `origins` are FX nodes;
-    `kernel` is the kernel it became, empty if none was generated; `flops` is None if torch gives no estimate;
-    `iterations` is the number of its loop iterations, reductions included, None if it has none or was not recorded.
+    `kernel` is its kernel, empty if none was generated; `flops` is None if torch has no estimate; `iterations` is the
+    number of its loop iterations, reductions included, None if it has no loops or they were not recorded.
     """
 
     name: str
@@ -56,15 +56,13 @@ class SchedulerNode:
 
     @property
     def bytes_accessed(self) -> int:
-        """Bytes read and written together."""
+        """Return the sum of bytes read and written."""
         return sum(size for _, size in (*self.reads, *self.writes))
 
 
 @dataclass(frozen=True, slots=True)
 class FusionRound:
-    """A pass of the scheduler over all pairs: the fused pairs, in order, and the refused pairs, each
-    with torch's reason.
-    """
+    """A fusion round over all pairs: the fused pairs in order, and the refused pairs with torch's reasons."""
 
     fused: tuple[tuple[str, str], ...]
     rejected: tuple[tuple[str, str, str], ...]
@@ -74,8 +72,8 @@ class FusionRound:
 class Schedule:
     """The scheduler's facts about one graph.
 
-    `subgraph` names a branch, a loop's body or another inner graph; `one_count` is True if bytes were counted by one
-    rule before and after fusion. Torch counts fused nodes by another rule, so older records cannot be compared.
+    `subgraph` names a branch, a loop body or another nested graph; `one_count` is True if bytes were counted by the
+    same rule before and after fusion. Older records use torch's counts, whose rule differs for fused nodes.
     """
 
     graph_id: int
@@ -90,17 +88,17 @@ class Schedule:
 
     @property
     def bytes_before(self) -> int | None:
-        """Memory traffic if every node ran alone; None if both sides were not counted by one rule."""
+        """Return the memory traffic without fusion, in bytes; None if the two sides were counted by different rules."""
         return sum(node.bytes_accessed for node in self.before) if self.one_count else None
 
     @property
     def bytes_after(self) -> int | None:
-        """Memory traffic of the fused nodes; None if both sides were not counted by one rule."""
+        """Return the memory traffic after fusion, in bytes; None if the two sides were counted by different rules."""
         return sum(node.bytes_accessed for node in self.after) if self.one_count else None
 
     @property
     def at_most(self) -> bool:
-        """True if the traffic is a bound: some node may read less of a buffer, as by an index that depends on data."""
+        """Return True if the traffic is an upper bound: a node may read less, for example by an index tensor."""
         return any(node.at_most for node in (*self.before, *self.after))
 
 
@@ -117,12 +115,12 @@ class PatternMatch:
 
 @dataclass(frozen=True, slots=True)
 class GraphPass:
-    """A pass that changed a graph; one without a name holds the changes between two passes.
+    """A pass that changed a graph; an entry without a name contains the changes between two passes.
 
-    `graph` is the id of the graph that torch logged last before it; for `before_post_grad`, of the graph that it logs
-    next, since it logs forward and backward together before that. `nodes` are the added and rewritten nodes after it,
+    `graph` is the id of the last graph that torch logged before the pass; for `before_post_grad`, of the next logged
+    graph, since torch logs forward and backward together before that. `nodes` are the added and rewritten nodes,
     `after` the node before each added one, `order` all names if other nodes changed places. `subgraph` is the name of
-    the nested graph that it ran over, empty for the whole graph.
+    the nested graph that the pass ran on, empty for the whole graph.
     """
 
     stage: PassStage
@@ -142,7 +140,7 @@ class GraphPass:
 
 @dataclass(frozen=True, slots=True)
 class UnchangedPasses:
-    """The passes of one stage that changed nothing, as (name, microseconds) in order."""
+    """The passes of one stage that changed nothing: (name, microseconds), in execution order."""
 
     stage: PassStage
     graph: str
@@ -152,7 +150,7 @@ class UnchangedPasses:
 
 @dataclass(frozen=True, slots=True)
 class SavedValue:
-    """A value that the forward keeps for the backward; bytes are None for symbolic sizes and for values but tensors.
+    """A value that the forward saves for the backward; bytes are None for symbolic sizes and values other than tensors.
 
     `reasons` are the partitioner's, `policy` is the node's checkpoint policy (MUST_SAVE …).
     """
@@ -168,7 +166,7 @@ class SavedValue:
 class KeptValue:
     """A value that the compiled forward returns for the backward: its FX node, Inductor's buffer, and its kind.
 
-    Inductor may keep a copy of an input in another layout: the copy has its own buffer, and is an activation.
+    Inductor may return a copy of an input in another layout: the copy has its own buffer, and is an activation.
     """
 
     name: str
@@ -181,10 +179,10 @@ class KeptValue:
 class Partition:
     """The partitioner's decision for each node of the joint graph with the id `graph`.
 
-    `dropped` are nodes that were dead or equal to others, `reasons` and `policies` are torch's, by node. A partition
-    that was not recorded is derived from the three graphs: without reasons, and with nodes that joint passes removed
-    among the dropped. `saved` is the partitioner's view, before Inductor; `kept` are the values that the compiled
-    forward keeps, None if not recorded.
+    `dropped` are nodes that were dead or equal to others; `reasons` and `policies` are torch's, by node. If the log has
+    no record of the partition, it is derived from the three graphs: without reasons, and with the nodes removed by
+    joint passes in `dropped`. `saved` are the values that the partitioner saves, before Inductor; `kept` are the values
+    that the compiled forward returns for the backward, None if not recorded.
     """
 
     graph: str
@@ -200,11 +198,11 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """A config of a Triton kernel, compiled to the last rung, or the compiler's message why not.
+    """A config of a Triton kernel, compiled to machine code, or the compiler's error.
 
-    `chosen` is None if only timing on the device could decide. `registers` are per thread, `shared_bytes` per block,
-    `spill_bytes` a thread's spills to memory, `local_bytes` all of its local memory; `sizes` are bytes by rung (ttir …
-    cubin or hsaco); `hash` names Triton's cache entry, which holds them.
+    `chosen` is None if only timing on the device can decide. `registers` are per thread, `shared_bytes` per block.
+    `spill_bytes` are a thread's register spills, `local_bytes` all of its local memory. `sizes` are bytes by stage
+    (ttir … cubin or hsaco). `hash` is the key of Triton's cache entry with these files.
     """
 
     kwargs: dict[str, ConfigValue]
@@ -222,7 +220,7 @@ class Config:
 
     @property
     def text(self) -> str:
-        """Return the config in a line, as Triton prints one."""
+        """Return the config in one line, in Triton's format."""
         parameters = [f"{name}: {value}" for name, value in self.kwargs.items()]
         return ", ".join([*parameters, f"num_warps: {self.num_warps}", f"num_stages: {self.num_stages}"])
 
@@ -234,7 +232,7 @@ class Binary:
     heuristic: str
     """Inductor's kind of kernel: `pointwise`, `reduction`, `persistent_reduction`, `template`"""
     choice: str
-    """how one config is chosen: `the only config`, or that it needs timing"""
+    """how a config is chosen: `the only config`, or by timing"""
     configs: tuple[Config, ...]
     """the configs of Inductor's heuristics"""
     error: str = ""
@@ -242,7 +240,7 @@ class Binary:
 
     @property
     def shown(self) -> Config | None:
-        """The chosen config, or the first one if the choice needs timing; None without configs."""
+        """Return the chosen config, or the first one if the choice needs timing; None without configs."""
         return next((config for config in self.configs if config.chosen), self.configs[0] if self.configs else None)
 
 
@@ -255,6 +253,6 @@ class TargetChoice(Record):
     chosen: str
     """the choice"""
     reason: str
-    """by which rule: torch's own, or that it needs timing"""
+    """the rule: torch's own, or that the choice needs timing"""
     among: tuple[str, ...]
     """the alternatives"""

@@ -1,8 +1,8 @@
-"""Measured times of calls and kernels, and the ceilings of the device. Times are seconds.
+"""Measured times of calls and kernels, and the device's roofline. Times are in seconds.
 
-The memory use of one eager and one compiled call: the peak, the course over time, and the places of allocation.
+Memory use of one eager and one compiled call: peak, curve over time, and places of allocation.
 
-Errors of eager and compiled against the same in float64: the results of a call, and the nodes of its graphs.
+Errors of eager and compiled results against float64: of a call's results, and of the nodes of its graphs.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ MemorySide = Literal["eager", "compiled"]
 
 @dataclass(frozen=True, slots=True)
 class Timing(Record):
-    """Samples of the last call in its steady state, eager and compiled alternately: logged once, if the job measures.
+    """Samples of the last call in steady state, eager and compiled alternately: logged once, if the job measures.
 
-    The first side of each pair is random; calls of up to 0.1 s are made once more before they are timed, to fill the
-    caches. Sampling continues until the ratio is known to one percent (or a twentieth of its distance from 1), for 10
-    seconds at most, 30 with fewer than eight pairs by then, and never for more than half of the job's remaining time.
+    The order within each pair is random. Calls of up to 0.1 s get an extra untimed call before each sample, to warm the
+    caches. Sampling continues until the ratio is known to one percent (or a twentieth of its distance from 1), for at
+    most 10 seconds (30 if there are fewer than eight pairs by then), and at most half of the job's remaining time.
     """
 
     eager_s: tuple[float, ...]
-    """seconds per call, a number a sample: the call alone, without grad mode, stance, and copying of results"""
+    """seconds per call, one number per sample, without setting grad mode and stance and copying results"""
     compiled_s: tuple[float, ...]
-    """the same of the compiled call"""
+    """the same for the compiled call"""
     warm_up: int
-    """number of pairs at the start, a quarter at most, that are slower than all later ones, and are not counted"""
+    """number of pairs at the start that are not counted, since all later pairs are faster; at most a quarter"""
     calls_per_sample: int
-    """calls that make one sample, so that short ones can be timed"""
+    """number of calls per sample, more than 1 for short calls"""
     stopped: str = ""
     """why sampling ended: `narrow enough` or `limit`"""
     spent_s: float | None = None
@@ -42,34 +42,34 @@ class Timing(Record):
     load: Load | None = None
     """the machine's other load meanwhile"""
     threads: int | None = None
-    """torch's intra-op threads while it was measured"""
+    """torch's intra-op threads during the measurement"""
     clock: str = ""
-    """the clock of the samples, in words: the wall clock; on a GPU the device's own events, around each call, with the
-    L2 cache flushed before it"""
+    """description of the samples' clock: the wall clock, or on a GPU device events around each call, with the L2 cache
+    flushed before it"""
     eager_wall_s: tuple[float, ...] = ()
-    """if the device's events are the clock: seconds per call by the wall clock, back to back and launches included, a
-    number a sample"""
+    """if device events are the clock: seconds per call by the wall clock, calls back to back, launches included, one
+    number per sample"""
     compiled_wall_s: tuple[float, ...] = ()
     """the same of the compiled call"""
 
 
 @dataclass(frozen=True, slots=True)
 class Rival(Record):
-    """Another configuration of `torch.compile`, timed alternately with the run's own in one process: logged once, if
-    the job names one and measures.
+    """The alternative `torch.compile` configuration, timed alternately with the run's own in one process: logged once,
+    if the job has an alternative and measures.
 
-    Its model is loaded, compiled and called as the run's own, without a trace of it in the log, and timed by the rules
-    of `Timing`.
+    Its model is loaded, compiled and called like the run's own, but torch does not log it; it is timed by the rules of
+    `Timing`.
     """
 
     options: dict[str, Any]
-    """the rival's parameters of `torch.compile`, as the job has them"""
+    """the alternative's parameters of `torch.compile`, as in the job"""
     calls: tuple[Call, ...] = ()
-    """the run's calls, made eagerly and by the rival, on two more copies of the model, with how the results differ"""
+    """the run's calls, eager and by the alternative, on two more copies of the model, with the differing results"""
     compiled_s: tuple[float, ...] = ()
-    """seconds per call of the run's own compiled call, a number a sample"""
+    """seconds per call of the run's own compiled call, one number per sample"""
     rival_s: tuple[float, ...] = ()
-    """the same of the rival's"""
+    """seconds per call of the alternative, one number per sample"""
     warm_up: int = 0
     """number of pairs at the start that are not counted"""
     calls_per_sample: int = 1
@@ -85,30 +85,30 @@ class Rival(Record):
     clock: str = ""
     """the clock of the samples, in words"""
     reason: str = ""
-    """why nothing was timed, in torch's words, empty if it was"""
+    """torch's message why nothing was timed, empty if it was"""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelTime:
-    """Times of one line of a wrapper that calls a kernel."""
+    """Times of one kernel call, a line of the wrapper."""
 
     calls: int
-    """number of its calls in one call of the model"""
+    """number of calls of the line in one call of the model"""
     samples_s: tuple[float, ...] = ()
-    """seconds of one call, warm and by itself on copies of its arguments"""
+    """seconds of one call: warm, alone, and on copies of its arguments"""
     calls_per_sample: int = 0
     """calls that make one sample"""
     in_place_s: tuple[float, ...] = ()
-    """seconds of all these calls in place, a number a call of the model"""
+    """total seconds of the line within a call of the model, one number per call of the model"""
     method: str = ""
-    """how it was timed by itself"""
+    """how it was timed alone"""
     reason: str = ""
-    """why it could not be repeated by itself, empty if it was"""
+    """why it could not be timed alone, empty if it was"""
 
 
 @dataclass(frozen=True, slots=True)
 class WrapperTime:
-    """The generated wrapper of one graph: seconds in it for one call of the model, which calls it `calls` times."""
+    """Times of one graph's generated wrapper: seconds in it per call of the model, which calls it `calls` times."""
 
     direction: Direction
     samples_s: tuple[float, ...]
@@ -117,7 +117,7 @@ class WrapperTime:
 
 @dataclass(frozen=True, slots=True)
 class Bandwidth:
-    """Bytes a second of one level of memory, nearest first; `bytes` is what fits it, None for the memory itself."""
+    """Bandwidth of one memory level in bytes per second; `bytes` is the level's capacity, None for main memory."""
 
     level: str
     bytes: int | None
@@ -126,20 +126,20 @@ class Bandwidth:
 
 @dataclass(frozen=True, slots=True)
 class Roofline(Record):
-    """The ceilings of a device: logged once, after the kernels were timed.
+    """The roofline of a device: logged once, after the kernels were timed.
 
-    Measured ceilings are the best of all runs on a machine with one torch and number of threads, kept in the cache of
-    compiled objects. Each run measures them again until the machine was quiet during one measurement.
+    Measured ceilings are the maximum over all runs on a machine with the same torch and number of threads, stored in
+    the cache of compiled objects. Runs measure them again until one measurement took place on an idle machine.
     """
 
     device: str
     """the device in words"""
     source: Literal["measured", "datasheet"] = field(default="measured", kw_only=True)
-    """`datasheet` in no log"""
+    """always `measured` in a log"""
     bandwidths: tuple[Bandwidth, ...]
-    """levels of memory by STREAM's triad, nearest first; on an accelerator the memory alone"""
+    """memory levels by STREAM's triad, nearest first; on an accelerator only the device memory"""
     flops_s: dict[str, float]
-    """FLOP/s of a square matrix product by dtype"""
+    """dtype → FLOP/s of a square matmul"""
     how: str
     """the method of the measurement, or the name of the datasheet"""
     measured_s: float | None = None
@@ -147,24 +147,24 @@ class Roofline(Record):
     threads: int | None = None
     """torch's threads, null on an accelerator"""
     disturbed: bool = False
-    """whether the machine was busy in all runs that measured it, so that it may be too low; logs of older versions say
+    """true if the machine was busy in all measurements, so that the ceilings may be too low; logs of older versions say
     so in `how`
     """
 
     @property
     def bandwidth_bytes_s(self) -> float:
-        """Bytes a second of the memory itself."""
+        """Return the bytes per second of main memory."""
         return self.bandwidths[-1].bytes_s
 
     def bandwidth(self, moved_bytes: int) -> Bandwidth:
-        """Return the nearest level that all of these bytes fit into."""
+        """Return the nearest memory level that these bytes fit into."""
         fitting = (level for level in self.bandwidths if level.bytes is None or moved_bytes <= level.bytes)
         return next(fitting, self.bandwidths[-1])
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A config or a kernel that autotuning tried: its seconds (None if it failed), and True if it was chosen."""
+    """A config or kernel that autotuning timed: its seconds (None if it failed), and True if it was chosen."""
 
     name: str
     time_s: float | None
@@ -173,7 +173,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Autotuning(Record):
-    """The configs of one Triton kernel, or the kernels for one op, that Inductor has timed: once each time it does."""
+    """The configs of one Triton kernel, or the kernels for one op: logged each time that Inductor times them."""
 
     name: str
     """the kernel, or the op"""
@@ -187,9 +187,9 @@ class Autotuning(Record):
 class MemoryPlace:
     """A place that allocated memory: the outermost op, a generated kernel or a backward node, as torch names it.
 
-    `line` is of the user's file for eager, and of the generated code for compiled, 0 if neither ran; `code` is the
-    index of that generated code in the list, None for eager. `module` is the path of the `nn.Module` whose forward ran
-    an eager op, empty if no named module did.
+    `line` is in the user's file for eager and in the generated code for compiled, 0 if neither called the op; `code` is
+    the index of that generated code in the list, None for eager. `module` is the path of the `nn.Module` whose
+    forward ran an eager op, empty if no named module did.
     """
 
     op: str
@@ -200,9 +200,9 @@ class MemoryPlace:
 
 @dataclass(frozen=True, slots=True)
 class MemoryCurve:
-    """The allocated bytes from each moment on, beyond those before the call; `places` are the allocating places.
+    """Allocated bytes after each event, beyond those before the call; `places` are the places of allocation.
 
-    A place is an index into the list of places, −1 for a release. Of a long curve the extremes are kept.
+    A place is an index into the list of places, −1 for a release. A long curve is reduced to its extremes.
     """
 
     at_us: tuple[float, ...] = ()
@@ -212,7 +212,7 @@ class MemoryCurve:
 
 @dataclass(frozen=True, slots=True)
 class AliveMemory:
-    """Tensors from one place that were alive at the peak: their number and their bytes together."""
+    """Tensors from one place that were alive at the peak: their number and their total bytes."""
 
     place: int
     tensors: int
@@ -221,28 +221,28 @@ class AliveMemory:
 
 @dataclass(frozen=True, slots=True)
 class MemoryFigures(Record):
-    """Memory of one call, by the allocator and by the system."""
+    """Memory use of one call, measured by the allocator and by the system."""
 
     side: MemorySide
     """`eager` or `compiled`"""
     device: str = ""
-    """the device whose memory it is, as the job names it"""
+    """the device whose memory is measured, as the job names it"""
     held_bytes: int = 0
     """bytes before the call: parameters, buffers and inputs"""
     peak_bytes: int = 0
     """peak of the allocated bytes, beyond those before the call"""
     peak_us: float = 0.0
-    """time of the peak, from the beginning of the call, as timed under the profiler"""
+    """microseconds from the start of the call to the peak, under the profiler"""
     call_us: float = 0.0
-    """how long the call takes under the profiler"""
+    """microseconds that the call takes under the profiler"""
     left_bytes: int = 0
     """allocated bytes after the call, beyond those before it: results and gradients"""
     allocated_bytes: int = 0
-    """bytes of all allocations of the call together"""
+    """total bytes of all allocations of the call"""
     allocations: int = 0
-    """number of those allocations"""
+    """number of allocations of the call"""
     events: int = 0
-    """allocations and releases; of more than 1,000 the curve holds the extremes"""
+    """number of allocations and releases; beyond 1,000 the curve contains only the extremes"""
     curve: MemoryCurve = MemoryCurve()
     """allocated bytes after each allocation and release"""
     alive: tuple[AliveMemory, ...] = ()
@@ -250,13 +250,13 @@ class MemoryFigures(Record):
     places: tuple[MemoryPlace, ...] = ()
     """the places that allocated memory; other fields name a place by its index"""
     codes: tuple[object, ...] = ()
-    """the generated codes that places are in"""
+    """the output codes that contain places"""
     path: str = ""
-    """the file whose lines eager's places name"""
+    """the file with the lines of eager's places"""
     resident_bytes: int | None = None
     """largest growth of the process's resident memory in a call: `VmHWM` of `/proc/self/status`, reset by writing 5 to
-    `/proc/self/clear_refs`, less `VmRSS` before; the C library is made to release large blocks at once; null if the
-    system does not report it, and on an accelerator
+    `/proc/self/clear_refs`, minus `VmRSS` before; the C library releases large blocks at once; null if the system does
+    not report it, and on an accelerator
     """
     counted_bytes: int | None = None
     """the peak in a call without the profiler, by the device's own `max_memory_allocated`; null on a CPU"""
@@ -266,20 +266,20 @@ class MemoryFigures(Record):
 
 @dataclass(frozen=True, slots=True)
 class MemoryUse(MemoryFigures):
-    """The figures with the offset of each generated code in the log, None for a code that is not in the log."""
+    """Memory figures with the log offset of each output code, None for an output code that is not in the log."""
 
     codes: tuple[int | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """Eager and compiled of one value, against the same in float64.
+    """Errors of one value, eager and compiled, against the same value in float64.
 
-    An error is the norm of the difference over the norm in float64; of whole numbers and booleans, the part of the
-    elements that differ. `max_abs` is the largest difference of one element. All leave out elements that are NaN or
-    infinite on one side alone, which `eager_odd` and `compiled_odd` count. `apart` is compiled against eager, over
-    eager's norm. None is a value that could not be computed. `same` is True if compiled is as right as eager,
-    `tolerance` is the dtype's, and `reason` is why it is right beyond that, or why it cannot be decided.
+    An error is the norm of the difference divided by the float64 norm; for integers and booleans, the fraction of
+    elements that differ. `max_abs` is the largest difference of one element. Elements that are NaN or infinite on only
+    one side are excluded, and counted by `eager_odd` and `compiled_odd`. `apart` is the difference of compiled and
+    eager, divided by eager's norm. None means that a value could not be computed. `same` is True if compiled is as
+    accurate as eager, `tolerance` is the dtype's, and `reason` is why `same` is True beyond it, or undecided.
     """
 
     dtype: str
@@ -298,7 +298,7 @@ class Accuracy:
 
 @dataclass(frozen=True, slots=True)
 class ResultAccuracy:
-    """A result of a call, by its name: `output[0]`, ``gradient of `0.weight` ``, ``buffer `seen` ``."""
+    """Errors of a call's result with its name: `output[0]`, ``gradient of `0.weight` ``, ``buffer `seen` ``."""
 
     what: str
     accuracy: Accuracy
@@ -306,16 +306,16 @@ class ResultAccuracy:
 
 @dataclass(frozen=True, slots=True)
 class CallNumerics(Record):
-    """The outputs, gradients and changed state of one call, eager and compiled, each compared with a third copy of the
-    model that computes in float64 from its inputs: logged once a call.
+    """Outputs, gradients and changed state of one call, eager and compiled, each compared with a third copy of the
+    model that computes in float64 from the same inputs: logged once per call.
 
-    Casts of the model's own to narrower floats are left out there, as torch's accuracy tools leave them out.
+    The float64 copy skips the model's own casts to narrower floats, as torch's accuracy tools do.
     """
 
     call: int
     """number of the call, from 0"""
     results: tuple[ResultAccuracy, ...] = ()
-    """a row each, `what` as in `compileboard_call`"""
+    """one row per result, `what` as in `compileboard_call`"""
     reason: str = ""
     """why nothing could be compared with float64, empty if it was"""
     narrowed: tuple[str, ...] = ()
@@ -324,7 +324,7 @@ class CallNumerics(Record):
 
 @dataclass(frozen=True, slots=True)
 class NodeAccuracy:
-    """A node of a graph that calls something, in execution order; `left_out` is why it was not compared."""
+    """Errors of a node that calls something; `left_out` is why it was not compared."""
 
     name: str
     accuracy: Accuracy | None = None
@@ -333,11 +333,11 @@ class NodeAccuracy:
 
 @dataclass(frozen=True, slots=True)
 class GraphNumerics(Record):
-    """Values of all nodes of a graph that Dynamo captured, in its last call: logged once a graph, if the job asks.
+    """Errors of all nodes of a Dynamo graph in its last call: logged once per graph, if the job asks for it.
 
-    The model is captured once more for it, which the rest of the log does not show. Each graph is run eagerly, in
-    float64 and compiled, all three with eager's inputs; if a node draws random numbers, all continue with eager's. The
-    compiled values are outputs that were added to the graph, each a copy from right after its node.
+    The model is captured again for it, outside the rest of the log. Each graph runs eagerly, in float64 and compiled,
+    all three with eager's inputs; if a node draws random numbers, all three continue with eager's. The compiled values
+    are extra outputs of the graph, each copied right after its node.
     """
 
     compilation: str
@@ -345,12 +345,12 @@ class GraphNumerics(Record):
     nodes: tuple[NodeAccuracy, ...] = ()
     """the nodes that call something, in execution order"""
     parts: int = 0
-    """number of separately compiled pieces that returned the values, which may change the fusion"""
+    """number of pieces in which the graph was compiled to return the values, which may change the fusion"""
     changed: float | None = None
-    """largest change of the graph's own outputs by that, over their norm; null if not compared"""
+    """largest change of the graph's own outputs by the extra outputs, over their norm; null if not compared"""
     narrowed: tuple[str, ...] = ()
     """ops that torch does not have in float64: they were computed in float32, and their errors are those of both"""
     reason: str = ""
-    """why nothing was compared, or why it ended early"""
+    """why nothing was compared, or why the check ended early"""
     spent_s: float | None = None
-    """seconds that it took"""
+    """seconds that the check took"""

@@ -1,4 +1,4 @@
-"""The report's own types. Sizes are bytes, times seconds or microseconds, as the names say."""
+"""Types of the report. Sizes are in bytes, times in seconds or microseconds, as the field names say."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ SCHEMA = 5
 class FxGraph:
     """A graph of a compilation at one stage. Its text and nodes stay in the log.
 
-    `ops` counts nodes by op; `targets` counts the called targets, in its branches and other inner graphs, too.
+    `ops` counts nodes by op; `targets` counts calls by target, branches and other nested graphs included.
     """
 
     id: str
@@ -70,17 +70,17 @@ class FxGraph:
 
     @property
     def early(self) -> bool:
-        """True for a graph as Dynamo or Inductor's pre-grad passes left it, before AOTAutograd."""
+        """Return True for a graph before AOTAutograd: by Dynamo, or after Inductor's pre-grad passes."""
         return self.stage in ("dynamo_output_graph", "before_pre_grad_graph", "after_pre_grad_graph")
 
     @property
     def lowered(self) -> bool:
-        """True for a graph as Inductor lowers it, after its post-grad passes."""
+        """Return True for the graph that Inductor lowers, after its post-grad passes."""
         return self.stage == "inductor_post_grad_graph"
 
     @property
     def calls(self) -> int:
-        """Nodes that compute: call_function, call_method, call_module."""
+        """Return the number of nodes that compute: call_function, call_method, call_module."""
         return sum(count for op, count in self.ops.items() if op.startswith("call_"))
 
 
@@ -94,12 +94,12 @@ class KernelCall:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A kernel of a graph's generated code, extern kernels included, with all its facts.
+    """A kernel of a graph's output code, extern kernels included.
 
     `origins` are FX nodes of the post-grad graph, `nodes` scheduler nodes, `lines` the (first, last) line of its source
     in the output code; `stacks` are the user's lines that it came from. Its bytes are a bound if `at_most`, and None
-    if they were not counted by one rule before and after fusion. `binary` is its machine code for a target, `tried` the
-    configs that autotuning tried, and `compile_s` Triton's compile time, which torch's metrics have for the slowest.
+    if they were not counted by the same rule before and after fusion. `binary` is its machine code for a target,
+    `tried` the configs that autotuning timed, and `compile_s` Triton's compile time (torch logs only the slowest ones).
     """
 
     id: str
@@ -125,7 +125,7 @@ class Kernel:
 
     @property
     def call_lines(self) -> tuple[int, ...]:
-        """The lines of the wrapper that call it."""
+        """Return the lines of the wrapper that call the kernel."""
         return tuple(call.line for call in self.calls)
 
 
@@ -133,14 +133,14 @@ class Kernel:
 class Compilation:
     """A compilation of a frame: everything that torch recorded under one compile id.
 
-    `status` is ok, empty (nothing to compile), failed, or not finished. The error that ended it has torch's type
+    `status` is ok, empty (nothing to compile), failed, or not finished. An error that ended it has torch's type
     `error_type`, at `error_place` in the user's code, with the traceback `error_text`. `graph_op_count` is torch's own
     count of the ops that Dynamo captured. `modules` has, for the graphs before the scheduler (`pre_grad`, `joint`), the
-    `nn.Module` (path, class) that an FX node comes from, `stacks` the place in the log of its lines.
-    `guard_latency_us` is torch's one check of the guards with a cold cache, `guard_warm_us` the least of several in a
-    row, and `guard_costs` their parts; `guard_leaves` counts the leaves of the tree itself, if recorded: its text does
-    not always separate them. `call` is the index of the call that compiled, None if the run did not record its calls.
-    `cudagraph_skip` is torch's reason why a graph of it did not become a CUDA graph, empty if it gave none. `pipelines`
+    `nn.Module` (path, class) of each FX node, and `stacks` the place in the log of its stack. `guard_latency_us` is
+    torch's single check of the guards with a cold cache, `guard_warm_us` the minimum of several checks in a row, and
+    `guard_costs` its parts; `guard_leaves` is the recorded number of the tree's leaves, since its text does not always
+    separate them. `call` is the index of the call that compiled, None if the run did not record its calls.
+    `cudagraph_skip` is torch's reason why a graph did not become a CUDA graph, empty if torch logged none. `pipelines`
     are the graphs of the backend `accelerator`, `invocations` the calls of a backend other than `inductor`.
     """
 
@@ -180,16 +180,16 @@ class Compilation:
     invocations: tuple[Invocation, ...] = ()
 
     def graph(self, graph_id: str) -> FxGraph | None:
-        """Return the graph of that id, None if this compilation has none."""
+        """Return the graph with that id; None if this compilation has none."""
         return next((graph for graph in self.graphs if graph.id == graph_id), None)
 
     @property
     def lowered_graphs(self) -> tuple[FxGraph, ...]:
-        """The graphs as Inductor lowered them."""
+        """Return the graphs that Inductor lowered."""
         return tuple(graph for graph in self.graphs if graph.lowered)
 
     def lowered(self, direction: Direction) -> FxGraph | None:
-        """Return the graph of that direction as Inductor lowered it, None if this compilation has none."""
+        """Return the lowered graph of that direction; None if this compilation has none."""
         return next((graph for graph in self.lowered_graphs if graph.direction == direction), None)
 
 
@@ -197,8 +197,8 @@ class Compilation:
 class Phase:
     """A span of compile time, from torch's chromium events. `end_us` is None if it never ended.
 
-    `depth` counts the spans around it. The spans of `thread` 0 are nested; another thread works beside them, and has a
-    separate row, and so a separate depth, below the span that started it.
+    `depth` counts the enclosing spans. The spans of `thread` 0 are nested; another thread runs in parallel and gets its
+    own row below the span that started it.
     """
 
     name: str
@@ -210,7 +210,7 @@ class Phase:
 
     @property
     def duration_s(self) -> float | None:
-        """Length in seconds."""
+        """Return the duration in seconds; None if the span never ended."""
         return None if self.end_us is None else (self.end_us - self.start_us) / 1e6
 
 
@@ -226,21 +226,21 @@ class CacheEvent:
 
     @property
     def identity(self) -> tuple[str, str, str]:
-        """The key by which two events are the same: torch logs some twice, as an artifact and as an instant."""
+        """Return a key to remove duplicates: torch logs some events twice, as an artifact and as an instant event."""
         return self.cache, self.outcome, self.compilation
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Everything about one run or one log.
+    """All facts about one run or one log.
 
-    `notes` are sentences on how it was run; `memory` is the memory use of one eager and one compiled call, if the job
-    asks for it; `autotuned` are the trials for ops, and for kernels that no output code has; `untimed` is why its
-    kernels could not be timed; `back_to_back_s` are seconds of compiled calls one after the other while they were
-    timed, and `kernel_load` is the machine's other load meanwhile; `crossings` are the calls of the accelerator's
-    programs; `executions` are the first executions of other backends' callables, `ran` counts them all; `told_tables`
-    and `told_texts` are the tables and texts that a backend logged. `exports` to `package_texts` are AOTInductor's, if
-    the job asks for it.
+    `notes` are sentences about how it was run; `memory` is the memory use of one eager and one compiled call, if the
+    job asks for it. `autotuned` are the trials for ops, and for kernels that are in no output code; `untimed` is why
+    the kernels could not be timed; `back_to_back_s` are seconds per compiled call, calls back to back, taken while
+    kernels were timed, and `kernel_load` is the machine's other load during that time. `crossings` are the calls of the
+    accelerator's programs; `executions` are the first executions of other backends' callables, `ran` their totals.
+    `told_tables` and `told_texts` are the tables and texts that backends logged. `exports` to `package_texts` are
+    AOTInductor's, if the job asks for it.
     """
 
     setting: Setting
@@ -283,5 +283,5 @@ class Report:
     schema: int = SCHEMA
 
     def compilation(self, compile_id: str) -> Compilation | None:
-        """Return the compilation of that id, None if the report has none."""
+        """Return the compilation with that id; None if the report has none."""
         return next((compilation for compilation in self.compilations if compilation.id == compile_id), None)

@@ -1,4 +1,4 @@
-"""Graphs of the backend `accelerator`: segments, programs, their files, and the calls across the ABI."""
+"""Graphs of the backend `accelerator`: segments, programs and their files, and calls across the C ABI."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.report.record import Record
 
 @dataclass(frozen=True, slots=True)
 class RefusedNode:
-    """A node that stays with torch, its op, why, and the bytes that it writes; a view writes none."""
+    """A node that stays with torch: its op, the reason, and the bytes that it writes (0 for a view)."""
 
     node: str
     op: str
@@ -20,9 +20,7 @@ class RefusedNode:
 
 @dataclass(frozen=True, slots=True)
 class ProgramEntry:
-    """An instruction of a program: its op, the FX nodes that are in it, its steps, and the tensors that
-    it reads and writes.
-    """
+    """An instruction of a program: its op, its FX nodes, its steps, and the tensors that it reads and writes."""
 
     op: str
     nodes: tuple[str, ...]
@@ -33,7 +31,7 @@ class ProgramEntry:
 
 @dataclass(frozen=True, slots=True)
 class ProgramPass:
-    """The program after a pass, as text, and how many instructions it then has; the first is as it was read."""
+    """The program after a pass: its text and number of instructions; the first is the program before any pass."""
 
     name: str
     entries: int
@@ -52,8 +50,8 @@ class FileSection:
 
 @dataclass(frozen=True, slots=True)
 class ProgramBuffer:
-    """Memory of a program: `place` is a temporary's offset in the arena or a constant's in its section, otherwise the
-    number of the input or output; `first` and `last` are the instructions between which it is needed.
+    """Memory of a program: `place` is a temporary's offset in the arena, a constant's offset in its section, or the
+    index of an input or output; `first` and `last` are the first and last instruction that use it.
     """
 
     name: str
@@ -66,11 +64,11 @@ class ProgramBuffer:
 
 @dataclass(frozen=True, slots=True)
 class PipelineSegment:
-    """Nodes that run as one program; if it could not be made, there is a `problem` in its place.
+    """Nodes that run as one program; if it could not be built, `problem` is the reason.
 
-    Bytes are for the sizes that the graph was traced with, without constants; `written_bytes` are the bytes that its
-    nodes would write one by one, views none. `file` is its name in the run's directory; `times_s` has the stages of
-    making it.
+    Bytes are for the sizes of the traced graph, without constants; `written_bytes` are the bytes that its nodes would
+    write one by one (0 for a view). `file` is the file's name in the run's directory; `times_s` are the seconds of each
+    build stage.
     """
 
     name: str
@@ -94,18 +92,18 @@ class PipelineSegment:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline(Record):
-    """A graph that the backend `accelerator` got, forward and backward each."""
+    """A graph that the backend `accelerator` compiled: logged for each forward, backward and inference graph."""
 
     direction: str
     """`forward`, `backward` or `inference`"""
     calls: int
-    """calls of the graph before it was divided"""
+    """number of calls in the graph before partitioning"""
     order: tuple[str, ...]
-    """what runs afterwards, in order: segments, and the ops that stay with torch, by name"""
+    """execution order after partitioning: names of the segments and of the nodes that stay with torch"""
     refusals: tuple[RefusedNode, ...]
     """the nodes that stay with torch, each with its op and the reason"""
     segments: tuple[PipelineSegment, ...]
-    """the segments in the order in which they run, each with its program"""
+    """the segments in execution order, each with its program"""
     without: tuple[str, ...] = ()
     """ops that were switched off"""
     frozen: int = 0
@@ -116,10 +114,10 @@ class Pipeline(Record):
 
 @dataclass(frozen=True, slots=True)
 class Crossing(Record):
-    """The calls of one segment across the ABI: once, near the end of the run, with the calls that were measured."""
+    """Calls of one segment across the C ABI: logged once, near the end of the run; includes calls while measuring."""
 
     compilation: str
-    """the compilation that it belongs to"""
+    """the segment's compile id"""
     direction: str
     """`forward`, `backward` or `inference`"""
     segment: str
@@ -127,18 +125,18 @@ class Crossing(Record):
     calls: int
     """calls across the ABI"""
     runtime_s: float
-    """seconds in the runtime, in all"""
+    """total seconds in the runtime"""
     call_s: float
-    """seconds of the segment's calls, from Python and back, in all"""
+    """total seconds of the segment's calls, measured in Python"""
     allocated_bytes: int
-    """temporaries of the last call"""
+    """bytes of temporaries in the last call"""
     threads: int
     """threads of the runtime"""
     copies: int = 0
-    """inputs that had another layout than when they were traced, and were copied"""
+    """number of inputs that were copied because their layout differs from the traced one"""
     programs: int = 0
-    """sets of sizes that a program was compiled for"""
+    """number of size sets that programs were compiled for"""
     fallbacks: dict[str, int] = field(default_factory=dict)
-    """how often torch ran it instead, by reason"""
+    """reason → number of calls that torch ran instead"""
     load: Load | None = None
     """the machine's other load from the first compilation to the end of the run"""

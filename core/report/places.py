@@ -1,6 +1,6 @@
 """Places: texts in the log, lines in files, nodes in modules.
 
-The path of an `nn.Module`, as Dynamo writes it, split into its segments.
+Path of an `nn.Module` in Dynamo's notation, split into segments.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ModulePath = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """The place of a text in the log: byte offset and length, with torch's tab at each line's start."""
+    """The place of a text in the log: byte offset, and length including torch's tab at the start of each line."""
 
     offset: int
     length: int
@@ -31,7 +31,7 @@ class Payload:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line of a file, and the function that it is in, if known; as text `m.py:7 in forward`."""
+    """A line of a file, and its function if known; as text `m.py:7 in forward`."""
 
     file: str
     line: int
@@ -42,7 +42,7 @@ class Place:
 
     @property
     def short(self) -> str:
-        """`m.py:7` without folders, empty if the file is not known."""
+        """Return the place without folders, `m.py:7`; empty if the file is unknown."""
         return f"{PurePosixPath(self.file).name}:{self.line}" if self.file else ""
 
 
@@ -64,7 +64,7 @@ class Module(NamedTuple):
 def module_path(text: str) -> ModulePath:
     """Return the segments of a module's path, the root first: `L['self'].layers.0` is self, layers, 0.
 
-    The form with underscores (`L__self___layers_0_attn`) does not say which of them are dots: only indexes part it.
+    In the form `L__self___layers_0_attn` an underscore may or may not be a dot, so only indexes split it.
     """
     text = CALL_COUNT.sub("", text)
     while (plain := GETATTR.sub(r"\1.\2", text)) != text:

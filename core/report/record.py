@@ -1,4 +1,4 @@
-"""Record: the base of all that the worker adds to a log, report types among them."""
+"""Base class of all artifacts that the worker adds to a log; many are report types."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 class Record:
     """An artifact that the worker adds to the log.
 
-    A field without a default is in every log; one with a default may be missing in the log of an older version. The
-    text below a field is its meaning, and its row in `docs/trace-records.md`.
+    A field without a default is in every log; a field with a default may be missing in logs of older versions. The
+    text below a field explains it, and becomes its row in `docs/trace-records.md`.
     """
 
 

@@ -14,7 +14,7 @@ TOLERANCE, MAX_STEPS = 1e-4, 50
 
 
 def square_root(x: Tensor) -> Tensor:
-    """Newton's iteration, until the worst element is near enough."""
+    """Return the square root by Newton's iteration, which stops when the worst element is accurate enough."""
 
     def far(step: Tensor, root: Tensor) -> Tensor:
         return ((root * root - x).abs().amax() > TOLERANCE * x.amax()) & (step < MAX_STEPS)

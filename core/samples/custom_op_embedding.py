@@ -13,7 +13,7 @@ ROWS, WIDTH, BATCH, LENGTH = 1000, 64, 16, 32
 
 
 def hashed_lookup(table: Tensor, ids: Tensor) -> Tensor:
-    """Rows of a table for ids of any size, which a multiplicative hash folds into the table."""
+    """Return the table's rows for ids of any size; a multiplicative hash maps each id to a row."""
     return table[(ids * 2654435761) % table.shape[0]]
 
 
@@ -21,7 +21,7 @@ def hashed_lookup_shape(table: Tensor, ids: Tensor) -> Tensor:
     return table.new_empty((*ids.shape, table.shape[1]))
 
 
-# An operator is registered once in a process, however often this file is loaded.
+# An operator can be registered only once in a process, but this file may be loaded several times.
 if not hasattr(torch.ops.compileboard_samples, "hashed_lookup"):
     operator = torch.library.custom_op("compileboard_samples::hashed_lookup", hashed_lookup, mutates_args=())
     operator.register_fake(hashed_lookup_shape)

@@ -13,7 +13,7 @@ ROWS, TABLES, WIDTH, DENSE, BATCH, PER_TABLE = 1000, 4, 32, 13, 128, 4
 
 
 class DLRM(nn.Module):
-    """Dense features and ids per table to the probability of a click."""
+    """Model from dense features and ids per table to the probability of a click."""
 
     pairs: Tensor
 

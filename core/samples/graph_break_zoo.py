@@ -17,12 +17,12 @@ FEATURE = b"height"
 
 def look(x: Tensor) -> Tensor:
     y = x.sin()
-    print("mean", y.mean())  # printing a value that is known only when the graph runs
+    print("mean", y.mean())  # prints a value that is known only when the graph runs
     return y * 2
 
 
 def branch(x: Tensor) -> Tensor:
-    if x.mean() > 0:  # which way to go depends on data
+    if x.mean() > 0:  # a branch that depends on data
         return x.relu()
     return x.neg()
 

@@ -14,7 +14,7 @@ D_MODEL, HIDDEN, EXPERTS, TOP_K, TOKENS = 128, 256, 8, 2, 256
 
 
 class MixtureOfExperts(nn.Module):
-    """A router and its experts, whose weights are stacked in one parameter a layer."""
+    """A router and its experts; each layer stacks the experts' weights in one parameter."""
 
     def __init__(self) -> None:
         super().__init__()

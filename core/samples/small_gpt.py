@@ -34,7 +34,7 @@ class Block(nn.Module):
 
 
 class SmallGPT(nn.Module):
-    """Token ids to logits."""
+    """A language model from token ids to logits."""
 
     def __init__(self) -> None:
         super().__init__()

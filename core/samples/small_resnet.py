@@ -12,7 +12,7 @@ group = "Vision"
 
 
 class ResidualBlock(nn.Module):
-    """Two 3 × 3 convolutions beside a shortcut, which is a convolution where the shape changes."""
+    """Two 3 × 3 convolutions with a shortcut, which is a convolution if the shape changes."""
 
     def __init__(self, channels_in: int, channels: int, stride: int) -> None:
         super().__init__()

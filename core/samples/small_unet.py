@@ -27,7 +27,7 @@ class ConvBlock(nn.Module):
 
 
 class SmallUNet(nn.Module):
-    """An image to an image of the same size."""
+    """A U-Net from an image to an image of the same size."""
 
     def __init__(self) -> None:
         super().__init__()

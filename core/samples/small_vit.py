@@ -14,7 +14,7 @@ D_MODEL, HEADS, LAYERS, PATCH, SIZE, CLASSES = 128, 4, 2, 8, 64, 10
 
 
 class Block(nn.Module):
-    """A pre-norm transformer block in which every patch sees every other."""
+    """A pre-norm transformer block in which every patch attends to every other patch."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class Block(nn.Module):
 
 
 class SmallViT(nn.Module):
-    """Images to class logits."""
+    """A vision transformer from images to class logits."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -32,7 +32,7 @@ class Attention(nn.Module):
 
 
 class TransformerBlock(nn.Module):
-    """Attention and a feed-forward network, each behind a LayerNorm and beside a residual."""
+    """Attention and a feed-forward network, each after a LayerNorm and with a residual connection."""
 
     def __init__(self, d_model: int, heads: int) -> None:
         super().__init__()

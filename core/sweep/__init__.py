@@ -1,4 +1,4 @@
-"""Sweep: a job varied along axes, one run per cell, read as one table."""
+"""Sweeps: a job varied along axes, one run per cell, with the results in one table."""
 
 from core.sweep.axes import changed, parse_axes, parse_axis
 from core.sweep.model import Axis, AxisValue, Sweep, SweepCell, applied, cells, check_backends

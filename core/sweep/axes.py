@@ -1,7 +1,8 @@
-"""Axes as typed: `backend=eager,inductor`, `inputs.0.0=1,2,4,…,512`, `calls=f32[8] | f32[16]; f32[8]`.
+"""Axes as text: `backend=eager,inductor`, `inputs.0.0=1,2,4,…,512`, `calls=f32[8] | f32[16]; f32[8]`.
 
-Values are separated by commas, or by `|` if the text has one or if values contain commas (`calls`); the calls or marks
-of one value by `;`. An ellipsis continues the numbers before it, by the same difference or ratio.
+Values are separated by commas, or by `|` if the text contains one or if values contain commas (`calls`). The calls or
+marks within a value are separated by `;`. An ellipsis continues the numbers before it, with equal differences or
+ratios.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ MAX_AXIS_CHARS = 20_000
 
 
 def parse_axes(lines: Sequence[str]) -> tuple[Axis, ...]:
-    """Return the axes of typed lines, one per line; raises JobError that names the faulty axis."""
+    """Parse one axis per line; raises JobError that names the invalid axis."""
     if len(lines) > MAX_AXES:
         raise JobError("axes", f"{number(len(lines))} lines are more than the {number(MAX_AXES)} axes of a sweep")
     return tuple(map(parse_axis, lines))
 
 
 def parse_axis(text: str) -> Axis:
-    """Return the axis of a typed line; raises JobError that names it."""
+    """Parse the axis of a line; raises JobError that names it."""
     field, separator, listed = short(text, MAX_AXIS_CHARS, "axis").partition("=")
     field = field.strip()
     if not separator or not is_field(field) or field == "variant":
@@ -93,7 +94,7 @@ def _option(word: str) -> OptionValue:
 
 
 def _at_most_values(words: Iterator[str]) -> list[str]:
-    """Return all values, one at a time: a short text with ellipses could expand to millions."""
+    """Return the values; raises ValueError if there are too many, since ellipses could expand to millions."""
     values = list(itertools.islice(words, MAX_VALUES + 1))
     if len(values) > MAX_VALUES:
         raise ValueError(f"more than {number(MAX_VALUES)} values")
@@ -110,7 +111,7 @@ def _expand_ellipses(words: list[str]) -> Iterator[str]:
 
 
 def _between(words: list[str], place: int) -> list[int]:
-    """Return the numbers between those before an ellipsis and the one after it."""
+    """Return the numbers that an ellipsis stands for, from the numbers before it and the number after it."""
     before, after = words[max(0, place - 3) : place], words[place + 1 : place + 2]
     if not after or len(before) < 2:
         raise ValueError("an ellipsis goes on from two numbers or more before it to one after it")
@@ -133,7 +134,7 @@ def _steps(numbers: list[int], last: int) -> list[int] | None:
 
 
 def _steps_between(value: int, last: int, step: Callable[[Fraction], Fraction]) -> list[int] | None:
-    """Return all values between one and the last, which the steps must reach exactly."""
+    """Return the values between `value` and `last`; None if the steps don't reach `last` exactly."""
     values: list[int] = []
     current = step(Fraction(value))
     upwards = current > value

@@ -1,6 +1,6 @@
 """Sweep: one job, and the axes along which it is varied. Each combination is a cell, which is an ordinary run.
 
-Fields of a job that an axis may change: their syntax, their values, and how they are applied.
+Fields of a job that an axis may change: their syntax and values, and functions that apply them.
 
 They are the options whose rows in `core/job/options/` have `axis`, and:
 
@@ -9,7 +9,7 @@ They are the options whose rows in `core/job/options/` have `axis`, and:
 | `options.NAME`, `dynamo.NAME` | an Inductor option, a name of `torch._dynamo.config` |
 | `inputs.A.D`, `batch` | the size of a dimension, of the batch |
 | `code` | the model: a sample's name, a file of the server, or pasted code |
-| `variant` | several of these at once |
+| `variant` | several of these fields at once |
 """
 
 from __future__ import annotations

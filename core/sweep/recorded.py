@@ -9,7 +9,7 @@ from core.job import MODES
 from core.runs.recordings import Recording, recordings
 from core.sweep.model import Axis, AxisValue
 
-# First word of a recording's kind → the preset that it is a cell of, and the order of the values.
+# First word of a recording's kind → its preset, and the order of the values.
 PRESET_OF: dict[str, tuple[str, Callable[[str], int]]] = {"mode": ("modes", MODES.index), "batch": ("batch", int)}
 
 

@@ -13,9 +13,9 @@ from core.runs.status import State, Status
 RowState = Literal["waiting"] | State
 Claim = Literal["faster", "slower", "no difference seen", "too few samples to say", "not measurable", ""]
 
-# States of a run that ended by itself; an interrupted one is repeated.
+# States of a run that ended by itself; an interrupted run is repeated.
 SETTLED = ("done", "failed", "timed out", "out of memory", "crashed")
-# Signals that end a worker from outside. Its supervisor, which sends the same, records its own reason.
+# Signals that end a worker from outside. The supervisor also sends them, but then records its own reason.
 KILLED = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP")
 
 
@@ -100,29 +100,29 @@ class SweepRow:
 
     @property
     def first_eager_s(self) -> float | None:
-        """Seconds of the first eager call."""
+        """Return the seconds of the first eager call."""
         return self.calls[0].eager_s if self.calls else None
 
     @property
     def first_compiled_s(self) -> float | None:
-        """Seconds of the first compiled call, with its compilation."""
+        """Return the seconds of the first compiled call, compilation included."""
         return self.calls[0].compiled_s if self.calls else None
 
     @property
     def clear(self) -> bool:
-        """True if a difference in speed is claimed."""
+        """Return True if a difference in speed is claimed."""
         return self.claim in ("faster", "slower")
 
     @property
     def outcome(self) -> str:
-        """Comparison with eager: `same`, or `same in 1 of 3 calls` if torch refused the others."""
+        """Return the comparison with eager: `same`, or `same in 1 of 3 calls` if torch refused the others."""
         compared = sum(call.how != "raised" for call in self.calls)
         partial = self.results and compared < len(self.calls)
         return f"{self.results} in {compared} of {count(len(self.calls), 'call')}" if partial else self.results
 
     @property
     def settled(self) -> bool:
-        """True if its run has ended by itself, so that it is not repeated."""
+        """Return True if its run ended by itself, so that it is not repeated."""
         return self.state in SETTLED and not self.killed
 
 

@@ -32,23 +32,23 @@ from core.sweep.store import ROWS, SweepStore
 from core.sweep.table import SweepStanding, row, rows, runs_of, standing_of
 
 POLL_S = 0.2
-# Seconds until the runner is tried again for a visitor without room.
+# Seconds until the next attempt to submit a run if the visitor's quota is full.
 NO_ROOM_S = 5.0
-# A preset's calls of other sizes, and the stages at which a model refuses them.
+# Preset fields whose calls have other input sizes, and the stages in which a model rejects such sizes.
 OWN_SIZES = re.compile(r"(inputs|calls)\(")
 EAGER_FAILED = re.compile(r" while (call \d+: eager|making the inputs)")
 CANNOT_BE_RESIZED = (
     "the model's inputs cannot be resized so: give `calls` of the sizes that it takes, or list them in the file ({})"
 )
-# A cell whose worker is killed so often is not repeated again.
+# A cell whose worker was killed this often is not repeated.
 TRIES = 3
 
 
 class SweepExecutor:
     """Executor of a sweep that its process has claimed.
 
-    A cell whose run ended by itself is kept, also a failed one unless it is to run `again`; an interrupted run is
-    repeated. A row is read before the next run begins, so that our own work does not disturb the measurement.
+    A cell whose run ended by itself is not repeated, except failed cells if `again` is True; an interrupted run is
+    repeated. A row is read before the next run starts, so that the dashboard's own work does not disturb measurements.
     """
 
     def __init__(self, runner: Runner, store: SweepStore, sweep: Sweep, again: bool = False, poll_s: float = POLL_S):
@@ -64,7 +64,7 @@ class SweepExecutor:
         self._waiting = [cell.index for cell in self._cells if self._is_to_do(cell.index, again)]
 
     def run(self) -> None:
-        """Execute the remaining cells until the end or a stop request; raises no error of ours."""
+        """Execute the remaining cells until the end or a stop request; never raises CompileboardError."""
         reason = ""
         self._store.write(self._sweep)
         try:
@@ -77,7 +77,7 @@ class SweepExecutor:
             self._end(reason)
 
     def _is_to_do(self, index: int, again: bool) -> bool:
-        """Return True if a cell needs a run; a cell with a live run is watched instead."""
+        """Return True if a cell needs a run; if its run is still live, watch that run and return False."""
         run = self._open_run(index)
         if run is None:
             return True
@@ -127,7 +127,7 @@ class SweepExecutor:
             self._check_sizes(index, result)
 
     def _check_sizes(self, index: int, result: SweepRow) -> None:
-        """Raise JobError once it is clear that the model rejects inputs of other sizes, in eager, too.
+        """Raise JobError once it is clear that the model rejects inputs of other sizes, even in eager mode.
 
         If the cells differ in size, the first may be too small: then two failures are needed.
         """
@@ -142,9 +142,9 @@ class SweepExecutor:
             raise JobError("calls", CANNOT_BE_RESIZED.format(self._unfit[-1].splitlines()[0][:200]))
 
     def _try_submit(self, cell: SweepCell) -> bool:
-        """Return True if a cell's run was submitted, False without room now.
+        """Return True if a cell's run was submitted, False if there is no room now.
 
-        Raises AccessError if there will be none.
+        Raises AccessError if there never will be.
         """
 
         def created(run: Run) -> None:
@@ -169,7 +169,7 @@ class SweepExecutor:
             raise JobError("model", "the code was changed while the sweep went on; start another one")
 
     def _what_is_left(self) -> str:
-        """Return how many runs were interrupted by others, after the last cell."""
+        """Return a message with the number of runs interrupted from outside, after the last cell; otherwise empty."""
         if self._waiting or self._live:
             return ""
         runs = [self._open_run(index) for index in range(len(self._cells))]
@@ -256,7 +256,7 @@ class SweepRunner:
         return tuple(resumed)
 
     def cancel(self, sweep_id: str) -> None:
-        """Stop a sweep, whichever process executes it, and end its current run. It can be resumed."""
+        """Stop a sweep, also one that another process executes, and end its current run. It can be resumed."""
         self.store.request_stop(sweep_id)
 
     def wait(self, sweep_id: str, seconds: float | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Sweeps in a home, each a directory with the question and the ids of its cells' runs.
+"""Stored sweeps of a home, one directory each, with the axes and the ids of the cells' runs.
 
 <home>/sweeps/<sweep id>/sweep.json       axes and run ids; written by the process that executes the sweep
                         /name.txt         its owner's name for it, if that is not its title
@@ -160,10 +160,11 @@ class SweepStore:
         """Claim a sweep's execution; raises WorkerError if another process has it."""
         path = self.path(sweep_id) / LOCK
         with in_words(path):
-            # Anything but a regular file was put there from outside: no process of ours can hold it.
+            # Only a regular file can be locked by our processes; anything else was put there from outside.
             if os.path.lexists(path) and (path.is_symlink() or regular(path) is None):
                 remove(path)
-            # Entered in one thread and left in another. A file instead of a lock would outlive a killed process.
+            # The lock is taken in one thread and released in another. Without a lock, a file would outlive a killed
+            # process.
             lock = FileLock(path, 0, 0o600, thread_local=False, fallback_to_soft=False)
             try:
                 lock.acquire()

@@ -1,8 +1,8 @@
-"""Table of a sweep, a pure function of its cells' records, and its exports.
+"""Table of a sweep, a pure function of its runs' reports and statuses, and its exports.
 
 State and progress of a sweep, from the rows of its table.
 
-Rows of a sweep by the status of its runs; rows of finished runs are cached, so that 200 can be read at once.
+Rows of a sweep from its runs; rows of finished runs are cached, so that 200 can be read at once.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from core.sweep.store import ROWS, SweepStore
 
 PHASES = ("dynamo", "aot_autograd", "inductor", "codegen", "compile", "other")
 SweepState = Literal["going", "stopping", "done", "cancelled", "interrupted", "stopped"]
-# Raised with every change of a row's content, so that no older version's rows are shown.
+# Increase this number when a row's content changes, so that rows of older versions are not shown.
 VERSION = 3
 MAX_ROW_BYTES = 4_000_000
 MOST_ROWS = 4_000
@@ -45,7 +45,7 @@ MOST_ROWS = 4_000
 def table(
     sweep: Sweep, reports: Mapping[str, Report], statuses: Mapping[str, Status] | None = None
 ) -> tuple[SweepRow, ...]:
-    """Return a row for each cell, by the reports and statuses of runs by id; a cell without either waits.
+    """Return a row for each cell, from reports and statuses by run id; a cell without either is waiting.
 
     A report without a status counts as a done run, or a failed one if the report has an error.
     """
@@ -69,7 +69,7 @@ def _row(at: tuple[str, ...], run: str, report: Report | None, status: Status | 
 
 
 def as_csv(axes: Sequence[Axis], rows: Sequence[SweepRow]) -> str:
-    """Return the table as CSV; a text that a spreadsheet would take for a formula begins with an apostrophe.
+    """Return the table as CSV; a text that looks like a formula gets an apostrophe in front.
 
     A row without a claimed difference has no speedup, only the bounds of the interval.
     """
@@ -134,10 +134,10 @@ COLUMNS: dict[str, Any] = {
 class SweepStanding:
     """Progress of a sweep: numbers of done, failed and all cells.
 
-    It is `cancelled` by a visitor, `interrupted` with its process, `stopped` for a `reason`; each can be resumed. `now`
-    are the running cells. `left_s` is an estimate of the remaining seconds, by the medians of the finished cells for
-    each value of the axis with the largest effect on time; None without an estimate. It is a lower bound as long as no
-    cell with the value `untried` has finished.
+    It is `cancelled` by a visitor, `interrupted` if its process ended, or `stopped` for a `reason`; it can be resumed
+    in each case. `now` are the running cells. `left_s` is an estimate of the remaining seconds, None if there is no
+    estimate: the sum of median times per value of the axis with the largest effect on time. It is a lower bound as long
+    as no cell with the value `untried` has finished.
     """
 
     state: SweepState
@@ -151,7 +151,7 @@ class SweepStanding:
 
     @property
     def live(self) -> bool:
-        """True if a process executes it."""
+        """Return True if a process executes it."""
         return self.state in ("going", "stopping")
 
 
@@ -181,9 +181,9 @@ def standing_of(rows: Sequence[SweepRow], alive: bool, to_stop: bool, reason: st
 def _remaining_time(
     rows: Sequence[SweepRow], settled: Sequence[SweepRow], going: Sequence[SweepRow]
 ) -> tuple[float | None, str]:
-    """Return the seconds of the remaining cells, less the elapsed time of running cells; and a value without times.
+    """Return the seconds of the remaining cells, minus the elapsed time of running cells; and a value without times.
 
-    A cell of such a value counts as the slowest value that has times.
+    A cell with such a value counts as a cell with the slowest value.
     """
     timed = [row for row in settled if row.took_s is not None]
     if not timed:

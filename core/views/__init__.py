@@ -1,1 +1,1 @@
-"""Views: what a family of pages says of a run, made once for pages, command line, JSON and export."""
+"""Views: the sentences, rows and chart data about a run, shared by pages, command line, JSON and export."""

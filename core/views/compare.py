@@ -67,12 +67,12 @@ class PairView:
 
     @property
     def stages(self) -> dict[str, str]:
-        """The label of each graph that both have, by the id of the left graph: "graph · +4 −12 ~4"."""
+        """Id of the left graph → label of each stage that both have: "graph · +4 −12 ~4"."""
         return {graph.left: f"{graph.left} · {_changes_words(graph)}" for graph in _common(self.comparison)}
 
     @property
     def first_stage(self) -> str:
-        """The id of the first graph that differs, else of the first one."""
+        """The id of the first graph that differs; if none differs, of the first graph."""
         graphs = _common(self.comparison)
         return next((graph.left for graph in graphs if not graph.same), graphs[0].left)
 
@@ -133,7 +133,7 @@ class PairView:
         return sum(not pair.both or bool(pair.differs) for pair in kernels.pairs) if kernels is not None else 0
 
     def unlike_guards(self) -> int:
-        """Count the guards of one side only, on the side that has more of them."""
+        """Count the guards that only one side has, and return the larger of the two counts."""
         guards = self.comparison.guards
         return max(len(guards.only_left), len(guards.only_right)) if guards is not None else 0
 
@@ -248,7 +248,7 @@ class CompareView:
 
     @property
     def break_rows(self) -> list[Row]:
-        """A row for each graph break of either run, those of one run only first."""
+        """A row for each graph break of either run; breaks in only one run come first."""
         return [
             {
                 "in": _sides(pair),
@@ -263,7 +263,7 @@ class CompareView:
 
     @property
     def recompile_rows(self) -> list[Row]:
-        """A row for each recompile of either run, those of one run only first."""
+        """A row for each recompile of either run; recompiles in only one run come first."""
         return [
             {
                 "in": _sides(pair),
@@ -290,7 +290,7 @@ class CompareView:
 
     @property
     def phase_seconds(self) -> dict[str, Mapping[str, float]]:
-        """Compile time of each run in seconds by the class of its phase, each instant once."""
+        """Compile time of each run in seconds by phase class; overlapping phases are counted once."""
         return {"right": _seconds_by_class(self.right.report), "left": _seconds_by_class(self.left.report)}
 
     @cached_property
@@ -305,12 +305,12 @@ class CompareView:
         return [name for name, report in sides.items() if speed(report.timing) is None]
 
     def unlike_events(self) -> int:
-        """Count the graph breaks and the recompiles of one run only."""
+        """Count the graph breaks and recompiles that only one of the runs has."""
         comparison = self._comparison
         return sum(not pair.both for pair in comparison.breaks) + sum(not pair.both for pair in comparison.recompiles)
 
 
-# The number of differences in each aspect of two runs.
+# Aspect → function that counts the differences of two runs.
 ASPECTS: dict[str, Callable[[CompareView, PairView | None], int]] = {
     "summary": lambda _, __: 0,
     "source": lambda compare, _: len(compare.sources or ()),
@@ -324,7 +324,7 @@ ASPECTS: dict[str, Callable[[CompareView, PairView | None], int]] = {
 
 
 def _unlike_first(pairs: Sequence[MatchedPair[Event]]) -> list[tuple[MatchedPair[Event], Event]]:
-    """Return each pair with either of its two events, those of one run only first."""
+    """Return each pair with one of its events; pairs with an event in only one run come first."""
     ordered = sorted(pairs, key=lambda pair: pair.both)
     return [(pair, event) for pair in ordered if (event := pair.right or pair.left) is not None]
 
@@ -366,7 +366,7 @@ class MedianBar(NamedTuple):
 
 
 class RatioBar(NamedTuple):
-    """A ratio with the bounds of its interval; `claim` is True if the comparison claims this one."""
+    """A ratio with the bounds of its interval; `claim` is True if the claim is based on this ratio."""
 
     name: str
     middle: float
@@ -437,7 +437,7 @@ class CompareTimes:
     def together(self, left: CompileJob, right: CompileJob) -> CompileJob | None:
         """Return the job that times both compiled calls alternately in one process.
 
-        None unless the two jobs differ in their compile settings alone, and for a target.
+        None unless the two jobs differ only in their compile settings; None for a target.
         """
         if left.target or left.compile == right.compile or _workload(left) != _workload(right):
             return None

@@ -35,7 +35,7 @@ WITHOUT_PYTHON = {
     False: "Not decompiled: `depyf` is not installed beside torch. Install it and run again.",
     None: "Not decompiled: this log does not hold Python code. A run here with `depyf` installed records it.",
 }
-# Within a cell of a table ordinary spaces at the start would not be drawn.
+# A table cell would not show ordinary leading spaces.
 INDENT = "\u2003"
 BRANCHES = {"frame": "", "resume": "↳ ", "recompile": "↻ "}
 MEANINGS = {
@@ -53,8 +53,8 @@ MEANINGS = {
 class BytecodeListing:
     """A listing of instructions, a line each.
 
-    `notes` are by line, counted from 1; so are the source lines in `source_lines`. `calls_graph` has the lines that
-    call a compiled graph rather than a resume function.
+    `notes` and `source_lines` are by line of the listing, counted from 1. `calls_graph` are the lines that call a
+    compiled graph rather than a resume function.
     """
 
     text: str
@@ -112,7 +112,7 @@ class BytecodeView:
 
     @property
     def python(self) -> dict[str, str]:
-        """Decompiled Python by side, `original` and `modified`, as far as it was recorded."""
+        """Decompiled Python by side, `original` and `modified`, if recorded."""
         record = self._record
         sides = {"original": record.original_python, "modified": record.modified_python} if record else {}
         return {side: text for side, text in sides.items() if text}
@@ -216,7 +216,7 @@ def _listing(text: str, resume_notes: Mapping[str, str], added_at: int | None) -
 
 
 def _line(row: Instruction, first: bool) -> str:
-    """Return a line of the listing: the line number if it changes, the offset if jumps name it, the op and its
+    """Return a line of the listing: the line number if it changes, the offset if it is a jump target, the op and its
     argument.
     """
     line = row.line if first and row.line else ""
@@ -225,7 +225,7 @@ def _line(row: Instruction, first: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CompilationDetails:
-    """A compilation in words; `error` is empty without an error, `restarts` for a frame that was traced once."""
+    """A compilation in words; `error` is empty if there is none, `restarts` is empty if the frame was traced once."""
 
     heading: str
     place: str
@@ -275,7 +275,7 @@ class CompilationsView:
     def matches(self, text: str) -> list[tuple[int, Entry]]:
         """Return the compilations with a text in their name or id, with their depths in the tree.
 
-        Without a text or a match, those of the tree, and of similar frames only the first.
+        Without a text or a match, return the tree's compilations, and only the first of similar frames.
         """
         wanted = text.strip().lower()
         rows = [(depth, entry) for depth, entry in self._all if wanted in f"[{entry.id}] {entry.name}".lower()]

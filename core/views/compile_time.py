@@ -20,7 +20,7 @@ from core.report import FxGraph, Phase, Report
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line, plain
 
 NAMED = 3
-# The class of a phase → the prefix of the stage of the graph that it makes.
+# Phase class → prefix of the stage of the graph that the phase produces.
 MAKES = {"dynamo": "dynamo_", "aot_autograd": "aot_", "inductor": "inductor_", "codegen": "inductor_"}
 MAKES_KERNELS = ("codegen", "compile")
 BELOW_THE_LINE = "What ran beside the compiling thread stands below the dashed line."
@@ -30,7 +30,7 @@ BELOW_THE_LINE = "What ran beside the compiling thread stands below the dashed l
 class PhaseSpan:
     """A phase in the flame chart, in whole microseconds since the chart's first phase.
 
-    `self_us` is the time in which nothing nested ran. Rows are counted from the top; phases of parallel threads have
+    `self_us` is the time without nested phases. Rows are counted from the top; phases of parallel threads have
     rows below all others.
     """
 
@@ -61,7 +61,7 @@ class PhaseSpan:
 
 @dataclass(frozen=True, slots=True)
 class PhaseOwner:
-    """A compilation in the flame chart: its id, its function, its seconds, and the results that were recorded."""
+    """A compilation in the flame chart: its id, its function, its seconds, and its recorded results."""
 
     id: str
     function: str
@@ -105,7 +105,7 @@ class CompileTimeView:
 
     @property
     def chart_note(self) -> str:
-        """Work beside the compiling thread, and phases that the chart leaves out."""
+        """Work outside the compiling thread, and phases that the chart omits."""
         unfinished = sum(phase.end_us is None for phase in self._phases)
         notes = [parallel_words(self._phases, self._totals)]
         if unfinished:
@@ -116,7 +116,7 @@ class CompileTimeView:
     def rows(self) -> list[dict[str, object]]:
         """Totals by name of phase.
 
-        Seconds that threads spent in parallel are no wall-clock seconds, so they have a separate column.
+        Seconds of parallel threads are not wall-clock seconds, so they have a separate column.
         """
         return [
             {
@@ -191,7 +191,7 @@ class CompileTimeView:
         )
 
     def graph_of(self, compile_id: str, index: str) -> FxGraph | None:
-        """Return the graph that a phase of a compilation makes; None if it makes none or none was recorded."""
+        """Return the graph that a phase of a compilation produces; None if it produces none or none was recorded."""
         phases = self.report.phases
         phase = phases[int(index)] if index.isdecimal() and int(index) < len(phases) else None
         stage = MAKES.get(phase_class(phase.name), "") if phase else ""
@@ -219,9 +219,9 @@ def _threads(total: PhaseTotal) -> str:
 
 
 def parallel_words(phases: Sequence[Phase], totals: Sequence[PhaseTotal]) -> str:
-    """Describe the work beside the compiling thread; empty if there was none.
+    """Describe the work outside the compiling thread; empty if there was none.
 
-    Names the phases whose threads add up to more seconds than the clock's.
+    Name the phases whose threads together took more than the wall-clock time.
     """
     parallel = parallel_totals(totals)
     texts = [

@@ -24,8 +24,8 @@ WHY_NONE = (
 class SymbolDetails:
     """A symbol in full: its origin, the needs of tracing, and the checks at every call.
 
-    `constants` has for each constant that it was made the sentence and the stack. A stack is empty if no line of the
-    user's leads there, and `checks` is code.
+    `constants` has a sentence and a stack for each specialization. A stack is empty if it has no line of the user's
+    code. `checks` is code.
     """
 
     heading: str
@@ -38,7 +38,7 @@ class SymbolDetails:
 
 @dataclass(frozen=True)
 class SymbolsView:
-    """The symbols of a compilation; `job` is None for a log from elsewhere."""
+    """The symbols of a compilation; `job` is None for an imported log."""
 
     report: Report
     compilation: Compilation
@@ -110,7 +110,7 @@ class SymbolsView:
         ]
 
     def details(self, name: str | None) -> SymbolDetails:
-        """Return a symbol in full, the first one if none has the name."""
+        """Return a symbol in full; the first symbol if none has the name."""
         row = next((row for row in self.symbols if row.symbol.name == name), self.symbols[0])
         asserted = "" if row.symbol.backed else "; asserted in the code at every call"
         return SymbolDetails(

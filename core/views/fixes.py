@@ -75,7 +75,7 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class FixesView:
-    """The fixes of a run: `source` is its user file, `job` its job, None for a log from elsewhere.
+    """The fixes of a run: `source` is its user file; `job` is its job, None for an imported log.
 
     `again` is the job if it may run here again, else None.
     """
@@ -138,7 +138,7 @@ class FixesView:
         return Fix(name, f"{names}.{more}", doubts, together_diff(self.source, stacked), job)
 
     def _trial_job(self, ids: tuple[str, ...]) -> CompileJob | None:
-        """Return the job with fixes: edits as a separate step, settings among its conditions."""
+        """Return the job with fixes: edits as one more step of repairs, settings in its conditions."""
         job = self.again
         if job is None:
             return None
@@ -167,7 +167,7 @@ class FixesView:
 
 @dataclass(frozen=True)
 class TrialView:
-    """A run beside the run that tries a fix of it."""
+    """A run compared with the run that tries a fix for it."""
 
     before: FixesView
     after: FixesView
@@ -200,18 +200,18 @@ class TrialView:
 
     @property
     def verdict(self) -> str:
-        """Outcome in a sentence, which is bold, and its details."""
+        """Outcome as a bold sentence, then its details."""
         head, dot, rest = self.trial.words.partition(". ")
         return f"**{prose(head, LONGEST_TEXT)}.**{f' {prose(rest, LONGEST_TEXT)}.' if dot else ''}"
 
     @property
     def remainders(self) -> str:
-        """First breaks and recompiles that are left or new, with torch's reasons, as a list; empty without any."""
+        """List of the first remaining and new breaks and recompiles, with torch's reasons; empty if there are none."""
         return "\n".join(map(_remainder, self.trial.left[:LISTED]))
 
     @property
     def more_remainders(self) -> str:
-        """Number of those that the list leaves out; empty if it has all."""
+        """Number of breaks and recompiles that the list omits; empty if it has all."""
         more = len(self.trial.left) - LISTED
         return f"and {fmt.number(more)} more" if more > 0 else ""
 

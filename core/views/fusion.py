@@ -37,7 +37,7 @@ MOST_OP_CHARS, MOST_TITLE_CHARS = 60, 140
 
 @dataclass(frozen=True, slots=True)
 class FusionRefusal:
-    """Reasons for which two nodes were not fused, with the user's ops after the scheduler's names.
+    """Reasons why two nodes were not fused, with the user's ops after the scheduler's names.
 
     `because` follows from the nodes' kinds, empty if it does not; `recorded` are torch's reasons, each with its first
     round; `shared` is a sentence about the buffers that both nodes touch.
@@ -78,7 +78,7 @@ class FusionView:
 
     @property
     def help(self) -> str:
-        """Meaning of fusion, the scheduler's effort, and the rule by which traffic is counted."""
+        """Meaning of fusion, the numbers of fusions and rounds, and the rule that counts traffic."""
         fusions = fmt.count(len(steps(self.schedule)), "fusion")
         rounds = fmt.count(len(self.schedule.rounds), "round")
         traffic = traffic_within(self.schedule)
@@ -93,7 +93,7 @@ class FusionView:
 
     @cached_property
     def after(self) -> GraphView:
-        """Graph of the kernel launches with the fused nodes as rows, as a film with a frame for each fusion."""
+        """Graph of the kernel launches, with the fused nodes as rows; a film with a frame for each fusion."""
         source, kernels = source_path(self.report), self._kernels
         model = after_model(self.schedule, self._nodes, kernels, source=source, seconds=self._seconds)
         frames = (GraphFrame(step.title, step.detail) for step in fusion_frames(self.schedule, kernels))
@@ -106,7 +106,7 @@ class FusionView:
 
     @property
     def pair(self) -> tuple[str, str]:
-        """Two nodes after fusion to ask about first: a pair that torch refused, otherwise the first two nodes."""
+        """The two nodes after fusion that are selected first: a refused pair, otherwise the first two nodes."""
         first, second, *_ = self.node_titles
         return refused_pair(self.schedule) or (first, second)
 
@@ -172,7 +172,7 @@ class FusionView:
 def _shared_words(shared: Mapping[str, int], is_explained: bool) -> str:
     """Return a sentence about the shared buffers (bytes by name).
 
-    Their bytes bound the saving, unless the nodes' kinds explain already why there is none.
+    Their bytes bound the saving, unless the nodes' kinds already explain why there is none.
     """
     size = sum(shared.values())
     if not shared:

@@ -1,4 +1,4 @@
-"""FX graphs of a compilation: the stages that were recorded, and one graph with its nodes' facts."""
+"""FX graphs of a compilation: the recorded stages, and one graph with facts about its nodes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class GraphStages:
 
     @property
     def groups(self) -> tuple[StageGroup, ...]:
-        """The graphs in the compiler's order: first those of the forward, then those of the backward."""
+        """The graphs in the compiler's order: forward graphs first, then backward graphs."""
         groups: list[StageGroup] = []
         last_lane = 0
         for (lane, label), graphs in groupby(
@@ -112,7 +112,7 @@ class FxGraphView:
 
     @property
     def picture(self) -> GraphView:
-        """Graph with all recorded data of its nodes; that of a large graph is stored with the run once made."""
+        """Graph with all recorded data of its nodes; for a large graph it is cached in the run's directory."""
         model = open_model(self.run, self.report, self.compilation, self.graph, self.nodes_of)
         return GraphView(model, kernel_names(self.compilation))
 
@@ -140,7 +140,7 @@ class FxGraphView:
         )
 
     def text_links(self, text: str) -> dict[int, tuple[str, ...]]:
-        """Return the ids of the nodes and kernels of each line of the graph's text, counted without its first line
+        """Return the ids of nodes and kernels by line of the graph's text; lines are counted without the first one
         if that is empty.
         """
         shift = text.startswith("\n")

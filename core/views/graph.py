@@ -1,6 +1,6 @@
-"""A compiler graph as it is looked at: its levels, the frames of its film, search, parts, and exports.
+"""View of a compiler graph: levels, film frames, search, subgraphs, and exports.
 
-Two graphs as one: its drawing, the frames of its film, and the rows of changed nodes.
+Union of two graphs: its drawing, the frames of its film, and the rows of changed nodes.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from core.graph import (
 from core.report import FxNode, Report, TensorMeta, tensor_text
 from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line
 
-# A group with at least this fraction of the ops is the part of a graph to look into.
+# A group with at least this fraction of the ops is unfolded first.
 HEAVY = 0.75
-# At most so many groups with a tenth or more each share a graph, as an encoder and a decoder do.
+# Otherwise up to this many groups with at least a tenth of the ops each are unfolded (encoder and decoder).
 PART = 0.1
 MOST_PARTS = 3
 MOST_OPENED_ITEMS = 400
@@ -60,7 +60,7 @@ class GraphFrame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphView:
-    """A graph of nested groups, with the display names of its kernels by id, and the frames if it is a film.
+    """A graph of nested groups, with kernel display names by id, and with frames if it is a film.
 
     Groups are addressed by index (-1: the top level), nodes and other items by id or by index.
     """
@@ -82,8 +82,8 @@ class GraphView:
     def opened(self) -> list[Level]:
         """Return the groups that are unfolded at first.
 
-        All groups of a graph with few ops, else forward and backward, or the groups around the model's layers: so a
-        graph opens the same way before and after fusion.
+        These are all groups of a graph with few ops, otherwise forward and backward, or the groups around the model's
+        layers, so that a graph opens in the same way before and after fusion.
         """
         sides = [number for number, group in enumerate(self.model.groups) if group.kind == "direction"]
         ops = sum(max(1, len(node.rows)) for node in self.model.nodes)
@@ -126,7 +126,7 @@ class GraphView:
         return None if hit is None or hit.node == TOP else hit.node
 
     def search(self, text: str) -> tuple[int, list[Hit]]:
-        """Return the number of nodes that contain all words of a text, and the best of them."""
+        """Return the number of nodes that contain all words of a text, and the best matches."""
         return search(self.model, text)
 
     def path_words(self, hit: Hit) -> str:
@@ -144,7 +144,7 @@ class GraphView:
         return self._part(between(self.model, start, end), f"{self._label(start)} to {self._label(end)}")
 
     def numbers_in(self, graph: GraphView) -> list[int]:
-        """Return the indexes that the nodes of this part have in the whole graph."""
+        """Return the indexes in the whole graph `graph` of this subgraph's nodes."""
         places = index_of(graph.model).places
         return [places[node.id] for node in self.model.nodes]
 
@@ -255,7 +255,7 @@ class GraphUnionView:
         return f"**{node.change}** {code(node.name)}" if node is not None else ""
 
     def node_facts(self, node_id: str | None) -> dict[str, str]:
-        """Return what a node is in both graphs, as Markdown by name: once if it is the same, else "left → right"."""
+        """Return the facts of a node in both graphs, as Markdown by name: "left → right" if they differ."""
         node = self._node(node_id)
         if node is None:
             return {}

@@ -19,7 +19,7 @@ REGISTRY = "https://meta-pytorch.github.io/compile-graph-break-site/gb"
 
 @dataclass(frozen=True, slots=True)
 class RegistryNote:
-    """The entry of a kind of graph break in PyTorch's registry; `origin` names the version of torch that has it."""
+    """PyTorch's registry entry for a kind of graph break; `origin` names the torch version of the entry."""
 
     label: str
     heading: str
@@ -56,7 +56,7 @@ class BreakBox:
 
     @property
     def registry(self) -> RegistryNote | None:
-        """Entry in PyTorch's registry, with the version of torch that shipped it; None without an id of it."""
+        """Entry in PyTorch's registry, with the torch version that has it; None if the break has no id."""
         return _registry_note(self.graph_break.registry_id)
 
 
@@ -167,7 +167,7 @@ def cost_words(cost: BreakCost) -> str:
 
 
 def _where(graph_break: GraphBreak, path: str) -> str:
-    """Describe the innermost line, the user's line that led there if it differs, and the compilations that hit it."""
+    """Describe the innermost line, the user's line in the stack if it differs, and the compilations with the break."""
     user_line = line_in(graph_break, path)
     place = ""
     if graph_break.place.file:

@@ -18,11 +18,11 @@ FAMILIES: dict[GuardFamily, tuple[str, str]] = {
     "global": ("Global", "globals, those of torch's own modules among them"),
     "other": ("Other", "torch's settings, and all other values"),
 }
-# A shorter check cannot be distinguished from that of the cheapest guard.
+# A shorter check cannot be distinguished from the cheapest guard's check.
 RESOLUTION_US = 0.005
 # Two measurements of the same checks differ by this fraction.
 NOISE = 0.03
-# Less than this of a call is no reason to leave guards out.
+# A smaller fraction of a call is no reason to remove guards.
 WORTH_US = 1.0
 
 
@@ -51,7 +51,7 @@ class GuardsView:
 
     @property
     def check_time(self) -> str:
-        """Time of checking all guards, once with a cold cache by torch and warm by the worker, and their number."""
+        """Number of guards, and the time to check all: torch's with a cold cache, the worker's with a warm one."""
         return f"{_check_time(self.compilation)}{_count_note(self.compilation)}"
 
     @cached_property
@@ -116,7 +116,7 @@ class GuardsView:
         return f"< {fmt.duration_s(RESOLUTION_US / 1e6)}"
 
     def table_note(self, rows: Sequence[GuardRow]) -> str:
-        """Return how to read a guard in full, the meaning of a check time, and for how many guards it is unknown."""
+        """Return a note: how to see a guard in full, the meaning of a check time, and the number of unknown times."""
         read = "Select a guard to read it whole."
         unknown = sum(row.guard.check_us is None for row in rows)
         if unknown == len(rows):
@@ -191,7 +191,7 @@ def _check_time(compilation: Compilation) -> str:
 
 
 def _count_note(compilation: Compilation) -> str:
-    """Return a note on the guard count if only the printed tree is known or if it differs; else empty."""
+    """Return a note if the guard count is only from the printed tree, or differs from it; otherwise empty."""
     if compilation.guard_leaves == len(compilation.guards):
         return ""
     if compilation.guard_leaves is not None:

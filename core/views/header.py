@@ -46,7 +46,7 @@ NO_CALL = "No call was recorded"
 NOT_RUN = "The code was generated for a device that is not here, and not run"
 ENDED = "The run ended before it was measured"
 Tone = Literal["", "ok", "warn", "bad", "live", "quiet"]
-# The least change of peak memory that gets a colour, and the least that is shown.
+# Smallest change of peak memory that is coloured, and smallest change that is shown.
 UNLIKE, SEEN = 0.02, 0.0005
 TONES: dict[str, Tone] = {
     "done": "ok",
@@ -75,7 +75,7 @@ class PageContent:
 def page_contents(report: Report | None, *, live: bool) -> dict[str, PageContent]:
     """Return the content of each page that shows a run, by the page's name; `report` is None if it recorded nothing.
 
-    A live run has its counts so far; no page of it counts as empty, since more will be recorded.
+    A live run has its counts so far, and no empty page, since more will be recorded.
     """
     if report is None:
         return {} if live else dict.fromkeys(WHY_EMPTY, PageContent(why_empty=NO_RECORD))
@@ -104,7 +104,7 @@ def _unless_any(present: Callable[[Compilation], object], reason: str) -> Callab
 
 
 def _unless_inductor(present: Callable[[Compilation], object], reason: str) -> Callable[[Report], str]:
-    """Return a check of all compilations; the reason is the backend if the run requested another one than Inductor."""
+    """Return a check of all compilations; if the run's backend is not Inductor, that is the reason."""
 
     def why_empty(report: Report) -> str:
         if any(map(present, report.compilations)):
@@ -134,7 +134,7 @@ def _no_pipelines(report: Report) -> str:
 
 
 def _not_measured(report: Report, reason: str) -> str:
-    """Return the reason why a run lacks a measurement: `reason`, unless it could not be measured at all."""
+    """Return the reason why a run lacks a measurement: `reason`, or why nothing could be measured at all."""
     if target_words(report):
         return NOT_RUN
     if not report.calls:
@@ -165,7 +165,7 @@ def _has_backward(compilation: Compilation) -> bool:
 
 _no_kernels = _unless_inductor(lambda compilation: compilation.kernels, "Inductor generated no kernels")
 _no_graphs = _unless_any(lambda compilation: compilation.graphs, "Dynamo captured no graph")
-# The reason why a run has nothing for a page, by the page's name; empty if it has something.
+# Page name → function that returns why a run has nothing for the page; empty if it has something.
 WHY_EMPTY: dict[str, Callable[[Report], str]] = {
     "targets": _no_kernels,
     "compilations": _unless(lambda report: report.compilations, "torch.compile captured no frame"),

@@ -33,7 +33,7 @@ CELLS: dict[str, Callable[[KernelSide], str]] = {
     "calls": lambda side: fmt.number(side.calls),
     "FLOPs": lambda side: ("≈ " if side.flops_estimated else "") + _words(side.flops, fmt.amount),
 }
-# Aspects of the pair's own table only.
+# Aspects that only the pair's own table has.
 DETAILS = ("function", "language")
 
 
@@ -127,7 +127,7 @@ class PairOfKernels:
 
     @property
     def diff_note(self) -> str:
-        """A sentence about the difference if the function is the same text; else empty."""
+        """A sentence if both functions have the same text; otherwise empty."""
         return SAME_TEXT if self.pair.same_text else ""
 
 
@@ -143,7 +143,8 @@ class KernelPairsView:
     def of(cls, left: RunSide, left_id: str, right: RunSide, right_id: str = "") -> KernelPairsView | None:
         """Compare two compilations by their ids.
 
-        The default on the right is the one with the left one's number, else the first with kernels; None without one.
+        The default right compilation has the left one's number; otherwise it is the first with kernels. None if
+        there is none.
         """
         left_compilation = left.report.compilation(left_id)
         assert left_compilation is not None
@@ -216,7 +217,7 @@ def _configs(side: KernelSide) -> str:
 
 
 def _cell(left: str, right: str, *, differs: bool = False) -> str:
-    """Return both sides' text in one cell, once if it is the same."""
+    """Return the texts of both sides for one cell; a single text if they are equal."""
     if differs:
         return f"{left} {UNLIKE} {right}"
     return left if left == right else f"{left or UNKNOWN} | {right or UNKNOWN}"

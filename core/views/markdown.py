@@ -1,6 +1,6 @@
 """Text of users and of logs, escaped as Markdown for pages, exports and notebooks.
 
-Names from elsewhere in a view's sentences, which are text with code in backticks.
+External names in a view's sentences, which are text with code in backticks.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&])")
-# Text that Streamlit's Markdown turns into a link, an icon or an emoji although all markup is escaped.
+# Text that Streamlit's Markdown turns into a link, an icon or an emoji even if all markup is escaped.
 LIVELY = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?<=[\w.+-]@)(?=[\w-])|(?<=:)(?=[\w+\-/]+:)", re.IGNORECASE)
-# Maximum characters of text from elsewhere: a name, a line of a table, a paragraph, a message.
+# Maximum characters of external text: a name, a line of a table, a paragraph, a message.
 LONGEST_NAME = 80
 LONGEST_LINE = 200
 LONGEST_TEXT = 800
@@ -48,7 +48,7 @@ def prose(text: str, limit: int = LONGEST_MESSAGE) -> str:
     parts = " ".join(text.split())[:limit].split("`")
     if len(parts) % 2 == 0:
         return plain(text, limit)
-    # Empty code still separates the words on both sides of it.
+    # Empty inline code becomes a word joiner.
     return "".join((code(part) or WORD_JOINER) if index % 2 else _plain_part(part) for index, part in enumerate(parts))
 
 
@@ -76,5 +76,5 @@ def quoted(text: str, limit: int = LONGEST_NAME) -> str:
 
 
 def sentence(text: str) -> str:
-    """Return a clause as a sentence: with a capital letter and a full stop; empty for an empty one."""
+    """Return a clause as a sentence: with a capital letter and a full stop; empty for an empty clause."""
     return f"{text[:1].upper()}{text[1:]}." if text else ""

@@ -35,7 +35,7 @@ MOST_PLACED = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class MemoryBlock:
-    """A piece of memory over steps of a plan, at one height: a rectangle of the map."""
+    """A piece of memory during several steps of a plan, at one height: a rectangle of the map."""
 
     memory: PlannedMemory
     first: int
@@ -49,12 +49,12 @@ class MemoryBlock:
 
     @property
     def saved(self) -> bool:
-        """True if the forward kept it for the backward."""
+        """True if the forward saved it for the backward."""
         return self.memory.origin == "saved"
 
     @property
     def name(self) -> str:
-        """Names of the buffers that take this memory, one after the other."""
+        """Names of the buffers that use this memory, one after another."""
         return one_line(" → ".join(self.memory.names), LONGEST_NAME)
 
 
@@ -95,7 +95,7 @@ class MemoryPlanView:
 
     @property
     def kernels(self) -> list[str]:
-        """Kernel of each call by id; empty for a call of something else."""
+        """Kernel id of each call; empty for a call that is not a kernel."""
         kernels = self.graph_plan.kernels
         return [kernel.id if (kernel := kernels.get(step.line)) else "" for step in self.graph_plan.plan.steps]
 
@@ -105,7 +105,7 @@ class MemoryPlanView:
 
     @property
     def rows(self) -> list[dict[str, object]]:
-        """Kernel calls with the bytes that are allocated, made for the call, and freed after it."""
+        """Kernel calls with the allocated bytes, the bytes allocated for the call, and the bytes freed after it."""
         plan, names = self.graph_plan.plan, self.graph_plan.names
         allocated, freed = Counter[int](), Counter[int]()
         for memory in plan.memories:
@@ -131,13 +131,13 @@ class MemoryPlanView:
         return sorted(blocks(plan.memories, len(plan.steps)), key=lambda block: -block.bytes)[:MOST_BLOCKS]
 
     def owner(self, block: MemoryBlock) -> str:
-        """Return the id of the kernel that a buffer is made for; for a saved buffer, of its last user."""
+        """Return the id of the kernel that a buffer is allocated for; for a saved buffer, of its last user."""
         step = block.memory.last if block.saved else block.memory.first
         kernel = self.graph_plan.kernels.get(self.graph_plan.plan.steps[step].line)
         return kernel.id if kernel else ""
 
     def lifetime(self, block: MemoryBlock) -> tuple[str, str]:
-        """Return who made a buffer and for which kernel call, and until when it exists."""
+        """Return the origin of a buffer with its kernel call, and the end of its lifetime."""
         memory = block.memory
         until = "returned" if memory.returned else f"until {self._call(memory.last)}"
         if block.saved:
@@ -165,8 +165,8 @@ def _title(plans: Sequence[GraphPlan], index: int) -> str:
 def blocks(memories: Sequence[PlannedMemory], steps: int) -> Iterator[MemoryBlock]:
     """Stack buffers on top of each other, the oldest at the bottom.
 
-    A buffer moves down when the memory below it is freed, and is then one more block. If there are too many for the
-    steps, only the largest are drawn.
+    A buffer moves down when the memory below it is freed, and the moved buffer is another block. If there are too many
+    blocks for the steps, only the largest are drawn.
     """
     most = max(1, MOST_PLACED // max(1, steps))
     largest = sorted((memory for memory in memories if memory.bytes), key=lambda memory: -(memory.bytes or 0))[:most]
@@ -192,7 +192,7 @@ def blocks(memories: Sequence[PlannedMemory], steps: int) -> Iterator[MemoryBloc
 class AllocatedCurve:
     """Allocated bytes of a side over its call, from its start to its end.
 
-    `fractions` are the points' parts of the call, `labels` their texts; the peak is at `peak_fraction`.
+    `fractions` are the points' times as fractions of the call, `labels` their texts; the peak is at `peak_fraction`.
     """
 
     side: str
@@ -237,13 +237,13 @@ class MemoryView:
 
     @property
     def compiled_for(self) -> str:
-        """Target that the code was compiled for instead of being run, in a sentence; empty for a run with calls."""
+        """Sentence with the target of code that was compiled but not run; empty for a run with calls."""
         target = target_words(self.report)
         return f"The code was {target}." if target else ""
 
     @property
     def how_to_measure(self) -> str:
-        """Procedure of a run that measures memory."""
+        """Instructions to measure memory in a new run."""
         return (
             "A run that measures it makes its last call again, eagerly and compiled, each in a process of its own, and "
             "watches the allocator."
@@ -268,7 +268,7 @@ class MemoryView:
             f"The resident memory of the process grew by: {resident}." if resident else "",
             f"The device's own statistics say at the peak: {counted}." if counted else "",
         ]
-        # Without a sentence about a peak, a space stays at the end, which Markdown leaves out.
+        # If there is no sentence about a peak, a trailing space remains, which Markdown ignores.
         peaks = " ".join(filter(None, map(self._peak, self.uses)))
         return f"{' '.join(filter(None, sentences))} {peaks}"
 

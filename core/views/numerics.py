@@ -93,7 +93,7 @@ class NumericsView:
 
     @property
     def rows(self) -> list[dict[str, object]]:
-        """Results of the calls: first those that differ, then by compiled's error relative to its tolerance."""
+        """Results of the calls: differing results first, then by compiled's error relative to its tolerance."""
         calls = len({result.call for result in self._by_error}) > 1
         return [
             {

@@ -79,7 +79,7 @@ class FailureView:
 
 @dataclass(frozen=True)
 class OutcomeView:
-    """The end of a run, or its verdict so far; `report` is None without a log that can be read."""
+    """The end of a run, or its verdict so far; `report` is None without a readable log."""
 
     status: Status
     report: Report | None
@@ -144,11 +144,11 @@ class OutcomeView:
 
     @property
     def first_failures(self) -> list[FailureView]:
-        """The failures that are shown at once."""
+        """The failures that are shown without unfolding."""
         return self.failures[:MOST_FAILURES]
 
     def has_card(self, failure: FailureView) -> bool:
-        """Return True if a finding has the reason of a failure: the first one of its kind."""
+        """Return True if a finding shows the reason of this failure, because it is the first of its kind."""
         first = next(each for each in self.failures if each.failure.kind == failure.failure.kind)
         return first.failure.compilation == failure.failure.compilation
 
@@ -176,7 +176,7 @@ class Evidence(NamedTuple):
 
 @dataclass(frozen=True)
 class ResultNote:
-    """Compiled results that are not those of eager, as Markdown; `differs` is False if they can't be compared."""
+    """Note on compiled results that differ from eager, as Markdown; `differs` is False if they can't be compared."""
 
     title: str
     text: str
@@ -220,10 +220,10 @@ class FindingView:
 
 
 class OverviewView:
-    """A run that has a report, with the output of its code."""
+    """Overview of a run with a report, and the output of its code."""
 
     def __init__(self, report: Report, output: str = "") -> None:
-        """Take a report, and the output of the run's code and libraries if findings in it count."""
+        """Take a report, and the output of the run's code and libraries if findings should use it."""
         self.report, self.output = report, output
 
     @cached_property
@@ -233,7 +233,7 @@ class OverviewView:
 
     @property
     def first_findings(self) -> int:
-        """The number of findings that are shown at once."""
+        """The number of findings that are shown without unfolding."""
         return FIRST
 
     @property
@@ -243,12 +243,12 @@ class OverviewView:
 
     @property
     def notes(self) -> list[str]:
-        """Notes on the making of the run, as Markdown."""
+        """Notes about how the job was run, as Markdown."""
         return [plain(note, LONGEST_TEXT) for note in self.report.notes]
 
     @property
     def ending(self) -> str:
-        """The calls that the CPU could not complete, as Markdown; empty if it completed all."""
+        """The calls that the CPU could not complete, as Markdown; empty if all were completed."""
         return prose(ended_words(self.report), LONGEST_TEXT)
 
     @property
@@ -272,7 +272,7 @@ class OverviewView:
 
     @property
     def nothing_compiled(self) -> str:
-        """The reason for having no compilation, as far as the log shows it; empty if there is one."""
+        """The reason why there is no compilation, if the log shows it; empty if there is a compilation."""
         if self.report.compilations:
             return ""
         if self.report.setting.job is not None:
@@ -366,7 +366,7 @@ def _compilation_row(entry: Entry, ops: int | None) -> dict[str, object]:
     return {
         "id": f"[{entry.id}]",
         "function": one_line(entry.name, LONGEST_NAME),
-        # Counted as in the title and the chip: ops that Inductor lowers.
+        # Same count as in the title and the chip: ops that Inductor lowers.
         "post-grad ops": ops,
         "kernels": entry.kernels,
         "compile time": entry.seconds,

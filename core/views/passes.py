@@ -19,7 +19,7 @@ from core.views.glossary import GLOSSARY
 from core.views.graph import GraphFrame, GraphView
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
 
-# Chapter of the compiler → the graph that its passes change.
+# Chapter (stage of the compiler) → the graph that its passes change.
 CHAPTERS = {
     "dynamo": "Dynamo's graph",
     "joint": "the joint graph",
@@ -48,9 +48,9 @@ class NodeChange:
 
 @dataclass(frozen=True, slots=True)
 class PassesView:
-    """Passes over one graph, as a film of which each frame is a step.
+    """Passes over one graph, as a film with one frame per step.
 
-    `segment` has the frames in which a node name means the same node; `source` is the compiled file.
+    `segment` is the range of frames in which a name means the same node; `source` is the compiled file.
     """
 
     compilation: Compilation
@@ -94,7 +94,7 @@ class PassesView:
 
     @property
     def picture(self) -> GraphView:
-        """Film of the steps: every node of any step, at one place in all frames."""
+        """Film of the steps: the nodes of all steps, each at the same position in all frames."""
         segment = self.segment
         last = next((graph for graph in self.compilation.graphs if graph.id == segment.frames[-1].graph), None)
         model = film_model(
@@ -229,7 +229,7 @@ class PartitionView:
 
     @property
     def title(self) -> str:
-        """Activations that the forward keeps: as compiled if that was recorded, else from the graphs."""
+        """Activations that the forward saves: from the compiled code if recorded, otherwise from the graphs."""
         compiled = self.partition.kept
         if compiled is None:
             return f"Before Inductor, the forward keeps {_activations(self.partition.saved)}, for the backward."
@@ -242,7 +242,7 @@ class PartitionView:
 
     @property
     def caption(self) -> str:
-        """Number of nodes per decision, and the partitioner's plan beside the compiled code."""
+        """Number of nodes per decision, and the partitioner's plan compared with the compiled code."""
         return f"{self._decision_counts}. {self._plan}"
 
     @property
@@ -281,9 +281,7 @@ class PartitionView:
 
     @property
     def _plan(self) -> str:
-        """The partitioner's plan compared with the compiled code: Inductor may save a copy of an input in its own
-        layout.
-        """
+        """The partitioner's plan compared with the compiled code, since Inductor may save a copy of an input."""
         if self.partition.kept is None:
             return "What Inductor made of that was not recorded."
         inputs = {value.name for value in self.partition.saved if value.kind == "input"}

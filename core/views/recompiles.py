@@ -58,10 +58,10 @@ class RecompileRow:
 
 @dataclass(frozen=True, slots=True)
 class RecompileTree:
-    """The tree of a frame, for frames of one function that recompiled for the same reasons; one of them is shown.
+    """The tree of one frame, which represents all frames of its function that recompiled for the same reasons.
 
-    `similar` has their number and total time, empty for a single frame. `shown` is the shown recompile if it is in
-    this tree.
+    `similar` has the number of these frames and their total time, empty for a single frame. `shown` is the selected
+    recompile if it is in this tree.
     """
 
     name: str
@@ -75,8 +75,8 @@ class RecompileTree:
 class RecompileDetails:
     """A recompile in full: the failed guard, the expected and the new value, the call, and torch's hint.
 
-    `failed` is the compilation whose guard failed, and `guard_search` finds that guard on the page of guards. Only
-    `heading` has text for the first compilation of a frame, and for one without a recorded reason.
+    `failed` is the compilation whose guard failed, and `guard_search` finds that guard on the page of guards. For a
+    frame's first compilation, and for a recompile without a recorded reason, only `heading` has text.
     """
 
     id: str
@@ -155,15 +155,15 @@ class RecompilesView:
 
     @property
     def with_symbols(self) -> str:
-        """A compilation whose symbols are worth a look; empty if no compilation has symbols."""
+        """Id of a compilation to show on the page of symbols; empty if no compilation has symbols."""
         there = any(compilation.symbols for compilation in self.report.compilations)
         return self._frames[0].nodes[-1].compilation.id if there else ""
 
     def chosen(self, compilation: Compilation | None, selected: str | None) -> str:
         """Return the id of the recompile to show.
 
-        The compilation if the visitor chose it and it is a recompile; else the last recompile of the guard that failed
-        most often, and of several such guards the one with the longest compile time.
+        This is the visitor's compilation if it is a recompile; otherwise the last recompile of the guard with the most
+        failures (among equal ones, the longest compile time).
         """
         nodes = [node for frame in self._frames for node in frame.nodes]
         recompiled = [node for node in nodes if node.edge]
@@ -175,7 +175,7 @@ class RecompilesView:
         return _most_frequent(recompiled or nodes).compilation.id
 
     def trees(self, chosen: str) -> tuple[RecompileTree, ...]:
-        """Return the trees of all functions; where a function has several similar frames, the one with the chosen."""
+        """Return the trees of all functions; of several similar frames, the tree with the chosen recompile."""
         return tuple(self._tree(group, chosen) for group in lineage_groups(self._frames))
 
     def _tree(self, group: LineageGroup, chosen: str) -> RecompileTree:
@@ -253,7 +253,7 @@ def _condition(recompile: Recompile) -> str:
 
 
 def _without_values(condition: str) -> str:
-    """Return a tensor's failed guard without the expected and the new value, which are shown beside it."""
+    """Return a tensor's failed guard without the expected and the new value, which are shown separately."""
     return condition.partition(". expected ")[0]
 
 

@@ -1,4 +1,4 @@
-"""User files that a log holds: their text, and the notes beside their lines."""
+"""User files in a log: their text, and the notes on their lines."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class SourceView:
 
     @property
     def path(self) -> str:
-        """Path of the compiled file; for a log without files that of the first frame."""
+        """Path of the compiled file; if the log has no files, the path of the first frame's file."""
         return source_path(self.report)
 
     def text(self, path: str = "") -> str:
-        """Return the text of a file, the first one by default; empty if the log does not hold it."""
+        """Return the text of a file, by default of the first; empty if the log does not contain it."""
         files = self.report.sources
         source = next((source for source in files if source.path == path), None) if path else next(iter(files), None)
         return str(self.read(source.payload).get("text", "")) if source else ""

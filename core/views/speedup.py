@@ -31,7 +31,7 @@ from core.report import Call, Difference, Report, Timing
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line, plain, prose
 
 OUTCOMES = {True: "same", False: "differs", None: "not comparable"}
-# Text by the form in which a compiled call was executed.
+# How a compiled call was executed → its text.
 EXECUTIONS = {
     "compiled": "compiled",
     "reused": "code reused",
@@ -45,9 +45,9 @@ LEAST_STOLEN = 0.001
 
 @dataclass(frozen=True, slots=True)
 class CallTotals:
-    """Total time by number of calls: the cost of compiling and the seconds of a call of both sides.
+    """Total time by number of calls, from the cost of compiling and the seconds per call of both sides.
 
-    It pays between the calls `soonest` and `latest`.
+    Compiling pays off after `soonest` to `latest` calls.
     """
 
     eager_s: float
@@ -63,11 +63,11 @@ class CallTotals:
         return sorted({round(10 ** (index / 20)) for index in range(200) if 10 ** (index / 20) <= last} | {last})
 
     def eager_total_s(self, calls: int) -> float:
-        """Return the seconds of so many eager calls."""
+        """Return the total seconds of a number of eager calls."""
         return calls * self.eager_s
 
     def compiled_total_s(self, calls: int) -> float:
-        """Return the seconds of so many compiled calls, with the cost of compiling."""
+        """Return the total seconds of a number of compiled calls, including the cost of compiling."""
         return self.cost_s + calls * self.compiled_s
 
 
@@ -84,7 +84,7 @@ class SpeedupView:
 
     @cached_property
     def compiled_for(self) -> str:
-        """Target that the code was compiled for instead of being run, in words; empty for a run with calls."""
+        """Text with the target of code that was compiled but not run; empty for a run with calls."""
         return target_words(self.report)
 
     @property
@@ -135,7 +135,7 @@ class SpeedupView:
 
     @property
     def break_even(self) -> CallTotals | None:
-        """Calls after which compiling pays; None if it is not seen to pay."""
+        """Break-even of compiling; None if compiling doesn't measurably pay off."""
         paying = self._paying
         if paying is None or self._pays is None:
             return None
@@ -238,7 +238,7 @@ def ratio_words(interval: Interval | None) -> str:
 
 
 def seen_words(speed: Speed) -> str:
-    """Return the ratio if a difference is seen; else its bounds alone, or why it is unknown."""
+    """Return the ratio if the difference is significant; otherwise only its bounds, or why it is unknown."""
     if speed.wide:
         return NOT_MEASURABLE
     if speed.clear or speed.interval is None:
@@ -279,7 +279,7 @@ def sampling_words(speed: Speed, timing: Timing) -> str:
 
 
 def clock_words(timing: Timing) -> str:
-    """Describe the clock if it was not the wall clock, and the wall-clock speedup of calls back to back; else empty."""
+    """Describe the device's clock, and the wall-clock speedup of calls back to back; empty for the wall clock."""
     wall = wall_speed(timing)
     if wall is None:
         return ""

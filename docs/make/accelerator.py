@@ -1,6 +1,6 @@
 """Table of `docs/accelerator.md`: every sample, and named files, run with the backend `accelerator`.
 
-`python -m docs.make.accelerator [FILE…]` compiles them one after another, and writes the table again; it takes minutes.
+`python -m docs.make.accelerator [FILE…]` compiles all models one after another and rewrites the table, in minutes.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _outcome(report: Report) -> str:
 
 
 def _reasons(report: Report) -> str:
-    """Return reasons by the bytes that stay with torch, then by the number of ops."""
+    """Return the refusal reasons, sorted by the bytes that stay with torch, then by the number of ops."""
     size: Counter[str] = Counter()
     ops: Counter[str] = Counter()
     for _, pipeline in pipelines(report):

@@ -11,7 +11,7 @@ from docs.make.below import write_below
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "architecture.md"
 TOPS = ("core", "pages")
-# A package below a room of core is listed, too; what is deeper belongs to it.
+# Packages up to three levels deep are listed (core/report/records); deeper ones are not.
 LEVELS = 3
 
 

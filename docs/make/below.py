@@ -1,4 +1,4 @@
-"""Page of docs/ whose lower part is written by `make docs`."""
+"""Pages of docs/ whose lower part `make docs` writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounds of the product: the table that docs/limits.md is written from."""
+"""Bounds of the product, the source of docs/limits.md."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """python -m docs.make.graph_break_registry: write core's copy of the installed torch's registry of graph breaks.
 
-The server imports no torch, and a log may be of another version, so the registry is a separate file, with its licence.
+The server does not import torch, and a log may come from another version, so the registry is stored as a file, with
+its licence.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ LAST_WORDS = "POSSIBILITY OF SUCH DAMAGE."
 
 
 def text() -> str:
-    """Return the file's text: a head with its source, then an entry per line, with one wording each."""
+    """Return the file's text: a header that names the source, then one entry per line, each with one wording."""
     torch = distribution("torch")
     entries_by_name: dict[str, Any] = decoded(Path(str(torch.locate_file(THEIRS))).read_text(encoding="utf-8"))
     head = {"version": torch.version, "file": THEIRS, "licence": _licence(torch.read_text("licenses/LICENSE") or "")}
@@ -30,7 +31,7 @@ def text() -> str:
 
 
 def _newest_wording(wordings: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the newest wording that is plain text: some are pieces of the code that makes them."""
+    """Return the newest wording that is plain text; some wordings are source code that builds the text."""
     words = [
         wording
         for wording in wordings
@@ -49,7 +50,7 @@ def _entry(wording: dict[str, Any]) -> dict[str, Any]:
 
 
 def _licence(licences: str) -> str:
-    """Return PyTorch's own licence, without those of bundled code after it."""
+    """Return PyTorch's own licence, without the licences of bundled code after it."""
     licence, last_words, _ = licences.partition(LAST_WORDS)
     return licence + last_words
 

@@ -1,4 +1,4 @@
-"""python -m docs.make.limits: write the tables of docs/limits.md again from the code's own numbers."""
+"""python -m docs.make.limits: rewrite the tables of docs/limits.md from the code's constants."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BOUND = re.compile(r"(MAX|MOST|LONGEST|LARGEST)(_|$)")
 
 
 def constants(path: Path) -> dict[str, int | float]:
-    """Return the constants at the top of a file, read without importing it."""
+    """Return the numeric constants at the top of a file, without importing it."""
     assigned = [node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.Assign)]
     named = [(node.targets[0].id, node.value) for node in assigned if isinstance(node.targets[0], ast.Name)]
     return {

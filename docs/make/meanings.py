@@ -1,4 +1,4 @@
-"""The texts below the fields of a class, which say what each means."""
+"""Texts below the fields of a class, which explain the fields."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import pairwise
 
 
 def meanings(kind: type) -> dict[str, str]:
-    """Return field → the text below it, inherited ones included; empty for a class whose docstring says it all."""
+    """Return field → the text below it, inherited fields included; empty if the class has no such texts."""
     bases = (base for base in reversed(kind.__mro__) if "__dataclass_fields__" in vars(base))
     return {name: text for base in bases for name, text in _field_texts(base).items()}
 

@@ -1,6 +1,6 @@
-"""The table of `docs/options.md`, from `core.job.options`.
+"""Table of `docs/options.md`, from `core.job.options`.
 
-`python -m docs.make.options` writes it again.
+`python -m docs.make.options` rewrites it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Screenshots of a model of Hugging Face's transformers: its graph and its fusion.
+"""Screenshots of a Hugging Face transformers model: its graph and its fusion.
 
-`python -m docs.make.real_models` takes them again; it needs `transformers`, and minutes.
+`python -m docs.make.real_models` takes them again; it needs `transformers` and takes minutes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def main() -> None:
         runner = Runner(store, engine)
         run = runner.wait(runner.submit(job))
         engine.close()
-        # A large log is read before its pages are looked at.
+        # Parse the large log first, so that the pages open quickly.
         open_report(run)
         with dashboard(home) as server, browser_page(1440, 900) as page:
             page.emulate_media(color_scheme="light")

@@ -1,4 +1,4 @@
-"""python -m docs.make.report_schema: write the tables of docs/report-schema.md again from the types of core.report."""
+"""python -m docs.make.report_schema: rewrite the tables of docs/report-schema.md from the types of core.report."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def types() -> list[type[Any]]:
 
 
 def tables() -> str:
-    """Return all types as Markdown: their docstring, then a row per field."""
+    """Return all types as Markdown: the docstring of each, then a row per field."""
     return "\n".join(_table(kind) for kind in types())
 
 

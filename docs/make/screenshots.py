@@ -15,7 +15,7 @@ from benchmarks.server import SETTLED, browser_page, dashboard
 from core import CompileJob, LocalEngine, Model, Runner, Store
 
 SHOTS = PROJECT / "docs" / "screenshots"
-# Name, which ends with its theme → the page and its query.
+# Name of the picture, with the theme as its ending → page and query.
 PAGES = {
     "new-run-light": "?run={block}",
     "overview-light": "overview?run={block}",
@@ -63,7 +63,7 @@ def _runs(store: Store) -> dict[str, str]:
 
 
 def _graphs(page: Page, url: str, runs: dict[str, str]) -> None:
-    """Take pictures of a GPT folded and unfolded, and of the ladder down to machine code."""
+    """Take pictures of a GPT folded and unfolded, and of the levels down to machine code."""
     page.emulate_media(color_scheme="light")
     shot(page, f"{url}/fx_graph?run={runs['gpt']}", "gpt-folded")
     page.evaluate(UNFOLD)

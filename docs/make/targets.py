@@ -1,6 +1,6 @@
 """Tables of `docs/targets.md`, from `core.TARGETS`.
 
-`python -m docs.make.targets` writes it again.
+`python -m docs.make.targets` rewrites them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TABLE = re.compile(r"^\| key \| target .*\n(?:\|.*\n)*\n(?:\| architecture \| .*
 
 
 def table() -> str:
-    """Return all targets, one row each, then all their architectures."""
+    """Return a table of all targets, one row each, then all their architectures."""
     architectures = {target.words: target.architecture for target in TARGETS.values()}
     kinds = "".join(_architecture(name, kind) for name, kind in architectures.items())
     return HEAD + "".join(map(_row, TARGETS.values())) + "\n" + ARCHITECTURES + kinds

@@ -1,6 +1,6 @@
 """Thumbnails of the gallery: each sample's own Dynamo graph, drawn from a recorded run.
 
-`python -m docs.make.thumbnails` compiles every sample with the backend `eager` and writes them again.
+`python -m docs.make.thumbnails` compiles every sample with the backend `eager` and rewrites the thumbnails.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MOST_NODES = 60
 def thumbnail(nodes: tuple[FxNode, ...]) -> str:
     """Return an SVG of the ops of a graph, flowing to the right, coloured by class.
 
-    The colours are legible on light and dark paper.
+    The colours are legible on light and dark backgrounds.
     """
     drawn = [node for node in nodes if node.op.startswith("call_")][:MOST_NODES]
     names = {node.name for node in drawn}
@@ -49,7 +49,7 @@ def _box(x: float, y: float, width: float, height: float, kind: str) -> str:
 
 
 def _curve(points: tuple[tuple[float, float], ...], scale: float, left: float, top: float) -> str:
-    """Return a curve of the layout, which flows down, turned to flow to the right."""
+    """Return an edge's curve, rotated from the layout's downward flow to a flow to the right."""
     at = [f"{left + y * scale:.1f} {top + x * scale:.1f}" for x, y in points]
     return (
         f'<path d="M{at[0]}C{" ".join(at[1:])}" fill="none" stroke="#8A93A3" stroke-width="1" stroke-opacity=".7"/>'

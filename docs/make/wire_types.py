@@ -1,6 +1,4 @@
-"""python -m docs.make.wire_types: write the TypeScript types of all messages to the browser, from the
-Python structs.
-"""
+"""python -m docs.make.wire_types: write TypeScript types of all messages to the browser, from the Python structs."""
 
 from __future__ import annotations
 
@@ -93,7 +91,7 @@ def _is_named(hint: Any) -> bool:
 
 
 def _fields(kind: type) -> dict[str, tuple[Any, bool]]:
-    """Return by sent name the type of each field, and True if it may be missing."""
+    """Return sent name → (type, True if it may be missing) of each field."""
     hints = get_type_hints(kind)
     if dataclasses.is_dataclass(kind):
         return {field.name: (hints[field.name], False) for field in dataclasses.fields(kind)}
@@ -119,7 +117,7 @@ def _declare(kind: type) -> str:
 
 
 def _sent_type(hint: Any, omitted: bool) -> Any:
-    """Remove None from the type of a field that may be omitted, since None is never sent."""
+    """Return the type of a field without None if the field may be omitted, since None is then never sent."""
     parts = tuple(part for part in get_args(hint) if part is not NoneType)
     return reduce(or_, parts) if omitted and get_origin(hint) in (Union, UnionType) else hint
 

@@ -1,1 +1,1 @@
-"""Interactive views, one folder each: they take data and return the visitor's choice. They know no run."""
+"""Interactive views, one folder each: they take data and return the visitor's choice, independent of any run."""

@@ -8,7 +8,7 @@ import streamlit as st
 
 
 def first_wish(key: str, wish: str | None) -> str | None:
-    """Return the caller's first value for the view of this key; Streamlit forgets it when the view disappears."""
+    """Return the first value that a caller passed for this key; Streamlit forgets it when the view disappears."""
     memory = f"{key}-initial"
     if key not in st.session_state or memory not in st.session_state:
         st.session_state[memory] = wish

@@ -1,7 +1,8 @@
-"""JavaScript modules of the components, served as they are.
+"""JavaScript modules of the components, served unchanged.
 
-Streamlit runs a component's script from an address where no relative import resolves, so that script only imports the
-component's module from a route of ours. The address contains a digest of all modules, so browsers may cache them.
+Streamlit runs a component's script from an address where relative imports don't resolve. So the script only imports
+the component's module from our own route. The route's address contains a digest of all modules, so browsers may cache
+them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ CACHED = {"cache-control": "private, max-age=31536000, immutable"}
 
 
 def component_script(file: Path) -> str:
-    """Return the script that makes a module of `pages/components` a component; its default export draws it."""
+    """Return a script that makes a component of a module in `pages/components`, whose default export draws it."""
     name = file.relative_to(HERE).as_posix()
     return (
         f'const {{ default: draw }} = await import(new URL("components/{VERSION}/{name}", document.baseURI));\n'

@@ -1,4 +1,4 @@
-"""Compilations page: all compilations of a run as a tree; marks which belong to the model and which are helpers."""
+"""Compilations page: all compilations of a run as a tree, marked as the model's or as helpers."""
 
 import streamlit as st
 

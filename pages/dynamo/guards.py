@@ -13,7 +13,7 @@ from pages.session.require import require_view
 from pages.session.tables import in_words, picked
 
 SHARE = st.column_config.ProgressColumn(
-    # The bar's own format has two decimals; this one has three digits, as every number has.
+    # The bar's own format has two decimals; all our numbers have three significant digits.
     format="%.3g %%",
     min_value=0,
     max_value=100,
@@ -25,7 +25,7 @@ WIDE = {
     "recompiles": st.column_config.TextColumn(help="The compilations that were made because it failed"),
     "protects": st.column_config.TextColumn(width=280),
 }
-# So many rows fit without scrolling.
+# Number of rows that fit without scrolling.
 FEW = 14
 view = require_view("The guards of a compilation will stand here.")
 if view is None or not view.compilation.guards:

@@ -1,1 +1,1 @@
-"""The gate: it decides who may enter and what they may do, before Streamlit sees a request."""
+"""Gate of the server: checks access and rights before Streamlit gets a request."""

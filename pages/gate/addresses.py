@@ -1,7 +1,7 @@
-"""Typed addresses: each leads to a page of the menu, or to the first page, which reports that there is no such page.
+"""Redirects of mistyped addresses: to a page of the menu, or to the first page, which reports the unknown page.
 
-Streamlit answers every path that is no file with the same document. Its message says neither what is missing nor where
-to go, and below a second `/` the document does not find its scripts.
+Streamlit answers every path that is no file with the same document. That document neither names the missing page nor
+links to others, and below a second `/` it does not find its scripts.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ MISSING = "missing"
 
 
 def leads_to(path: str, query: str) -> str | None:
-    """Return the address to redirect to, relative to a path below the server's; None if the path is right as it is.
+    """Return the address to redirect to, relative to a path below the server's; None if the path is correct.
 
-    The first page has no path of its own. Case and the separators between words do not matter, and earlier names of
-    pages still lead to them.
+    The first page has the empty path. Case and separators between words are ignored, and earlier names of pages still
+    work.
     """
     parts = path.split("/")
     asked = [part for part in parts if part]
@@ -40,14 +40,14 @@ def leads_to(path: str, query: str) -> str | None:
 
 
 class Addresses:
-    """Middleware that redirects to the right address instead of a document. Plain ASGI, since it must not buffer."""
+    """Middleware that redirects mistyped addresses. Plain ASGI, since it must not buffer."""
 
     def __init__(self, app: ASGIApp, base: str = "") -> None:
         self.app = app
         self._base = base.strip("/")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on; redirect if the response is a document but the path is no page's."""
+        """Pass a request on; redirect if the response is a document but no page has the path."""
         target = self._target(scope) if scope["type"] == "http" else None
         if target is None:
             await self.app(scope, receive, send)

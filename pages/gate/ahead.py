@@ -1,6 +1,4 @@
-"""Browser libraries of later pages: fetched along with the first page, so that the first chart does not wait for
-megabytes of script.
-"""
+"""Preloading of browser libraries with the first page, so that the first chart does not wait for them."""
 
 from __future__ import annotations
 
@@ -12,12 +10,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from pages.gate.middleware import is_page
 
 SCRIPTS = Path(streamlit.__file__).parent / "static" / "static" / "js"
-# Charts and highlighted code; Streamlit's other parts are small.
+# Scripts for charts and highlighted code; Streamlit's other scripts are small.
 LARGE = ("PlotlyChart", "StreamlitSyntaxHighlighter")
 
 
 def links() -> str:
-    """Return a `Link` header. Addresses are relative to the page, since a proxy may have put a path before it."""
+    """Return a `Link` header. Addresses are relative to the page, since a proxy may add a path prefix."""
     found = sorted(path.name for name in LARGE for path in SCRIPTS.glob(f"{name}.*.js"))
     return ", ".join(f"<static/js/{name}>; rel=modulepreload; fetchpriority=low" for name in found)
 

@@ -1,11 +1,11 @@
-"""The server's message at its start: its address, and the secret for users whom the kernel cannot tell apart.
+"""Message of the server at its start: its address, and the secret, if the kernel can't identify the owner.
 
-Return of memory that visitors leave behind: collected now and then instead of after every page.
+Housekeeping of memory: periodic garbage collection instead of one after every page.
 
-The filter of the server's log for the owner's terminal: each problem once, and no control characters.
+Filter of the server's log for the owner's terminal: each problem once, and no control characters.
 
-A visitor can make a page of their own session fail as often as they like, with their text in the message. They must
-control neither the length of the log nor what a terminal does with it.
+A visitor can make a page of their own session fail repeatedly, with their text in the message. They must not be able
+to flood the log, or to control the terminal.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ Place = tuple[str, int, str, str, int]
 def greeting(
     rules: Rules, begin: Callable[[], object] = lambda: None
 ) -> Callable[[Any], AbstractAsyncContextManager[None]]:
-    """Return a lifespan of the app that prints the addresses once the port is known.
+    """Return a lifespan of the app that prints the addresses when the port is known.
 
-    It also calls `begin` then, and returns memory to the system as long as the app runs.
+    It then also calls `begin`, and runs the housekeeping of memory as long as the app runs.
     """
 
     @asynccontextmanager
@@ -55,7 +55,7 @@ def greeting(
 
 
 def words(rules: Rules, url: str, kernel_knows: bool = sys.platform == "linux") -> str:
-    """Return the addresses, with the secret if a user may need it."""
+    """Return the message with the addresses, and with the secret if a user may need it."""
     secret = f"{url}/?{TOKEN}={rules.secret}"
     if not (rules.code or rules.private):
         return f"\n  Compileboard: {url}\n  As its owner, who may delete all runs: {secret}\n"
@@ -74,7 +74,7 @@ def _url() -> str:
 
 @asynccontextmanager
 async def housekeeping(period_s: float = PERIOD_S) -> AsyncIterator[None]:
-    """Collect garbage as long as the server runs; objects from its start are frozen, since they stay."""
+    """Collect garbage periodically while the server runs; freeze the objects from its start, which are never freed."""
     gc.collect()
     gc.freeze()
     task = asyncio.create_task(_collecting(period_s))
@@ -127,7 +127,7 @@ class Once(logging.Filter):
 
 
 def place_of(record: logging.LogRecord) -> Place:
-    """Return the place of the log call and of the exception's origin, which a visitor cannot invent."""
+    """Return the place of the log call and of the exception's origin, which a visitor cannot choose."""
     error = record.exc_info[1] if record.exc_info else None
     if error is None:
         return record.pathname, record.lineno, "", "", 0
@@ -156,7 +156,7 @@ def printable(text: str) -> str:
 def print_once() -> None:
     """Filter the log of the server's libraries; call it once the server runs, when their loggers exist."""
     only_once = Once()
-    # Libraries make their loggers when they first log something.
+    # Libraries create their loggers when they first log something.
     for name in {*SERVERS, *logging.root.manager.loggerDict}:
         if name.partition(".")[0] in SERVERS:
             logging.getLogger(name).addFilter(only_once)

@@ -10,7 +10,7 @@ LIMIT_S = 4.0
 
 
 def healthy(port: int, base: str = "") -> bool:
-    """Return True if the server reports on loopback, where the gate knows its host, that it is healthy.
+    """Return True if the server's health route answers on loopback, which the gate always allows.
 
     A proxy in the environment is not used.
     """

@@ -1,11 +1,10 @@
-"""The gate as ASGI: it refuses requests before Streamlit, turns the secret into a cookie, and names the visitor to
-pages.
+"""The gate as ASGI middleware: refuses requests, exchanges the secret for a cookie, and adds the visitor as a header.
 
-A guest is recognised by a cookie, so that their runs are theirs; the cookie grants no other right.
+A cookie identifies a guest, so that guests own their runs; it grants no other right.
 
-The messages that a page may send to the server over its WebSocket; Streamlit's others are for developers.
+Filter of WebSocket messages: a page may send only some; Streamlit's others are for developers.
 
-`clear_cache` would empty the caches of all visitors, with the engine in them, and start another engine each time.
+For example, `clear_cache` would empty the caches of all visitors, which contain the engine, and start a new engine.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from streamlit.proto.ClientState_pb2 import ClientState
 from pages.gate.peer import uid_of
 from pages.gate.rules import Refusal, Rules, Visitor, VisitorRequest
 
-# A name that nobody can guess, so that a request that bypasses the gate cannot claim to be the owner's.
+# A header name that cannot be guessed, so that a request that bypasses the gate cannot claim to be the owner's.
 VISITOR = f"x-compileboard-visitor-{secrets.token_hex(8)}"
 TOKEN = "token"
 FORWARDED = {b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip"}
@@ -34,21 +33,21 @@ NAME = re.compile(r"[A-Za-z0-9_-]{32}")
 KNOWN_S = 365 * 86_400
 Headers = Iterable[tuple[bytes, bytes]]
 HEEDED = frozenset({"rerun_script", "stop_script", "app_heartbeat", "backend_operation_request"})
-# The others install files for developers.
+# Streamlit's other operations install files for developers.
 OPERATIONS = frozenset({"deferred_file", "dataframe_chunk"})
-# The owner may send a file of code; other visitors only choose, and type a line or two.
+# Visitors who may run code can send a file of code; others only select, and type short texts.
 MOST_BYTES = 8_000_000
 MOST_BYTES_WITHOUT_CODE = 256_000
 MOST_QUERY_CHARS = 20_000
 MOST_WIDGETS = 2_000
-# A widget that Streamlit has drawn. It would look up any other name, and print it with the error to the owner's
-# terminal.
+# Names of widgets that Streamlit draws. Streamlit would look up any other name, and print it with an error to the
+# owner's terminal.
 MESSAGE_NAME = re.compile(r"[\w.-]{0,200}")
 WIDGET = re.compile(r"(\$\$STREAMLIT_INTERNAL_KEY_)?\$\$ID-[0-9a-f]{32}-[^\x00-\x1f\x7f-\x9f]{1,2000}")
 
 
 class Gate:
-    """Middleware that lets a request pass if the rules allow it. Plain ASGI, since it must not buffer."""
+    """Middleware that passes a request on if the rules allow it. Plain ASGI, since it must not buffer."""
 
     def __init__(self, app: ASGIApp, rules: Rules) -> None:
         self.app = app
@@ -56,7 +55,7 @@ class Gate:
         self._most_bytes = MOST_BYTES if rules.code else MOST_BYTES_WITHOUT_CODE
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request that may not pass, else pass it on with its visitor."""
+        """Refuse a request, or pass it on with its visitor."""
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
@@ -82,9 +81,7 @@ class Gate:
         return [*kept, (mark, self.rules.mark(request).encode())]
 
     def _exchange(self, request: VisitorRequest, scope: Scope) -> Headers:
-        """Return the redirect to the address without the secret; relative, since a proxy may have removed a part of the
-        path.
-        """
+        """Return a redirect to the address without the secret; relative, since a proxy may remove a path prefix."""
         rest = urlencode([pair for pair in _query(scope) if pair[0] != TOKEN])
         secure = "; Secure" if request.scheme == "https" else ""
         cookie = (
@@ -120,9 +117,9 @@ def read(scope: Scope) -> VisitorRequest:
 
 
 def _naming(scope: Scope, request: VisitorRequest, send: Send) -> Send:
-    """Set a name cookie along with a page; not with files, since proxies share them.
+    """Set a name cookie in the response of a page; not of files, which proxies may cache for several visitors.
 
-    The cookie is Lax, since a browser that follows a link from elsewhere must not get a second name.
+    The cookie is Lax, so that a browser that follows a link from another site does not get a second name.
     """
     secure = "; Secure" if request.scheme == "https" else ""
     cookie = (
@@ -171,7 +168,7 @@ def _cookie(headers: tuple[str, ...], name: str) -> str:
 
 
 async def _refuse(refused: Refusal, scope: Scope, send: Send) -> None:
-    """Refuse a request; a handshake that is closed before it is accepted is answered with 403."""
+    """Refuse a request; the server answers 403 to a WebSocket handshake that is closed before it is accepted."""
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": POLICY_VIOLATION, "reason": ""})
     else:
@@ -186,7 +183,7 @@ async def _answer(status: int, headers: Headers, body: bytes, send: Send) -> Non
 
 
 def heeded(receive: Receive, most_bytes: int = MOST_BYTES) -> Receive:
-    """Return a WebSocket's receive function without messages that no page sends, and without too large ones."""
+    """Return a WebSocket's receive function that drops messages that no page sends, and messages that are too large."""
 
     async def listen() -> Message:
         while True:
@@ -198,9 +195,9 @@ def heeded(receive: Receive, most_bytes: int = MOST_BYTES) -> Receive:
 
 
 def is_heeded(frame: bytes | None, most_bytes: int = MOST_BYTES) -> bool:
-    """Return True if Streamlit may answer the frame.
+    """Return True if the frame may be passed to Streamlit.
 
-    Text is no message of Streamlit's. A damaged frame passes, since Streamlit refuses it itself.
+    Text frames are no Streamlit messages. A damaged frame is passed, since Streamlit rejects it itself.
     """
     if frame is None or len(frame) > most_bytes:
         return False
@@ -215,15 +212,13 @@ def is_heeded(frame: bytes | None, most_bytes: int = MOST_BYTES) -> bool:
 
 
 def _is_drawn_data(request: BackendOperationRequest) -> bool:
-    """Return True if the names match those that Streamlit makes for a page's request for a file or for table rows."""
+    """Return True if the names have Streamlit's form for a page's request for a file or for table rows."""
     names = (request.request_id, request.deferred_file.file_id, request.dataframe_chunk.source_id)
     return request.WhichOneof("payload") in OPERATIONS and all(MESSAGE_NAME.fullmatch(name) for name in names)
 
 
 def _is_drawn(state: ClientState) -> bool:
-    """Return True if a page may send this state: widgets with names that Streamlit makes, and an address,
-    both bounded.
-    """
+    """Return True if a page may send this state: bounded widgets with Streamlit's names, and a bounded address."""
     widgets = state.widget_states.widgets
     small = len(state.query_string) <= MOST_QUERY_CHARS and len(widgets) <= MOST_WIDGETS
     return small and all(WIDGET.fullmatch(widget.id) for widget in widgets)

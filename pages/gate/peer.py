@@ -1,7 +1,7 @@
-"""The owner of the process at the other end of a connection, which the kernel knows if it is on this machine.
+"""Owner of the process at the other end of a connection, as the kernel reports it for processes on this machine.
 
-Linux's socket diagnosis (`sock_diag(7)`) finds one connection at once. If that is closed, `/proc/net/tcp` and `tcp6`
-(`proc_pid_net(5)`), which list all connections, are read.
+Linux's socket diagnosis (`sock_diag(7)`) finds one connection directly. If it is not available, the code reads
+`/proc/net/tcp` and `tcp6` (`proc_pid_net(5)`), which list all connections.
 """
 
 from __future__ import annotations
@@ -33,9 +33,7 @@ TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 
 @dataclass(frozen=True, slots=True)
 class Socket:
-    """The other end of a connection: its state, the user id of its process, and its inode, 0 once the process closed
-    it.
-    """
+    """The other end of a connection: its state, the user id of its process, and its inode (0 after it is closed)."""
 
     state: int
     uid: int
@@ -43,15 +41,15 @@ class Socket:
 
     @property
     def held(self) -> bool:
-        """True if a process holds the socket; the kernel reports root as the owner of a socket without a process."""
+        """True if a process has the socket open; the kernel reports root as the owner of a socket without a process."""
         return self.state == ESTABLISHED and self.inode != 0
 
 
 def uid_of(client: Address, server: Address) -> int | None:
-    """Return the user id of the client's process; None if the kernel cannot tell.
+    """Return the user id of the client's process; None if the kernel does not know it.
 
-    A socket that is closed while the kernel reads it would be reported as root's. Closed sockets do not open again, so
-    a socket that is still open at a second query was open at the first.
+    The kernel may report root for a socket that is closed during the query. Closed sockets do not open again, so a
+    socket that is open at a second query was open during the first.
     """
     first, second = _asked(client, server), _asked(client, server)
     if first is None or first != second or not first.held or first.uid == OVERFLOW_UID:
@@ -123,7 +121,7 @@ def _rows(tables: tuple[str, ...]) -> Iterator[tuple[str, str, Socket]]:
 
 
 def _spellings(client: tuple[Ip, int], server: tuple[Ip, int]) -> set[tuple[str, str]]:
-    """Yield both ends as the tables write them; IPv4 also in the form of an IPv6 socket."""
+    """Return both ends in the form of the tables; IPv4 also in the form of an IPv6 socket."""
     ends = {(_hex(*client), _hex(*server))}
     if client[0].version == server[0].version == 4:
         ends.add((_hex(_mapped(client[0]), client[1]), _hex(_mapped(server[0]), server[1])))

@@ -1,4 +1,4 @@
-"""The rules of this server as its owner has set them up, and their result for one request.
+"""Access rules of this server from its owner's settings, and their result for one request.
 
 Hosts and origins of requests, compared exactly.
 """
@@ -17,11 +17,11 @@ from enum import Enum
 import streamlit as st
 
 HEALTH = "/_stcore/health"
-# The routes of Streamlit that a page needs. The others reveal facts about the server, drive pages without a session
-# that the gate has seen, or hold uploads in memory; our upload does not (pages/session/uploads.py).
+# Streamlit's routes that a page needs. The others reveal facts about the server, control pages without a session that
+# passed the gate, or store uploads in memory, unlike our upload (pages/session/uploads.py).
 STREAMLITS = "_stcore"
 OPEN = re.compile(rf"/{STREAMLITS}/(health|host-config|stream|bidi-components/[\w./-]+)")
-# Routers differ in their handling of a newline at the end of a path.
+# Refused in paths, since routers handle a newline at the end of a path differently.
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 NOBODY = -1
 NAMELESS = "nameless"
@@ -52,7 +52,7 @@ def code_allowed() -> bool:
 
 
 def known_as(name: str) -> str:
-    """Return a guest's name in the store, which does not reveal the cookie; guests without a cookie share one name."""
+    """Return a guest's name for the store, which does not reveal the cookie; guests without a cookie share one name."""
     return hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:16] if name else NAMELESS
 
 
@@ -66,11 +66,11 @@ class Visitor(Enum):
 
 @dataclass(frozen=True, slots=True)
 class VisitorRequest:
-    """A request: its own data, and the kernel's data about its sender.
+    """A request: its data, and the kernel's data about its sender.
 
-    `method` is WEBSOCKET for a handshake; `scheme` is http or https, that of the requesting page; `uid` is None if the
-    kernel cannot tell it; `here` is the address that was connected to; `forwarded` is True if a proxy passed the
-    request on; `name` identifies a guest's browser.
+    `method` is WEBSOCKET for a handshake; `scheme` is the requesting page's, http or https; `uid` is None if the kernel
+    does not know it; `here` is the server's address of the connection; `forwarded` is True if a proxy forwarded the
+    request; `name` identifies a guest's browser.
     """
 
     method: str
@@ -96,11 +96,11 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The setup of a server.
+    """Settings of a server.
 
-    `hosts` are the hosts that it answers, `code` is True if it runs visitors' code, and `private` is True if it serves
-    its own machine only. `owner` is the user that it runs as, `base` the path below which it serves, and `secret` makes
-    anybody its owner.
+    `hosts` are the allowed host names, `code` is True if it runs visitors' code, and `private` is True if it serves
+    only its own machine. `owner` is the user id that it runs as, `base` its path prefix; a visitor with the `secret`
+    counts as its owner.
     """
 
     hosts: tuple[str, ...]
@@ -128,9 +128,7 @@ class Rules:
         return None
 
     def visitor(self, request: VisitorRequest) -> Visitor:
-        """Return the kind of visitor: the owner by the kernel's report or the secret; on a public server, anybody is a
-        guest.
-        """
+        """Return the kind of visitor: the owner by user id or secret; on a public server, everybody else is a guest."""
         if self._is_owners_process(request) or self._knows_secret(request):
             return Visitor.OWNER
         return Visitor.ONLOOKER if self.private else Visitor.GUEST

@@ -53,7 +53,7 @@ class Who:
 
 
 def told(marks: Sequence[str]) -> Who:
-    """Return the visitor in the gate's headers; an onlooker if there is no such header or more than one."""
+    """Return the visitor named by the gate's headers; an onlooker unless there is exactly one header."""
     if len(marks) != 1:
         return Who(Visitor.ONLOOKER)
     kind, _, name = marks[0].partition(" ")
@@ -63,14 +63,14 @@ def told(marks: Sequence[str]) -> Who:
 def who() -> Who:
     """Return the visitor of this session.
 
-    The owner if there is no server. An onlooker if the server names no visitor: it has no gate, or the visitor has
-    disconnected.
+    This is the owner if there is no server, and an onlooker if the server names no visitor, because it has no gate or
+    the visitor has disconnected.
     """
     return told(_said()) if _is_served() else Who(Visitor.OWNER)
 
 
 def require_gate() -> None:
-    """Stop a page that a server shows without a gate before it, or to no visitor."""
+    """Stop the page if its server has no gate, or if there is no visitor."""
     if _is_served() and not _said():
         st.error(NO_GATE, icon=":material/lock:")
         st.stop()
@@ -81,7 +81,7 @@ def _said() -> list[str]:
 
 
 def _is_served() -> bool:
-    """Return True if a server runs the page; a test's replacement for one is no `Runtime`."""
+    """Return True if a server runs the page; the replacement in tests is no `Runtime`."""
     return runtime.exists() and type(runtime.get_instance()) is runtime.Runtime
 
 

@@ -1,4 +1,4 @@
-"""Fusion page: the scheduler's nodes before fusion beside the kernels after it, step by step."""
+"""Fusion page: the scheduler's nodes before fusion and the kernels after it side by side, step by step."""
 
 import streamlit as st
 

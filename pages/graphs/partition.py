@@ -1,4 +1,4 @@
-"""Forward and backward page: the partition of the joint graph, and the activations that the forward keeps."""
+"""Forward and backward page: the partition of the joint graph, and the activations that the forward saves."""
 
 import pandas as pd
 import streamlit as st

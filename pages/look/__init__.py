@@ -1,1 +1,1 @@
-"""Pure: numbers, text, colours and charts. No Streamlit, no run."""
+"""Pure functions for numbers, text, colours and charts, without Streamlit and runs."""

@@ -1,4 +1,4 @@
-"""The look of every Plotly chart: transparent paper, a thin grid, the fonts of the page, one order of colours."""
+"""Style of all Plotly charts: transparent background, thin grid, the page's fonts, one order of colours."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ CODE_FONT = "JetBrains Mono, monospace"
 
 UNITS = ((1.0, "s"), (1e3, "ms"), (1e6, "µs"), (1e9, "ns"))
 
-# For st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG): Streamlit's own theme would override the layout.
-# Steps between two powers of ten, from coarse to fine; how far an axis goes beyond its numbers.
+# Call st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG): Streamlit's own theme would override the layout.
+# Tick steps between two powers of ten, from coarse to fine; factor by which an axis extends beyond its numbers.
 STEPS = ((1, 2, 5), (1, 1.5, 2, 3, 5, 7), (1, 1.1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, 5, 6, 7, 8, 9))
 FEWEST_TICKS, MARGIN = 3, 1.1
 PLOTLY_CONFIG: dict[str, Any] = {"displayModeBar": False, "displaylogo": False, "scrollZoom": False, "responsive": True}
 
 
 def plotly_layout(theme: Theme) -> dict[str, Any]:
-    """Return the look of a chart, for figure.update_layout(**plotly_layout(theme)); the figure's own settings win."""
+    """Return a chart's style, for figure.update_layout(**plotly_layout(theme)); the figure's own settings win."""
     return {"template": _template(theme)}
 
 
@@ -38,7 +38,7 @@ def text_on(colour: str) -> str:
 
 
 def blended(colour: str, paper: str, part: float) -> str:
-    """Return a transparent colour blended with its paper."""
+    """Return a colour blended with its background, at opacity `part`."""
     pairs = ((int(colour[at : at + 2], 16), int(paper[at : at + 2], 16)) for at in (1, 3, 5))
     return f"#{bytes(round(part * ink + (1 - part) * under) for ink, under in pairs).hex().upper()}"
 
@@ -55,9 +55,7 @@ def decades(low: float, high: float, words: Callable[[float], str]) -> dict[str,
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """Return at least three ticks of a logarithmic axis between two numbers, at the coarsest steps that
-    yield so many.
-    """
+    """Return at least three ticks of a logarithmic axis between two numbers, with the coarsest possible steps."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     found: list[float] = []
     for steps in STEPS:
@@ -77,8 +75,9 @@ def in_unit(most_s: float) -> tuple[float, str]:
 
 
 def median_bars(rows: Sequence[tuple[str, float, tuple[float, float], int]], on: Theme, height: int) -> go.Figure:
-    """Return a chart of median seconds per call, one bar per row, quartiles as error bars; each row has a colour
-    number.
+    """Return a chart of median seconds per call, one bar per row, quartiles as error bars.
+
+    A row is its label, median, quartiles, and colour number.
     """
     factor, unit = in_unit(max(median_s for _, median_s, _, _ in rows))
     figure = go.Figure()
@@ -108,7 +107,7 @@ def median_bars(rows: Sequence[tuple[str, float, tuple[float, float], int]], on:
 
 @cache
 def _template(theme: Theme) -> go.layout.Template:
-    """Return the template, cached: Plotly takes thirty times as long to validate it anew in each figure."""
+    """Return the template, cached, since Plotly's validation in each figure takes thirty times as long."""
     bars = {"error_x": _error_bar(theme), "error_y": _error_bar(theme), "marker": {"line": {"width": 0}}}
     lines = {"error_x": _error_bar(theme), "error_y": _error_bar(theme), "line": {"width": 1.75}, "marker": {"size": 6}}
     return go.layout.Template(layout=_layout(theme), data={"bar": [bars], "scatter": [lines]})

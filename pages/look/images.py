@@ -1,4 +1,4 @@
-"""Our own pictures, read once for all sessions."""
+"""Pictures of `pages/static`, read once for all sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The colours of Compileboard, each with one meaning, for a light and a dark paper."""
+"""Colours of Compileboard, each with one meaning, for light and dark backgrounds."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ ACCENT = {"light": "#4A56C9", "dark": "#8C96F2"}
 
 
 class Colour(NamedTuple):
-    """A colour on either paper, with its meaning."""
+    """A colour on light and on dark background, with its meaning."""
 
     light: str
     dark: str
     label: str
 
     def on(self, theme: Theme) -> str:
-        """The shade that is legible on this theme's paper."""
+        """Return the shade that is legible on this theme's background."""
         return self.light if theme == "light" else self.dark
 
 
-# Okabe and Ito's eight hues, which colour-blind people can distinguish, darkened or lightened to 3:1 against the paper.
+# Okabe and Ito's eight hues, which colour-blind people can distinguish, adjusted to 3:1 contrast with the background.
 OP_CLASSES: dict[str, Colour] = {
     "matmul": Colour("#0072B2", "#3D9BD9", "matmul and convolution"),
     "attention": Colour("#3596CF", "#7CC8F2", "attention"),
@@ -64,7 +64,7 @@ CHANGES: dict[str, Colour] = {
     "only right": Colour("#00946C", "#2DB68C", "only on the right"),
 }
 
-# At least 3:1 on both papers; deuteranopes and protanopes can distinguish every two of them:
+# Contrast of at least 3:1 on both backgrounds; deuteranopes and protanopes can distinguish any two of them:
 # tests/house/test_palette.py.
 KERNEL_COLOURS = (
     "#5468D4",
@@ -88,7 +88,7 @@ def kernel_colour(index: int) -> str:
 
 
 def segment_colour(name: str) -> str:
-    """Return the colour of an accelerator's segment by the number in its name; empty if it is no segment."""
+    """Return the colour of an accelerator segment by the number in its name; empty for other names."""
     lead, _, number = name.rpartition("_")
     return kernel_colour(int(number)) if lead == "segment" and number.isdecimal() and len(number) < 6 else ""
 

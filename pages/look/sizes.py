@@ -1,4 +1,4 @@
-"""Heights of scrolling parts in pixels: for a part among several, and for the main part of a page."""
+"""Heights in pixels of scrolling parts: of one part among several, and of a page's main part."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Literal
 
 SHORT = 300
 TALL = 600
-# Height of a line in Streamlit's code block, and of the frame around all lines.
+# Height of a line in Streamlit's code block, and of the block's frame.
 CODE_LINE_PX, CODE_FRAME_PX = 21, 32
 # A view of this height fills the window below its top.
 FILL = 0
@@ -15,7 +15,7 @@ MENU_PX = 208
 
 
 def code_height(text: str, most: int = SHORT) -> int | Literal["content"]:
-    """Return the height of a code block: that of its text, but at most `most` pixels."""
+    """Return the height of a code block: the height of its text, at most `most` pixels."""
     lines = text.count("\n") + 1
     return "content" if CODE_FRAME_PX + CODE_LINE_PX * lines <= most else most
 

@@ -1,1 +1,1 @@
-"""Sections of a page, a folder for each part of the menu; they know the shown run."""
+"""Sections of pages about the shown run, one folder per part of the menu."""

@@ -1,4 +1,4 @@
-"""The user's code and the generated code, with kernels' colours and links; and diffs of two codes."""
+"""User code and generated code with kernel colours and links, and diffs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pages.session.shown import RunView, View
 
 
 def source_text(view: RunView, path: str = "") -> str:
-    """Return the text of a file, the user's own by default; empty if the log does not hold it."""
+    """Return the text of a file, by default the user's own; empty if the log does not contain it."""
     return SourceView(view.report, view.json).text(path)
 
 
@@ -28,12 +28,12 @@ def recorded_files(view: RunView, nodes: Iterable[FxNode]) -> list[str]:
 
 
 def places_of(node: FxNode) -> tuple[Place, ...]:
-    """Return the lines that a node comes from, the innermost last."""
+    """Return the lines that a node comes from, innermost last."""
     return node.stack or ((node.source,) if node.source else ())
 
 
 def node_links(nodes: Iterable[FxNode], path: str) -> dict[int, tuple[str, ...]]:
-    """Return line → the nodes that a line of a file made, itself or through its calls."""
+    """Return line of a file → the nodes that it created, directly or through its calls."""
     links: dict[int, list[str]] = {}
     for node in nodes:
         for line in {place.line for place in places_of(node) if place.file == path}:
@@ -56,10 +56,9 @@ def user_code(
     breaks: Iterable[GraphBreak] = (),
     error: RunError | None = None,
 ) -> CodePicture | None:
-    """Return a file, the user's own by default, with links into the graph, kernels' colours, graph breaks and the
-    error.
+    """Return a file, by default the user's own, with links to the graph, kernel colours, graph breaks and the error.
 
-    None if the log does not hold the file.
+    None if the log does not contain the file.
     """
     source = SourceView(view.report, view.json)
     path = path or source.path
@@ -85,9 +84,9 @@ def kernel_colours(report: Report) -> dict[str, str]:
 
 
 def output_code(view: View, kernel: Kernel, user_lines: Mapping[str, int]) -> CodePicture:
-    """Return the whole output code that contains a kernel; kernels' first lines and calls link to their FX nodes.
+    """Return the whole output code that contains a kernel; the first lines and calls of kernels link to their FX nodes.
 
-    `user_lines` are the user's lines by FX node, which are linked too.
+    `user_lines` (FX node → user's line) are linked, too.
     """
     colours = kernel_colours(view.report)
     links: dict[int, tuple[str, ...]] = {}

@@ -1,4 +1,4 @@
-"""A drawing that fills the page, and the drawer at its right: a click on the drawing opens it."""
+"""Drawing that fills the page, with a drawer on its right, which a click on the drawing opens."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TAB = "drawer-tab"
 
 @contextmanager
 def title_row() -> Iterator[DeltaGenerator]:
-    """Open a row for the page's sentence and its selection; yield the container of the sentence."""
+    """Open a row for the page's title sentence and its selection; yield the container of the sentence."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="title-row"):
         yield st.container(gap=None, key="title")
 
@@ -30,7 +30,7 @@ def stage() -> DeltaGenerator:
 
 
 def open_button(tab: str, label: str, icon: str) -> None:
-    """Draw a button that opens the drawer at a tab, or closes it there."""
+    """Draw a button that opens the drawer at a tab, or closes the drawer if this tab is open."""
     opened = url.asked(url.DRAWER) == tab
     st.button(label, icon=icon, key=f"open-{tab}", on_click=_turn, args=(None if opened else tab,), width="content")
 
@@ -39,7 +39,7 @@ def open_button(tab: str, label: str, icon: str) -> None:
 def drawer(beside: DeltaGenerator, tabs: Sequence[str], selected: str | None) -> Iterator[str | None]:
     """Open the drawer of a stage: yield the tab to draw, None if the drawer is closed.
 
-    A selection opens it at its first tab. Escape and its button close it, and it stays closed until another selection.
+    A selection opens it at its first tab. Escape and its button close it until the next selection.
     """
     tab = _open_tab(tabs, selected)
     if tab is None:

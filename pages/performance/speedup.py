@@ -1,4 +1,4 @@
-"""Speedup page: eager compared with compiled: first call, steady state, break-even, and agreement of the results."""
+"""Speedup page: compiled compared with eager: first call, steady state, break-even, and results."""
 
 from functools import partial
 

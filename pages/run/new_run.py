@@ -1,4 +1,4 @@
-"""New run page: pick a sample, bring custom code, or open a trace log."""
+"""New run page: a sample, custom code, or a trace log."""
 
 import streamlit as st
 
@@ -10,7 +10,7 @@ from pages.parts.run.launch import asked_again, code_form, log_form, sample_form
 from pages.session import server, url
 from pages.session.state import opened_once
 
-# The other forms together are larger than the gallery: each is drawn when it is first opened, and then stays.
+# The other forms are larger than the gallery, so each is drawn only after it was first opened.
 TABS, CODE, LOG = "new-run-tabs", "Your code", "A trace log"
 
 st.title("What does torch.compile make of it?", anchor=False)
@@ -26,7 +26,7 @@ if cpp_compiler() is None:
         icon=":material/build:",
     )
 found = server.environment()
-# The tabs stay at the same position in the page, and so keep their choice, when torch has started.
+# Reserve this position, so that the tabs keep their place and selection when torch has started.
 with st.empty():
     if found is None:
         torch_is_starting()

@@ -1,4 +1,4 @@
-"""Overview page: the result in one sentence; for a live run, the phases as they come."""
+"""Overview page: the result in one sentence; for a live run, its phases so far."""
 
 import streamlit as st
 

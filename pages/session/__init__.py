@@ -1,1 +1,1 @@
-"""The visitor's session: the only readers of the session's state, of query parameters and of caches."""
+"""The visitor's session: the only modules that use session state, query parameters and caches."""

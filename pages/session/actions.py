@@ -1,7 +1,6 @@
-"""The visitor's actions. Every change to the store goes through here; each function checks the
-visitor's rights first.
+"""Actions of the visitor, the only changes of the store; each function checks the visitor's rights first.
 
-Actions of a visitor that may fail: pages do not catch exceptions, they run the action through here.
+Execution of a visitor's actions that may fail, so that pages need not catch exceptions.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def start_tool(tool: KernelTool) -> Run:
 
 
 def add_log(name: str, file: BinaryIO, visitor: Who | None = None) -> Run:
-    """Store a log from elsewhere for `visitor`, by default the page's visitor; raises CompileboardError."""
+    """Store an imported log for `visitor`, by default the page's visitor; raises CompileboardError."""
     visitor = visitor or who()
     visitor.require_change()
     return server.the_runner().add_log(name, file, visitor.name)
@@ -47,7 +46,7 @@ def add_log(name: str, file: BinaryIO, visitor: Who | None = None) -> Run:
 def add_log_at(path: Path) -> Run:
     """Store a log from a file of this machine; raises CompileboardError."""
     try:
-        # Reading a pipe would block, and a device has no end.
+        # Only regular files: reading a pipe would block, and a device has no end.
         if path.exists() and not path.is_file():
             raise OSError(errno.EINVAL, "it is no file")
         with path.open("rb") as file:
@@ -64,7 +63,7 @@ def start_sweep(sweep: Sweep) -> Sweep:
 
 
 def open_recorded_sweep(recorded: RecordedSweep) -> Sweep:
-    """Return a recorded sweep, stored as one; raises CompileboardError."""
+    """Store a recorded sweep, and return it; raises CompileboardError."""
     visitor = who()
     visitor.require_change()
     return server.sweeps().add_recorded(recorded, visitor.name)
@@ -89,13 +88,13 @@ def rename_sweep(sweep_id: str, name: str) -> None:
 
 
 def delete_sweep(sweep_id: str, with_runs: bool = False) -> None:
-    """Delete a sweep, and on request the runs that it made; raises CompileboardError."""
+    """Delete a sweep, and on request its runs; raises CompileboardError."""
     _require_own_sweep(sweep_id)
     server.sweeps().store.delete(sweep_id, with_runs)
 
 
 def _require_own_sweep(sweep_id: str) -> None:
-    """Require that the visitor owns the sweep; only the owner of the server may change a damaged one."""
+    """Raise CompileboardError unless the visitor owns the sweep; only the server's owner may change a damaged sweep."""
     visitor, store = who(), server.sweeps().store
     visitor.require_change()
     if sweep_id in store.damaged() and visitor.kind is Visitor.OWNER:
@@ -104,14 +103,14 @@ def _require_own_sweep(sweep_id: str) -> None:
 
 
 def open_recording(name: str) -> Run:
-    """Return a recorded run, stored as one; raises CompileboardError."""
+    """Store a recorded run, and return it; raises CompileboardError."""
     visitor = who()
     visitor.require_change()
     return server.runner().add_recording(name, visitor.name)
 
 
 def cancel(run: Run) -> None:
-    """Cancel a run, as a button's callback: shows a refusal itself."""
+    """Cancel a run and show a refusal, as a button's callback."""
     attempt(lambda: _cancel(run), toasted)
 
 
@@ -156,7 +155,7 @@ def refused(words: str) -> None:
 
 
 def passed_over(words: str) -> None:
-    """Ignore a refusal, where the page shows something else instead."""
+    """Ignore a refusal, if the page shows something else instead."""
 
 
 def toasted(words: str) -> None:

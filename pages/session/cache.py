@@ -1,4 +1,4 @@
-"""Caches that all sessions share, and their bounds.
+"""Caches shared by all sessions, and their limits.
 
 Charts on a page: the visitor's theme, and figures cached for all sessions.
 """
@@ -23,10 +23,10 @@ MOST_KEPT = 32
 def cached(
     says: str | bool = False, *, seconds: float | None = None
 ) -> Callable[[Callable[Parameters, Answer]], Callable[Parameters, Answer]]:
-    """Cache the newest results of a function for all sessions: they must not be changed.
+    """Cache the newest results of a function for all sessions; callers must not change the results.
 
-    An argument whose name begins with `_` is no part of the key. `says` is shown while a result is made, and after
-    `seconds` it is made anew. Results of a run that is `going` are not cached, since more will be recorded.
+    Arguments whose names begin with `_` are not part of the key. `says` is shown while a result is computed; results
+    expire after `seconds`. Results of a run that is `going` are not cached, since more will be recorded.
     """
 
     def keep(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
@@ -48,7 +48,7 @@ def theme() -> Theme:
 
 
 def kept(make: Callable[[], go.Figure], *what: str | int | None) -> go.Figure:
-    """Return the figure that `make` draws, cached for all sessions by `what`."""
+    """Return the figure that `make` returns, cached for all sessions by `what`."""
     return _kept(what, make)
 
 

@@ -13,7 +13,7 @@ from core import Run, as_json, open_report, package_files, to_json
 from core.base import words as fmt
 
 PACKAGE = ".pt2"
-# Streamlit holds downloads in memory; the command line writes larger ones.
+# Streamlit keeps downloads in memory; larger ones are available on the command line.
 MOST_DOWNLOADED_BYTES = 256 * 1024**2
 
 
@@ -64,7 +64,7 @@ def package_download(run: Run) -> None:
 
 
 def downloads() -> DeltaGenerator:
-    """Draw a menu of downloads, for a page with little room."""
+    """Draw a compact menu of downloads."""
     return st.popover("", icon=":material/download:", help="What this page shows, as a file")
 
 
@@ -102,7 +102,7 @@ def frame_twin(name: str, frame: pd.DataFrame, *, key: str) -> None:
 
 
 def frame_as_csv(frame: pd.DataFrame) -> str:
-    """Return a table as CSV for a spreadsheet, with texts escaped that it would read as formulas."""
+    """Return a table as CSV for a spreadsheet; text that looks like a formula is escaped."""
     plain = frame.map(fmt.spreadsheet_cell).rename(columns=fmt.spreadsheet_cell)
     return str(plain.to_csv(index=False))
 

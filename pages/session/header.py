@@ -1,6 +1,6 @@
-"""The header of every page: the run, the compilation, the state, the verdict as chips, and the row of panes.
+"""Header of every page: the run, the compilation, the state, the verdict as chips, and the row of panes.
 
-The menu and the row of panes for the shown run: counts, and a reason for what is empty.
+Menu and row of panes for the shown run: counts, and the reasons why pages are empty.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pages.session.shown import ShownRun, header_run, shown_compilation
 
 
 def header(page: str) -> None:
-    """Draw the pickers, the chips and the row of panes; the only place to switch the run and the compilation.
+    """Draw the pickers of run and compilation, the chips, and the row of panes.
 
     `page` is the name of the page below it.
     """
@@ -68,7 +68,7 @@ def _chips(view: HeaderView) -> list[Chip]:
 
 
 def _turned(page: str, by: int) -> menu.Page | None:
-    """Return the page so many places further in the menu; None beyond its ends."""
+    """Return the page `by` places further in the menu; None beyond its ends."""
     names = list(menu.PAGES)
     place = names.index(page) + by
     return menu.PAGES[names[place]] if 0 <= place < len(names) else None
@@ -91,7 +91,7 @@ def _compilation_picker(view: HeaderView) -> None:
 
 
 def _step(ids: list[str], pressed: str) -> None:
-    """Select the compilation before or after the chosen one, for the keys `[` and `]`."""
+    """Select the previous or next compilation, for the keys `[` and `]`."""
     by = {"[": -1, "]": 1}.get(pressed, 0)
     chosen = st.session_state.get(url.COMPILATION)
     if by and chosen in ids:
@@ -99,7 +99,7 @@ def _step(ids: list[str], pressed: str) -> None:
 
 
 def draw_panes(page: str, shown: ShownRun | None) -> None:
-    """Mark the menu, and draw the row of panes of the page's entry if it has several."""
+    """Mark the menu, and draw the row of panes if the page's entry has several."""
     by_page = _contents(shown)
     mark_menu(_marks(by_page), _entries(), key="menu")
     entry = menu.entry_of(menu.PAGES[page])
@@ -117,7 +117,7 @@ def _contents(shown: ShownRun | None) -> dict[str, PageContent]:
 
 
 def _entry_content(entry: menu.MenuEntry, by_page: Mapping[str, PageContent]) -> PageContent:
-    """Return the content of an entry of the menu: its first pane's count, and a reason if all its panes are empty."""
+    """Return the content of a menu entry: its first pane's count, and a reason if all its panes are empty."""
     panes = [by_page.get(pane.name, PageContent()) for pane in entry.panes]
     return PageContent(panes[0].count, panes[0].why_empty if all(pane.why_empty for pane in panes) else "")
 
@@ -145,5 +145,5 @@ def _marks(by_page: Mapping[str, PageContent]) -> dict[str, Mark]:
 
 
 def _entries() -> dict[str, str]:
-    """Return the page that the entry of each other page opens."""
+    """Return page → first page of its menu entry, for pages that are not the first themselves."""
     return {page.name: entry.panes[0].name for entry in menu.ENTRIES for page in entry.pages[1:]}

@@ -12,7 +12,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from pages import menu
 from pages.session.state import held, hold
 
-# The current page, stored by `app.py`; and a navigation within it, until the browser has the new URL.
+# Keys: the current page, stored by `app.py`; and a navigation within it, until the browser has the new URL.
 PAGE, WAY = "page", "way"
 
 
@@ -28,8 +28,8 @@ class _Way:
 def go_to(page: menu.Page, query: Mapping[str, str]) -> NoReturn:
     """Open a page with these query parameters, also the current page.
 
-    The current page keeps its path, so that a request sent by the browser before it learned the new URL asks for the
-    old URL of the same page.
+    For the current page the path stays the same. So a request that the browser sends before it has the new URL is for
+    the old URL of the same page.
     """
     if page.name != held(PAGE):
         st.switch_page(page.script, query_params=dict(query))
@@ -38,9 +38,9 @@ def go_to(page: menu.Page, query: Mapping[str, str]) -> NoReturn:
 
 
 def arrive(page: str) -> None:
-    """Apply the pending navigation before anything of a page is drawn.
+    """Apply the pending navigation before the page is drawn.
 
-    The wanted URL stays until the browser requests another one than the URL that was left, or goes back to that.
+    The wanted URL applies until the browser requests a URL other than the left one, or goes back to the left one.
     """
     way: _Way | None = held(WAY)
     context = get_script_run_ctx()

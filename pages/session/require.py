@@ -1,4 +1,4 @@
-"""The page without a report: its purpose, the reason why there is none, and how to get one."""
+"""Page without a report: its purpose, the reason why there is no report, and how to get one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pages.session.state import held
 
 FOLLOW_S = 1.0
 Ready = Callable[[Report, Compilation | None], object]
-# The data that a page needs while its run is live; a page without it waits until all is compiled.
+# Page → the data that it needs while the run is live; without the data, it waits until all is compiled.
 READY: dict[str, Ready] = {
     menu.GRAPH_BREAKS.name: lambda report, _: report.graph_breaks,
     menu.GUARDS.name: lambda _, compilation: compilation and compilation.guards,
@@ -35,7 +35,7 @@ READY: dict[str, Ready] = {
     menu.NUMERICS.name: lambda report, _: report.call_numerics,
     menu.AOTINDUCTOR.name: lambda report, _: report.exports,
 }
-# Pages whose data is written to the run's directory at its end.
+# Pages that need data which is written at the end of the run.
 AT_THE_END = (menu.KERNEL.name, menu.TARGETS.name, menu.COMPARE.name)
 
 
@@ -47,7 +47,7 @@ def empty(what: str) -> None:
 
 
 def require_report(what: str) -> RunView:
-    """Return the shown run with its report; a page that cannot go on says why and stops."""
+    """Return the shown run with its report; if there is none, show why and stop the page."""
     here = shown_run()
     if here is None:
         empty(what)
@@ -61,7 +61,7 @@ def require_report(what: str) -> RunView:
 
 
 def _is_ready(shown: ShownRun, report: Report) -> bool:
-    """Return True if the current page can already show something of a run that is still going."""
+    """Return True if the current page can already show something of a live run."""
     page = held(PAGE, "")
     if not shown.going:
         return True
@@ -72,7 +72,7 @@ def _is_ready(shown: ShownRun, report: Report) -> bool:
 
 
 def follow(shown: ShownRun, every_s: float = FOLLOW_S) -> None:
-    """Show the current step of a live run, and rerun the page when there is more to show."""
+    """Show the current step of a live run, and rerun the page when there is new data."""
     drawn_s = time.monotonic()
 
     @st.fragment(run_every=every_s)
@@ -87,7 +87,7 @@ def follow(shown: ShownRun, every_s: float = FOLLOW_S) -> None:
 
 
 def still_to_come(shown: ShownRun) -> str:
-    """Describe in one line what a run that is still going does."""
+    """Describe the current step of a live run in one line."""
     words = plain(shown.progress.words) or "the run has not begun"
     sentence = f"{words[:1].upper()}{words[1:]}…"
     return (

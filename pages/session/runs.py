@@ -1,6 +1,6 @@
-"""The runs that are listed for this visitor, and the navigation to a run.
+"""Runs that are listed for this visitor, and navigation to a run.
 
-Verdicts of many runs, for a list: cached for all sessions, and made a few at a time.
+Verdicts of many runs for a list, cached for all sessions and computed a few at a time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pages.session.navigate import go_to
 KNOWN_S = 5.0
 MOST_JOBS = 2_000
 MOST_VERDICTS = 5_000
-# Limits for one drawing of a page; the report of a larger log is made when it is opened.
+# Limits for one drawing of a page; a larger log is parsed when its run is opened.
 MADE_WITHIN_S = 0.3
 LARGEST_LOG_BYTES = 4_000_000
 
@@ -44,7 +44,7 @@ def listed_runs() -> list[tuple[Run, Status]]:
 def named_runs() -> list[tuple[Run, Status]]:
     """Return the listed runs for a menu of names, with states that may be some seconds old.
 
-    Includes the shown run, whoever made it.
+    The shown run is included, no matter which visitor made it.
     """
     store, visitor = server.runner().store, who()
     known = _known(store.runs_dir.stat().st_mtime_ns, int(time.monotonic() / KNOWN_S))
@@ -71,7 +71,7 @@ def newest_of(fingerprint: str) -> tuple[Run, Status] | None:
 
 @st.cache_resource(max_entries=2, show_spinner=False)
 def _known(mtime_ns: int, moment: int) -> list[tuple[Run, Status]]:
-    """Return all runs with their status, cached for all sessions: the store's directory is newer after a change."""
+    """Return all runs with their status, cached for all sessions by the store's modification time."""
     return server.runner().store.list()
 
 
@@ -87,7 +87,7 @@ def run_label(run: Run, status: Status) -> str:
 
 
 def run_detail(run: Run, status: Status) -> str:
-    """Return a run's settings and its time, to tell it from others of its name."""
+    """Return a run's settings and its time, to distinguish runs of the same name."""
     made = time.localtime(status.created_s)
     today = made[:3] == time.localtime()[:3]
     at = time.strftime("%H:%M:%S" if today else "%Y-%m-%d %H:%M:%S", made)
@@ -95,7 +95,7 @@ def run_detail(run: Run, status: Status) -> str:
 
 
 def called(run: Run, status: Status) -> str:
-    """Return the name that the run's owner gave it, else its title."""
+    """Return the owner's name for the run, otherwise its title."""
     return run.name() or status.title or run.id
 
 
@@ -163,5 +163,5 @@ def _opened(run: Run, stored_alone: bool) -> Verdict | None:
 
 @st.cache_resource
 def _known_verdicts() -> dict[tuple[str, int], Verdict]:
-    """Return the cache of verdicts, by a run's id and the time when its log was last written."""
+    """Return the cache of verdicts, by run id and modification time of the log."""
     return {}

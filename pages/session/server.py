@@ -1,4 +1,4 @@
-"""The server's runner, its runner of sweeps, and the abilities of torch here."""
+"""The server's runner, its sweep runner, and torch's environment here."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pages.gate.visitor import may_bring_code, require_gate
 
 
 def runner() -> Runner:
-    """Return the server's runner; a page that is served without the gate stops here."""
+    """Return the server's runner; stop a page that is served without the gate."""
     require_gate()
     return the_runner()
 
@@ -28,16 +28,14 @@ def the_runner() -> Runner:
 
 
 def sweeps() -> SweepRunner:
-    """Return the server's runner of sweeps; a page that is served without the gate stops here."""
+    """Return the server's sweep runner; stop a page that is served without the gate."""
     require_gate()
     return the_sweeps()
 
 
 @st.cache_resource(show_spinner=False)
 def the_sweeps() -> SweepRunner:
-    """Return the server's runner of sweeps, for threads that belong to no visitor; resumes the previous server's
-    sweeps.
-    """
+    """Return the server's sweep runner, for threads that belong to no visitor; resume the previous server's sweeps."""
     found = SweepRunner(the_runner(), trusted=code_allowed)
     found.resume_interrupted()
     return found
@@ -51,7 +49,7 @@ def take_up_sweeps() -> None:
 
 @st.cache_resource
 def _environment() -> Future[Environment]:
-    """Ask torch for its abilities and have the precompiled header built, in a thread; return the future."""
+    """Query torch's environment and build the precompiled header, in a thread; return the future."""
 
     def ask() -> Environment:
         engine = the_runner().engine
@@ -66,7 +64,7 @@ def _environment() -> Future[Environment]:
 def environment() -> Environment | None:
     """Return versions, devices and backends of torch here.
 
-    None while torch is still starting; `problem` is set if it cannot start.
+    None while torch is starting; `problem` is set if it cannot start.
     """
     future = _environment()
     if not future.done():

@@ -1,6 +1,6 @@
 """The shown run and its report; the parsed data is cached for all sessions.
 
-The current view of a page: a run with its report, and one compilation; the referenced texts are read here.
+The current view of a page: a run with its report, and one compilation; reads texts from the log.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from pages.session.cache import cached
 from pages.session.state import held, hold
 
 LARGE_LOG_BYTES = 8_000_000
-# The run that the header has drawn as live.
+# Key of the run that the header has drawn as live.
 GOING = "going"
-# Cached live runs; the data of one takes as much memory as its log.
+# Number of cached live runs; the data of each takes as much memory as its log.
 MOST_GOING = 4
 
 
@@ -59,7 +59,7 @@ class ShownRun:
 
     @property
     def job(self) -> CompileJob | None:
-        """The run's job; None for a log from elsewhere, and for a damaged run."""
+        """The run's job; None for an imported log, and for a damaged run."""
         return (
             _read_job(self.run.id, _mtime_ns(self.run.path / "job.json"))
             if self.status.kind == "run" and self.status.state != "damaged"
@@ -78,12 +78,12 @@ class ShownRun:
 
     @property
     def progress(self) -> Progress:
-        """The steps that are done, the current one, and those to come."""
+        """The finished steps, the current step, and the remaining steps."""
         return progress(self.report or Report(Setting()), self.job)
 
     @property
     def moment(self) -> int:
-        """A value that changes with the visible data of a live run: records, without the starts and ends of phases."""
+        """A value that changes with the visible data of a live run: the number of records, phase events excluded."""
         kinds = self.report.kinds if self.report is not None else {}
         return sum(kinds.values()) - kinds.get("chromium_event", 0)
 
@@ -94,9 +94,9 @@ class ShownRun:
 
 
 def shown_run() -> ShownRun | None:
-    """Return the run that the URL names; None if it names none.
+    """Return the run in the URL; None if there is none.
 
-    If the run has ended since the header was drawn, rerun the page: nothing would correct the header later.
+    If the run has ended since the header was drawn, rerun the page, so that the header shows the end.
     """
     run_id = st.session_state.get(url.RUN) or st.query_params.get(url.RUN)
     shown = open_shown(str(run_id)) if run_id else None
@@ -106,7 +106,7 @@ def shown_run() -> ShownRun | None:
 
 
 def header_run() -> ShownRun | None:
-    """Return the same run for the header, which is drawn first."""
+    """Return the run in the URL for the header, which is drawn first."""
     hold(GOING, None)
     shown = shown_run()
     hold(GOING, shown.run.id if shown is not None and shown.going else None)
@@ -141,7 +141,7 @@ def open_shown(run_id: str) -> ShownRun | None:
 
 
 def _status(run: Run) -> Status:
-    """Return a run's status; read its files again if they are newer, or while the run is live."""
+    """Return a run's status; reads its files again if they are newer, or while the run is live."""
     status = _read_status(run.id, _mtime_ns(run.path / "status.json"), _mtime_ns(run.path / "job.json"))
     return run.standing() if status.live else status
 
@@ -181,7 +181,7 @@ def _going(run_id: str, log: str) -> GrowingReport:
 
 
 def shown_compilation(report: Report) -> Compilation | None:
-    """Return the picked compilation, else the heaviest."""
+    """Return the picked compilation, otherwise the heaviest."""
     return report.compilation(str(st.session_state.get(url.COMPILATION))) or first_compilation(report)
 
 
@@ -199,7 +199,7 @@ class RunView:
 
     @property
     def job(self) -> CompileJob | None:
-        """The run's job; None for a log from elsewhere."""
+        """The run's job; None for an imported log."""
         return self.shown.job
 
     @property
@@ -221,7 +221,7 @@ class RunView:
         return _text(self.run.id, payload.offset, payload.length)
 
     def json(self, payload: Payload) -> dict[str, Any]:
-        """Return a payload of the run's log that is a JSON object; empty if it is none."""
+        """Return a payload of the run's log as a JSON object; empty if it is not an object."""
         try:
             value = decoded(self.text(payload))
         except DecodeError:
@@ -241,7 +241,7 @@ class View(RunView):
 
 
 def open_view(run_id: str) -> RunView | None:
-    """Return a run by its id; None if there is none, or it has no report."""
+    """Return a run by its id; None if there is no such run, or it has no report."""
     shown = open_shown(run_id)
     return RunView(shown, shown.report) if shown is not None and shown.report is not None else None
 

@@ -1,4 +1,4 @@
-"""The session's state by name: the value of a widget by its key, or a value that a page stores."""
+"""Session state by name: values of widgets by key, and values that pages store."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ def held(name: str, default: Any = None) -> Any:
 
 
 def hold(name: str, value: Any) -> None:
-    """Store a value under a name; a widget with this key takes it when it is drawn."""
+    """Store a value under a name; a widget with this key gets the value when it is drawn."""
     st.session_state[name] = value
 
 
 def opened_once(tab: TabContainer, name: str) -> bool:
-    """Return True if a tab is open or was open before in this session, so that text typed there is not lost."""
+    """Return True if a tab is open or was open in this session, so that text typed there is not lost."""
     if tab.open:
         hold(f"opened-{name}", True)
     return bool(held(f"opened-{name}"))

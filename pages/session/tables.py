@@ -18,9 +18,9 @@ LINE_PX, HEAD_PX = 31, 34
 
 
 def in_words(frame: pd.DataFrame, forms: Mapping[str, Callable[[Any], str]]) -> pd.DataFrame | Styler:
-    """Return a table whose numeric columns sort as numbers and read as everywhere else; unknown values are None.
+    """Return a table whose numeric columns sort as numbers and show our number format; unknown values are None.
 
-    A column with its own format in `column_config` follows that. Streamlit styles only a limited number of cells.
+    A format in `column_config` overrides it. Streamlit styles only a limited number of cells.
     """
     if frame.size > pd.get_option("styler.render.max_elements"):
         return frame
@@ -28,7 +28,7 @@ def in_words(frame: pd.DataFrame, forms: Mapping[str, Callable[[Any], str]]) -> 
 
 
 def picked(table: Any, rows: Sequence[Row], key: str, **look: Any) -> Row | None:
-    """Draw a table with one row for each of `rows`; return the row that was clicked in any cell, None without one."""
+    """Draw a table with one row for each of `rows`; return the selected row, None if there is none."""
     event = st.dataframe(table, on_select="rerun", selection_mode="single-cell", key=key, **_look(rows, look))
     return next(iter(_those(rows, _clicked(event))), None)
 
@@ -38,7 +38,7 @@ def opened_or_ticked(
 ) -> tuple[Row | None, list[Row]]:
     """Draw a table with one row for each of `rows` and a column `button` that opens them.
 
-    Return the row that was opened just now, and the ticked rows. Keys that move through the table open none.
+    Return the newly opened row (or None), and the ticked rows. Moving through the table by keys opens no row.
     """
     opens = st.column_config.ButtonColumn(type="tertiary", alignment="left", pinned=True, width=230, key=f"{key}-open")
     columns = {**(column_config or {}), button: opens}
@@ -50,9 +50,9 @@ def opened_or_ticked(
 
 
 def newly_picked(table: Any, rows: Sequence[Row], key: str, **look: Any) -> Row | None:
-    """Return the row that was clicked just now, else None.
+    """Draw a table like `picked`, but return a row only right after its click, otherwise None.
 
-    Unlike `picked`, it ignores an older selection, which a table reports in every run.
+    An older selection, which the table reports in every run, is ignored.
     """
     chosen = picked(table, range(len(rows)), key, **look)
     place = _new(key, [] if chosen is None else [chosen])
@@ -88,14 +88,14 @@ def _into_url(key: str, ids: Sequence[str]) -> None:
 
 
 def _look(rows: Sequence[object], look: dict[str, Any]) -> dict[str, Any]:
-    """Return a table's settings: as high as its rows up to the limit, with unknown values as empty cells."""
+    """Return a table's settings: the height of its rows up to a limit, and empty cells for unknown values."""
     most = look.get("height")
     short = isinstance(most, int) and HEAD_PX + LINE_PX * len(rows) <= most
     return {"hide_index": True, "placeholder": "", **look, **({"height": "content"} if short else {})}
 
 
 def _new(key: str, chosen: Sequence[int]) -> int | None:
-    """Return the row that was not selected the last time."""
+    """Return the newly selected row; None if the selection did not change."""
     now, before = next(iter(chosen), None), st.session_state.get(f"{key}-row")
     st.session_state[f"{key}-row"] = now
     return now if now != before else None
@@ -106,7 +106,7 @@ def _clicked(event: Any) -> list[int]:
 
 
 def _those(rows: Sequence[Row], picked: Sequence[int]) -> list[Row]:
-    """Return the rows that exist: a table may report rows that it had before."""
+    """Return the picked rows that exist, since a table may report rows that it had before."""
     return [rows[index] for index in picked if index < len(rows)]
 
 

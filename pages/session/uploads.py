@@ -1,6 +1,6 @@
-"""The upload of logs from elsewhere: straight to disk, within the bounds of the server's owner, without partial files.
+"""Upload of logs directly to disk, within the limits of the server's owner, without partial files.
 
-Streamlit's own upload would hold the file in memory as long as the session is kept.
+Streamlit's own upload would keep the file in memory as long as the session exists.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from pages.gate.middleware import VISITOR
 from pages.gate.visitor import Who, told
 from pages.session import actions, server
 
-# Simultaneous uploads of one visitor, and of all guests. The owner's count separately, so that guests never block them.
+# Simultaneous uploads of one visitor, and of all guests. The owner's count separately, so that guests can't block them.
 MOST_AT_ONCE = 4
 MOST_OF_GUESTS = 16
 SILENCE_S = 60.0
-# A guest keeps a slot no longer than an honest guest needs: after a while, a slower upload than this is ended.
+# A guest's upload that is slower than this after LENIENT_S is ended, so that it does not block its slot.
 LEAST_BYTES_PER_S = 10_000
 LENIENT_S = 20.0
 LONGEST_S = 1_200.0
@@ -46,7 +46,7 @@ def upload_routes(base: str = "") -> list[Route]:
 
 
 class TooSlow(Exception):
-    """An upload of a guest that is so slow that it would occupy its slot for ever."""
+    """A guest's upload that is too slow, and would block its slot."""
 
 
 class Uploads:
@@ -65,7 +65,7 @@ class Uploads:
         return answer
 
     async def _answer(self, request: Request, stream: AsyncGenerator[bytes, None], visitor: Who) -> Response:
-        """Answer a request; a visitor who may bring nothing takes no slot."""
+        """Answer a request; a visitor without the right to upload gets no slot."""
         try:
             visitor.require_change()
         except AccessError as error:
@@ -77,7 +77,7 @@ class Uploads:
             return await _stored(request, stream, visitor)
         finally:
             self._going[visitor.name] -= 1
-            # A guest can have any number of names: drop names without uploads.
+            # A guest can have any number of names, so remove names without uploads.
             self._going += Counter()
 
     def _has_room(self, name: str) -> bool:
@@ -109,7 +109,7 @@ async def _stored(request: Request, stream: AsyncGenerator[bytes, None], visitor
 
 
 async def _receive(stream: AsyncGenerator[bytes, None], file: BinaryIO, runner: Runner, visitor: Who) -> None:
-    """Write the incoming chunks in pieces that are large enough for a thread's overhead."""
+    """Write the incoming chunks in large pieces, since each write takes a thread."""
     size, waiting, began_s = 0, bytearray(), time.monotonic()
     async for chunk in _chunks(stream):
         size += len(chunk)
@@ -125,12 +125,12 @@ async def _receive(stream: AsyncGenerator[bytes, None], file: BinaryIO, runner: 
 
 
 def is_too_slow(size: int, passed_s: float) -> bool:
-    """Return True if so many bytes in so many seconds are fewer than an honest guest sends."""
+    """Return True if `size` bytes in `passed_s` seconds are below the minimum rate."""
     return passed_s > LONGEST_S or (passed_s > LENIENT_S and size < LEAST_BYTES_PER_S * passed_s)
 
 
 async def _chunks(stream: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
-    """Yield the chunks of a stream; raises TimeoutError if none arrives for a while."""
+    """Yield the chunks of a stream; raises TimeoutError if no chunk arrives in time."""
     while True:
         async with asyncio.timeout(SILENCE_S):
             chunk = await anext(stream, None)
@@ -140,7 +140,7 @@ async def _chunks(stream: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
 
 
 async def _let_pass(stream: AsyncGenerator[bytes, None], most_bytes: int) -> None:
-    """Read the rest of the upload within bounds: a browser that cannot finish sending reads no response."""
+    """Read the rest of the upload up to a limit, since a browser reads the response only after it has sent all."""
     with suppress(ClientDisconnect, TimeoutError):
         async with asyncio.timeout(REFUSED_S):
             async for chunk in _chunks(stream):

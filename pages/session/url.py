@@ -1,4 +1,4 @@
-"""The query parameters of the URL, by name, so that a reload or a colleague sees the same page."""
+"""Query parameters of the URL, by name, so that a reload or a colleague sees the same page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import streamlit as st
 
 # The run and the compilation of every page, and the selection in its views.
 RUN, COMPILATION, SELECT, DRAWER, COLOUR = "run", "compilation", "select", "drawer", "colour"
-# The shown part of them; `frame` is a film's on the page Passes, and a Python frame's on Compile time.
+# The shown part of a page; `frame` is a film's frame on the page Passes, and a Python frame on Compile time.
 SAMPLE, FILTER, AGAIN = "sample", "filter", "again"
 GUARD, LISTING = "guard", "listing"
 GRAPH, CHAPTER, FRAME, JOINT = "graph", "chapter", "frame", "joint"
@@ -26,10 +26,10 @@ STEP, FILE = "step", "file"
 
 
 def read(name: str, valid: Collection[str], default: str | None) -> None:
-    """Set the session's value of a widget before it is drawn: the URL's value if it is new, else the last one.
+    """Set a widget's value in the session before it is drawn: the URL's value if it is new, otherwise the last value.
 
     `bind="query-params"` would write the widget's labels to the URL. A widget forgets its value when the page changes,
-    so the last value is stored beside it.
+    so the last value is stored separately.
     """
     asked, remembered = st.query_params.get(name), st.session_state.get(f"url-{name}")
     if asked in valid and asked != remembered:
@@ -39,9 +39,9 @@ def read(name: str, valid: Collection[str], default: str | None) -> None:
 
 
 def write(*names: str) -> None:
-    """Write the widgets' values to the URL after they are drawn, in one step of its history.
+    """Write the widgets' values to the URL after they are drawn, as one entry of the browser's history.
 
-    Also after the menu has emptied the URL.
+    This also restores them after the menu has emptied the URL.
     """
     held = {name: st.session_state.get(name) for name in names}
     for name, value in held.items():
@@ -80,7 +80,7 @@ def select(item_id: str | None) -> None:
 
 
 def link(**more: str) -> dict[str, str]:
-    """Return query parameters that keep the shown run on another page, with additional ones."""
+    """Return the query parameters of a link to another page of the shown run, with additional ones."""
     kept = {name: str(st.query_params[name]) for name in (RUN, COMPILATION) if name in st.query_params}
     if st.session_state.get(RUN):
         kept[RUN] = str(st.session_state[RUN])

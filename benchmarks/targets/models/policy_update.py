@@ -1,6 +1,6 @@
-"""An actor-critic update as research code writes it: advantages in a loop, numbers read with `.item()`, a printed loss.
+"""An actor-critic update in the style of research code: advantages in a loop, `.item()`, a printed loss.
 
-The graph breaks are meant: each part of the update is a graph of its own.
+The graph breaks are intended: each part of the update is a separate graph.
 """
 
 import torch

@@ -1,6 +1,6 @@
-"""A tagger of sequences with `nn.LSTM`, `nn.GRUCell` and `nn.LSTMCell`: cells whose kernels are the device's own.
+"""A sequence tagger with `nn.LSTM`, `nn.GRUCell` and `nn.LSTMCell`, whose kernels depend on the device.
 
-Dynamo enters `nn.LSTM` with `--dynamo allow_rnn=true`.
+Dynamo traces `nn.LSTM` with `--dynamo allow_rnn=true`.
 """
 
 import torch

@@ -1,6 +1,6 @@
-"""Backends that ship, as examples to read and to change: one file each, whose `backend` torch.compile takes.
+"""Built-in backends, as examples to read and to change: one file each, which defines a function `backend`.
 
-Only the worker runs them. A file tells what it did by torch's own trace, as any backend can: the artifact
+Only the worker runs them. A backend reports its work through torch's own trace, as any backend can: the artifact
 `backend_table` (JSON: `title`, `columns`, `rows`) and the artifact `backend_text`.
 """
 
@@ -21,7 +21,7 @@ class ShippedBackend:
 
     @property
     def path(self) -> Path:
-        """Its file."""
+        """Return the path of the backend's file."""
         return FOLDER / f"{self.name}.py"
 
 

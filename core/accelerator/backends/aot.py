@@ -1,10 +1,10 @@
-"""AOTAutograd with compilers of one's own: one for the forward graph, one for the backward graph.
+"""AOTAutograd with custom compilers: one for the forward graph, one for the backward graph.
 
     model = torch.compile(model, backend=backend, options={"decompositions": "core aten", "partitioner": "default"})
 
-Decompositions take ops apart into simpler ones while AOTAutograd traces; the partitioner cuts what was traced into
-forward and backward, and so decides what is saved for the backward. Told are the graph at each level, its nodes under
-each set of decompositions, and the bytes that each partitioner saves.
+AOTAutograd decomposes ops into simpler ones while it traces. The partitioner cuts the joint graph into forward and
+backward, and so decides which tensors are saved for the backward. The backend reports the graph at each level, the
+number of its ops under each set of decompositions, and the bytes that each partitioner saves.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import torch
-import torch._refs  # enters the decompositions into prims
+import torch._refs  # registers the decompositions into prims
 from functorch.compile import default_partition, make_boxed_func, min_cut_rematerialization_partition
 from torch._decomp import core_aten_decompositions, decomposition_table
 from torch._dynamo.backends.common import aot_autograd
@@ -41,7 +41,7 @@ PARTITIONERS: dict[str, Callable[..., Graphs]] = {
 
 
 def backend(gm: GraphModule, example_inputs: Sequence[Any], options: Mapping[str, Any] | None = None) -> Any:
-    """Compile a graph of Dynamo's; the options name one of DECOMPOSITIONS, and one of PARTITIONERS."""
+    """Compile a Dynamo graph; the options name one of DECOMPOSITIONS and one of PARTITIONERS."""
     name, cut = (options or {}).get("decompositions", "none"), (options or {}).get("partitioner", "min-cut")
     tell_text("torch", gm)
     compilers = {"fw_compiler": "forward", "bw_compiler": "backward", "inference_compiler": "inference"}
@@ -53,7 +53,7 @@ def backend(gm: GraphModule, example_inputs: Sequence[Any], options: Mapping[str
 
 
 def compiler(direction: str, chosen: str) -> Callable[[GraphModule, Sequence[Any]], Callable[..., Any]]:
-    """Return the compiler of one direction for AOTAutograd: its graph has ATen ops without side effects."""
+    """Return AOTAutograd's compiler of one direction: it gets a graph of ATen ops without side effects."""
 
     def compile_graph(gm: GraphModule, example_inputs: Sequence[Any]) -> Callable[..., Any]:
         tell_levels(gm, example_inputs, direction, chosen)
@@ -63,7 +63,7 @@ def compiler(direction: str, chosen: str) -> Callable[[GraphModule, Sequence[Any
 
 
 def tell_levels(gm: GraphModule, example_inputs: Sequence[Any], direction: str, chosen: str) -> None:
-    """The graph as it is; where nothing was taken apart yet, also what each set of decompositions makes of it."""
+    """Report the graph; if no decompositions are chosen, also the graph under each set of decompositions."""
     sets = DECOMPOSITIONS if chosen == "none" else {chosen: dict}
     levels = {name: gm if name == chosen else taken_apart(gm, sets[name](), example_inputs) for name in sets}
     for name, level in levels.items():
@@ -73,7 +73,7 @@ def tell_levels(gm: GraphModule, example_inputs: Sequence[Any], direction: str, 
 
 
 class Retracer(Interpreter):
-    """Runs a graph anew. A decomposition may leave other strides than its op does, of which no view may be."""
+    """Interpreter that turns `view` into `reshape`: a decomposition may change strides so that `view` would fail."""
 
     def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
         target = torch.ops.aten.reshape.default if target is torch.ops.aten.view.default else target
@@ -81,13 +81,13 @@ class Retracer(Interpreter):
 
 
 def taken_apart(gm: GraphModule, table: Mapping[Any, Any], example_inputs: Sequence[Any]) -> GraphModule:
-    """A graph traced anew, with the ops of a table taken apart."""
+    """Return the graph, traced again with the decompositions of a table."""
     with detect_fake_mode(example_inputs) or nullcontext(), preserve_node_meta():
         return make_fx(Retracer(gm).run, dict(table))(*example_inputs)
 
 
 def partitioner(chosen: str) -> Callable[..., Graphs]:
-    """The partitioner of that name; what the other one would save is told, too."""
+    """Return the partitioner of that name; it also reports the tensors that the other partitioner would save."""
 
     def partition(joint: GraphModule, joint_inputs: Any, *, num_fwd_outputs: int, **rest: Any) -> Graphs:
         made = {}
@@ -112,7 +112,7 @@ def partitioner(chosen: str) -> Callable[..., Graphs]:
 
 
 def copied(gm: GraphModule) -> GraphModule:
-    """A copy, of which a partitioner may take nodes away."""
+    """Return a copy of the graph, since a partitioner may erase nodes."""
     graph = Graph()
     results, output = graph.graph_copy(gm.graph, {}, return_output_node=True)
     graph.output(results).meta.update(output.meta)
@@ -120,7 +120,7 @@ def copied(gm: GraphModule) -> GraphModule:
 
 
 def saved(forward: GraphModule, num_fwd_outputs: int) -> tuple[int, int | str]:
-    """Return how many storages a forward saves for the backward besides its own inputs, and their bytes."""
+    """Return the number and the bytes of the storages that a forward saves for the backward, without its inputs."""
 
     def memories(nodes: Iterable[Node]) -> dict[int, Any]:
         values = [node.meta["val"] for node in nodes]
@@ -134,17 +134,17 @@ def saved(forward: GraphModule, num_fwd_outputs: int) -> tuple[int, int | str]:
 
 
 def calls(gm: GraphModule) -> list[Any]:
-    """The ops that a graph calls."""
+    """Return the targets of a graph's calls."""
     return [node.target for node in gm.graph.nodes if node.op == "call_function"]
 
 
 def tell_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """A table in torch's own trace, where Compileboard finds it; nothing where no trace is written."""
+    """Write a table to torch's trace, where Compileboard reads it; does nothing if no trace is written."""
     table, name = {"title": title, "columns": columns, "rows": rows}, {"name": "backend_table", "encoding": "json"}
     trace_structured("artifact", lambda: name, payload_fn=lambda: json.dumps(table))
 
 
 def tell_text(title: str, gm: GraphModule) -> None:
-    """A graph as text in torch's own trace."""
+    """Write a graph as text to torch's trace."""
     name = {"name": "backend_text", "encoding": "string", "title": title, "language": "python"}
     trace_structured("artifact", lambda: name, payload_fn=lambda: gm.print_readable(print_output=False))

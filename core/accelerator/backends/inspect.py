@@ -1,4 +1,4 @@
-"""A backend that shows what a backend is given, and runs it as it is.
+"""A backend that prints the graph and its inputs, and runs the graph unchanged.
 
 model = torch.compile(model, backend=backend)
 """
@@ -14,7 +14,7 @@ COLUMNS = ("op", "name", "target", "args", "kwargs")
 
 
 def backend(gm: GraphModule, example_inputs: Sequence[Any]) -> Callable[..., Any]:
-    """Print the inputs, the nodes and the code of a graph; what is returned runs exactly that graph."""
+    """Print the inputs, nodes and code of a graph; return a function that runs the graph unchanged."""
     print("Example inputs:")
     for node, value in zip(gm.graph.find_nodes(op="placeholder"), example_inputs, strict=True):
         print(f"  {node.name}: {described(value)}")
@@ -26,14 +26,14 @@ def backend(gm: GraphModule, example_inputs: Sequence[Any]) -> Callable[..., Any
 
 
 def described(value: Any) -> str:
-    """Dtype, shape and device of a tensor; of anything else, its value."""
+    """Return dtype, shape and device of a tensor; the value of any other input."""
     if not hasattr(value, "dtype"):
         return repr(value)
     return f"{value.dtype}{list(value.shape)} on {value.device}"
 
 
 def tabular(nodes: Any) -> str:
-    """Return the output of `gm.graph.print_tabular()`, without the package that it needs."""
+    """Return the table of `gm.graph.print_tabular()`, which would need the package tabulate."""
     rows = [COLUMNS, *map(cells, nodes)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
@@ -42,5 +42,5 @@ def tabular(nodes: Any) -> str:
 
 
 def cells(node: Node) -> tuple[str, ...]:
-    """A node's row."""
+    """Return a node's row of the table."""
     return node.op, node.name, node._pretty_print_target(node.target), str(node.args), str(node.kwargs)

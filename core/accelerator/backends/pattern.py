@@ -1,9 +1,9 @@
-"""Inductor with a pattern of one's own: two products of one input become one product, with both weights side by side.
+"""Inductor with a custom pattern: two matmuls of one input become one matmul with concatenated weights.
 
     model = torch.compile(model, backend=backend, options={"pattern": "off"})
 
-Told are where the pattern matches and where it nearly does, which of torch's attention patterns match and how far the
-others come, and which ops Inductor lowers, takes apart, or leaves to torch's own kernels. Other options are Inductor's.
+The backend reports the pattern's matches and near misses, the matches and best attempts of torch's attention
+patterns, and which ops Inductor lowers, decomposes, or leaves to torch's own kernels. Other options are Inductor's.
 """
 
 from __future__ import annotations
@@ -48,25 +48,25 @@ def replace(x: Tensor, w1: Tensor, w2: Tensor) -> Sequence[Tensor]:
 
 
 def both_are_inputs(match: Match) -> bool:
-    """Return True if the weights are inputs or transposed inputs: then no weight depends on the other's product."""
+    """Return True if the weights are inputs or transposed inputs, so that no weight depends on the other matmul."""
     weights = [match.kwargs["w1"], match.kwargs["w2"]]
     return all((weight.args[0] if weight.target in TRANSPOSED else weight).op == "placeholder" for weight in weights)
 
 
 @init_once_fakemode
 def register() -> None:
-    """Trace both functions. The sizes do not matter: what matches is traced again with its own."""
+    """Trace both functions. The sizes do not matter: torch traces each match again with its own sizes."""
     inputs, alone = [torch.empty(8, 8) for _ in range(3)], ("w1", "w2")
     register_replacement(search, replace, inputs, fwd_only, OWN, both_are_inputs, exclusive_arg_names=alone)
 
 
 class Attempt(MatchContext):
-    """A pattern held against a node: how many of its parts agree, and where and why the matcher stops."""
+    """An attempt to match a pattern at a node: how many parts match, and where and why the matcher stops."""
 
     def __init__(self, entry: Any, node: Node) -> None:
         super().__init__(getattr(entry.pattern, "outputs", [entry.pattern]), graph=node.graph)
         self.pattern, self.node, self.agree = entry.pattern, node, -1
-        counted = counters["inductor"].copy()  # a check traces the replacement, which torch counts as one
+        counted = counters["inductor"].copy()  # the extra check traces the replacement, and torch would count that
         try:
             found = self.match(entry.pattern, node)
         except FailedMatch as failed:
@@ -77,25 +77,25 @@ class Attempt(MatchContext):
         self.why = "" if self.matches else "the check refuses it" if found else str(found)
 
     def match(self, pattern: Any, node: Any) -> Any:
-        """The matcher asks this of each part; the last one that it asks it of is where it stops."""
+        """Match one part of the pattern, and count the parts; the matcher calls this for each part until one fails."""
         self.agree += 1
         return super().match(pattern, node)
 
     def row(self) -> tuple[str, str, int, str, str]:
-        """Return the row for the table; a replaced node is no longer in the graph."""
+        """Return the row of the table; an erased node was replaced."""
         outcome = "replaced" if self.node._erased else "match" if self.matches else "near miss"
         return self.node.name, outcome, self.agree, self.stopped.name, self.why
 
 
 def attempts(graph: Graph, patterns: PatternMatcherPass) -> Iterator[Attempt]:
-    """Each pattern at each node of the op that it ends with."""
+    """Yield an attempt for each pattern at each node that could be the pattern's last op."""
     for (op, target), entries in list(patterns.patterns.items()):
         for node in graph.find_nodes(op=op, target=target):
             yield from (Attempt(entry, node) for entry in entries)
 
 
 def own_pass(graph: Graph) -> None:
-    """Apply the pattern, and tell how far it comes at each product."""
+    """Apply the pattern, and report its attempt at each matmul."""
     register()
     found = list(attempts(graph, OWN))
     tell(f"Two products of one input, replaced {OWN.apply(graph)} ×", COLUMNS, [attempt.row() for attempt in found])
@@ -103,8 +103,8 @@ def own_pass(graph: Graph) -> None:
 
 
 def attention(graph: Graph) -> None:
-    """Tell of each of torch's attention patterns the attempt in which most parts agree."""
-    post_grad.remove_noop_ops(graph)  # as torch does before it looks for them
+    """Report the best attempt of each of torch's attention patterns: a match, or the one with most matching parts."""
+    post_grad.remove_noop_ops(graph)  # as torch does before it matches them
     files = [file.name for file in iter_modules(serialized_patterns.__path__) if "sfdp" in file.name]
     modules = {name: import_module(f"{serialized_patterns.__name__}.{name}") for name in files}
     names = {id(value): name for name, module in modules.items() for value in vars(module).values()}
@@ -117,7 +117,7 @@ def attention(graph: Graph) -> None:
 
 
 def ops(graph: Graph) -> None:
-    """Tell what Inductor does with each op of the graph that it makes code of."""
+    """Report Inductor's treatment of each op in the graph: lowering, decomposition or fallback."""
     nodes = [node for node in graph.nodes if isinstance(node.target, torch._ops.OpOverload)]
     rows = [(node.name, *way(node), str(node.target)) for node in nodes]
     tell("Lowering, decomposition or fallback", ("node", "way", "why", "op"), rows)
@@ -136,14 +136,14 @@ def way(node: Node) -> tuple[str, str]:
 
 
 def tell(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """A table in torch's own trace, where Compileboard finds it; nothing where no trace is written."""
+    """Write a table to torch's trace, where Compileboard reads it; does nothing if no trace is written."""
     table = {"title": title, "columns": columns, "rows": rows}
     name = {"name": "backend_table", "encoding": "json"}
     trace_structured("artifact", lambda: name, payload_fn=lambda: json.dumps(table))
 
 
 def backend(gm: GraphModule, example_inputs: Sequence[Any], options: Mapping[str, Any] | None = None) -> Any:
-    """Compile a graph by Inductor, with the pattern unless the options say `"pattern": "off"`."""
+    """Compile a graph with Inductor, and with the pattern unless the options contain `"pattern": "off"`."""
     chosen = {"joint_custom_pre_pass": attention, "post_grad_custom_post_pass": ops, **(options or {})}
     if chosen.pop("pattern", "on") != "off":
         chosen["post_grad_custom_pre_pass"] = own_pass

@@ -3,7 +3,7 @@
     model = torch.compile(model, backend=backend, options={"without": "relu,mm"})
 
 AOTAutograd turns the graph into ATen ops first, forward and backward, so that `x @ w`, `torch.matmul(x, w)` and
-`x.matmul(w)` are one op. What the table lacks, and what `without` names, is run by torch, and the program says why.
+`x.matmul(w)` are one op. Torch runs the ops that the table lacks or `without` names; the program gives the reason.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from torch.fx import GraphModule, Node
 from torch.fx.node import map_aggregate, map_arg
 
 aten = torch.ops.aten
-LOGGED = 2  # executions of each program
+LOGGED = 2  # number of logged executions of each program
 
 
 def gelu(x: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
@@ -42,7 +42,7 @@ def layer_norm(x: torch.Tensor, shape: Sequence[int], weight: Any, bias: Any, ep
     return y.contiguous(), mean, scale
 
 
-# A kernel takes what the op takes, and returns what it returns. One line more, and one op more has a kernel.
+# A kernel has the op's arguments and returns its result. To support another op, add a line.
 KERNELS: dict[Any, Callable[..., Any]] = {
     **dict.fromkeys((aten.mm.default, aten.bmm.default), torch.matmul),
     aten.addmm.default: torch.addmm,
@@ -60,11 +60,11 @@ KERNELS: dict[Any, Callable[..., Any]] = {
 
 
 class Value(str):
-    """The name of an input, of a constant, or of what an earlier instruction computed."""
+    """The name of an input, of a constant, or of an earlier instruction's result."""
 
 
 class Instruction(NamedTuple):
-    """A step of a program: a function, which is a kernel or torch's op, and the reason where it is torch's."""
+    """A step of a program: a kernel, or torch's op with the reason why no kernel runs."""
 
     name: str
     op: str
@@ -75,7 +75,7 @@ class Instruction(NamedTuple):
 
 
 class Program:
-    """A graph in a line: inputs, constants, instructions, and what is returned. It needs the graph no more."""
+    """A linear program: inputs, constants, instructions and output. It no longer needs the graph."""
 
     def __init__(self, gm: GraphModule, direction: str, without: Sequence[str]) -> None:
         self.inputs = [node.name for node in gm.graph.find_nodes(op="placeholder")]
@@ -88,7 +88,7 @@ class Program:
         tell("Program", self.told, ("node", "run by", "op", "why torch"), rows)
 
     def __call__(self, *inputs: Any) -> Any:
-        """The executor: runs the instructions in order, and logs the first executions."""
+        """Execute the instructions in order, and log the first executions."""
         values, log = {**self.constants, **dict(zip(self.inputs, inputs, strict=True))}, []
         for step in self.instructions:
             args, kwargs = filled(step.args, values)
@@ -107,7 +107,7 @@ class Program:
 
 
 def compiled(node: Node, without: Sequence[str]) -> Instruction:
-    """A node as an instruction: torch runs it where there is a reason."""
+    """Return a node as an instruction; if it has a reason, torch runs it instead of a kernel."""
     op = node._pretty_print_target(node.target).removeprefix("torch.ops.")
     values = [item.meta.get("val") for item in node.all_input_nodes]
     others = {value.dtype for value in values if isinstance(value, torch.Tensor)} - {torch.float32}
@@ -133,14 +133,14 @@ def shapes(value: Any) -> str:
 
 
 def tell(title: str, headline: tuple[str, str], columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """A table in torch's own trace, where Compileboard finds it; nothing where no trace is written."""
+    """Write a table to torch's trace, where Compileboard reads it; does nothing if no trace is written."""
     table = {"title": f"{title}, {headline[0]}", "columns": columns, "rows": rows, "compilation": headline[1]}
     name = {"name": "backend_table", "encoding": "json"}
     trace_structured("artifact", lambda: name, payload_fn=lambda: json.dumps(table), expect_trace_id=False)
 
 
 def backend(gm: GraphModule, example_inputs: Sequence[Any], options: Mapping[str, Any] | None = None) -> Any:
-    """Compile a graph; `without` names ops that torch is to run, such as `relu,mm`."""
+    """Compile a graph; the option `without` names ops that torch runs, such as `relu,mm`."""
     without = str((options or {}).get("without", "")).split(",")
 
     def compiler(direction: str) -> Callable[..., Any]:

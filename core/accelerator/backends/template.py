@@ -1,4 +1,4 @@
-"""The least that a backend of torch.compile is. Change it, and see what comes of it.
+"""A minimal backend of torch.compile. Change it, and look at the report.
 
 model = torch.compile(model, backend=backend)
 """
@@ -12,18 +12,18 @@ from torch.fx import GraphModule
 
 
 def backend(gm: GraphModule, example_inputs: Sequence[Any]) -> Callable[..., Any]:
-    """Called once for each graph that Dynamo captures; never for a call that the guards of a graph let through."""
-    # Look: `gm.graph.nodes` are the ops in order, and `gm.code` says the same as Python. The example inputs, among
-    # which the parameters are, have a shape, a dtype and a device; their values may be those of no call. Where sizes
-    # change, some inputs are sizes: `torch.SymInt` here, `int` at a call.
+    """Compile one graph. Dynamo calls this once per captured graph, and not for calls whose guards pass."""
+    # Look: `gm.graph.nodes` are the ops in order, and `gm.code` is the same as Python code. The example inputs include
+    # the parameters. Use only their shape, dtype and device: their values may be fake. With dynamic shapes, some
+    # inputs are sizes: `torch.SymInt` here, `int` at a call.
     for node in gm.graph.nodes:
         print(node.op, node.name, node.target)
 
-    # Change: give a node another target, such as `node.target = torch.sigmoid` where it is `torch.relu`; then these
-    # two lines check the graph and write its code anew. The results differ from eager's then, and the run says so.
+    # Change: give a node another target, for example `torch.sigmoid` instead of `torch.relu`. The next two lines check
+    # the graph and generate its code again. The results then differ from eager, and the run reports that.
     gm.graph.lint()
     gm.recompile()
 
-    # Return: any callable that takes the graph's inputs and returns its outputs, as a tuple. It stands in the place
-    # of the captured code from now on, and runs at each call. `gm.forward` runs op by op, as eager does.
+    # Return: any callable that takes the graph's inputs and returns its outputs as a tuple. Each call runs it instead
+    # of the captured code. `gm.forward` runs op by op, as eager does.
     return gm.forward

@@ -1,4 +1,4 @@
-"""Programs of the accelerator: their types, and the file of docs/program-format.md. No torch and no compiler."""
+"""Programs of the accelerator: types, and the file format of docs/program-format.md; needs no torch or compiler."""
 
 from core.accelerator.program.dump import MOST_ROWS, ROW_BYTES, DumpRow, dump
 from core.accelerator.program.file import (

@@ -1,4 +1,4 @@
-"""`python -m core.accelerator.program FILE [OUT]`: print a program as text, or write a text as a program."""
+"""`python -m core.accelerator.program FILE [OUT]`: print a program as text, or write a program from text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.base.errors import ProgramError
 
 
 def main(arguments: list[str]) -> int:
-    """Print a program's text for one argument, or write a program from a text for two. Returns the exit code."""
+    """Print a program as text (one argument), or write a program from text (two). Returns the exit code."""
     if len(arguments) not in (1, 2):
         print(__doc__, file=sys.stderr)
         return 2

@@ -1,4 +1,4 @@
-"""The bytes of a program's file in rows of sixteen, each with what stands there, as docs/program-format.md says."""
+"""Hex dump of a program's file in rows of 16 bytes, each with its meaning by docs/program-format.md."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from core.base.words import bytes_, exact, number
 ROW_BYTES = 16
 MOST_ROWS = 512
 LONGEST_WORDS = 160
-# Bytes of a record of a part that is made of records.
+# Part of the file → bytes per record.
 SIZES = {HEAD: HEADER_BYTES, "storages": STORAGE.size, "tensors": TENSOR.size, "instructions": INSTRUCTION.size}
 
 
 @dataclass(frozen=True, slots=True)
 class DumpRow:
-    """Sixteen bytes, fewer at the end of a part, and what they are."""
+    """Sixteen bytes (fewer at the end of a part), and the text of the records that begin there."""
 
     offset: int
     data: bytes
@@ -39,13 +39,13 @@ class DumpRow:
 
 
 def dump(file: ProgramFile, part: str, first: int, most: int = MOST_ROWS) -> tuple[DumpRow, ...]:
-    """Rows of the header or of a section, from row `first` on; raises ProgramError where it cannot be read."""
+    """Return rows of the header or of a section, from row `first` on; raises ProgramError if it can't be read."""
     found = file.part(part)
     start = max(0, first) * ROW_BYTES
     size = min(found.bytes - start, min(most, MOST_ROWS) * ROW_BYTES)
     if size <= 0:
         return ()
-    # What is told of a record needs all of it.
+    # Read whole records, since a record's text needs all its bytes.
     low, high = start - start % SIZES.get(part, 1), start + size + -(start + size) % SIZES.get(part, 1)
     whole = file.at(found.offset + low, min(high, found.bytes) - low)
     words, data = _words(file, part, whole, low), whole[start - low : start - low + size]
@@ -83,7 +83,7 @@ def _hex(value: int) -> str:
 
 
 class _FileTables:
-    """The tables of a file, each read once and as far as they are needed."""
+    """The tables of a file, each read once, and only the parts that are needed."""
 
     def __init__(self, file: ProgramFile) -> None:
         self._strings = file.section("strings")
@@ -176,7 +176,7 @@ class _FileTables:
 
 
 def _records(form: struct.Struct, data: bytes, start: int) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """The whole records that begin in a piece of a section, each with its offset."""
+    """Yield offset and values of each whole record that begins in a piece of a section."""
     first = -start % form.size
     for at in range(first, len(data) - form.size + 1, form.size):
         yield start + at, form.unpack_from(data, at)
@@ -193,7 +193,7 @@ def _pairs(values: list[int]) -> list[tuple[int, int]]:
 
 
 def _values(data: bytes, dtype: int) -> list[str]:
-    """The numbers of a row, as their dtype has them."""
+    """Return the numbers of a row as text, decoded by dtype."""
     if DTYPES[dtype] == "bfloat16":
         data = b"".join(b"\0\0" + data[at : at + 2] for at in range(0, len(data) - 1, 2))
     if DTYPES[dtype] == "bool":

@@ -1,8 +1,8 @@
-"""The file of docs/program-format.md: a header, a table of six sections, and the sections, with a checksum each.
+"""The file format of docs/program-format.md: a header, a table of six sections with checksums, and the sections.
 
 CRC32C, the checksum of each section.
 
-A program's file of a run, read piece by piece: its constants may be more than one would hold in memory.
+Access to a run's program file piece by piece, since its constants may not fit into memory.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ HEADER_BYTES = HEADER.size + ENTRY.size * len(SECTIONS)
 # The parts of a file, the header with its table first.
 HEAD = "header"
 PARTS = (HEAD, *SECTIONS)
-# Sections up to this size are held against their checksums when they are shown; ours is slow.
+# Sections up to this size are compared with their checksums when shown; our checksum in Python is slow.
 MOST_CHECKED_BYTES = 262_144
-# A section other than the constants that is larger is not explained record by record.
+# Larger sections, constants aside, are not explained record by record.
 MOST_TABLE_BYTES = 8_000_000
 MOST_C_BYTES = 8_000_000
 
@@ -67,7 +67,7 @@ TABLE = tuple(_entry(byte) for byte in range(256))
 
 
 def crc32c(data: bytes) -> int:
-    """The checksum of some bytes; slow, so the runtime's own takes its place where constants are large."""
+    """Return the checksum of bytes; slow, so files with large constants use the runtime's own."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc = crc >> 8 ^ TABLE[(crc ^ byte) & 0xFF]
@@ -158,7 +158,7 @@ def program_sections(file: bytes) -> tuple[ProgramSection, ...]:
 
 
 def sections_of(head: bytes, size: int) -> tuple[ProgramSection, ...]:
-    """Return the positions of the sections from the beginning of a file of some size."""
+    """Return the positions of the sections, from the first bytes of a file and its size."""
     if len(head) < HEADER.size + ENTRY.size * len(SECTIONS) or head[:8] != MAGIC:
         raise ProgramError("this is no program: it does not begin with the magic, or is cut short")
     _, version, count, length, _, _ = HEADER.unpack_from(head)
@@ -172,7 +172,7 @@ def sections_of(head: bytes, size: int) -> tuple[ProgramSection, ...]:
 
 
 def read_program(file: bytes, checksum: Checksum | None = crc32c) -> Program:
-    """Return the program of a file; raises ProgramError. The runtime checks if it can run."""
+    """Return the program of a file; raises ProgramError if it is invalid. Only the runtime checks if it can run."""
     parts: dict[str, bytes] = {}
     end = HEADER.size + ENTRY.size * len(SECTIONS)
     for section in program_sections(file):
@@ -246,18 +246,18 @@ class _Reader:
 
 @dataclass(frozen=True, slots=True)
 class ProgramFile:
-    """A file that begins as a program does; where its sections lie is what it says itself, within its size."""
+    """A file with a valid header; its table gives the sections' positions, which lie within its size."""
 
     path: Path
     size: int
     parts: tuple[ProgramSection, ...]
 
     def part(self, name: str) -> ProgramSection:
-        """The header, or a section."""
+        """Return the position of the header or of a section."""
         return self.parts[PARTS.index(name)]
 
     def at(self, offset: int, size: int) -> bytes:
-        """Some of its bytes; raises ProgramError where it cannot be read any more."""
+        """Return bytes of the file; raises ProgramError if it can't be read."""
         try:
             with open_regular(self.path) as file:
                 file.seek(offset)
@@ -266,14 +266,14 @@ class ProgramFile:
             raise ProgramError(f"the program's file cannot be read: {error.strerror}") from None
 
     def section(self, name: str) -> bytes:
-        """A whole section; raises ProgramError where it is too large for that."""
+        """Return a whole section; raises ProgramError if it is too large."""
         found = self.part(name)
         if found.bytes > MOST_TABLE_BYTES:
             raise ProgramError(f"the section {name} is too large to be told record by record")
         return self.at(found.offset, found.bytes)
 
     def as_c(self) -> bytes | None:
-        """The program as one C file, where it was written as that, too."""
+        """Return the program as one C file; None if it was not written as C."""
         try:
             return read(self.path.with_suffix(".c"), MOST_C_BYTES)
         except OSError:
@@ -288,7 +288,7 @@ class ProgramFile:
 
 
 def open_program(directory: Path, name: str) -> ProgramFile:
-    """A program's file of the run in a directory, by the name that its log gives; raises ProgramError."""
+    """Open a program's file in a run's directory, by the file name in the log; raises ProgramError."""
     path = directory / PROGRAMS / name
     if Path(name).name != name or path.suffix != SUFFIX:
         raise ProgramError("the log names no program's file")

@@ -1,6 +1,6 @@
-"""A program: memory, tensors that are views of it, and instructions in the order in which they run.
+"""A program: storages, tensors that are views of them, and instructions in execution order.
 
-Numbers of the program's file, as `core/accelerator/runtime/opcodes.h` has them.
+Enum values of the program's file, the same as in `core/accelerator/runtime/opcodes.h`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from math import prod
 DTYPES = ("float32", "bfloat16", "int64", "bool")
 ITEM_BYTES = (4, 2, 8, 1)
 MAX_RANK = 8
-# The passes over a program in the order in which they are made, each with its bit.
+# Passes over a program in execution order, each with its bit.
 PASSES = {
     "fold-constants": 1,
     "drop-no-ops": 2,
@@ -24,7 +24,7 @@ PASSES = {
 }
 UNPLACED = 2**64 - 1
 ALIGNMENT = 64
-# Where the programs of a run lie, below its directory.
+# Subdirectory of a run's directory with its programs.
 PROGRAMS = "programs"
 
 
@@ -114,7 +114,7 @@ class Reduction(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ProgramStorage:
-    """Memory. `place` is an input's or output's number, a constant's offset, a temporary's offset in the arena."""
+    """A piece of memory. `place` is the index of an input or output, or the offset of a constant or temporary."""
 
     kind: StorageKind
     bytes: int
@@ -123,7 +123,7 @@ class ProgramStorage:
 
 @dataclass(frozen=True, slots=True)
 class ProgramTensor:
-    """A view of a storage: `dtype` counts in `DTYPES`; offset and strides are in elements."""
+    """A view of a storage: `dtype` is an index into `DTYPES`; offset and strides are in elements."""
 
     storage: int
     dtype: int
@@ -134,12 +134,12 @@ class ProgramTensor:
 
     @property
     def numel(self) -> int:
-        """Elements."""
+        """Return the number of elements."""
         return prod(self.sizes)
 
     @property
     def extent_bytes(self) -> int:
-        """Bytes of its storage up to its last element."""
+        """Return the bytes of its storage up to its last element."""
         if 0 in self.sizes:
             return 0
         last = sum((size - 1) * stride for size, stride in zip(self.sizes, self.strides, strict=True))
@@ -182,7 +182,7 @@ class ProgramInstruction:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """All of it; `constants` is the memory of the constants."""
+    """A whole program; `constants` is the memory of all constants."""
 
     storages: tuple[ProgramStorage, ...]
     tensors: tuple[ProgramTensor, ...]
@@ -191,33 +191,33 @@ class Program:
 
     @property
     def results(self) -> tuple[int, ...]:
-        """The tensors that the program returns."""
+        """Return the indices of the tensors that the program returns."""
         return self.instructions[-1].inputs
 
     @property
     def arena_bytes(self) -> int:
-        """Memory of all temporaries as they are placed."""
+        """Return the bytes of the arena, which contains all temporaries."""
         placed = (s for s in self.storages if s.kind == StorageKind.TEMPORARY and s.place != UNPLACED)
         return max((storage.place + aligned(storage.bytes) for storage in placed), default=0)
 
 
 def aligned(size: int) -> int:
-    """The next multiple of 64."""
+    """Round a size up to a multiple of 64."""
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
 def number(value: float) -> StepOperand:
-    """A number as a step's operand."""
+    """Return a number as a step's operand."""
     return StepOperand(OperandKind.IMMEDIATE, struct.unpack("<I", struct.pack("<f", value))[0])
 
 
 def double_bits(value: float) -> int:
-    """A float64 as an attribute."""
+    """Return the bits of a float64, for an attribute."""
     return int(struct.unpack("<q", struct.pack("<d", value))[0])
 
 
 def lives(program: Program) -> tuple[tuple[int, int] | None, ...]:
-    """Return the first and last instruction that touch each storage; None if none does."""
+    """Return the first and last instruction that use each storage; None for an unused storage."""
     first: dict[int, int] = {}
     last: dict[int, int] = {}
     for index, instruction in enumerate(program.instructions):

@@ -1,4 +1,4 @@
-"""A program as text and back: a line for each storage, tensor, instruction and step, its values as in JSON."""
+"""Conversion of a program to text and back: a line for each storage, tensor, instruction and step, values as JSON."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BYTES_A_LINE = 48
 
 
 def program_text(program: Program) -> str:
-    """All of a program; `program_of` makes the same program of it."""
+    """Return the program as text; `program_of` converts it back to the same program."""
     lines = [_line("storage", s.kind.name, s.bytes, None if s.place == UNPLACED else s.place) for s in program.storages]
     lines += [
         _line("tensor", t.storage, DTYPES[t.dtype], t.sizes, t.strides, t.offset, t.name) for t in program.tensors
@@ -54,7 +54,7 @@ def _operand(operand: StepOperand) -> tuple[str, int]:
 
 
 def program_of(text: str) -> Program:
-    """The program of a text; raises ProgramError with the line that is none."""
+    """Return the program of a text; raises ProgramError that names the invalid line."""
     storages: list[ProgramStorage] = []
     tensors: list[ProgramTensor] = []
     instructions: list[ProgramInstruction] = []

@@ -2,8 +2,8 @@
 
 Alignment of two graphs: matches nodes by what they compute, in the order of both graphs.
 
-The alignment matches as many nodes as possible, first by op, shape and module, then in the gaps by op alone. Nodes left
-over that compute the same from the same inputs are matched as moved nodes.
+The alignment matches as many nodes as possible, first by op, shape and module, then in the gaps by op alone. Remaining
+nodes that compute the same from the same inputs are matched as moved nodes.
 
 Longest common subsequence of two similar sequences.
 
@@ -31,12 +31,12 @@ FRAMES: dict[tuple[bool, bool], Frames] = {
     (False, True): ((BOTH, RIGHT + 1),),
 }
 Key = Callable[[FxNode], Hashable]
-# Longest part that is aligned by its calls if much differs; a longer one is matched by node names.
+# Longest part that is aligned by its calls if many nodes differ; a longer part is matched by node names.
 MOST_ALIGNED = 1_000
 # Names by which AOTAutograd numbers inputs: an added input renames all inputs after it.
 NUMBERED = re.compile(r"^(primals|arg|tangents|fwd_rng_state|bwd_rng_state)_?\d+(_\d+)?$")
 NAME = re.compile(r"[A-Za-z_]\w*")
-# Most elements that only one sequence has; the time grows with the square of their number.
+# Maximum number of unmatched elements; the time grows with its square.
 MOST_STEPS = 600
 
 

@@ -14,7 +14,7 @@ from core.report import Setting
 LEFT_OUT = frozenset(
     {"schema", "sweep", "repairs_of", "from_file", *(option.name for option in OPTIONS if not option.compared)}
 )
-# Values that equal an option's absence: the log of an older version lacks newer options, which had their defaults.
+# Values that equal a missing option: logs of older versions lack newer options, which then had their defaults.
 AS_ABSENT = frozenset({"", "''", "None", "False", "{}", "[]", "'default'", "'objects'", "'model'", "0"})
 # Defaults as a log stores them: a tuple is a list in JSON.
 DEFAULTS = {
@@ -24,7 +24,7 @@ DEFAULTS = {
 }
 # Parts of a job whose fields are shown without this prefix.
 PARTS = ("compile.", "conditions.")
-# Torch's own options, whose defaults are unknown here.
+# Torch's own options, whose defaults are not known without torch.
 NAMED = ("options.", "dynamo.", "sizes.", "rival.")
 LONGEST_VALUE = 200
 

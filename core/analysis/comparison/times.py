@@ -1,11 +1,11 @@
 """Time ratio of the compiled calls of two runs, from samples of two processes.
 
 Within one process, samples of compiled and eager calls are interleaved; between two processes they are not. So two
-estimates are compared: the ratio of the seconds, and the ratio of the speedups over eager. A machine that became slower
-between the runs changes the first and not the second. The interval spans both estimates, unless eager, which is the
-same work in both runs, clearly took a different time: then only the ratio of the speedups counts.
+estimates are compared: the ratio of the seconds, and the ratio of the speedups over eager. If the machine became slower
+between the runs, only the first estimate changes. The interval spans both estimates, unless the eager time clearly
+differs although eager does the same work in both runs: then only the ratio of the speedups counts.
 
-Each ratio's interval is that of the Mann-Whitney test for a shift between two samples, here of logarithms (Conover,
+Each ratio's interval is from the Mann-Whitney test for a shift between two samples, here of logarithms (Conover,
 "Practical Nonparametric Statistics", 5.4), over blocks of neighbouring samples as in `core.analysis.interval`.
 """
 
@@ -126,7 +126,7 @@ def shift(above: Sequence[float], below: Sequence[float]) -> Interval | None:
 def _rank(n: int, m: int) -> int:
     """Return the rank of the sorted difference that bounds the shift from below.
 
-    It is the largest rank that the Mann-Whitney statistic stays under in at most half of `ERROR` of all orders.
+    It is the largest rank such that the Mann-Whitney statistic is below it in at most `ERROR` / 2 of all orders.
     """
     orders = _order_counts(n, m)
     total, tail, rank = math.comb(n + m, n), 0, 0
@@ -137,7 +137,7 @@ def _rank(n: int, m: int) -> int:
 
 
 def _order_counts(n: int, m: int) -> list[int]:
-    """Return in how many orders of n and m samples the statistic is 0, 1, 2 …: Gauss's binomial coefficient."""
+    """Return the numbers of orders of n and m samples with statistic 0, 1, 2 …: a Gaussian binomial coefficient."""
     orders = [1] + [0] * (n * m)
     for k in range(1, n + 1):
         for at in range(n * m, m + k - 1, -1):

@@ -51,7 +51,7 @@ def _cost(graph_break: GraphBreak, caused: Collection[Compilation], seconds: Map
 def caused_compilations(graph_break: GraphBreak, report: Report) -> tuple[Compilation, ...]:
     """Return the compilations that a break caused: its resume functions, and frames that could no longer be inlined.
 
-    The first compilation that hit the break does not count; frames that hit it later do, each compiled separately.
+    The first compilation that hit the break does not count. Frames that hit it later do: each was compiled separately.
     """
     names = resumes(graph_break)
     by_id = {compilation.id: compilation for compilation in report.compilations}

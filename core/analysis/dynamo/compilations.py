@@ -19,7 +19,7 @@ Kind = Literal["frame", "resume", "recompile"]
 # A compilation with a smaller share of all captured ops is a helper.
 SMALL = 0.05
 NAMED = 2
-# Most levels of the tree; functions called deeper are listed side by side.
+# Maximum depth of the tree; functions called deeper are siblings.
 MOST_DEPTH = 64
 
 
@@ -96,7 +96,7 @@ class _Tree:
     def _function(self, function: Function) -> list[Entry]:
         """Return the entries of a function's frames, with its resume functions below the first frame.
 
-        Without a frame of the function itself, the resume functions stand side by side.
+        If the function itself has no frame, the resume functions are siblings.
         """
         lines = {frame: resumed(self._frames[frame][0].frame.name)[1] for frame in self._of[function]}
         direct = [frame for frame, line in lines.items() if line is None]
@@ -198,7 +198,7 @@ def share(entries: Sequence[Entry]) -> Share:
     large: dict[str, list[Entry]] = {}
     small = []
     for entry in all_entries:
-        # Each compilation of a long job is a small part, but those of one function together are not.
+        # In a long job each compilation is a small part, but all compilations of one function together are not.
         helps = together[_model(entry.name)] < least or entry.ops < SMALL * largest
         if entry.ops and not helps:
             large.setdefault(_model(entry.name), []).append(entry)

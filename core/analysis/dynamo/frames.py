@@ -1,4 +1,4 @@
-"""Film of the graphs: logged graphs one after another, and between them the changes of each pass."""
+"""Film of the graphs: logged graphs in order, and the changes of each pass between them."""
 
 from __future__ import annotations
 

@@ -65,10 +65,10 @@ class SizeAdvice:
     `dynamic` is True if `dynamic=True` does the same. `once` is True if the frame then has one graph for all observed
     sizes, except the `special` sizes 0 and 1, each compiled separately.
 
-    `why` is the reason against the marks: nothing is left to avoid (`specialized`), the job has `dynamic=False`
+    `why` is the reason against the marks: no avoidable recompile remains (`specialized`), the job has `dynamic=False`
     (`static`), the tensor is a parameter or buffer (`module`), the code makes the size a constant (`constant`, at
-    `place`) or takes another branch for the first size (`branch`), the model creates the tensor (`inner`), the Python
-    number `number` is tied to the size (`number`).
+    `place`) or takes another branch for the first size (`branch`), the model creates the tensor (`inner`), or the
+    Python number `number` depends on the size (`number`).
     """
 
     marks: tuple[InputDimension, ...] = ()
@@ -162,7 +162,7 @@ class _Frame:
         if any(mark in self._source for mark in OF_MODULE):
             return SizeAdvice(why="module")
         first = self._first_sizes[self._source][self._index]
-        # Sizes 0 and 1 need a graph of their own; one graph with a symbol takes all others.
+        # Sizes 0 and 1 need their own graphs; one graph with a symbol serves all other sizes.
         if self._specialized_sizes and (first in SPECIALIZED or len(self._mismatches) <= len(self._specialized_sizes)):
             return SizeAdvice(why="specialized", special=self._specialized_sizes)
         if (self._source, self._index) not in self._marks:

@@ -39,7 +39,7 @@ RULES: tuple[Callable[[RunFacts], Iterator[Finding]], ...] = (
     answers.logs_set_too_late,
 )
 
-# So many are told first, the others where one asks for them.
+# Number of findings shown first; the others are shown on request.
 FIRST = 3
 WEIGHTS: tuple[Weight, ...] = get_args(Weight)
 

@@ -72,7 +72,7 @@ def break_advice(facts: RunFacts, graph_break: GraphBreak) -> str:
 
 
 def _moved_out(facts: RunFacts, graph_break: GraphBreak, line: Frame | None) -> str:
-    """Return how to move the break around the call; empty for a skipped frame, since that break would skip it, too."""
+    """Return advice to move the break around the call; empty for a skipped frame, which would be skipped again."""
     if gives_up(facts, graph_break):
         return ""
     if line is None:

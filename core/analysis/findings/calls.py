@@ -22,9 +22,9 @@ SMALL_CALL_S = 1e-3
 TOO_SMALL = "the call is too small to pay: run it eagerly, or compile more around it."
 MUCH_OUTSIDE, COSTLY_GUARDS = 0.25, 0.05
 HAVE_CUDA_GRAPHS, CUDA_GRAPHS = ("reduce-overhead", "max-autotune"), "triton.cudagraphs"
-# Path of a layer in a list of layers, and the fewest equal layers that are mentioned.
+# Path of a layer in a list of layers, and the minimum number of equal layers for the advice.
 INDEXED, MANY_LAYERS = re.compile(r"(?:\.|\[')\d+(?:'\])?$"), 4
-# A region of fewer ops saves little, and prevents their fusion with ops outside of it.
+# A region with fewer ops saves little compile time, and prevents fusion across its border.
 OPS_OF_A_LAYER = 5
 MUCH_OF_THE_FIRST_CALL, LONG_S = 0.4, 2.0
 MOST = 3
@@ -190,7 +190,7 @@ def _compile_advice(facts: RunFacts, by_class: Mapping[str, float], total_s: flo
         return "Some of it came out of a cache already."
     if any(phase.name == AHEAD_OF_TIME for phase in facts.report.phases):
         return "It was compiled ahead of time: a process that loads the package compiles nothing."
-    # Dynamo traces in every process; the caches of later phases are looked up by its graph.
+    # Dynamo traces in every process; the caches of later phases use its graph as the key.
     left_s = by_class.get("dynamo", 0.0)
     if not left_s:
         return (

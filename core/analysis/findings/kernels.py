@@ -22,7 +22,7 @@ PRODUCTS = frozenset({"matmul", "attention"})
 # Ops that only copy; casts, fills, concatenations and pads move data for another reason.
 COPIES = frozenset({"clone", "copy", "copy_"})
 NO_FASTER = "Products of bfloat16 were measured here, and are no faster: there is nothing to gain."
-# Least gain of tensor cores for float32 matmuls: twice the FLOP/s. Used for the order of findings only.
+# Minimum gain of tensor cores for float32 matmuls: twice the FLOP/s. Only used to order findings.
 TF32_GAINS = 2
 FEWER_BITS = "Fewer bits are what is left, where the device has code for them: `torch.autocast`, or a bfloat16 model."
 TORCH_NAMESPACES = frozenset(
@@ -71,14 +71,14 @@ CUT, ORDER = (
     ("numel/rnumel mismatch", "nodes numel"),
     ("memory deps did not match", "tiling mismatch", "invalid tiling"),
 )
-# FX ops that change the sizes of loops, and their order. Without one of them, there is no op to move.
+# FX ops that change loop sizes or loop order. If there is none, there is no op to move.
 CUTS, REORDERS = ("slice", "constant_pad_nd"), ("permute", "transpose", "t", "clone")
 WORK_ON_THE_WHOLE = (
     "They loop over different shapes: where a slice or a pad stands between them, work on the whole and cut last."
 )
 KEEP_THE_LAYOUT = "They go over memory in different orders, as after a transpose: keep one layout between them."
 FEWER_REGISTERS = "Fused they would need more registers than there are: smaller tiles or fewer bits."
-# Computing on the whole tensor writes at least as much as fusion saves from this factor on.
+# From this factor on, computing on the whole tensor writes at least as many bytes as fusion saves.
 TOO_LARGE = 2
 SEE_BOTH = "Fusion shows both, with all that torch said of them."
 
@@ -108,11 +108,11 @@ def products_at_the_roofline(facts: RunFacts) -> Iterator[Finding]:
     allowed_s = sum((row.fraction or 0.0) * (row.total_s or 0.0) for row in judged)
     if kernels_disturbed(facts.report) or share < MOST_OF_IT or not took_s or allowed_s < NEAR_THE_ROOFLINE * took_s:
         return
-    # A call with types of the library's choice, such as attention, has no dtype here.
+    # A call whose dtypes the library chooses, such as attention, has no dtype here.
     float32 = {row.dtype for row in products} - {""} == {"float32"} and not facts.job.get("dtype")
     reached = percent(allowed_s / took_s)
     faster = float32 and _bfloat16_pays(facts.report)
-    # A cost is reported once: with TF32 off, the finding of `tf32` has these products.
+    # Report a cost once: if TF32 is off, the finding of `tf32` covers these matmuls.
     if any(tf32(facts)):
         return
     yield Finding(
@@ -353,7 +353,7 @@ def _largest_refusals(schedule: Schedule) -> Iterator[tuple[int, str, tuple[Sche
 
 
 def _advice(reason: str, first: SchedulerNode, second: SchedulerNode) -> str:
-    """Return what lets the two be fused; empty if no change of the model does."""
+    """Return the change of the model that lets the two nodes fuse; empty if there is none."""
     origins = {origin.rstrip("0123456789").removesuffix("_") for origin in (*first.origins, *second.origins)}
     if reason.startswith(CUT):
         sizes = sorted((first.iterations or 0, second.iterations or 0))

@@ -78,7 +78,7 @@ class KernelSide:
         return self.language == "extern"
 
 
-# Aspects in which the two kernels of a pair are compared. No times: they differ in every measurement.
+# Aspects in which the two kernels of a pair are compared, without times, which differ in every measurement.
 ASPECTS: dict[str, Callable[[KernelSide], object]] = {
     "language": lambda side: side.language,
     "function": lambda side: side.name if side.extern else None,
@@ -334,7 +334,7 @@ def side_of(report: Report, compilation: Compilation, read: Read) -> Side:
 
 
 def paired(left: Sequence[Kernel], right: Sequence[Kernel]) -> Iterator[tuple[Kernel | None, Kernel | None]]:
-    """Yield every kernel of both sides once, per direction in the left order, then those of the right side only."""
+    """Yield every kernel once; per direction first in the left order, then kernels that only the right side has."""
     for direction in dict.fromkeys(kernel.direction for kernel in (*left, *right)):
         left_kernels, right_kernels = (
             sorted((k for k in side if k.direction == direction), key=_first_line) for side in (left, right)

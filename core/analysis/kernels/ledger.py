@@ -55,7 +55,7 @@ from core.report.inductor import Direction
 
 TF32 = "tfloat32"
 CONVOLUTION = re.compile(r"\bconv(?!ert)|_conv(?!ert)")
-# A ceiling is the result of one benchmark. Kernels with another share of reads exceeded it by up to an eighth.
+# Tolerance of a ceiling, which is one benchmark's result: kernels with another share of reads exceeded it by an eighth.
 CEILING_SPREAD = 1.125
 NOT_REACHED = "the last call did not reach it in Python"
 KERNELS = ("kernels", "all kernels of the run by themselves, warm")
@@ -80,7 +80,7 @@ def ceilings(report: Report) -> Roofline | None:
 def allowed_s(ceilings: Roofline, moved_bytes: int | None, flops: int | None, dtype: str) -> float | None:
     """Return the minimum seconds for this traffic and arithmetic; None if neither is known.
 
-    A dtype without a peak of its own uses float32's.
+    A dtype without a known peak uses float32's.
     """
     memory_s = moved_bytes / ceilings.bandwidth(moved_bytes).bytes_s if moved_bytes else None
     peak = ceilings.flops_s.get(dtype, ceilings.flops_s.get("float32"))
@@ -94,7 +94,7 @@ def product_dtype(ops: Collection[str], dtype: str, counters: Counters | None) -
 
     `tfloat32` for float32 products that the device multiplies as TF32: matrix products if
     `torch.set_float32_matmul_precision` allows it, convolutions by default (`torch.backends.cudnn.allow_tf32`). An op
-    that writes several tensors has no dtype of its own.
+    that writes several tensors has no single dtype.
     """
     if counters is None or not counters.has_tf32 or dtype not in ("float32", ""):
         return dtype
@@ -114,11 +114,12 @@ class LedgerRow:
     """A call of a kernel in the wrapper; `label` is its display name, `name` torch's name.
 
     Bytes, FLOPs and times are for one call; `calls` is how often that line ran in one call of the model, 1 if not
-    counted. `timed` is the origin of `time_s`: median of the kernel alone, median in place if there was no time for
-    that, or estimated by the roofline; `in_place_s` is the median in place. The bytes are a bound if `at_most`; `flops`
-    are torch's, or with `flops_estimated` one per op and iteration. `allowed_s` is the roofline's minimum, `wasted_s`
-    the time above it over all calls, `share` the part of all rows' time, None if times are not reliable. Unknown values
-    are None; `reason` is why it was not timed. `disturbed`: not compared with the roofline, as times are not reliable.
+    counted. `timed` is the origin of `time_s`: median of the kernel alone, median in place if the kernel was not timed
+    alone, or estimated by the roofline; `in_place_s` is the median in place. The bytes are a bound if `at_most`;
+    `flops` are torch's, or with `flops_estimated` one per op and iteration. `allowed_s` is the roofline's minimum,
+    `wasted_s` the time above it over all calls, `share` the fraction of all rows' time, None if times are unreliable.
+    Unknown values are None; `reason` is why it was not timed. A `disturbed` row has unreliable times, and is not
+    compared with the roofline.
     """
 
     id: str
@@ -197,7 +198,7 @@ class LedgerRow:
     def above_ceilings(self) -> bool:
         """True if it is faster than the ceilings allow by more than their spread.
 
-        Its data was in a cache, or the library computes less than is counted.
+        Then its data was in a cache, or the library computes less than the counted FLOPs.
         """
         return self._ceiling_ratio is not None and self._ceiling_ratio > CEILING_SPREAD
 
@@ -219,7 +220,7 @@ def ledger(
 ) -> tuple[LedgerRow, ...]:
     """Return the rows of a compilation, worst first: by time above the roofline, time, traffic.
 
-    For a target that is not present, times are estimated from its datasheet. `facts` are those of C++ kernels, by id.
+    For a cross-compilation target, times are estimated from its datasheet. `facts` are the facts of C++ kernels, by id.
     """
     limits = ceilings(report)
     untimed = report.untimed or (NOT_REACHED if kernel_times(compilation) else "")
@@ -303,8 +304,8 @@ def _with_resources(row: LedgerRow, binary: Binary | None, target: str) -> Ledge
 def _with_roofline(row: LedgerRow, limits: Roofline | None, counters: Counters | None, untimed: str) -> LedgerRow:
     """Compare a row with the ceilings; a row without a time gets a reason.
 
-    A matrix product or attention without FLOPs from torch has no roofline: judged by its bytes alone it would look
-    slow. A product in TF32 would look too fast on a device whose TF32 peak is not known.
+    A matmul or attention without FLOPs from torch has no roofline: with its bytes alone it would look slow. Nor has a
+    TF32 matmul on a device with unknown TF32 peak: it would look too fast.
     """
     flops = None if row.flops_estimated else row.flops
     arithmetic = row.language == "extern" and any(op_class(op) in ("matmul", "attention") for op in row.ops)
@@ -331,7 +332,7 @@ def _nodes(kernel: Kernel, schedule: Schedule | None) -> tuple[SchedulerNode, ..
 
 
 def _ops(kernel: Kernel) -> tuple[str, ...]:
-    """Return the distinct ops that it computes, by the names of its FX nodes; views cost nothing and are left out."""
+    """Return the distinct ops of the kernel, by the names of its FX nodes, without views, which cost nothing."""
     names = [node_op(name) for name in kernel.origins]
     working = [name for name in names if op_class(name) != "view"]
     return tuple(dict.fromkeys(working or names)) or ((aten_name(kernel.name),) if kernel.extern else ())
@@ -373,9 +374,9 @@ class LedgerSum:
     """Kernels of all compilations compared with the compiled call: seconds of one model call, None if not measured.
 
     `kernels_s` sums the times of the kernels alone (in place for calls that were not timed alone), `in_place_s` the
-    times in place, `wrapper_s` the generated wrappers. `call_s` is the compiled call back to back, `steady_s` the one
-    interleaved with eager. `rest` is the part without kernels, and `parts` the whole: since each part is timed
-    separately, the sum may be larger, and then the kernels count as the whole call.
+    times in place, `wrapper_s` the generated wrappers. `call_s` is the compiled call, timed back to back, `steady_s`
+    the compiled call interleaved with eager. `rest` are the parts besides kernels, `parts` all parts. Each part is
+    timed separately, so the kernels' sum may exceed the call; then they count as the whole call.
     """
 
     kernels_s: float
@@ -403,8 +404,8 @@ class LedgerSum:
     def rest(self) -> tuple[CallPart, ...]:
         """Parts of the compiled call besides the kernels alone, from the inside out.
 
-        An outer measurement, with less instrumentation, bounds the inner ones. A part within the noise of the others,
-        which would be negative, is left out.
+        An outer measurement has less instrumentation, so it bounds the inner ones. A part that would be negative
+        because of noise is omitted.
         """
         call_s = self.call_s if self.call_s is not None else self.wrapper_s
         wrapper_s = min(self.wrapper_s, call_s)

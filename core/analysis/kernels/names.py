@@ -10,7 +10,7 @@ from functools import lru_cache
 from core.ops.op_class import aten_name, op_class
 from core.report import Compilation, Kernel, Module, ModulePath, Schedule, module_path
 
-# Share of a kernel's nodes that its module must contain; a residual sum fused with a norm doesn't change the module.
+# Minimum share of a kernel's nodes in its module, so that a residual sum fused with a norm doesn't change the module.
 MAJORITY = 2 / 3
 NAMED_OPS = 2
 LONGEST_GENERATED = 400
@@ -35,7 +35,7 @@ DECOMPOSED = (
     *("linalg_vector_norm", "std", "var", "rsub", "square", "clamp_min", "clamp_max", "arange", "zeros", "ones"),
     *("constant_pad_nd", "repeat", "unsqueeze", "squeeze", "expand", "view", "permute", "clone", "copy", "roll"),
 )  # fmt: skip
-# Op classes by how much they say about a kernel; among pointwise ops, plain arithmetic comes last.
+# Op classes, the most characteristic of a kernel first; among pointwise ops, plain arithmetic comes last.
 WEIGHTS = {
     "attention": 8, "matmul": 7, "collective": 6, "reduction": 5, "embedding": 4, "random": 3, "pointwise": 3,
     "other": 2, "copy": 0, "view": -1,
@@ -97,9 +97,9 @@ class KernelNames:
         return cls(compilation.kernels, compilation.schedules, targets)
 
     def named(self, kernel: Kernel, origins: Sequence[str], schedule: Schedule | None) -> str:
-        """Return `layers.0.mlp · gelu`: the module of most of these nodes, and the most telling ops.
+        """Return `layers.0.mlp · gelu`: the module of most of these nodes, and the most characteristic ops.
 
-        For a kernel over several modules, the common part of their paths. The generated name if neither is known.
+        A kernel over several modules gets the common part of their paths. The fallback is the generated name.
         """
         ops = self.ops(kernel)
         named = [name for name in origins if node_op(name) in ops] if kernel.extern else []
@@ -112,7 +112,7 @@ class KernelNames:
     def ops(self, kernel: Kernel) -> tuple[str, ...]:
         """Return the ops in the kernel's generated name, otherwise of its nodes; a library call has its own op.
 
-        Loops that prepare a mask are named after the attention they belong to, and compute no op of their own.
+        Loops that prepare a mask are named after their attention, and have no op themselves.
         """
         if kernel.extern:
             return (aten_name(kernel.name),)
@@ -159,7 +159,7 @@ def fused_ops(text: str, known_ops: frozenset[str]) -> tuple[str, ...]:
 
 
 def op_words(ops: Iterable[str], origins: Sequence[str]) -> str:
-    """Return the most telling ops of a kernel, and the number of further computing ops: `softmax, mul +3`."""
+    """Return the most characteristic ops of a kernel, and the number of its other ops: `softmax, mul +3`."""
     times = Counter(map(node_op, origins))
     working = [op for op in dict.fromkeys(ops) if op_class(op) not in ("view", "copy")] or list(dict.fromkeys(ops))
     ranked = sorted(working, key=lambda op: (-_weight(op), -times[op], op))

@@ -20,9 +20,9 @@ IN_PLACE: Final = "in place"
 ESTIMATED: Final = "estimated"
 MISSING: Final = ""
 DISTURBED = 2.0
-# Equal kernels differ by less than this factor through caches and first access to memory.
+# Caches and first memory accesses make equal kernels differ by less than this factor.
 UNLIKE_FROM = 3.0
-# Excess time of unlike twins, as a part of all kernels, below which no conclusion changes: no finding is about less.
+# Excess time of uneven repeats, as a fraction of all kernel time, that is too small to change any finding.
 LEAST_EXCESS = 0.05
 Shape = tuple[str, tuple[str, ...]]
 
@@ -48,10 +48,10 @@ def _disturbed(time: KernelTime) -> bool:
 
 
 def time_s(time: KernelTime | None, least: bool = False) -> float | None:
-    """Return the seconds of one kernel call: alone if measured undisturbed, otherwise in place; None without either.
+    """Return the seconds of one kernel call: alone if that was not disturbed, otherwise in place; None if not timed.
 
-    The median of the samples, or with `least` their minimum, for a busy machine: other processes only add to a kernel's
-    time, and may disturb most samples.
+    This is the median of the samples, or with `least` their minimum. The minimum is for a busy machine, since other
+    processes only add to a kernel's time, and may disturb most samples.
     """
     middle = min if least else statistics.median
     return middle(time.samples_s) if time and how_timed(time) == ALONE else in_place_s(time, least)
@@ -123,9 +123,9 @@ def measured_seconds(compilation: Compilation) -> dict[str, float]:
 
 
 def uneven_repeats(report: Report) -> UnevenRepeats | None:
-    """Return the twins whose seconds are furthest apart.
+    """Return the repeats (calls with equal work) whose seconds differ most.
 
-    None if twins more than three-fold apart cost less than a twentieth of the kernels' time.
+    None if repeats more than three-fold apart cost less than a twentieth of the kernels' time.
     """
     times = [time for compilation in report.compilations for time in kernel_times(compilation)]
     total_s = sum(time.calls * (time_s(time) or 0.0) for time in times)

@@ -1,4 +1,4 @@
-"""PyTorch's registry of graph breaks, as shipped with the torch version it names; docs/make writes it."""
+"""PyTorch's registry of graph breaks: a copy from the torch version that it names, written by docs/make."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A rule is a pure function of a file and a line, a name or a dtype; `RULES` has the rules by name. A repair's id is the
 rule's name with its arguments, so that the repair can be recreated from the file. Only numbers, dtypes and names that
-occur in the file itself get from an id into code: the written code is the file's own text, or the rule's.
+occur in the file itself get from an id into code: all written code is text of the file or of the rule.
 """
 
 from core.analysis.repairs.offers import (

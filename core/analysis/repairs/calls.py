@@ -1,6 +1,6 @@
 """Rules for calls that Dynamo can't trace; each takes the line of the graph break.
 
-Rules for explicit graph breaks, and for a helper that runs eagerly; each takes a line.
+Rules for explicit graph breaks, and for helpers that should run eagerly; each takes a line.
 
 Rules for calls that only report something: prints, warnings, logging; each takes the call's line.
 """
@@ -30,7 +30,7 @@ FOR_GOOD = "What it returns the first time counts for good: another argument, or
 LOGS = ("print", "warnings.warn")
 LEVELS = ("debug", "info", "warning", "error", "exception", "critical", "log")
 LOGGERS = ("logging", "log", "logger", "_logger", "LOG", "LOGGER", "_log")
-# Dynamo's classes of values that it can keep until the graph has run, or turn into constant text.
+# Dynamo's classes of values that it can pass on until after the graph, or turn into constant text.
 ORDERED = ("TensorVariable", "ConstantVariable", "StringFormatVariable")
 TEXTS = ("SizeVariable", "SymNodeVariable", "TorchVariable", "NNModuleVariable", "DeviceVariable")
 FIXED = ("shape", "dtype", "device", "layout")

@@ -1,6 +1,6 @@
 """Rules for branches and assertions on a tensor's value; each takes the line of the graph break.
 
-Rules for lines that read a tensor's value into Python; each takes the line. Checks if Python needs the number.
+Rules for lines that read a tensor's value into Python, and checks if Python needs the number.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ def _is_pure(values: Iterable[ast.expr]) -> bool:
 
 
 def _tensor_test(code: UserCode, test: ast.expr) -> str:
-    """Return the condition as a bool tensor; empty if Python's `and` or `or` decides."""
+    """Return the condition as a bool tensor; empty if that is impossible, such as with `and` and `or`."""
     if isinstance(test, ast.BoolOp) or not _is_pure([test]):
         return ""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
@@ -243,7 +243,7 @@ def _call_test(code: UserCode, test: ast.Call, text: str) -> str:
 def _without_reads(code: UserCode, test: ast.expr) -> str:
     """Return a condition without `.item()` and casts to Python numbers."""
     start, end = code.start(test), code.end(test)
-    # Parenthesized, it parses wherever its lines break.
+    # In parentheses the condition parses even with line breaks.
     edits = [Edit(edit.start - start + 1, edit.end - start + 1, edit.text) for edit in unread(code, test)]
     return (edited(f"({code.text[start:end]})", edits) or "")[1:-1]
 

@@ -87,7 +87,7 @@ MODULE = r"[a-zA-Z_]\w*(?:\._modules\['[^']+'\]|\.\w+)*"
 ARGUMENT = r"(?:\w+\[')?(?P<name>\w+)(?:'\])?"
 # Input as above, or a positional argument of torch's own wrapper.
 ARGUMENTS = re.compile(r"(?:kwargs\['(?P<keyword>\w+)'\]|args\[(?P<place>\d{1,3})\]|(?P<name>[A-Za-z_]\w*))")
-# Rules that edit the file's calls, which a job with its own inputs doesn't run.
+# Rules that edit the file's calls; they have no effect if the job has its own inputs.
 OF_CALLS = frozenset({"mark_dynamic", "tensor_argument", "pad_list", "one_dtype", "one_grad"})
 # Reason of a recompile → rule, and its arguments: groups of the reason, the call, and a dtype by DTYPES. For a varying
 # size, the report decides which dimensions are marked together.
@@ -114,7 +114,7 @@ def repairs_of_break(text: str, graph_break: GraphBreak, path: str) -> tuple[Rep
     edits = [*_rule_ids(text, graph_break, names, line)] if line is not None else []
     config = [f"setting:{name}" for name in settings_of_break(graph_break)]
     if line is not None and (_decides(text, line) or any(repair_id.startswith("torch_math") for repair_id in edits)):
-        # This setting would make `if` and `math` need the value of a symbol that depends on data.
+        # With this setting, `if` and `math` would need the value of a data-dependent symbol.
         config = [repair_id for repair_id in config if repair_id != "setting:capture_scalar_outputs"]
     last = [f"{LAST_RESORT}:{line}"] if line is not None and graph_break.place.file == path else []
     return tuple(_repairs(text, [*edits, *config, *last]))
@@ -154,7 +154,7 @@ def dynamic_spares(report: Report, recompile: Recompile) -> bool:
 
 
 def newest_reasons(recompiles: Sequence[Recompile]) -> tuple[Recompile, ...]:
-    """Return the first reason of each recompile: the newest code's guard, since older guards had failed before."""
+    """Return the first reason of each recompile, about the newest code; the guards of older code failed earlier."""
     return tuple({recompile.compilation: recompile for recompile in reversed(recompiles)}.values())[::-1]
 
 
@@ -173,7 +173,7 @@ def _ids(report: Report, recompile: Recompile) -> Iterator[str]:
 
 
 def _marks(dimensions: Sequence[InputDimension]) -> Iterator[str]:
-    """Yield a repair that marks all dimensions; nothing if one is not of an input that the file names."""
+    """Yield a repair that marks all dimensions; nothing if one belongs to an input that the file does not name."""
     names = [ARGUMENTS.fullmatch(tensor) for tensor, _ in dimensions]
     if not dimensions or not all(names):
         return

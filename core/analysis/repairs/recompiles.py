@@ -335,7 +335,7 @@ def _number_needed(code: UserCode, is_target: Callable[[ast.expr], bool]) -> boo
 
 
 def _assigned_values(code: UserCode, is_target: Callable[[ast.expr], bool]) -> Iterator[ast.expr | None]:
-    """Yield every value assigned to a target; None if it is a part of something."""
+    """Yield every value assigned to a target; None if the value is not a single expression."""
     for node in ast.walk(code.tree):
         if isinstance(node, (ast.AnnAssign, ast.For)) and is_target(node.target):
             yield None

@@ -225,7 +225,7 @@ class CodeFix:
     settings: tuple[str, ...] = ()
 
 
-# The arguments only select a part of the file: all text that a rule writes comes from the file or the rule itself.
+# Arguments only select a part of the file; the text that a rule writes comes from the file or the rule.
 Rule = Callable[..., CodeFix | None]
 
 

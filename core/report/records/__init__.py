@@ -1,7 +1,6 @@
-"""The artifacts that the worker adds to the log, `compileboard_<name>`: the type of each, as the worker emits it and as
-the parsers get it.
+"""Types of the artifacts `compileboard_<name>`, which the worker adds to the log and the parsers read.
 
-Most are report types. The modules of this package declare the others, which the parsers turn into something else.
+Most are report types. The modules of this package declare the others, which the parsers convert to report types.
 """
 
 from core.report import (

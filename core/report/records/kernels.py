@@ -18,51 +18,51 @@ class ScheduledNode:
     kind: str
     """torch's class"""
     nodes: tuple[str, ...]
-    """the names of the nodes that were fused into it"""
+    """the names of its fused nodes"""
     ops: tuple[str, ...]
     """classes of Inductor's IR"""
     reads: dict[str, int]
-    """buffer to bytes"""
+    """buffer → bytes read"""
     writes: dict[str, int]
-    """buffer to bytes"""
+    """buffer → bytes written"""
     at_most: tuple[str, ...] = ()
     """the buffers whose bytes are a bound"""
     origins: tuple[str, ...]
     """FX nodes"""
     flops: int | None
-    """torch's count of a library call or template, attention by its formula, or null"""
+    """torch's FLOP count of a library call or template, attention by a formula; null otherwise"""
     iterations: int | None = None
-    """how often its loops run, reductions included, or null"""
+    """number of loop iterations, reductions included; null if it has no loops"""
     device: str
-    """its device"""
+    """the node's device"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BufferLayout:
-    """A buffer; symbols stay text."""
+    """A buffer's layout; symbolic sizes are text."""
 
     dtype: str
-    """torch's name of it"""
+    """torch's name of the dtype"""
     shape: tuple[str, ...]
     """in elements"""
     stride: tuple[str, ...]
     """in elements"""
     input: bool
-    """whether it is an input of the graph"""
+    """true if it is an input of the graph"""
     output: bool
-    """whether it is an output of the graph"""
+    """true if it is an output of the graph"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleRecord(Record):
-    """The scheduler's nodes before and after fusion: logged once a graph that Inductor schedules.
+    """The scheduler's nodes before and after fusion: logged once per graph that Inductor schedules.
 
-    The rule for bytes: a node touches a buffer through index expressions, each for as many elements as it has places
-    over the loops (an index that depends on data: as many as there are iterations). An expression that several nodes of
-    a kernel share is counted once, and a buffer at most at its size. Buffers that the kernel wrote itself are not read;
-    buffers that nothing else needs are not written. A library call reads its argument views and writes the buffers that
-    it returns or changes; a call that only returns a view moves nothing, nor does a call of a branch or loop, which has
-    a separate schedule. A size that is known only at run time counts as 0.
+    The rule for bytes: a node accesses a buffer through index expressions. Each counts the distinct elements that it
+    addresses in the loops (a data-dependent index: one per iteration). An expression that several nodes of a kernel
+    share counts once, and a buffer counts at most its size. Reads of buffers that the kernel wrote itself don't count,
+    nor do writes of buffers that nothing else needs. A library call reads its argument views and writes the buffers
+    that it returns or changes. A call that only returns a view moves nothing, nor does a call of a branch or loop,
+    which has its own schedule. A size that is known only at run time counts as 0.
     """
 
     graph_id: int | None = None
@@ -72,24 +72,24 @@ class ScheduleRecord(Record):
     subgraph: str = ""
     """the name of the branch, loop body or other inner graph; empty for the graph itself"""
     one_count: bool = False
-    """true if bytes are counted by the rule above, both before and after fusion. Records without it hold torch's
-    `get_read_write_buffer_accesses`, which takes the whole buffer for each fused node and cannot be compared"""
+    """true if bytes are counted by the rule above, both before and after fusion. Otherwise they are from torch's
+    `get_read_write_buffer_accesses`, which counts the whole buffer for each fused node and cannot be compared"""
     nodes_before: tuple[ScheduledNode, ...]
     """the nodes before fusion"""
     nodes_after: tuple[ScheduledNode, ...]
-    """the nodes after it"""
+    """the nodes after fusion"""
     rounds: tuple[FusionRound, ...]
-    """for each pass over all pairs the pairs that were fused, in order, and each refused pair with torch's reason
-    (distinct ones, at most 20,000 a graph)"""
+    """one entry per fusion round: the fused pairs in order, and the refused pairs with torch's reason (without
+    duplicates, at most 20,000 per graph)"""
     buffers: dict[str, BufferLayout]
-    """the buffers that the nodes touch, by name"""
+    """the buffers that the nodes read or write, by name"""
     modules: dict[str, Module] = field(default_factory=dict)
     """as in `compileboard_modules`, for the post-grad graph"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelRecord(Record):
-    """A kernel that Inductor names, extern kernels included: logged for each."""
+    """A kernel that Inductor names, extern kernels included: logged once per kernel."""
 
     graph_id: int | None = None
     """as in `compileboard_schedule`"""
@@ -98,18 +98,16 @@ class KernelRecord(Record):
     name: str
     """the kernel's name in the output code"""
     handle: int | None = None
-    """the debug handle of Inductor's provenance, which its node mappings use, null if there is none"""
+    """the debug handle in Inductor's provenance node mappings, null if there is none"""
     nodes: tuple[str, ...] = ()
-    """the scheduler nodes that it was made from"""
+    """the scheduler nodes in the kernel"""
     extern: bool = False
-    """whether it is a call of a library"""
+    """true if it is a library call"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BinaryRecord(Binary, Record):
-    """A Triton kernel compiled to machine code in a run for a target: logged once for each kernel of a
-    graph's output code.
-    """
+    """A Triton kernel compiled to machine code in a run for a target: logged once per kernel of an output code."""
 
     graph_id: int
     """as in `compileboard_schedule`"""

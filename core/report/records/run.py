@@ -1,8 +1,8 @@
-"""Records about a run as a whole: its setting, its progress, its calls, and its end.
+"""Records about a run as a whole: its source files, steps, notes, and end.
 
-Records of measurements: calls, kernels, the device's ceilings, and autotuning.
+Records of kernel time measurements.
 
-The record of memory: what one call took, eagerly or compiled.
+Record of the memory use of one call, eager or compiled.
 
 Records of backends: the executions of the callables that they returned.
 """
@@ -18,16 +18,16 @@ from core.report.record import Record
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceRecord(Record):
-    """A file as it was when it ran: logged once for each, first the user's own, then those of libraries
-    that torch's stacks name.
+    """A source file at the time of the run: logged once per file, first the user's own, then library files in torch's
+    stacks.
 
-    Python files alone, of at most 1 MB each and 8 MB together; neither Python's own library nor Compileboard.
+    Only Python files, of at most 1 MB each and 8 MB in total; without Python's own library and Compileboard.
     """
 
     path: str
-    """the path under which torch's stacks name it"""
+    """the file's path in torch's stacks"""
     text: str = ""
-    """the file"""
+    """the file's text"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,22 +40,20 @@ class StepRecord(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteRecord(Record):
-    """A note about how the run was made, such as that the file compiles its model itself, so that the
-    job's options replaced its own.
-    """
+    """A note about how the job was run, for example that the job's options replaced the file's own torch.compile."""
 
     text: str
-    """a sentence or two"""
+    """one or two sentences"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndRecord(Record):
-    """The end of a complete log: logged once, last.
+    """The end of a complete log: logged once, as the last record.
 
-    A run with the status done, but without this record in its log, has crashed: it left early, or closed its log.
-    Before each record the worker checks that the log is still the file that torch opened, no shorter and not deleted;
-    if not, this record does not count either. Logs of older versions have none; the end of their runs is in
-    `status.json`.
+    A run with the status done, but without this record in its log, has crashed: its process exited early, or its code
+    closed the log. Before each record the worker checks that the log is still the file that torch opened, not shorter
+    and not deleted; if the check fails, this record does not count. Logs of older versions don't have it: the end of
+    their runs is in `status.json`.
     """
 
     outcome: str
@@ -64,7 +62,7 @@ class EndRecord(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimedKernel(KernelTime):
-    """A line of an output code that calls a kernel."""
+    """A line of the output code that calls a kernel, with its times."""
 
     line: int
     """the line, counted from 1"""
@@ -74,26 +72,26 @@ class TimedKernel(KernelTime):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelTimesRecord(Record):
-    """The seconds of each kernel call of an output code, forward, backward and extern: logged once for each output code
-    that the last call executed, if the job measures. A record whose `path` is empty has in `reason` why nothing was
-    timed.
+    """Seconds of each kernel call in an output code, forward and backward, extern kernels included: logged once per
+    output code that the last call executed, if the job measures. If nothing was timed, `path` is empty and `reason`
+    says why.
 
-    On an accelerator `samples_s` are from Inductor's own benchmarker, which flushes the L2 cache before each run;
-    `in_place_s` and `wrapper_s` are between events of the device, with the launches running ahead of it.
+    On an accelerator, `samples_s` are from Inductor's own benchmarker, which flushes the L2 cache before each run;
+    `in_place_s` and `wrapper_s` are times between device events, with all launches queued ahead.
     """
 
     path: str = ""
     """the file of the output code, as torch's `inductor_output_code` names it"""
     call_s: tuple[float, ...] = ()
-    """seconds of the whole compiled call, one after the other and without eager in between"""
+    """seconds of the whole compiled call, calls back to back without eager calls between them"""
     wrapper_s: tuple[float, ...] = ()
-    """seconds in the generated `call` for one call of the model, as Inductor wrote it"""
+    """seconds in Inductor's unchanged generated function `call`, for one call of the model"""
     calls: int = 0
-    """number of its calls in one call of the model"""
+    """number of calls of the output code in one call of the model"""
     kernels: tuple[TimedKernel, ...] = ()
     """the lines that call a kernel"""
     load: Load | None = None
-    """the machine's other load while all of them were timed"""
+    """the machine's other load while the kernels were timed"""
     reason: str
     """why nothing was timed, empty if it was"""
 
@@ -102,14 +100,14 @@ class KernelTimesRecord(Record):
 class MemoryRecord(MemoryFigures):
     """The memory use of the last call, repeated eagerly and compiled: logged for both, if the job asks for it.
 
-    On a CPU each side has a separate process, forked before the model was loaded, which makes all calls and then the
-    last one three times more: for the resident memory, and twice under `torch.profiler`, whose memory events of the
-    last are recorded. On an accelerator both are made in the run's own process. Before each measurement, gradients and
-    results are released, and free memory is returned to the system.
+    On a CPU each side has its own process, forked before the model was loaded. It makes all calls, then repeats the
+    last call three times: once for the resident memory, and twice under `torch.profiler`, where the last one is
+    recorded. On an accelerator both sides run in the run's own process. Before each measurement, gradients and results
+    are released, and free memory is returned to the system.
     """
 
     codes: tuple[str, ...] = ()
-    """the files of the generated codes that places are in, as torch's `inductor_output_code` names them"""
+    """the files of the output codes that contain places, as torch's `inductor_output_code` names them"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +115,6 @@ class ExecutionsRecord(Record):
     """Executions of the callable that a backend returned: logged once a run."""
 
     executions: tuple[Execution, ...]
-    """the first of each compilation, in order"""
+    """the first executions of each compilation, in order"""
     totals: tuple[Executions, ...]
-    """all of them, one for each compilation"""
+    """number of executions, one entry per compilation"""

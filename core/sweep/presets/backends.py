@@ -1,4 +1,4 @@
-"""Backends: all that torch lists, their result for the model, their last stage, and why some cannot run here.
+"""Backends: each one that torch lists, its result for the model, its last stage, or why it cannot run here.
 
 Short descriptions of torch's backends; other backends have their own description or none.
 """

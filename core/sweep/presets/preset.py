@@ -4,7 +4,7 @@ Facts of presets, one type per kind.
 
 Queries over a preset's rows: finished rows, their speedups, the fastest row.
 
-Calls of other sizes: the model's own, or its inputs or the job's calls with another batch size.
+Calls with different sizes: the job's own calls, or one call at several batch sizes.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from core.sweep.row import SweepRow
 FEW = "too few samples to say"
 WAITS: tuple[str, ...] = ("waiting", "queued", "running")
 STOPPED: tuple[str, ...] = ("cancelled", "interrupted")
-# Torch's text below its reason: how to see more of it, and the place in its own code.
+# End of torch's message, after the reason: hints on logging, and the place in torch's own code.
 ADVICE = re.compile(
     r"\s*(Set TORCHDYNAMO_VERBOSE|You can suppress this exception|from user code:|File \").*", re.DOTALL
 )
-# Torch's text before the reason of a backend.
+# Begin of torch's message, before a backend's reason.
 RAISED = re.compile(r"^.*?backend='[^']*' raised:\s*", re.DOTALL)
 LONGEST_REASON = 240
 Stop = Literal["", "Dynamo", "AOTAutograd", "code generation"]
@@ -188,7 +188,7 @@ class CallParts:
 
 @dataclass(frozen=True, slots=True)
 class BreakEven:
-    """Number of calls after which compiling has paid off, between two bounds; None if it does not measurably."""
+    """Number of calls after which compiling pays off, as two bounds; None if it doesn't measurably pay off."""
 
     label: str
     calls: tuple[int, int] | None

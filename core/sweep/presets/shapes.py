@@ -38,7 +38,7 @@ VARIANTS: dict[str, AxisValue] = {
 
 
 def plan(base: CompileJob, environment: Environment) -> Plan:
-    """Return four cells with the same calls, each call with another batch size."""
+    """Return four cells with the same calls, whose batch sizes differ."""
     varied = replace(base, calls=calls_of(base, SIZES), sizes={}, marks=(), target="", rival=None)
     return Plan(varied, (Axis("variant", tuple(VARIANTS.values()), tuple(VARIANTS)),))
 

@@ -13,7 +13,7 @@ from core.sweep.presets.preset import Answer, Plan, Preset, Question, StanceFact
 from core.sweep.row import SweepRow
 
 SIZES = (2, 3, 4)
-# Stances without effect, or with nothing to refuse, before something is compiled: they begin in the default stance.
+# Stances that need compiled code to have an effect: their first call runs in the default stance.
 PRIMED = ("eager_on_recompile", "fail_on_recompile")
 FORCED = "force_backend=eager"
 AFTER = " after the first call"

@@ -152,7 +152,7 @@ class ProgramView:
 
     @property
     def arena(self) -> list[ArenaRectangle]:
-        """The largest temporaries with their offsets: in the arena, or stacked without a plan."""
+        """The largest temporaries with their offsets: in the arena, or stacked if there is no memory plan."""
         largest = sorted(self.temporaries, key=lambda buffer: -buffer.bytes)[:MOST_DRAWN]
         placed, top = [], 0
         for buffer in sorted(largest, key=lambda buffer: buffer.first):
@@ -168,12 +168,12 @@ class ProgramView:
 
     @property
     def sections(self) -> list[dict[str, object]]:
-        """Table with a row per section of the file as the log recorded it."""
+        """Table with a row per section of the file, from the log."""
         return section_rows(self.segment)
 
     @property
     def arena_marks(self) -> dict[str, int]:
-        """Marks for the arena's size, and for the sum of the temporaries if it is near enough."""
+        """Marks for the arena's size, and for the sum of the temporaries if it fits into the chart."""
         arena, alone = self.segment.arena_bytes, self.segment.temporary_bytes
         marks = {f"arena {fmt.bytes_(arena)}": arena} if arena else {}
         near = arena < alone <= NEAR * arena
@@ -238,7 +238,7 @@ class ProgramFileView:
 
     @property
     def words(self) -> str:
-        """Size of the file, and the part of its constants."""
+        """Size of the file, and the share of its constants."""
         constants = self.segment.constant_bytes
         part = f", {fmt.bytes_(constants)} of it constants" if constants else ""
         return (
@@ -267,7 +267,7 @@ class ProgramFileView:
         return {part.name: part.bytes for part in self.file.parts}
 
     def section_words(self, name: str) -> str:
-        """Return as Markdown the place of a section, and whether its bytes match their checksum."""
+        """Return as Markdown a section's position, and whether its bytes match their checksum."""
         if name == HEAD:
             return "The header with the table of the sections. Numbers are little-endian."
         section = self.file.part(name)
@@ -275,7 +275,7 @@ class ProgramFileView:
         return f"From byte {fmt.exact(section.offset)} on, CRC32C `{crc_text(section.checksum)}`{state}."
 
     def stretches(self, name: str) -> tuple[int, str]:
-        """Return the number of stretches of a section that are shown one at a time, and a description of them."""
+        """Return the number of stretches (pages of the dump) of a section, and their description."""
         count = max(1, -(-self._rows(name) // MOST_ROWS))
         return count, f"Which of {fmt.count(count, 'stretch', 'stretches')} of {fmt.number(MOST_ROWS)} rows"
 
@@ -302,7 +302,7 @@ class ProgramFileView:
 
 
 def section_rows(segment: PipelineSegment) -> list[dict[str, object]]:
-    """Return one row per section as the log recorded it, for a file that is not here."""
+    """Return one row per section from the log, for a file that is not available."""
     return [
         {
             "section": section.name,

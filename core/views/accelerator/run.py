@@ -1,6 +1,6 @@
 """The backend `accelerator` in one compilation: its title, segments, calls across the ABI, and changes.
 
-The accelerator's options in a job, and the differences that they make.
+The accelerator's options in a job, and the differences between two runs with other options.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ALL, NONE = "all", "none"
 
 @dataclass(frozen=True, slots=True)
 class AcceleratorAbsence:
-    """Reason why a run has no accelerator graph; `error` is torch's message, and `no_compiler` if it was about C++."""
+    """Reason why a run has no accelerator graph: torch's message `error`, or no C++ compiler."""
 
     title: str
     words: str
@@ -38,7 +38,7 @@ class AcceleratorAbsence:
 
 @dataclass(frozen=True)
 class AcceleratorView:
-    """The graphs of one compilation that the accelerator divided."""
+    """The graphs of one compilation that the accelerator partitioned."""
 
     report: Report
     compilation: Compilation
@@ -50,7 +50,7 @@ class AcceleratorView:
 
     @property
     def title(self) -> str:
-        """Part of the ops that the accelerator runs, and the size of its programs."""
+        """Share of the ops that the accelerator runs, and the size of its programs."""
         return pipeline_sentence(self.report, self.compilation.id)
 
     @cached_property
@@ -86,7 +86,7 @@ class AcceleratorView:
 
     @property
     def fallbacks(self) -> list[str]:
-        """Lines, one per segment and reason for which torch ran it instead."""
+        """Lines of text, one per segment and reason why torch ran it instead."""
         return [
             f"{short(crossing.segment)}: {line}" for crossing in self.crossings for line in fallback_lines(crossing)
         ]
@@ -97,7 +97,7 @@ class AcceleratorView:
 
     @staticmethod
     def absence(report: Report, job: CompileJob | None) -> AcceleratorAbsence:
-        """Return why no graph of a compilation was given to the accelerator."""
+        """Return why the accelerator compiled no graph in this run."""
         on_accelerator = job is not None and job.compile.backend == ACCELERATOR
         error = _error(report) if on_accelerator else ""
         title = f"The accelerator {'could not be used' if error else 'was given no graph'}."
@@ -114,7 +114,7 @@ class AcceleratorView:
 
     @staticmethod
     def is_used(report: Report) -> bool:
-        """Return True if a run's graphs were divided by the accelerator."""
+        """Return True if the accelerator partitioned graphs of a run."""
         return any(compilation.pipelines for compilation in report.compilations)
 
 
@@ -125,7 +125,7 @@ def _error(report: Report) -> str:
 
 
 def crossing_words(crossings: list[Crossing], measured: bool, disturbed: str = "") -> str:
-    """Return the number and cost of calls across the ABI; `disturbed` is why their times are no evidence."""
+    """Return the number and cost of calls across the ABI; `disturbed` is why their times are unreliable."""
     calls = sum(crossing.calls for crossing in crossings)
     if not calls:
         return "No call across the ABI was recorded; a run that ended early has none."
@@ -176,7 +176,7 @@ class AcceleratorOptions:
         return cls(tuple(_split(options.get("without"))), passes, bool(options.get("freeze")))
 
     def applied(self, job: CompileJob) -> CompileJob:
-        """Return the job on the accelerator with these options; those with default values are left out."""
+        """Return the job on the accelerator with these options; options with default values are omitted."""
         before = job.compile.options or {} if self.is_used(job) else {}
         options = {name: value for name, value in before.items() if name == "examples"}
         if self.without:

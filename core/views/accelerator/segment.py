@@ -1,4 +1,4 @@
-"""A segment of a divided graph: the division, the order of execution, and where each node runs."""
+"""A segment of a partitioned graph: the partition, the execution order, and the place where each node runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STAGES = {"capture": "until AOTAutograd gave it", "partition": "dividing it"}
 
 @dataclass(frozen=True)
 class SegmentView:
-    """A segment of a divided graph; `segment` is None if the whole graph stays with torch."""
+    """A segment of a partitioned graph; `segment` is None if the whole graph stays with torch."""
 
     report: Report
     compilation: Compilation
@@ -43,7 +43,7 @@ class SegmentView:
 
     @property
     def direction(self) -> str:
-        """Direction of the divided graph."""
+        """Direction of the partitioned graph."""
         return self.pipeline.direction
 
     @property
@@ -60,7 +60,7 @@ class SegmentView:
 
     @property
     def graph(self) -> FxGraph | None:
-        """The divided graph; None if the log does not have it."""
+        """The partitioned graph; None if the log does not have it."""
         return divided_graph(self.compilation, self.pipeline)
 
     @property
@@ -70,7 +70,7 @@ class SegmentView:
 
     @property
     def division(self) -> str:
-        """The division of the graph into segments."""
+        """The partition of the graph into segments, in words."""
         pipeline = self.pipeline
         built = [segment for segment in pipeline.segments if not segment.problem]
         into, out = sum(segment.input_bytes for segment in built), sum(segment.output_bytes for segment in built)
@@ -84,7 +84,7 @@ class SegmentView:
         )
 
     def place(self, node: FxNode) -> dict[str, str]:
-        """Return where a node runs, as a table of one column: in a segment, or with torch and why."""
+        """Return where a node runs, as name → text: in a segment, or with torch and the reason."""
         rows = {"node": quoted(f"{node.name} = {node.target}({node.args})", LONGEST_TEXT)}
         place = node_segments(self.pipeline).get(node.name, "")
         if place.startswith(BESIDE):

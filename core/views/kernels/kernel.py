@@ -80,7 +80,7 @@ class KernelView:
     def counterparts(self, report: Report) -> tuple[dict[str, KernelView], str]:
         """Return the kernels of a run in this language by id, and the id of the one for the same part of the model.
 
-        The first if none computes the same part; empty if there is no kernel in this language.
+        The id is the first kernel's if none computes the same part, and empty if there is no kernel in this language.
         """
         kernels = {
             name: kernel
@@ -93,11 +93,11 @@ class KernelView:
 
     @property
     def rungs(self) -> list[str]:
-        """Names of the rungs that can be compared."""
+        """Names of the kernel's rungs (its texts from source to machine code) that can be compared."""
         return COMPARED_RUNGS[self.kernel.language]
 
     def rung_words(self, rung: str, target: str, config: int) -> str:
-        """Return the title of a rung in a diff; target and config are those of a Triton kernel."""
+        """Return the title of a rung in a diff; target and config are for a Triton kernel."""
         triton = [self.target_title(target), f"config {config}"] if self.kernel.language == "triton" else []
         return ", ".join([self.kernel.name, *triton, self.rung_title(rung)])
 
@@ -123,7 +123,7 @@ class KernelView:
 
     @staticmethod
     def same_language(left: CompileJob | None, right: CompileJob | None) -> bool:
-        """Return True if the kernels of both jobs are C++, or those of both are for an accelerator."""
+        """Return True if both jobs generate C++ kernels, or both generate kernels for an accelerator."""
         return _is_for_accelerator(left) == _is_for_accelerator(right)
 
     @staticmethod

@@ -34,14 +34,14 @@ from core.report import Bandwidth, Compilation, Frame, Kernel, Payload, Report, 
 from core.views.markdown import LONGEST_LINE, quoted, sentence, short
 
 TIME, ESTIMATED, TRAFFIC, ROOFLINE = "time", "estimated time", "traffic", "roofline"
-# A memory level whose bandwidth is this close to the next one's is left out: measurements differ by as much.
+# A memory level is omitted if its bandwidth is this close to the next level's, which is within measurement noise.
 NOISE = 1.25
-# Decades around the kernels and ceilings: left, right, below, above.
+# Margin in decades around the kernels and ceilings: left, right, below, above.
 MARGINS = (0.5, 0.5, 0.4, 0.6)
-# (FLOP/B, FLOP/s) at both ends.
+# A line by its two end points, each (FLOP/B, FLOP/s).
 Line = tuple[tuple[float, float], tuple[float, float]]
 MOST_OPS = 12
-# Columns that may be empty in all rows, and are left out then.
+# Columns that are omitted if they are empty in all rows.
 OPTIONAL = (
     "wasted", "time", "±", "in place", "share", "of roofline", "allowed", "bandwidth", "FLOP/s", "module", "line",
     "compile", "registers", "spills", "shared", "occupancy", "vectors", "OpenMP", "loops", "timed", "FLOP", "FLOP/B",
@@ -69,7 +69,7 @@ class KernelsView:
 
     @cached_property
     def unreliable(self) -> str:
-        """The reason why the kernels' times are no evidence; empty if they are."""
+        """The reason why the kernels' times are unreliable; empty if they are reliable."""
         return times_unreliable(self.report)
 
     @cached_property
@@ -84,7 +84,7 @@ class KernelsView:
 
     @property
     def title(self) -> str:
-        """Time of the kernels and the part above the roofline; without reliable times, their number."""
+        """Kernel time and its part above the roofline; without reliable times, the number of kernels."""
         timed = [row for row in self.rows if row.measured]
         if not timed:
             return self._counts
@@ -158,7 +158,7 @@ class KernelsView:
 
     @property
     def call_parts(self) -> tuple[CallPart, ...]:
-        """The compiled call from the inside out; empty unless both it and its kernels were measured reliably."""
+        """Parts of the compiled call, kernels first; empty unless the call and its kernels were measured reliably."""
         total = None if self.unreliable or not self.measured else summary(self.report)
         return total.parts if total is not None and total.call_s is not None else ()
 
@@ -178,7 +178,7 @@ class KernelsView:
         return list(dict.fromkeys(row.kind for row in self.rows))
 
     def matches(self, text: str, kinds: Collection[str]) -> tuple[LedgerRow, ...]:
-        """Return the rows of these kinds, all if there are none, with the text in a name, op or module."""
+        """Return the rows of these kinds (of all kinds if empty) with the text in a name, op or module."""
         rows = (row for row in self.rows if not kinds or row.kind in kinds)
         return tuple(row for row in rows if text.lower() in _search_text(row))
 
@@ -188,7 +188,7 @@ class KernelsView:
 
     @property
     def pictures(self) -> list[str]:
-        """Names of the charts that the rows have figures for."""
+        """Names of the charts that the rows have data for."""
         times = [TIME if self.measured else ESTIMATED] if any(row.time_s for row in self.rows) else []
         drawable = self.limits and any(row.intensity and row.flops_s for row in self.rows)
         return [*times, TRAFFIC, *([ROOFLINE] if drawable else [])]
@@ -211,7 +211,7 @@ class KernelsView:
 
     @property
     def target_choices_title(self) -> str:
-        """Number and subjects of the choices made without the target; empty if there were none."""
+        """Number and subjects of the choices that torch made without the target; empty if there were none."""
         choices = self.compilation.target_choices
         subjects = ", ".join(dict.fromkeys(short(choice.about.split(" [")[0]) for choice in choices))
         return f"{fmt.count(len(choices), 'choice')} made without the device: {subjects}" if choices else ""

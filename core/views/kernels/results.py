@@ -65,7 +65,7 @@ COMPILING = "Compiling…"
 
 @dataclass(frozen=True, slots=True)
 class KernelResult:
-    """The result of a kernel tool; the property of its kind is the view of it, all others are None."""
+    """The result of a kernel tool; the property for its kind returns the view, all others are None."""
 
     answer: Answer
 
@@ -282,7 +282,7 @@ class AssemblyView:
 
 
 def loop_words(loop: Loop) -> str:
-    """Return whether a loop was vectorised, and how or why not."""
+    """Return a text: how a loop was vectorised, or why it was not."""
     tail = "tail: " if loop.tail else ""
     if loop.kind == "scalar":
         return f"{tail}not vectorised: {loop.words}"
@@ -389,7 +389,7 @@ class KernelTool:
 
     @classmethod
     def compiled(cls, run: Run, kernel: str, panel: str, target: str = "", config: int = 0) -> KernelTool:
-        """Return the tool that compiles a kernel for a panel; an empty target is the kernel's own."""
+        """Return the tool that compiles a kernel for a panel; an empty target means the kernel's own."""
         requests: dict[str, tuple[Request, str]] = {
             LADDER: (Ladder(kernel, target, config), COMPILING),
             PASSES: (Passes(kernel, target, config), "Compiling with MLIR's dumps…"),

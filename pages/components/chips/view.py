@@ -23,9 +23,7 @@ _COMPONENT = st.components.v2.component(
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A fact in the header: a value in the code font, its label, and the page that shows more; no link if `page` is
-    empty.
-    """
+    """A fact in the header: a value in the code font, its label, and its page; no link if `page` is empty."""
 
     value: str
     label: str = ""
@@ -35,13 +33,13 @@ class Chip:
 
 
 class ChipsData(msgspec.Struct, frozen=True):
-    """The message to the browser."""
+    """The message to the browser: the chips."""
 
     chips: tuple[Chip, ...]
 
 
 def chips(items: list[Chip], *, key: str) -> str | None:
-    """Show chips; return the page of the chip that was clicked just now, None if none was."""
+    """Show chips; return the page of a newly clicked chip, otherwise None."""
     data = msgspec.to_builtins(ChipsData(tuple(items)))
     result = _COMPONENT(key=key, data=data, on_open_change=lambda: None)
     return next((chip.page for chip in items if chip.page and chip.page == result.open), None)

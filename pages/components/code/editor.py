@@ -33,8 +33,8 @@ class EditorData(msgspec.Struct, frozen=True):
 def code_editor(text: str, *, label: str, key: str, least: int, most: int, keep: Callable[[str], None]) -> str:
     """Show an editor; return its current text.
 
-    `text` is used only when the editor appears: later the browser owns the text. `keep` gets each edited text, also
-    one that arrives with the click on a link to another page.
+    `text` is used only when the editor appears: later the browser owns the text. `keep` is called with each edited
+    text, even if it arrives together with a click on a link to another page.
     """
     key = component_key(key)
     first = first_wish(key, text) or ""

@@ -1,4 +1,4 @@
-"""Code with coloured margins, notes and a selection that it shares with the other views of the page."""
+"""Code view with coloured margins, notes, and a selection shared with the other views of the page."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _COMPONENT = st.components.v2.component(
     js=component_script(_HERE / "js" / "view.js"),
 )
 
-# The most specific ancestor of a token's type decides.
+# The most specific ancestor of a token's type determines its colour.
 _CLASSES: dict[_TokenType, str] = {
     Comment: "c",
     Comment.Preproc: "p",
@@ -72,14 +72,14 @@ _CLASSES: dict[_TokenType, str] = {
     String.Doc: "c",
 }
 
-# Control characters, lone surrogates, and the marks that hide or reorder text: shown as escapes.
+# Control characters, lone surrogates, and characters that hide or reorder text: shown as escapes.
 _UNSEEN = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 _HEX_COLOUR = re.compile(r"#[0-9A-Fa-f]{3,8}")
 
 
 @dataclass(frozen=True, slots=True)
 class CodeLine:
-    """A line of code: its text, the links that it belongs to, and the texts of the margin and of the note below it."""
+    """A line of code: its text, its links, and the texts of its margin and of the note below it."""
 
     number: int
     id: str
@@ -101,7 +101,7 @@ class CodePicture:
 
 
 class LineData(msgspec.Struct, frozen=True, array_like=True):
-    """A line as a list, since there may be ten thousand; the last `cut` characters of its text are not sent."""
+    """A line as a list, for small messages with 10,000 lines; the last `cut` characters of its text are not sent."""
 
     number: int
     id: str
@@ -137,7 +137,7 @@ def code_lines(
     notes: Mapping[int, str] | None = None,
     tooltips: Mapping[int, str] | None = None,
 ) -> tuple[CodeLine, ...]:
-    """Split text into lines with ids such as "c:40"; the tables say more about lines by their number."""
+    """Split text into lines with ids such as "c:40"; the mappings add data by line number."""
     rows = text.removesuffix("\n").split("\n") if text else []
     return tuple(
         CodeLine(
@@ -165,8 +165,8 @@ def code_view(
 ) -> str | None:
     """Show code and return the id of the line that was last selected in it.
 
-    `selected` counts when the view appears (a deep link): later the browser owns the selection, so that what is sent
-    stays the same from run to run. `on_select` is called when a line of this view is selected or cleared.
+    `selected` is used only when the view appears (a deep link): later the browser owns the selection, so that the sent
+    data stays the same over reruns. `on_select` is called when a line of this view is selected or cleared.
     """
     key = component_key(key)
     lines, stamp = _payload(code)
@@ -184,7 +184,7 @@ def code_view(
 
 
 def token_runs(text: str, language: str) -> tuple[tuple[Piece, ...], ...]:
-    """Cut text into lines of (short class, text) runs, coloured by Pygments, with unseen characters as escapes."""
+    """Split text into lines of (short class, text) runs, coloured by Pygments; invisible characters become escapes."""
     lines: list[list[Piece]] = [[]]
     for css_class, piece in _tokens(text, language):
         first, *others = piece.split("\n")
@@ -198,7 +198,7 @@ def token_runs(text: str, language: str) -> tuple[tuple[Piece, ...], ...]:
 @lru_cache(maxsize=32)
 def _payload(code: CodePicture) -> tuple[tuple[LineData, ...], str]:
     """Return the lines in the browser's form, and a stamp that changes with them."""
-    # A diff's lexer takes a line without its end for context.
+    # The diff lexer treats a line without a line end as context.
     shown = "".join(f"{line.text[:LINE_LIMIT].replace(chr(10), chr(13))}\n" for line in code.lines)
     runs = token_runs(shown, code.language)
     lines = tuple(_line(line, row) for line, row in zip(code.lines, runs, strict=False))
@@ -224,7 +224,7 @@ def _tokens(text: str, language: str) -> Iterator[Piece]:
     if len(text) > HIGHLIGHT_LIMIT:
         yield Piece("", text)
         return
-    # get_tokens would strip and normalise, and so lose count of the lines.
+    # get_tokens would strip and normalise the text, which changes the number of lines.
     for _, token_type, piece in _lexer(language).get_tokens_unprocessed(text):
         yield Piece(_css_class(token_type), piece)
 

@@ -1,6 +1,4 @@
-"""A picture of the contract between torch.compile and a backend: five steps, then one line per compilation with a strip
-of the run's calls.
-"""
+"""Picture of the contract between torch.compile and a backend: five steps, and a line per compilation."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ _COMPONENT = st.components.v2.component(
 
 
 class StationData(msgspec.Struct, frozen=True):
-    """A station of the picture: its title, the code that crosses it, and this run's number for it."""
+    """A step of the picture: its title, the object that is passed on, and this run's number for it."""
 
     name: str
     handed: str
@@ -32,8 +30,8 @@ class StationData(msgspec.Struct, frozen=True):
 class GivenData(msgspec.Struct, frozen=True):
     """A line of the picture: one compilation.
 
-    It has an id, a text below each of the first four stations, the marks of the calls (one letter each, with a text for
-    each), and its executions as text.
+    It has an id, a text below each of the first four steps, one letter per call with its text, and its executions as
+    text.
     """
 
     id: str
@@ -45,7 +43,7 @@ class GivenData(msgspec.Struct, frozen=True):
 
 
 class ContractData(msgspec.Struct, frozen=True):
-    """The message to the browser; `once` and `always` say when the stations are passed, `legend` names each letter."""
+    """The message to the browser; `once` and `always` are texts on when steps happen, `legend` names each letter."""
 
     stations: tuple[StationData, ...]
     once: str
@@ -56,6 +54,6 @@ class ContractData(msgspec.Struct, frozen=True):
 
 
 def contract_view(data: ContractData, *, key: str) -> str | None:
-    """Show the picture; return the compilation that was clicked just now, None if none was."""
+    """Show the picture; return a newly clicked compilation, otherwise None."""
     result = _COMPONENT(key=key, data=msgspec.to_builtins(data), on_chosen_change=lambda: None)
     return result.chosen if result.chosen in {row.id for row in data.rows} else None

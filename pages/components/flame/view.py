@@ -55,7 +55,7 @@ class FlameName(msgspec.Struct, frozen=True):
 
 
 class FlameOwner(msgspec.Struct, frozen=True):
-    """The owner of spans: its id, its title, its total seconds, and the links that lead somewhere for it."""
+    """The owner of spans: its id, title and total seconds, and the names of its available links."""
 
     id: str
     title: str
@@ -64,7 +64,7 @@ class FlameOwner(msgspec.Struct, frozen=True):
 
 
 class FlameLegend(msgspec.Struct, frozen=True):
-    """A kind's colour on light and on dark paper, and its label."""
+    """A kind's colour on light and on dark background, and its label."""
 
     light: str
     dark: str
@@ -119,10 +119,10 @@ def flame(picture: FlamePicture, *, key: str, selected: str | None = None) -> Fl
 
 
 def _opened(message: object, picture: FlamePicture) -> tuple[str, str]:
-    """Return the link and the owner if the picture has both, else two empty texts."""
+    """Return the link and the owner if the picture has both, otherwise two empty strings."""
     link, owner = message if isinstance(message, Sequence) and len(message) == 2 else ("", "")
     return (link, owner) if link in picture.links and owner in {item.id for item in picture.owners} else ("", "")
 
 
 def _ignore() -> None:
-    """A declared state key needs a callback, and there is nothing to do."""
+    """Do nothing: a declared state key needs a callback."""

@@ -1,4 +1,4 @@
-"""The messages to the graph view, field by field; `make docs` writes the types of js/wire.d.ts from them.
+"""Messages to the graph view; `make docs` writes the types of js/wire.d.ts from them.
 
 A field with its default value is not sent, and fields that occur thousands of times have short names.
 """
@@ -23,7 +23,7 @@ class NodeVersion(msgspec.Struct, frozen=True, array_like=True):
 
 
 class RowData(msgspec.Struct, frozen=True, omit_defaults=True, rename={"op_class": "cls"}):
-    """A row of a node; `joins` lists the groups of rows that it joins, and from which frame on."""
+    """A row of a node; `joins` lists the groups of rows that it joins, each with its first frame."""
 
     id: str
     label: str
@@ -99,7 +99,7 @@ class EdgeData(
 
 
 class LevelData(msgspec.Struct, frozen=True):
-    """The direct contents of a group, laid out in `parts`, each with a width and a height."""
+    """The direct members of a group, laid out in `parts`, each with a width and a height."""
 
     id: int
     note: str
@@ -109,7 +109,7 @@ class LevelData(msgspec.Struct, frozen=True):
 
 
 class CategoryData(msgspec.Struct, frozen=True):
-    """A value of an overlay, with its colours on light and on dark paper."""
+    """A value of an overlay, with its colours on light and on dark background."""
 
     name: str
     light: str
@@ -117,7 +117,7 @@ class CategoryData(msgspec.Struct, frozen=True):
 
 
 class OverlayData(msgspec.Struct, frozen=True):
-    """A colouring of the graph; `range` is the minimum and the maximum of a number's values, empty if none is known."""
+    """A colouring of the graph; `range` is the minimum and maximum of a numeric overlay, empty if unknown."""
 
     name: str
     title: str
@@ -182,7 +182,7 @@ class MetricsData(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fi
 
 
 class GraphData(ShownData, frozen=True, kw_only=True):
-    """The graph view's message without its place; `classes` are the labels of op classes."""
+    """The graph view's main message, without PlaceData; `classes` are the labels of op classes."""
 
     classes: Mapping[str, str]
     metrics: MetricsData
@@ -245,7 +245,7 @@ class FoundData(msgspec.Struct, frozen=True, rename={"node": "i"}):
 
 
 class PartData(msgspec.Struct, frozen=True):
-    """The response of the route `part`."""
+    """The response of the route `part`: a part of the graph."""
 
     level: LevelData
     title: str

@@ -29,7 +29,7 @@ Respond = Callable[[StoredGraph, Request], Response]
 def graph_routes(base: str = "") -> list[Route]:
     """Return the routes below `base`, the server's own path.
 
-    They address a graph by its digest, which nobody can guess.
+    A request names a graph by its digest, which cannot be guessed.
     """
     start = f"/{base.strip('/')}/graph/{{digest}}" if base.strip("/") else "/graph/{digest}"
     return [Route(f"{start}/{name}", _endpoint(respond)) for name, respond in RESPONSES.items()]

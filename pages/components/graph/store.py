@@ -1,4 +1,4 @@
-"""The graphs that the browser can still request, by the digest of their content."""
+"""Graphs that the browser can request, by the digest of their content."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ GRAPHS = GraphStore()
 
 
 def stored(view: GraphView, colours: Mapping[str, str] | None = None) -> StoredGraph:
-    """Return a graph with its digest, which takes 0.1 s for 50,000 nodes: keep it as long as the graph.
+    """Return a graph with its digest. Cache the result as long as the graph: 50,000 nodes take 0.1 s.
 
     `colours` are those of its kernels (hex), by kernel id.
     """

@@ -1,10 +1,10 @@
-"""The interactive graph: pan, unfold, search and select in the browser, the selection returned to Python.
+"""Interactive graph: the browser pans, unfolds, searches and selects; Python gets the selection.
 
-The browser owns the selection. The graph is sent once and stays byte-identical over reruns, since the state that a
-click changes (the selection, the film's frame) never travels with it. The browser fetches folded levels from the
-server's routes. A selection from Python, such as a deep link's or a table's, goes through a second component of a few
-bytes, the command. `serial` counts the user's own choices: the browser ignores a command that is older than the user's
-last click, and Python sees a click even on an item that it believed selected.
+The browser owns the selection. The graph is sent once and stays byte-identical over reruns, since it does not contain
+the state that a click changes (the selection, the film's frame). The browser fetches folded levels from the server's
+routes. Python sends a selection (from a deep link or a table) through a second component of a few bytes, the command.
+`serial` counts the user's own choices: the browser ignores a command that is older than the user's last click, and
+Python sees a click even on an item that is already selected.
 """
 
 from collections.abc import Callable, Mapping
@@ -35,7 +35,7 @@ Choice = TypeVar("Choice")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphDrawing:
-    """A graph as it is sent to the browser, with the graphs that the browser may request; worth caching."""
+    """A graph in the browser's form, with the graphs that the browser may request; callers should cache it."""
 
     data: Mapping[str, Any]
     graphs: tuple[StoredGraph, ...]
@@ -53,7 +53,7 @@ class Chosen:
 def drawn(
     graph: StoredGraph, morph: StoredGraph | None = None, labels: tuple[str, str] = ("Before", "After")
 ) -> GraphDrawing:
-    """Lay out the levels that are shown first; `morph` is a second graph to switch to, for a film its first frame."""
+    """Lay out the levels that are shown first; `morph` is a second graph to switch to (for a film, its first frame)."""
     data = graph_data(graph, morph=morph, labels=labels)
     return GraphDrawing(msgspec.to_builtins(data), (graph, morph) if morph else (graph,))
 
@@ -72,12 +72,11 @@ def graph_view(
 ) -> Chosen:
     """Draw a graph, `height` pixels high, and return the user's choice in it.
 
-    `selected` is the caller's selection (usually the URL's), `frame` the film's frame: each is applied when it first
-    arrives and whenever it changes; between these, the user's choices count. `overlay` colours the graph at first. A
-    caller may pass back the returned values (through the URL, say): that is no new selection. `on_activate` gets the id
-    of a double-clicked node. Views with the same `channel` on a page highlight each other's related items without a
-    rerun; views with the same `step` follow each other's pan, zoom and folds. A graph that the server has dropped is
-    stored again by this call.
+    `selected` is the caller's selection (usually from the URL), `frame` the film's frame: each is applied when it is
+    new or changed; otherwise the user's choice counts. A caller may pass back the returned values, for example through
+    the URL: that is no new selection. `overlay` is the initial colouring. `on_activate` gets the id of a double-clicked
+    node. Views with the same `channel` on a page highlight each other's related items without a rerun; views with the
+    same `step` follow each other's pan, zoom and folds. If the server has dropped the graph, this call stores it again.
     """
     key = component_key(key)
     for stored_graph in graph.graphs:
@@ -110,9 +109,7 @@ def graph_view(
 
 
 def _newest(memory: str, requested: Choice, reported: object, value: Choice) -> Choice:
-    """Return the newer of the caller's value and the browser's report; a caller who echoes the last result sets
-    nothing.
-    """
+    """Return the newer of the caller's value and the browser's report; passing back the last result has no effect."""
     last_request, last_result, last_report = st.session_state.get(memory, (requested, requested, reported))
     if requested not in (last_request, last_result):
         chosen = requested
@@ -125,4 +122,4 @@ def _newest(memory: str, requested: Choice, reported: object, value: Choice) -> 
 
 
 def _nothing() -> None:
-    """A declared state key needs a callback, and there is nothing to do."""
+    """Do nothing: a declared state key needs a callback."""

@@ -37,7 +37,7 @@ CLASSES = {name: colour.label for name, colour in OP_CLASSES.items()}
 def graph_data(
     graph: StoredGraph, *, morph: StoredGraph | None = None, labels: tuple[str, str] = ("Before", "After")
 ) -> GraphData:
-    """Return the component's first message; `labels` are those of the morph's two graphs."""
+    """Return the component's first message; `labels` are the labels of the morph's two graphs."""
     return GraphData(
         **_shown(graph),
         classes=CLASSES,
@@ -48,7 +48,7 @@ def graph_data(
 
 
 def level_data(graph: StoredGraph, group: int = TOP, whole: GraphView | None = None) -> LevelData:
-    """Return a group's level for the browser; a level of a part of a `whole` keeps the whole's node numbers."""
+    """Return a group's level for the browser; in a part of a graph, nodes have their numbers in the `whole` graph."""
     numbers = graph.view.numbers_in(whole) if whole else range(graph.view.size())
     level = graph.view.level(group)
     return LevelData(
@@ -164,7 +164,7 @@ def _category(graph: StoredGraph, overlay: str, index: int, text: str) -> Catego
 
 
 def _segment_colour(text: str) -> dict[str, str]:
-    """Return the colours of a segment by its number; muted ones for ops that torch runs."""
+    """Return the colours of a segment by its number; muted colours for ops that torch runs."""
     colour = segment_colour(text)
     return {"light": colour, "dark": colour} if colour else MUTED
 

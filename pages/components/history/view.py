@@ -1,4 +1,4 @@
-"""Browser history with one entry per page, so that one step back leads to the page before."""
+"""Browser history with one entry per page, so that one step back leads to the previous page."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ _COMPONENT = st.components.v2.component(
 
 
 def one_entry_a_page(*, key: str) -> None:
-    """Make a browser history entry for a new page or run only; Streamlit alone makes one for each parameter."""
+    """Add browser history entries only for a new page or run; Streamlit adds one for each changed query parameter."""
     _COMPONENT(key=key, data={})

@@ -1,6 +1,6 @@
 // Written by `make docs` from the structs of pages/components: what the browser is told.
 
-/** A row of a node; `joins` lists the groups of rows that it joins, and from which frame on. */
+/** A row of a node; `joins` lists the groups of rows that it joins, each with its first frame. */
 export interface RowData {
   id: string;
   label: string;
@@ -59,7 +59,7 @@ export interface EdgeData {
   f?: [number, number][];
 }
 
-/** The direct contents of a group, laid out in `parts`, each with a width and a height. */
+/** The direct members of a group, laid out in `parts`, each with a width and a height. */
 export interface LevelData {
   id: number;
   note: string;
@@ -75,14 +75,14 @@ export interface SizeData {
   groups: number;
 }
 
-/** A value of an overlay, with its colours on light and on dark paper. */
+/** A value of an overlay, with its colours on light and on dark background. */
 export interface CategoryData {
   name: string;
   light: string;
   dark: string;
 }
 
-/** A colouring of the graph; `range` is the minimum and the maximum of a number's values, empty if none is known. */
+/** A colouring of the graph; `range` is the minimum and maximum of a numeric overlay, empty if unknown. */
 export interface OverlayData {
   name: string;
   title: string;
@@ -130,7 +130,7 @@ export interface MorphData {
   labels: [string, string];
 }
 
-/** The graph view's message without its place; `classes` are the labels of op classes. */
+/** The graph view's main message, without PlaceData; `classes` are the labels of op classes. */
 export interface GraphData {
   digest: string;
   root: LevelData;
@@ -189,7 +189,7 @@ export interface FoundData {
   i: number;
 }
 
-/** The response of the route `part`. */
+/** The response of the route `part`: a part of the graph. */
 export interface PartData {
   level: LevelData;
   title: string;
@@ -207,7 +207,7 @@ export type Piece = [
   text: string,
 ];
 
-/** A line as a list, since there may be ten thousand; the last `cut` characters of its text are not sent. */
+/** A line as a list, for small messages with 10,000 lines; the last `cut` characters of its text are not sent. */
 export type LineData = [
   number: number,
   id: string,
@@ -281,7 +281,7 @@ export interface FlameName {
   links: string[];
 }
 
-/** The owner of spans: its id, its title, its total seconds, and the links that lead somewhere for it. */
+/** The owner of spans: its id, title and total seconds, and the names of its available links. */
 export interface FlameOwner {
   id: string;
   title: string;
@@ -289,7 +289,7 @@ export interface FlameOwner {
   links: string[];
 }
 
-/** A kind's colour on light and on dark paper, and its label. */
+/** A kind's colour on light and on dark background, and its label. */
 export interface FlameLegend {
   light: string;
   dark: string;
@@ -309,8 +309,7 @@ export interface FlameData {
   initial: string | null;
 }
 
-/** A fact in the header: a value in the code font, its label, and the page that shows more; no link if `page` is empty.
- */
+/** A fact in the header: a value in the code font, its label, and its page; no link if `page` is empty. */
 export interface Chip {
   value: string;
   label: string;
@@ -319,12 +318,12 @@ export interface Chip {
   tooltip: string;
 }
 
-/** The message to the browser. */
+/** The message to the browser: the chips. */
 export interface ChipsData {
   chips: Chip[];
 }
 
-/** A station of the picture: its title, the code that crosses it, and this run's number for it. */
+/** A step of the picture: its title, the object that is passed on, and this run's number for it. */
 export interface StationData {
   name: string;
   handed: string;
@@ -332,8 +331,8 @@ export interface StationData {
   bad: boolean;
 }
 
-/** A line of the picture: one compilation. It has an id, a text below each of the first four stations, the marks of the
- * calls (one letter each, with a text for each), and its executions as text. */
+/** A line of the picture: one compilation. It has an id, a text below each of the first four steps, one letter per call
+ * with its text, and its executions as text. */
 export interface GivenData {
   id: string;
   cells: [string, string, string, string];
@@ -343,7 +342,7 @@ export interface GivenData {
   ran: string;
 }
 
-/** The message to the browser; `once` and `always` say when the stations are passed, `legend` names each letter. */
+/** The message to the browser; `once` and `always` are texts on when steps happen, `legend` names each letter. */
 export interface ContractData {
   stations: StationData[];
   once: string;
@@ -391,15 +390,15 @@ export type PaletteEntry = [
   detail: string,
 ];
 
-/** A link without its last query parameter `name`, whose value is an entry's id; no `page` is the current page. */
+/** A link without its last query parameter `name`, whose value is an entry's id; by default on the current page. */
 export interface PaletteAim {
   page: string;
   name: string;
   query: Record<string, string>;
 }
 
-/** Entries of one kind that open in the same way, with the part of the detail that they share. Without an aim an entry
- * is an action. `left_out` counts the entries of this kind that are not sent. */
+/** Entries of one kind that open in the same way, with their common part of the detail. Without an aim an entry is an
+ * action. `left_out` counts the entries of this kind that are not sent. */
 export interface PaletteGroup {
   kind: string;
   title: string;
@@ -409,8 +408,8 @@ export interface PaletteGroup {
   left_out: number;
 }
 
-/** The message to the browser; `with_run` are the actions that need a second run, with the link to open then. `run` is
- * the shown run, whose entries may be requested; empty without one. */
+/** The message to the browser; `with_run` are the actions that need a second run, each with its link. `run` is the
+ * shown run, whose entries may be requested; empty without one. */
 export interface PaletteData {
   run: string;
   groups: PaletteGroup[];
@@ -429,7 +428,7 @@ export interface Mark {
   reason: string;
 }
 
-/** The message to the browser. Pages are named as in their URLs; `entries` has the entry of each other pane. */
+/** The message to the browser, with page names as in URLs; `entries` maps other panes to their menu entry. */
 export interface MenuData {
   marks: Record<string, Mark>;
   entries: Record<string, string>;
@@ -449,7 +448,7 @@ export interface Stretch {
   lane: boolean;
 }
 
-/** The message to the browser. */
+/** The message to the browser: the graphs by stretch, and the selected one. */
 export interface StagesData {
   stretches: Stretch[];
   chosen: string;
@@ -471,7 +470,7 @@ export interface WayStage {
   told: string;
 }
 
-/** The message to the browser: the boxes by column, those of a column one above the other. */
+/** The message to the browser: the boxes by column, from top to bottom. */
 export interface WayData {
   columns: WayStage[][];
   chosen: string;

@@ -46,7 +46,7 @@ IN_CODE = {
     "/": "search, Enter for the next one",
     "Escape": "clear, leave",
 }
-# Beside each other.
+# Two columns of the dialog.
 LISTS = (
     {"On a page": ON_A_PAGE, "In a flame chart": IN_A_FLAME_CHART},
     {"In a graph": IN_A_GRAPH, "In code": IN_CODE},
@@ -60,9 +60,9 @@ class KeysData(msgspec.Struct, frozen=True):
 
 
 def page_keys(pressed: Callable[[str], None], *, key: str) -> int:
-    """Call `pressed` with the key before the page runs again; `?` opens the list.
+    """Call `pressed` with the pressed key before the page runs again; `?` opens the list of keys.
 
-    Return how many pages to go on in a presentation: 1, -1, or 0.
+    Return the number of pages to move forward in a presentation: 1, -1, or 0.
     """
 
     def changed() -> None:

@@ -53,6 +53,6 @@ class LineageData(msgspec.Struct, frozen=True):
 
 
 def lineage_view(data: LineageData, *, key: str) -> str | None:
-    """Show the tree; return the compilation that was clicked just now, None if none was."""
+    """Show the tree; return a newly clicked compilation, otherwise None."""
     result = _COMPONENT(key=key, data=msgspec.to_builtins(data), on_chosen_change=lambda: None)
     return result.chosen if result.chosen in {row.id for row in data.rows} else None

@@ -13,7 +13,7 @@ from pages.components.modules import component_script
 
 HERE = Path(__file__).parent
 
-# Its style is the document's, since the menu is Streamlit's.
+# Its CSS applies to the whole document, since Streamlit draws the menu.
 _COMPONENT = st.components.v2.component(
     "compileboard_menu",
     css=(HERE / "view.css").read_text(encoding="utf-8"),
@@ -31,7 +31,7 @@ class Mark:
 
 
 class MenuData(msgspec.Struct, frozen=True):
-    """The message to the browser. Pages are named as in their URLs; `entries` has the entry of each other pane."""
+    """The message to the browser, with page names as in URLs; `entries` maps other panes to their menu entry."""
 
     marks: dict[str, Mark]
     entries: dict[str, str]

@@ -1,8 +1,8 @@
-"""The command palette: a dialog over any page that opens pages, runs, kernels and nodes, and starts actions.
+"""Command palette: a dialog on any page that opens pages, runs, kernels and nodes, and starts actions.
 
-Two components share the work. The palette is sent with every page: its pages, its runs and its actions. The entries of
-the shown run are a message of their own, in a fragment: they are made when the palette is first opened over the run,
-and stay byte-identical over reruns.
+It has two components. The palette with pages, runs and actions is sent with every page. The entries of the shown run
+are a separate message in a fragment: they are made when the palette is first opened for the run, and stay
+byte-identical over reruns.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class PaletteEntry(msgspec.Struct, frozen=True, array_like=True):
 
 
 class PaletteAim(msgspec.Struct, frozen=True):
-    """A link without its last query parameter `name`, whose value is an entry's id; no `page` is the current page."""
+    """A link without its last query parameter `name`, whose value is an entry's id; by default on the current page."""
 
     page: str
     name: str
@@ -44,7 +44,7 @@ class PaletteAim(msgspec.Struct, frozen=True):
 
 
 class PaletteGroup(msgspec.Struct, frozen=True):
-    """Entries of one kind that open in the same way, with the part of the detail that they share.
+    """Entries of one kind that open in the same way, with their common part of the detail.
 
     Without an aim an entry is an action. `left_out` counts the entries of this kind that are not sent.
     """
@@ -58,7 +58,7 @@ class PaletteGroup(msgspec.Struct, frozen=True):
 
 
 class PaletteData(msgspec.Struct, frozen=True):
-    """The message to the browser; `with_run` are the actions that need a second run, with the link to open then.
+    """The message to the browser; `with_run` are the actions that need a second run, each with its link.
 
     `run` is the shown run, whose entries may be requested; empty without one.
     """
@@ -85,7 +85,7 @@ class PaletteChoice:
 
 
 def palette(data: PaletteData, *, key: str) -> PaletteChoice | None:
-    """Draw the palette, which is closed at first; return the choice made just now, None without one."""
+    """Draw the palette, initially closed; return a new choice, otherwise None."""
     result = _PALETTE(key=key, data=msgspec.to_builtins(data), on_chosen_change=lambda: None)
     return _wanted(result.chosen)
 
@@ -99,7 +99,7 @@ def run_entries(run: str, make: Callable[[], Mapping[str, Any]], *, key: str) ->
 
 
 def _wanted(chosen: Any) -> PaletteChoice | None:
-    """Return a choice from the browser; None for none, and for anything that the palette does not send."""
+    """Return a choice from the browser; None if there is none or it is invalid."""
     if not isinstance(chosen, Mapping):
         return None
     query = chosen.get("query")

@@ -1,4 +1,4 @@
-"""The stages of a graph in their order, each with its op count: a click or an arrow key selects one."""
+"""Row of a graph's stages in order, each with its op count: a click or an arrow key selects one."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Stretch:
 
 
 class StagesData(msgspec.Struct, frozen=True):
-    """The message to the browser."""
+    """The message to the browser: the graphs by stretch, and the selected one."""
 
     stretches: tuple[Stretch, ...]
     chosen: str

@@ -1,4 +1,4 @@
-"""The upload of a log from the visitor's machine: dropped or picked, sent to disk with a progress display."""
+"""Upload of a log from the visitor's machine by drop or file dialog, with a progress display."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class UploadData(msgspec.Struct, frozen=True):
 
 
 def upload(most_bytes: int, *, key: str) -> str | None:
-    """Offer to upload a file of at most so many bytes; return the id of the run that was just made of it."""
+    """Offer to upload a file of at most `most_bytes`; return the id of the run just made from it, otherwise None."""
     data = UploadData(most_bytes, fmt.bytes_(most_bytes))
     result = _COMPONENT(key=key, data=msgspec.to_builtins(data), on_stored_change=lambda: None)
     return result.stored if isinstance(result.stored, str) else None

@@ -34,7 +34,7 @@ class WayStage:
 
 
 class WayData(msgspec.Struct, frozen=True):
-    """The message to the browser: the boxes by column, those of a column one above the other."""
+    """The message to the browser: the boxes by column, from top to bottom."""
 
     columns: tuple[tuple[WayStage, ...], ...]
     chosen: str

@@ -1,4 +1,4 @@
-"""The same job with ops disabled, passes left out or parameters frozen, and the resulting differences.
+"""The same job with disabled ops, disabled passes or frozen parameters, and the resulting differences.
 
 The Accelerator page without a graph: the reason, and how to get one.
 """
@@ -34,7 +34,7 @@ WHAT = (
     "into a program, and runs that in a runtime in C++ behind a C ABI, which knows neither torch nor Python."
 )
 RUNS = "The same job on the CPU with `torch.compile(model, backend='accelerator')`"
-# The first has its own kernels in Python.
+# Backends that need no C++ compiler; the first is the built-in one with kernels in Python.
 WITHOUT_COMPILER = ("registry", "aot_eager", "eager")
 ALWAYS = WITHOUT_COMPILER[1:]
 
@@ -42,7 +42,7 @@ ALWAYS = WITHOUT_COMPILER[1:]
 def change_menu(view: View, segment: SegmentView) -> None:
     """Draw fields for the accelerator's options, and a button that runs the job with them.
 
-    Nothing for a log from elsewhere and for code that may not run here.
+    Draw nothing for an imported log and for code that may not run here.
     """
     job = job_again(view)
     if job is None or not AcceleratorOptions.is_used(job):
@@ -60,7 +60,7 @@ def change_menu(view: View, segment: SegmentView) -> None:
 
 
 def run_beside(job: CompileJob, before: RunView | None) -> None:
-    """Show the job's run on this page, a finished one or a new one, with the previous run beside it."""
+    """Show a finished or new run of the job on this page, compared with the previous run."""
     fitted = server.runner().limits.fitted(job)
     run = stored_run(fitted) or attempt(lambda: actions.submit(fitted))
     if run is not None:
@@ -69,7 +69,7 @@ def run_beside(job: CompileJob, before: RunView | None) -> None:
 
 
 def run_before(view: View) -> RunView | None:
-    """Return the URL's run to compare with, if it also ran on the accelerator; else None."""
+    """Return the URL's run to compare with; None unless it also used the accelerator."""
     name = url.asked(url.OTHER)
     before = open_view(name) if name and name != view.run.id else None
     return before if before is not None and AcceleratorView.is_used(before.report) else None
@@ -100,7 +100,7 @@ def _options(title: str, view: RunView) -> None:
 
 
 def without_pipeline(view: RunView) -> None:
-    """Draw the reason why there is no accelerator graph, and a button that makes one."""
+    """Draw the reason why there is no accelerator graph, and a button that runs the job on the accelerator."""
     absence = AcceleratorView.absence(view.report, view.job)
     st.title(absence.title, anchor=False)
     st.write(WHAT)
@@ -113,7 +113,7 @@ def without_pipeline(view: RunView) -> None:
 
 
 def _offer(view: RunView, no_compiler: bool) -> None:
-    """Offer the accelerator unless its compiler is missing; if it is or was missing, backends that need none."""
+    """Offer the accelerator unless its C++ compiler is missing; if it is or was missing, offer backends without it."""
     job = job_again(view)
     if job is None:
         return

@@ -1,8 +1,8 @@
-"""The steps of a graph to the accelerator; the page shows one of them.
+"""Steps of the Accelerator page; the page shows one of them.
 
-The calls across the ABI, torch's fallbacks, and the time of each stage of making the programs.
+Calls across the ABI, torch's fallbacks, and the seconds of each build stage.
 
-The divided graph: segments in their colours, the ops that stay with torch and why, bytes across the borders.
+The partitioned graph: segments in colours, ops that stay with torch and their reasons, bytes across the borders.
 
 A program's file: its sections, and their bytes with their meaning.
 """
@@ -88,7 +88,7 @@ FILE_FORMS = {"bytes": fmt.bytes_}
 
 
 def station_of(view: View) -> str:
-    """Return the step that the URL names; the step of changes exists only with a previous run."""
+    """Return the step in the URL; the step of changes exists only if there is a previous run."""
     offered = [*IN_ORDER, *([CHANGES] if run_before(view) else [])]
     url.read(url.STATION, offered, GRAPH)
     chosen = st.segmented_control("Station", offered, key=url.STATION, label_visibility="collapsed")
@@ -97,7 +97,7 @@ def station_of(view: View) -> str:
 
 
 def draw_station(view: View, segment: SegmentView, station: str, row: DeltaGenerator) -> None:
-    """Draw one station; `row` is the container of the stations' row."""
+    """Draw one step; `row` is the container of the row of steps."""
     before = run_before(view)
     if station == CHANGES and before is not None:
         changes_station(before, view)
@@ -108,7 +108,7 @@ def draw_station(view: View, segment: SegmentView, station: str, row: DeltaGener
 
 
 def calls_station(view: View, segment: SegmentView) -> None:
-    """Draw calls as a table, fallbacks by reason, and stages as bars."""
+    """Draw the calls as a table, the fallbacks by reason, and the build stages as bars."""
     accelerator = AcceleratorView(view.report, view.compilation)
     st.caption(prose(accelerator.calls))
     left, right = st.columns([3, 2], gap="medium")
@@ -135,7 +135,7 @@ def _table(accelerator: AcceleratorView) -> None:
 
 
 def graph_station(view: View, segment: SegmentView, row: DeltaGenerator) -> None:
-    """Draw the graph with its drawer; `row` is the container of the stations' row."""
+    """Draw the graph with its drawer; `row` is the container of the row of steps."""
     graph = segment.graph
     with row:
         open_button(ORDER, "What runs, in order", ":material/format_list_numbered:")
@@ -195,7 +195,7 @@ def _refused(segment: SegmentView) -> None:
 
 
 def file_station(view: View, segment: SegmentView, row: DeltaGenerator) -> None:
-    """Draw the bytes of a section; for a log from elsewhere, the recorded table of sections.
+    """Draw the bytes of a section; for an imported log, the recorded table of sections.
 
     `row` is the container of the stations' row.
     """
@@ -247,7 +247,7 @@ def _downloads(file: ProgramFileView) -> None:
 
 
 def _recorded(program: ProgramView) -> None:
-    """Draw the log's record of a file that is not here."""
+    """Draw the log's record of a file that is not available."""
     table = pd.DataFrame(one_line_cells(program.sections, LONGEST_NAME))
     st.dataframe(in_words(table, FILE_FORMS), hide_index=True, height="content")
 
@@ -268,7 +268,7 @@ def _section(file: ProgramFileView) -> str:
 
 
 def _stretch(file: ProgramFileView, section: str, key: str) -> int:
-    """Return the stretch to show of a section; the visitor chooses it for a long section."""
+    """Return the stretch of a section to show; for a long section the visitor chooses it."""
     count, words = file.stretches(section)
     if count == 1:
         return 0
@@ -303,7 +303,7 @@ STATIONS: dict[str, Callable[[View, SegmentView], None]] = {
     "calls": calls_station,
 }
 
-# Stations with a button in the row of stations.
+# Steps with their own button in the row of steps.
 WITH_BUTTON: dict[str, Callable[[View, SegmentView, DeltaGenerator], None]] = {
     GRAPH: graph_station,
     "file": file_station,

@@ -1,6 +1,6 @@
 """The program of a segment: its instructions with the user's lines, the passes over it, and its memory plan.
 
-Plotly figures about a program: its memory over its instructions, and the seconds of the stages of making it.
+Plotly figures about a program: its memory over its instructions, and the seconds of its build stages.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 
 
 def program_or_reason(segment: SegmentView) -> ProgramView | None:
-    """Return the segment's program; else draw why it has none."""
+    """Return the segment's program; if it has none, draw the reason."""
     if segment.missing_program:
         st.info(prose(segment.missing_program))
     return segment.program
 
 
 def program_station(view: View, segment: SegmentView) -> None:
-    """Draw the instructions as a table, beside the user's code."""
+    """Draw the instructions as a table, next to the user's code."""
     program = program_or_reason(segment)
     if program is None:
         return
@@ -79,7 +79,7 @@ def _instructions(program: ProgramView, nodes: Mapping[str, FxNode], key: str) -
 
 
 def passes_station(view: View, segment: SegmentView) -> None:
-    """Draw the choice of a pass, its diff, and the program after it."""
+    """Draw a choice of passes, the chosen pass's diff, and the program after it."""
     program = program_or_reason(segment)
     if program is None:
         return

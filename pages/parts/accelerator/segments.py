@@ -1,4 +1,4 @@
-"""The selection on the Accelerator page: a segment of a divided graph."""
+"""The selection on the Accelerator page: a segment of a partitioned graph."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pages.session.shown import View
 
 
 def chosen_segment(accelerator: AcceleratorView) -> SegmentView:
-    """Return the segment that the URL names, by default the largest; draws a choice if there are several."""
+    """Return the segment in the URL, by default the largest; draw a choice if there are several."""
     segments, largest = accelerator.segments, accelerator.largest
     url.read(url.SEGMENT, segments, largest)
     if len(segments) == 1:
@@ -29,5 +29,5 @@ def chosen_segment(accelerator: AcceleratorView) -> SegmentView:
 
 
 def nodes_of(view: View, segment: SegmentView) -> tuple[FxNode, ...]:
-    """Return the nodes of the divided graph; none if the log does not hold it."""
+    """Return the nodes of the partitioned graph; empty if the log does not contain it."""
     return view.nodes(segment.graph) if segment.graph else ()

@@ -2,7 +2,7 @@
 
 Steady-state calls of two runs: seconds, and the interval of their ratio.
 
-The graphs of two compilations as one stable drawing: nodes added, removed, changed and moved.
+Graphs of two compilations as one stable drawing with added, removed, changed and moved nodes.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from pages.session.tables import in_words, newly_picked
 MARK = "background-color: rgba(204, 140, 20, 0.2)"
 FIGURE_PX = {"": 130, "left": 150, UNLIKE: 30, "right": 150, "difference": 210}
 PHASE_FORMS = {"left": fmt.duration_s, "right": fmt.duration_s, "right over left": fmt.ratio}
-# The colours that eager and compiled have on the page Speedup.
+# Colours of eager and compiled, as on the page Speedup.
 COLOURS = {"compiled": 0, "eager": 3}
-# The distance of the bounds → the ticks of the axis.
+# Limit of the outermost bounds' ratio → ticks of the axis.
 TICKS: tuple[tuple[float, tuple[float, ...]], ...] = (
     (1.25, (0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2, 1.25)),
     (3.0, (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.4, 1.6, 2.0, 2.5, 3.0)),
@@ -53,7 +53,7 @@ NODE, CHANGES = "node", "changes"
 
 
 def summary(compare: CompareView) -> None:
-    """Draw the numbers of both runs, beside their settings and results."""
+    """Draw the numbers of both runs, next to their settings and results."""
     left, right = st.columns([3, 2], gap="medium")
     with left:
         columns = {name: st.column_config.TextColumn(width=width) for name, width in FIGURE_PX.items()}
@@ -120,7 +120,7 @@ def _rows(rows: Sequence[dict[str, str]], key: str, none: str = "") -> None:
 
 
 def phases(compare: CompareView, moment: tuple[str | int, ...]) -> None:
-    """Draw the compile time of both runs: a chart by class, a table by phase. `moment` is the key of its figure."""
+    """Draw the compile time of both runs: a chart by class, a table by phase. `moment` is the figure's cache key."""
     if not compare.phase_rows:
         st.write("Neither log tells of phases.")
         return
@@ -133,7 +133,7 @@ def phases(compare: CompareView, moment: tuple[str | int, ...]) -> None:
 
 
 def phase_chart(compare: CompareView, on: Theme) -> go.Figure:
-    """Draw compile time by the class of its phase, each instant once: one bar per run."""
+    """Draw compile time by phase class, one bar per run; overlapping phases are counted once."""
     sides = compare.phase_seconds
     factor, unit = in_unit(max(sum(seconds.values()) for seconds in sides.values()))
     figure = go.Figure()
@@ -204,7 +204,7 @@ def seconds_chart(times: CompareTimes, on: Theme) -> go.Figure:
 
 
 def ratio_chart(times: CompareTimes, on: Theme) -> go.Figure:
-    """Draw the intervals on a logarithmic axis, with one marked; to its right the right run is faster."""
+    """Draw the intervals on a logarithmic axis with 1 marked; right of it, the right run is faster."""
     figure = go.Figure()
     for ratio in times.ratios:
         colour = kernel_colour(0) if ratio.claim else INK[on]
@@ -232,7 +232,7 @@ def ratio_chart(times: CompareTimes, on: Theme) -> go.Figure:
 
 
 def _ticks(bounds: Sequence[float]) -> dict[str, object]:
-    """Return readable ticks: the closer all bounds are to one, the finer."""
+    """Return readable ticks: finer if all bounds are close to 1."""
     low, high = min(1.0, *bounds), max(1.0, *bounds)
     finest = next(ticks for spread, ticks in TICKS if high / low < spread)
     ticks = [tick for tick in finest if low / 2 < tick < 2 * high]
@@ -240,7 +240,7 @@ def _ticks(bounds: Sequence[float]) -> dict[str, object]:
 
 
 def graphs(pair: PairView, left: RunView, right: RunView) -> None:
-    """Let the visitor choose a stage, and draw both its graphs as one."""
+    """Let the visitor choose a stage, and draw its two graphs as one."""
     stages = pair.stages
     if not stages:
         st.write("The two compilations have no graph of the same stage.")
@@ -286,7 +286,7 @@ def _union(
 
 
 def _node(union: GraphUnionView, selected: str | None) -> None:
-    """Draw a node as it is in each of the two graphs."""
+    """Draw the facts of a node in both graphs."""
     title = union.node_title(selected)
     if not title:
         st.caption("Neither graph has this node." if selected else "Click a node.")

@@ -1,4 +1,4 @@
-"""The kernels of two compilations: a table of pairs, the chosen pair, and both its sources."""
+"""Kernels of two compilations: a table of pairs, and the chosen pair with both sources."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def sources(pair: PairOfKernels, key: str) -> None:
 
 
 def _side_by_side(pair: PairOfKernels, key: str) -> None:
-    """Draw two sources side by side, for which a diff would be useless."""
+    """Draw two sources in different languages side by side."""
     for column, source in zip(st.columns(2, gap="medium"), pair.sources, strict=True):
         with column:
             if not source.text:

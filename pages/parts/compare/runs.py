@@ -1,4 +1,4 @@
-"""The runs that the shown run can be compared with: those of the same model first, then all others.
+"""Runs that the shown run can be compared with: runs of the same model first, then all others.
 
 Comparisons of two runs and of their kernels, cached for all sessions.
 """
@@ -27,13 +27,13 @@ def other_runs(view: RunView) -> tuple[Comparable, ...]:
 def labels(candidates: Sequence[Comparable]) -> dict[str, str]:
     """Return each run's label in the list of right sides.
 
-    A label has the run's settings, its time and the end of its id, since a choice is identified by its label.
+    A label contains the run's settings, its time and the end of its id, so that labels are unique.
     """
     return {other.run.id: _label(other) for other in candidates}
 
 
 def any_runs(view: RunView) -> dict[str, str]:
-    """Return every other run that is listed for this visitor, those of the same model first, and the URL's run."""
+    """Return all other runs that are listed for this visitor (same model first), and the URL's run."""
     named = {run.id: _label(Comparable(run, status, None)) for run, status in named_runs()}
     asked = url.asked(url.OTHER)
     there = open_view(asked) if asked and asked not in named else None
@@ -45,7 +45,7 @@ def any_runs(view: RunView) -> dict[str, str]:
 
 
 def pick_other(names: dict[str, str], first: str | None) -> str | None:
-    """Let the visitor pick the right run: by default the URL's, else the first; the choice stays in the URL."""
+    """Let the visitor pick the right run, by default the URL's, otherwise the first; the choice is in the URL."""
     url.read(url.OTHER, names, first)
     chosen = st.selectbox(
         "Right",
@@ -60,7 +60,7 @@ def pick_other(names: dict[str, str], first: str | None) -> str | None:
 
 
 def newest_other(view: RunView, names: dict[str, str]) -> str | None:
-    """Return the first right run: of the same model and target, else of the same model; None if there is none."""
+    """Return the default right run: same model and target, otherwise same model; None if there is none."""
     alike = other_runs(view)
     target = view.job.target if view.job else ""
     same = [other for other in alike if other.job is None or other.job.target == target]

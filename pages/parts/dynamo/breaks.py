@@ -1,4 +1,4 @@
-"""Graph breaks, each in a box, and the frames that run eagerly."""
+"""Boxes of graph breaks, and the frames that run eagerly."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pages.session.shown import RunView
 
 
 def broken_file(breaks: GraphBreaksView) -> str:
-    """Let the visitor pick the file to show: first the innermost logged file of the first break."""
+    """Let the visitor pick the file to show, by default the innermost logged file of the first break."""
     files = breaks.files
     labels = list(files)
     if len(labels) < 2:

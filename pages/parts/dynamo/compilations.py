@@ -1,6 +1,6 @@
-"""The compilations of a run as a tree in a table, and the details of one of them.
+"""Table of a run's compilations as a tree, and the details of one compilation.
 
-The bytecode of a frame before and after Dynamo, side by side and beside the user's lines.
+Bytecode of a frame before and after Dynamo and the user's lines, side by side.
 
 A symbol of dynamic shapes in full, and links to other compilations with symbols.
 """
@@ -48,9 +48,9 @@ BYTECODE, PYTHON = "bytecode", "Python again"
 
 
 def compilation_table(compilations: CompilationsView, key: str) -> None:
-    """Draw a row for each compilation, with its children below it; a click shows it.
+    """Draw a row for each compilation, with its children below it; a click selects it.
 
-    Of similar frames only the first has rows, until the visitor searches.
+    Only the first of similar frames has rows, unless the visitor searches.
     """
     text = ""
     if compilations.hides_similar:
@@ -126,7 +126,7 @@ def _pages(compilation: Compilation, details: CompilationDetails) -> list[menu.P
 
 
 def bytecode_listings(view: View, bytecode: BytecodeView) -> None:
-    """Draw both listings, with the user's lines beside them if the log holds their file."""
+    """Draw both listings, next to the user's lines if the log contains their file."""
     picture = user_code(view) if bytecode.in_user_file else None
     columns = st.columns([3, 4, 5] if picture else [4, 5], gap="small")
     if picture is not None:
@@ -151,7 +151,7 @@ def _picture(side: str, listing: BytecodeListing) -> CodePicture:
 
 
 def decompiled_python(bytecode: BytecodeView) -> None:
-    """Draw both codes as decompiled Python, and a warning about parts that could not be decompiled."""
+    """Draw original and modified code as decompiled Python, and a warning about parts that could not be decompiled."""
     st.caption(bytecode.python_note)
     if bytecode.not_decompiled:
         st.warning(bytecode.not_decompiled, icon=":material/info:")
@@ -165,7 +165,7 @@ def decompiled_python(bytecode: BytecodeView) -> None:
 
 
 def bytecode_links(bytecode: BytecodeView) -> None:
-    """Draw links to the targets of the modified code: its graph, and its resume functions."""
+    """Draw links to the graph and the resume functions that the modified code calls."""
     with st.container(horizontal=True):
         if bytecode.calls_graph:
             st.page_link(
@@ -186,7 +186,7 @@ def bytecode_links(bytecode: BytecodeView) -> None:
 
 
 def choose_form(bytecode: BytecodeView) -> str:
-    """Return the chosen form: the bytecode listing, or Python if there was a decompiler."""
+    """Return the chosen form: bytecode, or Python if it was decompiled."""
     if bytecode.without_python:
         st.caption(bytecode.without_python)
         return BYTECODE

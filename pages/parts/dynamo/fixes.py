@@ -1,6 +1,4 @@
-"""Fixes of the user's code, each as a diff that can be tried: a run of the fixed code, compared with
-the original run.
-"""
+"""Fixes of the user's code as diffs, and trials: runs of the fixed code, compared with the original run."""
 
 from __future__ import annotations
 
@@ -42,7 +40,7 @@ def fixes_of(view: RunView) -> FixesView:
 
 
 def offer(view: RunView, fixes: Sequence[Fix], key: str) -> None:
-    """Draw the fixes of a graph break or a recompile, one at a time, with a button to try it; nothing without a fix."""
+    """Draw the fixes of a graph break or recompile, one at a time, with a button to try it; nothing without fixes."""
     if not fixes:
         return
     with st.container(key=f"offer-{key}"):
@@ -64,14 +62,14 @@ def offer_all(view: RunView, fix: Fix | None, key: str) -> None:
 
 
 def original_run(view: RunView) -> None:
-    """Draw, on a run that tries a fix, the link to the original run, and both side by side."""
+    """Draw, for a run that tries a fix, the link to the original run and the comparison of both."""
     before = back_link(view)
     if before is not None:
         _before_and_after(before, view)
 
 
 def back_link(view: RunView) -> RunView | None:
-    """Draw the link to the original run of a run that tries a fix; return that run, None without one."""
+    """Draw the link to the original run of a run that tries a fix; return the original run, None if there is none."""
     before = open_view(view.job.repairs_of) if view.job is not None and view.job.repairs_of else None
     if before is None:
         return None

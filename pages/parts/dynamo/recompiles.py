@@ -1,4 +1,4 @@
-"""The recompiles of a frame: the picture of all, and one recompile in full."""
+"""Recompiles of a frame: the tree of all, and one recompile in full."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pages.session.shown import RunView
 
 
 def recompile_trees(view: RunView, recompiles: RecompilesView, chosen: str) -> None:
-    """Draw the tree of each recompiled function, and the chosen recompile below its tree; a click chooses another."""
+    """Draw the tree of each recompiled function, and the chosen recompile below its tree; a click selects another."""
     for number, tree in enumerate(recompiles.trees(chosen)):
         if tree.similar:
             st.caption(tree.similar)

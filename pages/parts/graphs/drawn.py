@@ -3,9 +3,9 @@
 Every view of a page uses the same ids: `n:` an FX node, `s:` a scheduler node, `g:` a group of nodes, `m:` a module,
 `k:` a kernel, `l:` a line of the user's code, `c:` a line of generated code.
 
-The graph of the heaviest compilation, beside its verdict.
+The graph of the picked compilation on the overview, by default of the heaviest.
 
-The row of a compilation's recorded graphs, from which the visitor picks one.
+Row of a compilation's recorded graphs; the visitor picks one.
 """
 
 from __future__ import annotations
@@ -83,9 +83,9 @@ def partitions_of(view: View) -> tuple[Partition, ...]:
 
 
 def fusion_drawn(view: View, index: int, morph: bool) -> tuple[GraphDrawing, ...]:
-    """Return the drawings of the scheduler before fusion, and after it as a film of its steps.
+    """Return two drawings: the scheduler's nodes before fusion, and after it as a film of the fusions.
 
-    For a morph, return one graph that turns into the other.
+    With `morph`, return one drawing that turns from one into the other.
     """
     return _fusion(view.run.id, view.compilation.id, index, morph, view)
 
@@ -96,7 +96,7 @@ def passes_of(view: View) -> tuple[PassesView, ...]:
 
 
 def film_drawn(view: View, passes: PassesView) -> GraphDrawing:
-    """Return the drawing of passes: every node of any step, at one place for all steps."""
+    """Return the drawing of passes: the nodes of all steps, each at the same position in all steps."""
     return _film(view.run.id, view.compilation.id, passes.id, passes, view)
 
 
@@ -135,7 +135,7 @@ def _coloured(view: View, graph: GraphView) -> StoredGraph:
 
 
 def graph_picture(of: RunView) -> None:
-    """Draw the picked compilation's Dynamo graph, with a link to its page; nothing while the run is going."""
+    """Draw the picked compilation's Dynamo graph, with a link to its page; nothing while the run is live."""
     compilation = shown_compilation(of.report)
     if of.going or compilation is None or not compilation.graphs:
         return

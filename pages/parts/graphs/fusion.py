@@ -1,4 +1,4 @@
-"""The parts of the fusion page: both sides of the scheduler, a kernel, and why two nodes were not fused."""
+"""Parts of the fusion page: graphs before and after fusion, a kernel, and why two nodes were not fused."""
 
 from __future__ import annotations
 
@@ -42,9 +42,7 @@ def draw_both(view: View, index: int) -> str | None:
 
 
 def draw_morph(view: View, index: int) -> str | None:
-    """Draw a view that moves the ops into their kernels, from before fusion to after it and back; return the selected
-    id.
-    """
+    """Draw a view that animates the ops into their kernels and back; return the selected id."""
     (both,) = fusion_drawn(view, index, morph=True)
     return show(both, f"morph-{view.compilation.id}-{index}", on_activate=_activated).id
 
@@ -54,7 +52,7 @@ def _activated(item_id: str) -> None:
 
 
 def _newest(left: str | None, right: str | None) -> str | None:
-    """Return the selection that changed since the page's last run, of two views that report separately."""
+    """Return the selection of the view that changed since the page's last run."""
     last_left, last_right = held("fusion-selections", (None, None))
     hold("fusion-selections", (left, right))
     if right != last_right:
@@ -63,7 +61,7 @@ def _newest(left: str | None, right: str | None) -> str | None:
 
 
 def open_kernel(fusion: FusionView) -> None:
-    """Open the page of the kernel that was double-clicked just now."""
+    """Open the page of a newly double-clicked kernel."""
     kernel = fusion.kernel(held(OPENED))
     hold(OPENED, None)
     if kernel is not None:
@@ -89,7 +87,7 @@ def _page(kernel: Kernel) -> menu.Page:
 
 
 def why_not(fusion: FusionView) -> None:
-    """Let the visitor pick two nodes, and show why they are not fused; by default a pair that torch refused."""
+    """Let the visitor pick two nodes (by default a refused pair), and show why they are not fused."""
     titles = fusion.node_titles
     if len(titles) < 2:
         st.caption("There is one node, and nothing that it could be fused with.")

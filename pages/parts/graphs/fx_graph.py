@@ -47,7 +47,7 @@ def _text(view: View, fx: FxGraphView) -> None:
 
 
 def unparsed(view: View, graph: FxGraph) -> None:
-    """Draw the text of a graph that was not parsed. The code view cuts long lines, which a browser cannot lay out."""
+    """Draw the text of a graph that could not be parsed, in the code view, since it cuts extremely long lines."""
     st.warning(
         "The text of this graph was not parsed: it is not Python, or it is too long or too dense to parse. "
         "No graph is drawn."

@@ -16,15 +16,13 @@ from pages.session.shown import View
 
 
 def node_of(nodes: Iterable[FxNode], selected: str | None) -> FxNode | None:
-    """Return the selected node; None if it is not among these."""
+    """Return the selected node; None if it is not one of `nodes`."""
     name = (selected or "").removeprefix("n:")
     return next((node for node in nodes if node.name == name), None)
 
 
 def node_lines(view: View, nodes: Sequence[FxNode], node: FxNode | None, key: str) -> None:
-    """Draw the file with the innermost line of a node, or of most nodes; the visitor can choose the lines
-    that call it.
-    """
+    """Draw the file with the innermost line of a node, or of most nodes; the visitor can choose its callers' lines."""
     files = recorded_files(view, nodes)
     stack = [place for place in reversed(places_of(node)) if place.file in files] if node else []
     paths = {_title(place): place.file for place in stack} or {_title(Place(path, 0)): path for path in files}
@@ -42,7 +40,7 @@ def node_lines(view: View, nodes: Sequence[FxNode], node: FxNode | None, key: st
 
 
 def _title(place: Place) -> str:
-    """Return `modeling_llama.py:193 in forward`, or the file's name alone."""
+    """Return `modeling_llama.py:193 in forward`, or only the file's name."""
     if not place.line:
         return one_line(place.file.rsplit("/", 1)[-1], LONGEST_NAME)
     return one_line(f"{place.short} in {place.name}" if place.name else place.short, LONGEST_NAME)

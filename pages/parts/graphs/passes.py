@@ -18,7 +18,7 @@ FORMATS = {"µs": fmt.number}
 
 
 def steps_table(passes: PassesView, *, key: str) -> None:
-    """Draw the steps as a table; a click is in the URL, and the film follows when the page runs again."""
+    """Draw the steps as a table; a click writes the step to the URL, and the film shows it after the rerun."""
     rows = passes.rows
     step = newly_picked(
         in_words(pd.DataFrame(rows), FORMATS),

@@ -1,4 +1,4 @@
-"""Two forms of a kernel as a diff: another rung, target or config, or the kernel of another run."""
+"""Diff of a kernel with another rung, target or config, or with the kernel of another run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class RungSide:
 def compare_view(view: View, shown: KernelView) -> None:
     """Let the visitor choose two sides, and draw their diff.
 
-    The right side starts with the same kernel in another run of the model.
+    The default right side is the same kernel in another run of the model.
     """
     right_run = _other_run(view)
     if right_run is None and shown.kernel.language == "cpp":
@@ -73,7 +73,7 @@ def _other_run(view: View) -> Run | None:
 
 
 def _side(view: View, shown: KernelView, run: Run, key: str, later: bool) -> RungSide | None:
-    """Draw the choices of one side, and return them; `run` is preset, and `later` makes a later rung the default."""
+    """Draw the choices of one side, and return them; `run` is the default, `later` selects a later rung by default."""
     runs = {listed.id: status.title for listed, status in listed_runs()[:MOST_RUNS]}
     runs.setdefault(view.run.id, view.shown.status.title)
     runs.setdefault(run.id, view.shown.status.title)

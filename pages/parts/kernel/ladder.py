@@ -1,6 +1,6 @@
-"""The forms of one kernel: rungs side by side with linked lines, the passes between them, its configs, its assembly.
+"""Rungs of one kernel (its texts from source to machine code) with linked lines, its passes, configs and assembly.
 
-The views that compile one kernel again, and the choice of that kernel.
+Views that compile one kernel again, and the choice of the kernel.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def rung_view(
 
 
 def ladder_view(result: KernelResult, key: str) -> None:
-    """Draw two rungs side by side, the machine code's resources, and the files behind it; nothing of other results."""
+    """Draw two rungs side by side, the used resources, and Triton's cache files; nothing for other results."""
     ladder = result.ladder
     if ladder is None:
         return
@@ -100,7 +100,7 @@ def ladder_view(result: KernelResult, key: str) -> None:
 
 
 def passes_view(result: KernelResult, key: str) -> None:
-    """Draw the passes that changed the module, and the diff of the chosen one; nothing of other results."""
+    """Draw the passes that changed the module, and the diff of the chosen pass; nothing for other results."""
     passes = result.passes
     if passes is None:
         return
@@ -117,7 +117,7 @@ def passes_view(result: KernelResult, key: str) -> None:
 
 
 def configs_view(result: KernelResult, autotuning: Autotuning | None) -> None:
-    """Draw every config with its figures, and its time if the run measured it; nothing of other results."""
+    """Draw every config with its figures, and its time if the run measured it; nothing for other results."""
     configs = result.configs
     if configs is None:
         return
@@ -130,7 +130,7 @@ def configs_view(result: KernelResult, autotuning: Autotuning | None) -> None:
 
 
 def assembly_view(result: KernelResult, key: str) -> None:
-    """Draw the source with its loops marked, and its assembly beside it; nothing of other results."""
+    """Draw the source with marked loops, next to its assembly; nothing for other results."""
     assembly = result.assembly
     if assembly is None:
         return
@@ -148,7 +148,7 @@ def assembly_view(result: KernelResult, key: str) -> None:
 
 
 def chosen_kernel(generated: Mapping[str, KernelView]) -> KernelView:
-    """Return the kernel that is picked by name; its id is the URL's selection, which other pages follow."""
+    """Return the kernel that is picked by name; its id becomes the URL's selection, shared with other pages."""
     selected = (url.selected() or "").removeprefix("k:")
     fallback = max(generated, key=lambda name: len(generated[name].kernel.origins))
     url.read(url.KERNEL, generated, selected if selected in generated else fallback)
@@ -168,7 +168,7 @@ def chosen_kernel(generated: Mapping[str, KernelView]) -> KernelView:
 
 
 def compiled_views(view: View, shown: KernelView, shape: str) -> None:
-    """Draw a view that compiles the kernel again; shows its source until that is done."""
+    """Draw a view that compiles the kernel again, and the kernel's source until that is done."""
     kernel = shown.kernel
     target, config = ("", 0) if shape == ASSEMBLY else _target_and_config(shape)
     result = tool_result(KernelTool.compiled(view.run, kernel.id, shape, target, config))

@@ -1,4 +1,4 @@
-"""The scripts of a kernel: one that reproduces it, and a Triton kernel in the interpreter."""
+"""Scripts of a kernel: its reproduction, and a program of a Triton kernel in the interpreter."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ FEW_CELLS = 64
 
 @cached()
 def _script(run_id: str, kernel_id: str, _view: RunView, _kernel: KernelView) -> tuple[str, str]:
-    """Return the script and an empty text, or an empty text and the reason why there is none."""
+    """Return the script and an empty string, or an empty string and the reason why there is no script."""
     problems: list[str] = []
     script = attempt(lambda: _kernel.reproduction(_view.run), problems.append)
     return script or "", "".join(problems)
 
 
 def reproduce_view(view: RunView, shown: KernelView) -> None:
-    """Draw the script that reproduces the kernel alone; it can be run here."""
+    """Draw the script that reproduces the kernel alone, with a button that runs it."""
     kernel_id = shown.kernel.id
     script, problem = _script(view.run.id, kernel_id, view, shown)
     if problem:
@@ -71,7 +71,7 @@ def _reproduction(result: KernelResult | None) -> None:
 
 
 def interpreter_view(view: RunView, shown: KernelView) -> None:
-    """Draw one program of a Triton kernel on the tensors that it touches."""
+    """Draw one program of a Triton kernel, and the tensor elements that it loads and stores."""
     sources = [THIS] * (shown.kernel.language == "triton") + [SAMPLE] + [PASTED] * may_bring_code()
     source = st.segmented_control(
         "Interpret", sources, default=sources[0], key="interpret", label_visibility="collapsed"

@@ -1,4 +1,4 @@
-"""A tool's result on a page: requested when first shown, awaited in a fragment, stored for the next time."""
+"""Result of a tool on a page: requested when first shown, awaited in a fragment, and stored."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ WAITING = "tool-waiting"
 
 
 def may_run_tools(shown: ShownRun) -> bool:
-    """Return True if tools may work on this run; they import its log's code, so a log from elsewhere needs consent.
+    """Return True if tools may work on this run; they import the log's code, so an imported log needs consent.
 
-    Draws the question, or the reason why tools may not run.
+    Also draw the question for consent, or the reason why tools may not run.
     """
     if shown.status.kind == "run":
         return True
@@ -42,7 +42,7 @@ def _trust(run_id: str) -> None:
 
 
 def tool_result(tool: KernelTool) -> KernelResult | None:
-    """Return the result of a tool, None while it runs or if it failed; draws progress and errors."""
+    """Return the result of a tool, None while it runs or if it failed; also draw progress and errors."""
     result = tool.result()
     if result is None:
         _start(tool)

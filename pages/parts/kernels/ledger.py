@@ -1,6 +1,6 @@
-"""The kernel ledger of a compilation: its table, its search, its pictures, and the compiled call as a bar.
+"""Kernel ledger of a compilation: its table, search and charts, and the compiled call as a bar.
 
-The roofline of a compilation's kernels, as a Plotly figure with labels that do not overlap.
+Roofline of a compilation's kernels as a Plotly figure with labels that do not overlap.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from pages.session.tables import in_words, picked_by_url, picked_points
 
 ROOFLINE = "roofline"
 UNKNOWN = "–"
-# A table with fewer rows than this is only as high as its rows.
+# A table with fewer rows than this has no scrolling: its height is the height of its rows.
 FEW = 9
 FORMS: dict[str, Callable[[Any], str]] = {
     **dict.fromkeys(("time", "wasted", "±", "in place", "allowed", "compile"), fmt.duration_s),
@@ -60,13 +60,13 @@ COLUMNS: dict[str, Any] = {
     "FLOP/B": st.column_config.Column(help="Arithmetic intensity"),
     "generated name": st.column_config.TextColumn(width="medium", help="What torch calls it"),
 }
-# Opacity of the muted colour for the parts beside the kernels, from the inside out.
+# Opacity of the muted colour for the call's other parts, innermost first.
 FADED = (0.9, 0.65, 0.45, 0.28)
 BAR = "display:flex;height:20px;border-radius:3px;overflow:hidden"
 KEYS = "display:flex;flex-wrap:wrap;gap:2px 16px;padding-top:5px;font-size:0.875rem;font-variant-numeric:tabular-nums"
 MARK = "display:inline-block;width:10px;height:10px;margin-right:6px;border-radius:2px"
 DASHES = ("solid", "dash", "dot", "dashdot")
-# Sizes in pixels on the narrowest chart, to place labels.
+# Sizes in pixels for placing labels, for the narrowest chart.
 NARROW, LETTER, LINE, GAP = (300.0, 270.0), 6.0, 13.0, 8.0
 LONGEST_POINT = 38
 
@@ -82,7 +82,7 @@ def kernels_of(view: View) -> KernelsView:
 
 
 def _take_point(key: str) -> None:
-    """Select the picked kernel in the URL, as the callback of a chart."""
+    """Write the picked kernel to the URL, as the callback of a chart."""
     for point in picked_points(key):
         if point.get("customdata"):
             url.select(f"k:{str(point['customdata'][0]).rpartition('@')[0]}")
@@ -106,7 +106,7 @@ def filtered(kernels: KernelsView) -> tuple[LedgerRow, ...]:
 
 
 def picture(kernels: KernelsView) -> str | None:
-    """Let the visitor choose a picture of those that the rows have figures for."""
+    """Let the visitor choose a chart that the rows have data for."""
     names = kernels.pictures
     return st.segmented_control(
         "Picture", names, default=names[0], key=f"view-{kernels.compilation.id}", label_visibility="collapsed"
@@ -114,7 +114,7 @@ def picture(kernels: KernelsView) -> str | None:
 
 
 def chart(view: View, kernels: KernelsView, rows: Sequence[LedgerRow], shape: str | None, selected: str) -> None:
-    """Draw the chosen picture; only that one is made."""
+    """Draw the chosen chart; no other chart is computed."""
     colours, on, compile_id = kernel_colours(view.report), theme(), view.compilation.id
     if shape is None:
         return
@@ -150,7 +150,7 @@ def ledger_table(kernels: KernelsView, rows: Sequence[LedgerRow]) -> None:
 
 
 def target_choices(kernels: KernelsView) -> None:
-    """Draw the choices made without the target, with their reasons; nothing if there were none."""
+    """Draw the choices that torch made without the target, with their reasons; nothing if there were none."""
     if kernels.target_choices:
         with st.expander(prose(kernels.target_choices_title)):
             st.dataframe(one_line_cells(kernels.target_choices, LONGEST_TEXT), hide_index=True)
@@ -222,8 +222,8 @@ def roofline_chart(
 ) -> go.Figure:
     """Draw kernels by arithmetic intensity and FLOP/s under the device's ceilings, both axes logarithmic.
 
-    The legend names the ceilings. Kernels have a label if there is room, those with the most time first. Empty without
-    ceilings.
+    The legend names the ceilings. Kernels get a label if there is room, kernels with the most time first. The figure is
+    empty without ceilings.
     """
     figure, data = go.Figure(), kernels.roofline(rows)
     if data is None:
@@ -258,7 +258,7 @@ def roofline_chart(
 def point_names(rows: Sequence[LedgerRow], scale: Scale) -> dict[str, tuple[str, float, float]]:
     """Return the label of each row, with its offset to the right and up from the point, in pixels.
 
-    Labels that would overlap another label or a point are left out; rows with the most time come first.
+    Labels that would overlap another label or a point are omitted; rows with the most time come first.
     """
     points = {row.id: scale.place(row.intensity or 1.0, row.flops_s or 1.0) for row in rows}
     boxes = [LabelBox(x - GAP, y - GAP, x + GAP, y + GAP) for x, y in points.values()]
@@ -293,7 +293,7 @@ def _add_line(
 def _add_kernel(
     figure: go.Figure, kernels: KernelsView, row: LedgerRow, colour: str, selected: bool, on: Theme
 ) -> None:
-    """Add one kernel call; hollow if its FLOPs are counted by op and iteration, a diamond if its time is estimated."""
+    """Add one kernel call: hollow if its FLOPs are one per op and iteration, a diamond if its time is estimated."""
     shape = "circle" if row.measured else "diamond"
     figure.add_scatter(
         x=[row.intensity],
@@ -313,7 +313,7 @@ def _add_kernel(
 
 
 def _add_name(figure: go.Figure, row: LedgerRow, text: str, right: float, up: float, on: Theme) -> None:
-    # On a logarithmic axis plotly places an annotation by the logarithm.
+    # On a logarithmic axis, Plotly expects an annotation's position as a logarithm.
     figure.add_annotation(
         x=math.log10(row.intensity or 1.0),
         y=math.log10(row.flops_s or 1.0),

@@ -1,4 +1,4 @@
-"""The parts of the kernels page: a kernel's source, and the FX nodes and user's lines that it comes from."""
+"""Parts of the kernels page: a kernel's source, and the FX nodes and user's lines that it comes from."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def kernel_source(view: View, kernel: Kernel, whole: bool, height: int = TALL) -
 
 
 def user_lines(view: View, kernel: Kernel) -> None:
-    """Draw the file that most of a kernel comes from with all kernels' lines in colour, and this kernel's nodes."""
+    """Draw the file with most of the kernel's lines, coloured by kernel, and the kernel's FX nodes."""
     graph = view.compilation.graph(kernel.graph)
     nodes = {node.name: node for node in view.nodes(graph)} if graph else {}
     shown = KernelView(view.report, view.compilation, kernel)

@@ -32,9 +32,9 @@ class Cell(NamedTuple):
 def treemap(
     areas: Sequence[tuple[LedgerRow, float, str]], colours: Mapping[str, str], selected: str, on: Theme
 ) -> go.Figure:
-    """Draw kernel calls as cells with an area by size; as bars, since Streamlit reports clicks on bars only.
+    """Draw kernel calls as cells with area by size. The cells are bars, since Streamlit reports clicks only on bars.
 
-    `areas` are the calls with their size as a number and in words, the largest first.
+    `areas` are the calls with their size as a number and as text, largest first.
     """
     areas = areas[:MOST_CELLS]
     cells = squarified([size for _, size, _ in areas], ASPECT, 1.0)
@@ -72,7 +72,7 @@ def treemap(
 
 
 def cell_text(row: LedgerRow, size: str, cell: Cell) -> str:
-    """Return the text that fits into a cell at the usual width: the module's end, the ops, and the size."""
+    """Return the text that fits into a cell at the usual width: the innermost modules, the ops, and the size."""
     letters, lines = int(cell.width / ASPECT * USUAL_WIDTH / LETTER) - 1, int(cell.height * HEIGHT / LINE)
     module, _, ops = one_line(row.label, LONGEST_NAME).rpartition(" · ")
     if letters < FEWEST_LETTERS or not lines:
@@ -86,7 +86,7 @@ def cell_text(row: LedgerRow, size: str, cell: Cell) -> str:
 
 
 def _end_of(module: str, letters: int) -> str:
-    """Return the last modules of a path that fit, `…0.mlp` of `layers.0.mlp`; always at least the innermost."""
+    """Return the innermost modules of a path that fit, `…0.mlp` for `layers.0.mlp`; at least one."""
     end = module
     while len(end) >= letters and "." in end:
         end = end.partition(".")[2]
@@ -128,10 +128,10 @@ def _worst(areas: Sequence[float], side: float) -> float:
 
 
 def label_of(row: LedgerRow) -> str:
-    """Return the row's label as HTML-escaped text, since plotly reads some HTML."""
+    """Return the row's label as HTML-escaped text, since Plotly interprets some HTML."""
     return html.escape(one_line(row.label, LONGEST_NAME))
 
 
 def hover_name(row: LedgerRow) -> str:
-    """Return the row's label, and below it torch's name of the kernel."""
+    """Return the row's label, and torch's name of the kernel below it."""
     return f"<b>{label_of(row)}</b><br>{html.escape(one_line(row.name, LONGEST_NAME))}"

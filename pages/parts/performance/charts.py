@@ -35,7 +35,7 @@ def break_even_chart(break_even: CallTotals, on: Theme) -> go.Figure:
     for name, seconds in totals.items():
         figure.add_scatter(x=calls, y=seconds, name=name, line={"color": kernel_colour(COLOURS[name])})
     figure.add_vrect(x0=soonest, x1=latest, opacity=0.2, fillcolor="#7F7F7F", line={"dash": "dot", "width": 1.5})
-    # On a logarithmic axis plotly places a shape by the value, and a text by the value's logarithm.
+    # On a logarithmic axis, Plotly expects a shape's position as a value, but a text's position as a logarithm.
     place = {"x": math.log10(soonest), "y": 1, "yref": "paper", "xanchor": "right", "yanchor": "top"}
     figure.add_annotation(text=f"{fmt.ordinal(soonest)} to {fmt.ordinal(latest)} call ", showarrow=False, **place)
     figure.update_layout(**plotly_layout(on), height=300)

@@ -1,4 +1,4 @@
-"""Torch's phases as a flame chart, the links of a phase, and the columns of the table of phases."""
+"""Flame chart of torch's phases, links of a phase, and columns of the table of phases."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ PHASE_COLUMNS: dict[str, Any] = {
 
 
 def flame_chart(view: RunView, phases: CompileTimeView) -> None:
-    """Draw the chart of one compilation, or of all.
+    """Draw the chart of one compilation or of all.
 
-    The chosen phase is in the URL, and a link that was clicked opens its page.
+    The chosen phase is in the URL, and a clicked link opens its page.
     """
     picture = _picture(view.run.id, view.report.log_bytes, phases.compile_id, phases)
     wanted = url.selected() or ""

@@ -217,7 +217,7 @@ def _name_peak(figure: go.Figure, curve: AllocatedCurve, factor: float, above_px
 
 
 def plan_chart(plan: MemoryPlanView, colours: Mapping[str, str], selected: str, on: Theme) -> go.Figure:
-    """Draw the live memory while each kernel runs.
+    """Draw the live memory during each kernel.
 
     A rectangle is a buffer for its lifetime, in the colour of the kernel that fills it; a click on it selects that
     kernel.
@@ -273,7 +273,7 @@ def _mark_peak(figure: go.Figure, live_bytes: Sequence[int], peak: int, factor: 
 
 
 def _anchor(fraction: float) -> str:
-    """Return the side of a point where its label has room, by the fraction of the axis before it."""
+    """Return the side of a point on which its label has room, by the point's position on the axis (0 to 1)."""
     return "right" if fraction > 0.8 else "left" if fraction < 0.2 else "center"
 
 

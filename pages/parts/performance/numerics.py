@@ -117,9 +117,9 @@ def graph_link(graph: FxGraph, chosen: str) -> None:
 
 
 def results_chart(points: Sequence[ErrorPoint], on: Theme) -> go.Figure:
-    """Draw both errors of each result on one line of a logarithmic axis; the largest first."""
+    """Draw both errors of each result, one line per result, on a logarithmic axis; largest first."""
     shown = points[:MOST_RESULTS]
-    # Positions on the axis, one per node even if names are equal.
+    # Separate positions on the axis even for equal names.
     names = [f"result {point.position}" for point in shown]
     calls = len({point.call for point in shown}) > 1
     low, axis = _axis([point.accuracy for point in shown])
@@ -188,7 +188,7 @@ def nodes_chart(graph: NodeNumericsView, selected: str, on: Theme) -> go.Figure:
 
 
 def _mark(figure: go.Figure, point: ErrorPoint, low: float, first: bool, on: Theme) -> None:
-    """Mark a node with a ring and its name: the first that differs in red, else the selected one."""
+    """Mark a node with a ring and its name: in red if it is the first that differs, otherwise as the selected one."""
     error = _placed(point.errors[COMPILED], low)
     if error is None:
         return
@@ -201,7 +201,7 @@ def _mark(figure: go.Figure, point: ErrorPoint, low: float, first: bool, on: The
         hoverinfo="skip",
         marker={"symbol": "circle-open", "size": 15, "color": colour, "line": {"width": 2}},
     )
-    # On a logarithmic axis plotly places an annotation by the logarithm.
+    # On a logarithmic axis, Plotly expects an annotation's position as a logarithm.
     figure.add_annotation(
         x=point.position,
         y=math.log10(error),
@@ -216,7 +216,7 @@ def _mark(figure: go.Figure, point: ErrorPoint, low: float, first: bool, on: The
 
 
 def _placed(error: float | None, low: float) -> float | None:
-    """Return an error's position on an axis without zero: an error of zero is at its start. None without an error."""
+    """Return an error's position on a logarithmic axis; zero is at the axis' start. None if there is no error."""
     return None if error is None else max(error, low)
 
 
@@ -230,7 +230,7 @@ def _ends(accuracies: Sequence[Accuracy]) -> tuple[int, int, bool]:
 
 
 def _axis(accuracies: Sequence[Accuracy]) -> tuple[float, dict[str, Any]]:
-    """Return a logarithmic axis of errors, and the position on it of an error of zero."""
+    """Return the position of an error of zero, and the logarithmic axis of errors."""
     first, last, exact = _ends(accuracies)
     powers = range(first, last + 1, 1 + (last - first) // TICKS)
     values, texts = [10.0**power for power in powers], [fmt.power_of_ten(power) for power in powers]

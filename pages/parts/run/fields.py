@@ -1,4 +1,4 @@
-"""Initial values of the form of a job."""
+"""Initial values of a job's form."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from core import GIB, OPEN_BACKENDS, SHIPPED_BACKENDS, CompileJob, Environment, 
 
 BACKENDS = ("inductor", "aot_eager", "eager")
 OWN = "your own…"
-# The choice of a setting that is left to the model's file.
+# Choice of a form field that leaves the setting to the model's file.
 AS_FILE = "as the file says"
 MOST_S, MOST_GIB, LEAST_GIB = 86_400.0, 1024.0, 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The start of the fields.
+    """Sources of the fields' initial values.
 
-    `environment` is what torch can do here, `start` a job, `limits` the bounds of the server's owner; `code` is True if
-    this visitor may bring code, and `file` holds the settings of the model's file.
+    `environment` has torch's devices and backends here, `start` is a job, `limits` are the bounds set by the server's
+    owner; `code` is True if this visitor may bring code, and `file` has the settings of the model's file.
     """
 
     environment: Environment
@@ -33,9 +33,9 @@ class Form:
 
     @property
     def backends(self) -> list[str]:
-        """The backends of torch here without its test backends, the built-in ones, and the job's.
+        """Torch's backends here (without its test backends), the built-in ones, and the job's.
 
-        If the visitor may bring no code, only those that are open to everybody.
+        Visitors who may not bring code get only the backends that are open to everybody.
         """
         here = [name for name in self.environment.backends or BACKENDS if "TESTING" not in name]
         chosen, forced = self.start.compile, self.start.conditions.force_backend
@@ -45,7 +45,7 @@ class Form:
 
     @property
     def backend(self) -> str:
-        """The first choice of the backend field; the custom one if the job holds its code."""
+        """The initial choice of the backend field; the custom backend if the job contains its code."""
         if self.is_left("backend"):
             return AS_FILE
         return OWN if self.start.compile.backend_code else self.start.compile.backend
@@ -57,7 +57,7 @@ class Form:
 
     @property
     def device(self) -> str:
-        """The device or target of the job if it is available here; else the first."""
+        """The device or target of the job if it is available here, otherwise the first device."""
         first = next(iter(self.devices), "cpu")
         return self.start.target or (self.start.device if self.start.device in self.devices else first)
 

@@ -1,4 +1,4 @@
-"""Findings of a run as cards, and links to the pages that have a result of it."""
+"""Findings of a run as cards, and links to the pages with its results."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from pages.session.cache import cached
 from pages.session.shown import RunView
 
 ICONS = {"wrong": ":material/error:", "cost": ":material/hourglass_empty:", "note": ":material/info:"}
-# The whole content of a run's output file: the first megabyte of the output, and its end.
+# Maximum size of a run's output file, which has the first megabyte of the output, and its end.
 MOST_OUTPUT_BYTES = 1_200_000
 
 
 def overview_view(view: RunView) -> OverviewView:
-    """Return what the overview shows of a run, its output included."""
+    """Return the overview of a run, its output included."""
     output = view.run.output_tail(MOST_OUTPUT_BYTES)
     return _overview(view.run.id, view.report.log_bytes, len(output), view.report, output)
 
@@ -33,7 +33,7 @@ def _overview(run_id: str, log_bytes: int, output_bytes: int, _report: Report, _
 
 
 def finding_cards(view: RunView, overview: OverviewView) -> None:
-    """Draw the most important findings, the others folded; a sentence if a run ended well without any."""
+    """Draw the most important findings, the others folded; a sentence if a successful run has none."""
     findings, first = overview.findings, overview.first_findings
     if not findings:
         if view.shown.status.state == "done" and view.report.error is None:
@@ -67,7 +67,7 @@ def _evidence_link(card: FindingView) -> None:
 
 
 def _try(view: RunView, card: FindingView, number: int) -> None:
-    """Offer the same job with the finding's change, or its recorded run if the device is missing here.
+    """Offer the same job with the finding's change, or the recorded run of that job if the device is missing here.
 
     Nothing if the job may not run again.
     """
@@ -86,7 +86,7 @@ def _try(view: RunView, card: FindingView, number: int) -> None:
 
 
 def evidence(overview: OverviewView) -> None:
-    """Draw how the run was made, then one line and link for each page with a result."""
+    """Draw the notes about the run, then one line and link for each page with a result."""
     for note in overview.notes:
         st.info(note, icon=":material/info:")
     if overview.ending:

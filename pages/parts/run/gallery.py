@@ -1,4 +1,4 @@
-"""A card of the gallery: a picture of the sample's own graph, its lesson, and its last result.
+"""Cards of the gallery: a picture of the sample's graph, its lesson, and its last result.
 
 Gallery of runs recorded on devices that this machine may not have.
 """
@@ -56,7 +56,7 @@ def last_runs(titles: Iterable[str]) -> dict[str, LastRun]:
 
 
 def card(sample: Sample, last: LastRun | None) -> None:
-    """Draw a sample with its last run; a click compiles it as it is, or opens its code and options."""
+    """Draw a sample with its last run, a button that compiles it, and a button that opens its code and options."""
     with st.container(border=True, key=f"card-{sample.name}", gap="small", height="stretch"):
         picture = image(f"samples/{sample.name}.svg")
         if picture is not None:
@@ -78,7 +78,7 @@ def card(sample: Sample, last: LastRun | None) -> None:
 
 
 def _result(verdict: Verdict | None) -> str:
-    """Return the last result in the few words that fit on a card."""
+    """Return the last result as a short text for the card."""
     if verdict is None:
         return "last run"
     made = verdict.work
@@ -99,7 +99,7 @@ def tab_title() -> str:
 
 
 def recorded_form() -> None:
-    """Draw all recordings; a click opens one as a run, or as a sweep."""
+    """Draw all recordings; a click opens a recording as a run or as a sweep."""
     titles = {one.name: one.title for one in samples()}
     found: tuple[RecordedSweep | Recording, ...] = (*recorded_sweeps(), *recordings())
     st.caption(
@@ -142,7 +142,7 @@ def _told(recorded: RecordedSweep | Recording) -> str:
 
 
 def _open_sweep(recorded: RecordedSweep) -> None:
-    """Open a recorded sweep: the one opened before, else a new one."""
+    """Open a recorded sweep: the stored one if it was opened before, otherwise store it."""
     opened = next((sweep for sweep in listed_sweeps() if sweep.title == recorded.title), None)
     sweep = opened or attempt(lambda: actions.open_recorded_sweep(recorded))
     if sweep is not None:

@@ -1,4 +1,4 @@
-"""The three forms for a new run: a sample, custom code, a log from elsewhere."""
+"""Three forms for a new run: a sample, custom code, an imported log."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def torch_is_starting() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """The run whose job the forms start from."""
+    """A run whose job fills the forms."""
 
     run: str
     job: CompileJob
 
 
 def asked_again() -> Beginning | None:
-    """Return the URL's run to edit; None without one, and for a run without a job."""
+    """Return the URL's run to edit; None if there is none, or it has no job."""
     run_id = url.asked(url.AGAIN)
     if not run_id:
         return None
@@ -66,7 +66,7 @@ def asked_again() -> Beginning | None:
 
 
 def _repaired(job: CompileJob, run: Run) -> CompileJob:
-    """Return a fixed job with its fixed code as its model, if the visitor may bring code."""
+    """Return the job of a run that tries a fix, with the fixed code as its model, if the visitor may bring code."""
     if not job.repairs:
         return job
     code = attempt(run.code, passed_over) if may_bring_code() else None
@@ -96,7 +96,7 @@ def _put_away() -> None:
 def code_form(environment: Environment | None, start: Beginning | None) -> None:
     """Draw the form for pasted code or a file of this machine, if the server allows it.
 
-    It starts with the code of the run to edit, else with the text typed here before.
+    It is filled with the code of the run to edit, otherwise with the text typed here before.
     """
     if not may_bring_code():
         st.info(
@@ -116,7 +116,7 @@ def code_form(environment: Environment | None, start: Beginning | None) -> None:
         path, _, name = typed.rpartition(":") if ".py:" in typed else (typed, "", "")
         model = Model("file", str(Path(path).expanduser()) if path else "", name or "model")
     else:
-        # A component forgets its text when another page is opened.
+        # A component loses its text when another page is opened.
         kept = f"pasted{key}"
         first = held(kept, said.value if said.kind == "code" else TEMPLATE)
         code = code_editor(
@@ -135,7 +135,7 @@ def _keep(name: str, code: str) -> None:
 
 def _form(environment: Environment | None, start: Beginning) -> None:
     model = start.job.model
-    # Above the options, which are long, so that it is always visible.
+    # Above the long options, so that the button is always visible.
     button = st.container(horizontal=True, vertical_alignment="center")
     job = attempt(lambda: job_options(model, environment, start.job, server.runner().limits, start.run))
     if job is None:
@@ -151,7 +151,7 @@ def _form(environment: Environment | None, start: Beginning) -> None:
 
 
 def _offer_stored(job: CompileJob) -> None:
-    """Offer a finished run of the very same job."""
+    """Offer to open a finished run of the same job."""
     stored = stored_run(job)
     if stored is not None:
         st.page_link(

@@ -1,6 +1,4 @@
-"""The view of a live run: one polling fragment draws everything that changes until the verdict is
-final, then one line.
-"""
+"""View of a live run: one polling fragment draws all progress until the verdict is final, then one line."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ POLL_S = 0.25
 
 @st.fragment(run_every=POLL_S)
 def live_run(shown: ShownRun) -> None:
-    """Poll a run until its verdict is final or it has ended without one, then rerun the page.
+    """Poll a run until its verdict is final or the run has ended without a verdict, then rerun the page.
 
     Also reruns the page when the run starts, since the header shows its state.
     """

@@ -1,12 +1,12 @@
-"""The same job again: with measurements that were missing or unreliable.
+"""Buttons that run the same job again, to add missing measurements or replace unreliable ones.
 
-Back from a run to the form, with the run's model and options filled in.
+Link from a run back to the form, filled with the run's model and options.
 
-The same job again, with its memory measured.
+Button that runs the same job again and measures its memory.
 
-The same job again, compared with float64.
+Button that runs the same job again and compares it with float64.
 
-The same job for another device, present here or not.
+Buttons that run the same job for another device or cross-compilation target.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TARGET_HELP = (
 def measure_now(of: RunView) -> None:
     """Offer to measure a run that was not measured.
 
-    Nothing for a log from elsewhere, for a device that is not here, and for code that may not run here.
+    Draw nothing for an imported log, for a device that is missing here, and for code that may not run here.
     """
     job = job_again(of)
     if job is None or job.measure or job.target:
@@ -49,9 +49,9 @@ def measure_now(of: RunView) -> None:
 
 
 def measure_again(*sides: RunView, label: str = "Measure again") -> None:
-    """Offer to measure runs with unreliable times again, one by one.
+    """Offer to measure each run with unreliable times again.
 
-    Nothing for a live run, and for a run that may not run again.
+    Draw nothing for a live run, and for a run that may not run again.
     """
     for at, of in enumerate(sides):
         if not of.going and OverviewView(of.report).is_doubtful:
@@ -68,13 +68,13 @@ def _again(of: ShownRun | RunView, label: str, key: str) -> None:
 
 
 def measure_picked(of: ShownRun) -> None:
-    """Offer to measure a run of a list again, whatever its times are."""
+    """Offer to measure a run of a list again, even if its times are reliable."""
     if not of.going:
         _again(of, "Measure again", "measure-again-picked")
 
 
 def edit_and_run_again(shown: ShownRun) -> None:
-    """Offer to edit the run's job; nothing for a log from elsewhere and for code that may not run here."""
+    """Offer to edit the run's job; draw nothing for an imported log and for code that may not run here."""
     if job_to_change(shown) is None:
         return
     st.page_link(
@@ -88,7 +88,7 @@ def edit_and_run_again(shown: ShownRun) -> None:
 def measure_memory(of: RunView) -> None:
     """Offer to measure the memory of a run.
 
-    Nothing for a run that has it, for a log from elsewhere, for a target, and for code that may not run here.
+    Draw nothing for a run with measured memory, an imported log, a target, and code that may not run here.
     """
     job = job_again(of)
     if job is None or job.memory or job.target:
@@ -102,7 +102,7 @@ def measure_memory(of: RunView) -> None:
 def numerics_now(of: RunView, label: str) -> None:
     """Offer to compare all results and nodes of a run with float64.
 
-    Nothing for a log from elsewhere, for a target, and for code that may not run here.
+    Draw nothing for an imported log, for a target, and for code that may not run here.
     """
     job = job_again(of)
     if job is None or job.target or job.numerics == "nodes":
@@ -112,9 +112,7 @@ def numerics_now(of: RunView, label: str) -> None:
 
 
 def retarget(of: ShownRun | RunView) -> None:
-    """Offer the shown run's job for each other target; nothing for a log from elsewhere or code that may
-    not run here.
-    """
+    """Offer the shown run's job for each other target; nothing for an imported log or code that may not run here."""
     job = job_to_change(of)
     if job is None:
         return

@@ -1,6 +1,6 @@
-"""The form of a job's options: those of the call behind a line that reads like it, then the conditions.
+"""Form of a job's options: the parameters of `torch.compile`, folded below the call as code, then the conditions.
 
-The widgets of a job's form: one for each row of the table of options, by the kind of its field.
+Widgets of a job's form: one per option, by the kind of its field.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from pages.parts.run.own_backend import BackendChoice, chosen_backend, of_a_job
 from pages.session.actions import attempt, passed_over
 from pages.session.state import held
 
-# The least width of a row; fields that do not fit beside each other stand below.
+# Minimum width of a field in a row; fields that do not fit side by side wrap.
 ROW_PX = 560
 DOCS = "https://docs.pytorch.org/docs/stable/generated/torch.compile.html"
 SHIPPED_WORDS = (
@@ -59,7 +59,7 @@ SWITCH = {"on": True, "off": False}
 def job_options(
     model: Model, environment: Environment | None, start: CompileJob, limits: Limits, again: str
 ) -> CompileJob:
-    """Draw the options of `torch.compile` and of the run, starting with a job's; return the new job.
+    """Draw the options of `torch.compile` and of the run, initially a job's; return the new job.
 
     `again` is the run that the job comes from, if any. Raises JobError.
     """
@@ -83,7 +83,7 @@ def _say_unread(settings: FileSettings) -> None:
 
 
 def _call_line(key: str, form: Form) -> str:
-    """The call as the widgets stand; they are drawn below this line, so it reads what they hold already."""
+    """Return the `torch.compile` call from the widgets' current values; the widgets are drawn below this line."""
     held_now = _held(key, form, CALL)
     backend = _backend(of_a_job(held_now["backend"], form.start, key), held_now)
     model = CompileJob(form.start.model)
@@ -115,13 +115,13 @@ def _drawn(key: str, form: Form, rows: Rows) -> dict[str, Any]:
 
 
 def _values(rows: Rows, drawn: Mapping[str, Any]) -> dict[str, Any]:
-    """The job's values by their paths; raises JobError."""
+    """Return the job's values by path; raises JobError."""
     fields = (field for row in rows for field in row)
     return {path: value for field in fields for path, value in field.values(drawn[field.name]).items()}
 
 
 def _backend(backend: BackendChoice, drawn: Mapping[str, Any]) -> dict[str, Any]:
-    """A backend with its code; the name is left out where the model's file decides."""
+    """Return the values of a backend and its code; without the name if the model's file decides."""
     named = {} if drawn["backend"] == AS_FILE else {"compile.backend": backend.name}
     return {**named, "compile.backend_code": backend.code}
 
@@ -134,9 +134,9 @@ def _words(job: CompileJob) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A widget of the form: the end of its key, what it holds at first, and how it is drawn with that and a key.
+    """A widget of the form: the end of its key, its initial value, and its draw function.
 
-    `values` makes the job's values from what it holds, by their paths; none where the model's file decides. It raises
+    `values` converts the widget's value to the job's values by path; empty if the model's file decides. It raises
     JobError.
     """
 
@@ -157,7 +157,7 @@ def rows(section: str, options: Sequence[Option] = OPTIONS) -> tuple[tuple[Field
 
 
 def field_of(option: Option) -> Field:
-    """Return the widget of an option that has one."""
+    """Return the widget of an option with a form field."""
     form = option.form
     match form:
         case NumberField():
@@ -173,7 +173,7 @@ def field_of(option: Option) -> Field:
 
 
 def device_words(choice: str, names: Mapping[str, str]) -> str:
-    """A device of this machine by its name, or a target."""
+    """Return the display name of a device of this machine, or of a target."""
     if choice in TARGETS:
         return f"{TARGETS[choice].title} (not run)"
     return f"{choice} · {names[choice]}" if names.get(choice) else choice
@@ -211,8 +211,9 @@ def _select(
     says: Callable[[str, Form], str] = lambda word, _: word,
     word: Callable[[Any], str] = str,
 ) -> Field:
-    """Return a field for one of several words, each labelled by `says`; a setting has the model file's own, too, whose
-    value `word` labels.
+    """Return a select field; `says` returns a choice's label.
+
+    A setting of the model's file also has the choice of the file's value, whose label `word` returns.
     """
 
     def shown(choice: str, start: Form) -> str:
@@ -273,7 +274,7 @@ def _text(option: Option, form: TextField) -> Field:
 
 
 def _backend_widget(option: Option, form: FormField) -> Field:
-    """Its values are made with the code of a backend of one's own, which is written below the form."""
+    """Return the backend field, without values: the form adds them together with a custom backend's code."""
     return _select(
         option,
         FormField(at=form.at, help=BACKEND_HELP),
@@ -294,7 +295,7 @@ def _force_backend(option: Option, form: FormField) -> Field:
 
 
 def _device(option: Option, form: FormField) -> Field:
-    """A device, or a target: then the model itself runs on the CPU."""
+    """Return the field for the device or target; with a target, the model itself runs on the CPU."""
     return _select(
         option,
         FormField(at=form.at, label="generate for", help=DEVICE_HELP),
@@ -349,7 +350,7 @@ def _memory(option: Option, form: FormField) -> Field:
 
 
 def _bound(set_by_owner: float | None, most: str) -> str | None:
-    """Return why the maximum is lower than usual, None if the server's owner has set none."""
+    """Return why the maximum is lower than usual; None if the server's owner has set no limit."""
     return f"At most {most}: the owner of this server gives no more to one run." if set_by_owner else None
 
 

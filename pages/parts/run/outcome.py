@@ -1,4 +1,4 @@
-"""The outcome of a run: its end, its compilations, its output, and how much of its log was read."""
+"""Outcome of a run: its end, its compilations, its output, and the records of its log."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pages.session.navigate import go_to
 from pages.session.shown import RunView, ShownRun
 from pages.session.tables import in_words, newly_picked
 
-# More lines scroll.
+# Number of lines that are shown without scrolling.
 SHOWN_WHOLE = 8
 FORMS: dict[str, Callable[[Any], str]] = {
     "post-grad ops": fmt.number,
@@ -31,7 +31,7 @@ FORMS: dict[str, Callable[[Any], str]] = {
 
 
 def outcome(shown: ShownRun, ending: OutcomeView) -> None:
-    """Draw why a run failed, with the user's own lines first and the raw traceback folded."""
+    """Draw why a run failed: the user's own lines first, the whole traceback folded."""
     if ending.is_no_trace:
         st.error(prose(NO_RECORD), icon=":material/error:")
     if shown.going:

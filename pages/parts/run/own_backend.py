@@ -1,4 +1,4 @@
-"""The backend that a form has chosen: a named one, whose code can be read if it is built in, or a custom one.
+"""Backend field of a form: a named backend, whose code is shown if it is built in, or a custom one.
 
 A custom backend is written in the form, or defined in the model's file.
 """
@@ -24,13 +24,13 @@ NAME = "backend"
 START = "template"
 WRITTEN, IN_FILE = "Written here", "In the model's file"
 EDITED = "this run's"
-# The text typed last, on any page.
+# The last typed text of any page.
 DRAFT = "backend-draft"
 
 
 @dataclass(frozen=True, slots=True)
 class BackendChoice:
-    """A backend by its name, with its code if it is a custom one."""
+    """A backend's name, and its code if it is custom."""
 
     name: str
     code: str = ""
@@ -40,9 +40,9 @@ LEFT = BackendChoice("")
 
 
 def chosen_backend(choice: str, start: CompileJob, key: str) -> BackendChoice:
-    """Return the form's chosen backend; `LEFT` if the file decides.
+    """Draw the form's backend field, and return the chosen backend; `LEFT` if the file decides.
 
-    Draws an editor for a custom backend, and the code of a built-in one.
+    Also draw an editor for a custom backend, and the code of a built-in one.
     """
     if choice == AS_FILE:
         return LEFT
@@ -56,9 +56,9 @@ def chosen_backend(choice: str, start: CompileJob, key: str) -> BackendChoice:
 
 
 def of_a_job(choice: str, start: CompileJob, key: str) -> BackendChoice:
-    """Return the form's chosen backend, as drawn last.
+    """Return the backend that the form had chosen when last drawn.
 
-    A custom backend's code is the unedited text here: check only if it is empty.
+    The code of a custom backend is the text before editing: only use it to check if there is code.
     """
     if choice != OWN:
         return LEFT if choice == AS_FILE else BackendChoice(choice)
@@ -74,7 +74,7 @@ def _way(start: CompileJob, key: str) -> str:
 
 
 def own_code(start: CompileJob, key: str, most: int = TALL) -> BackendChoice:
-    """Draw an editor for a backend, which starts with the job's or a built-in one; typed text is kept."""
+    """Draw an editor for a backend, initially with the job's or a built-in one; typed text is stored."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         begins = _begins(start)
         begin = st.selectbox("Begin with", begins, key=f"{key}-own-begin", width=190) or begins[0]
@@ -95,7 +95,7 @@ def own_code(start: CompileJob, key: str, most: int = TALL) -> BackendChoice:
 
 
 def _begins(start: CompileJob) -> list[str]:
-    """Return the backends to start editing from: first the job's, if it can be edited."""
+    """Return the backends to start editing from; the job's comes first if it can be edited."""
     asked = start.compile
     own = [EDITED] if asked.backend_code else [asked.backend] if asked.backend in SHIPPED_BACKENDS else []
     return list(dict.fromkeys([*own, *SHIPPED_BACKENDS]))
@@ -117,7 +117,7 @@ def shipped_text(name: str) -> str:
 
 
 def shipped_code(name: str, key: str) -> None:
-    """Draw the code of a built-in backend, folded; nothing for another one."""
+    """Draw the code of a built-in backend, folded; nothing for other backends."""
     if name not in SHIPPED_BACKENDS:
         return
     with st.expander(f"The backend `{name}` {SHIPPED_BACKENDS[name].words}", icon=":material/menu_book:"):
@@ -128,7 +128,7 @@ def shipped_code(name: str, key: str) -> None:
 def with_backend(job: CompileJob, chosen: BackendChoice) -> CompileJob:
     """Return the job with another backend.
 
-    Drops its mode, options and target: they belong to the previous backend, and targets to Inductor.
+    Its mode, options and target are removed: they belong to the previous backend, and targets need Inductor.
     """
     changed = job.with_settings(backend=chosen.name, backend_code=chosen.code, mode=None, options=None)
     return replace(changed, target="")

@@ -1,6 +1,6 @@
 """Table of all stored runs, with their settings and verdicts.
 
-A visitor's use of the server's bounds, shown before they are used up.
+Display of a visitor's use of the server's limits.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Listed = tuple[Run, Status]
 NAME, SPEEDUP = "run", "speedup"
 AGAIN_S = 1.0
 COUNTS = ("graphs", "breaks", "recompiles", "kernels")
-# Important columns fit within 1,024 pixels, the width beside the menu in a window of 1,280.
+# The first columns must fit into 1,024 pixels, the page's width in a window of 1,280 pixels.
 COLUMNS: dict[str, Any] = {
     "state": st.column_config.TextColumn(width=75),
     SPEEDUP: st.column_config.Column(width=180, help="Eager over compiled in the steady state, with its 99 % interval"),
@@ -47,7 +47,7 @@ NEARLY = 0.8
 
 
 def runs_table(listed: Sequence[Listed]) -> tuple[Listed | None, list[Listed]]:
-    """Draw the table; return the run that was opened just now, and the ticked runs."""
+    """Draw the table; return the newly opened run (or None), and the ticked runs."""
     found, waiting = verdicts(listed)
     now = time.time()
     rows = [_row(run, status, found.get(run.id), now) for run, status in listed]
@@ -64,7 +64,7 @@ def runs_table(listed: Sequence[Listed]) -> tuple[Listed | None, list[Listed]]:
 
 
 def _go_on() -> None:
-    """Rerun the page while verdicts are missing, to make more of them."""
+    """Rerun the page while verdicts are missing, to compute more of them."""
     drawn_s = time.monotonic()
 
     @st.fragment(run_every=AGAIN_S)
@@ -77,7 +77,7 @@ def _go_on() -> None:
 
 
 def words_of(run: Run, status: Status) -> str:
-    """Return the text that a filter looks through."""
+    """Return the text that the filter searches."""
     return " ".join([called(run, status), run.note(), *made_for(run), status.state, run.id])
 
 
@@ -116,7 +116,7 @@ def _doubt(verdict: Verdict | None) -> str:
 
 
 def what_is_used() -> None:
-    """Draw the use of each bound that the server's owner has set; nothing without bounds."""
+    """Draw the use of each limit that the server's owner has set; nothing without limits."""
     limits = server.runner().limits
     parts = _parts(limits, _usage(who().name))
     if not parts:
@@ -138,9 +138,9 @@ def _usage(name: str) -> Usage:
 
 
 def _parts(limits: Limits, used: Usage) -> list[tuple[str, str, str, float]]:
-    """Return each bound: the amount used, its maximum, its name, and the share.
+    """Return for each limit: the used amount, the maximum, the name, and the used share.
 
-    For a visitor with a name, the bounds of that visitor.
+    A visitor with a name gets the limits per visitor.
     """
     known = (
         (limits.runs, used.runs, fmt.number, "runs of yours"),

@@ -1,4 +1,4 @@
-"""Submission of a job: start a run of it, or find one that already exists, and go to its page."""
+"""Submission of a job: start a new run or find an existing one, and go to its page."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from pages.session.shown import RunView, ShownRun
 
 
 def job_to_change(of: ShownRun | RunView) -> CompileJob | None:
-    """Return the job of a run to start another one from, possibly for another device.
+    """Return the job of a run as the start of a changed job, possibly for another device.
 
-    None for a log from elsewhere, and for code that may not run here.
+    None for an imported log, and for code that may not run here.
     """
     job = of.job
     return job if job is not None and (job.model.kind == "sample" or may_bring_code()) else None
 
 
 def job_again(of: ShownRun | RunView) -> CompileJob | None:
-    """Return the job of a run that this visitor may run again; None also if its device is missing here."""
+    """Return the job of a run if this visitor may run it again and its device is available here; otherwise None."""
     job = job_to_change(of)
     return None if job is None or missing_device(job) else job
 
 
 def missing_device(job: CompileJob) -> str:
-    """Return the kind of device that a job needs and this machine lacks; empty if it lacks none."""
+    """Return the kind of device that a job needs and this machine does not have; empty if there is none."""
     kind = job.device.partition(":")[0]
     if kind == "cpu":
         return ""
@@ -35,19 +35,19 @@ def missing_device(job: CompileJob) -> str:
 
 
 def needs_device(of: ShownRun | RunView) -> str:
-    """Return why a run cannot be made again here if a device is missing; else empty."""
+    """Return a text if a run cannot be repeated because its device is missing here; otherwise empty."""
     job = job_to_change(of)
     kind = missing_device(job) if job is not None else ""
     return f"Running this again needs a {kind.upper()} device, which is not here." if kind else ""
 
 
 def recorded_as(job: CompileJob) -> Recording | None:
-    """Return the recorded run of the very same job; None if there is none."""
+    """Return the recorded run of the same job; None if there is none."""
     return next((one for one in recordings() if one.job == job), None)
 
 
 def open_recorded(recording: Recording) -> None:
-    """Return the run of a recording: the one opened before, else a new one."""
+    """Open the run of a recording: the stored one if it was opened before, otherwise store it."""
     opened = newest_of(recording.fingerprint)
     run = opened[0] if opened else attempt(lambda: actions.open_recording(recording.name))
     if run is not None:
@@ -55,25 +55,25 @@ def open_recorded(recording: Recording) -> None:
 
 
 def submit(job: CompileJob) -> None:
-    """Queue a job and go to its run, or show why the job is invalid."""
+    """Queue a job and go to its run, or show why it was refused."""
     run = attempt(lambda: actions.submit(job))
     if run is not None:
         show_run(run.id)
 
 
 def stored_run(job: CompileJob) -> Run | None:
-    """Return a finished run of the very same job; None without one, and for an invalid job."""
+    """Return a finished run of the same job; None if there is none, or the job is invalid."""
     return attempt(lambda: server.runner().stored(job), passed_over)
 
 
 def run_of(job: CompileJob) -> Run | None:
-    """Return a finished run of the very same job, else a new one; None if that is refused, and the page says why."""
+    """Return a finished run of the same job, otherwise a new one; None if it is refused, and the page shows why."""
     fitted = server.runner().limits.fitted(job)
     return stored_run(fitted) or attempt(lambda: actions.submit(fitted))
 
 
 def submit_or_open(job: CompileJob) -> None:
-    """Show a finished run of the very same job at once; else submit the job."""
+    """Go to a finished run of the same job, or submit the job if there is none."""
     job = server.runner().limits.fitted(job)
     stored = stored_run(job)
     if stored is not None:
