@@ -10,6 +10,17 @@ They are the options whose rows in `core/job/options/` have `axis`, and:
 | `inputs.A.D`, `batch` | the size of a dimension, of the batch |
 | `code` | the model: a sample's name, a file of the server, or pasted code |
 | `variant` | several of these fields at once |
+
+Fields of a job that an axis may change: their syntax, their values, and how they are applied.
+
+They are the options whose rows in `core/job/options/` have `axis`, and:
+
+| field | changed value |
+|---|---|
+| `options.NAME`, `dynamo.NAME` | an Inductor option, a name of `torch._dynamo.config` |
+| `inputs.A.D`, `batch` | the size of a dimension, of the batch |
+| `code` | the model: a sample's name, a file of the server, or pasted code |
+| `variant` | several of these at once |
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Comparison of two runs: its title, aspects, matched compilations and speed, with the rows of its tables."""
+"""Comparison of two runs: its title, aspects, matched compilations and speed, with the rows of its tables.
+
+Two matched compilations of two runs: their graphs and their guards.
+
+Speed of the compiled calls of two runs: the claim, the seconds, and the intervals of their ratio.
+"""
 
 from __future__ import annotations
 

@@ -54,9 +54,7 @@ def _open(page: Page, url: str) -> None:
 
 
 def _fusion(page: Page) -> Iterator[Picture]:
-    """Yield the whole graph before fusion, the motion of its ops into kernels, and the kernels."""
-    page.get_by_role("button", name="Fit the whole graph (f)").click()
-    page.wait_for_timeout(DRAWN_MS)
+    """Yield the graph before fusion, the motion of its ops into kernels, and the kernels."""
     yield _picture(page), STILL_MS
     page.get_by_role("button", name="After", exact=True).click()
     for _ in range(MOTION_PICTURES):
@@ -67,7 +65,7 @@ def _fusion(page: Page) -> Iterator[Picture]:
 
 def _kernel(page: Page) -> Picture:
     """Return a kernel's drawer with its code, beside the graph."""
-    page.locator("g.node, g.group").filter(has_text="layer_norm").last.click()
+    page.locator("g.node, g.group").filter(has_text="layer_norm").first.click()
     page.wait_for_selector(SETTLED)
     page.wait_for_timeout(2 * DRAWN_MS)
     return _picture(page), END_MS

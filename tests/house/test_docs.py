@@ -49,7 +49,7 @@ def test_every_screenshot_is_shown_and_taken_by_a_script() -> None:
     pictures = {path.name for path in (ROOT / "docs" / "screenshots").iterdir()}
     shown = {Path(target).name for name in NAMES for target in LINK.findall(words(name)) if "screenshots/" in target}
     assert pictures == shown
-    scripts = "".join(words(f"docs/make/{name}.py") for name in ("screenshots", "real_models"))
+    scripts = "".join(words(f"docs/make/{name}.py") for name in ("screenshots", "real_models", "moving_picture"))
     assert {name for name in pictures if name.endswith(".png") and f'"{Path(name).stem}' not in scripts} == set()
 
 
