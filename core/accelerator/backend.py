@@ -5,10 +5,6 @@ Partition of a graph into segments for the accelerator, by torch's own partition
 Settings of the backend `accelerator`, from `options` of torch.compile.
 
 The first call of a program, stored in the format of `cb_run`: one file of all inputs, one of all outputs.
-
-A graph divided: segments for the accelerator, by torch's own partitioner, in the order in which they run.
-
-The first call of a program, kept as `cb_run` takes it: all inputs in one file, all outputs in another.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """The runtime's C ABI through ctypes. Tensors are passed as addresses and never copied.
 
 Build of the C++ runtime with the machine's compiler, at first use; cached in the store.
-
-The runtime in C++, built with the machine's compiler at first use and kept in the store's cache.
 """
 
 from __future__ import annotations

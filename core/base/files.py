@@ -1,8 +1,6 @@
 """Files that may be damaged, on disks that may be full: bounded reads of regular files, and atomic writes.
 
 Removal of files left by interrupted writes, identified by name and age.
-
-Removal of files left by interrupted writes, found by name, once they are too old to be in use.
 """
 
 from __future__ import annotations

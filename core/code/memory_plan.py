@@ -11,8 +11,6 @@ Memory exists from the line that creates it to the `del` of its last name:
 Bytes are those of the storage: the offset of the last element, plus one element.
 
 Bytes of a tensor's storage, from its shape and stride in generated code, including symbols.
-
-Bytes of a tensor's storage, from its shape and stride as generated code writes them, symbols included.
 """
 
 from __future__ import annotations

@@ -20,15 +20,6 @@ NVIDIA: the CUDA Occupancy Calculator's rules (docs.nvidia.com/nsight-compute, O
 allocated per warp in units of 256 and for four warps at a time, shared memory per block in units of 128 bytes plus 1
 KiB for the system. AMD CDNA3: a SIMD's lane has 512 vector registers, allocated in units of 8, and at most 8 waves;
 local data share is allocated in units of 512 bytes (rocm.docs.amd.com, ROCm Compute Profiler, "Occupancy").
-
-Theoretical occupancy: the part of a multiprocessor's warps that a kernel's registers, shared memory and blocks
-allow.
-
-NVIDIA: the arithmetic of the CUDA Occupancy Calculator (docs.nvidia.com/nsight-compute, Occupancy Calculator):
-registers are allocated per warp in units of 256 and for four warps at a time, shared memory per block in units of 128
-bytes on top of 1 KiB for the system. AMD CDNA3: a SIMD's lane has 512 vector registers, allocated in units of 8, and
-holds 8 waves at most; local data share is allocated in units of 512 bytes (rocm.docs.amd.com, ROCm Compute Profiler,
-"Occupancy").
 """
 
 from __future__ import annotations

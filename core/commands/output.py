@@ -1,8 +1,6 @@
 """Exit codes and output that the commands share.
 
 Checks for scripts: separate exit codes for results that differ and for code that is too slow.
-
-Checks for scripts: a special exit code for results that differ, and for code that is too slow.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ Folding of ops between a module's submodules (masks, positions, a loss), which w
 Facts of a group: parameters, input and output shapes, its share of bytes and time.
 
 Folding of equal neighbouring layers into one group: "TransformerBlock × 12".
-
-Folding of ops between a module's submodules, such as masks, positions, a loss, that would hide its own parts.
 """
 
 from __future__ import annotations

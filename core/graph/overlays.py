@@ -1,8 +1,6 @@
 """Overlays of a graph; a missing value is None, and the overlay's note has the reason.
 
 Overlays from a backend's reported tables: the column after `node`.
-
-Overlays from tables that a backend reported: the column after `node`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Text form of options: `name=value, name=value`.
 
 Readers of typed option values: each converts a text to a value, and raises ValueError.
-
-Values of options as they are typed: each reader makes a value from its text, and raises ValueError.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Facts from Dynamo, except its graphs: guards, graph breaks, recompiles, symbols.
 
 Family of a guard: module, global, tensor, shape, or other.
-
-The family of a guard: modules, globals, tensors, symbolic sizes, and all else.
 """
 
 from __future__ import annotations

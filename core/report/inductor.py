@@ -3,10 +3,6 @@
 Changes by Inductor's graph passes, and the partition of the joint graph by AOTAutograd.
 
 Kernels compiled to machine code for a target, and torch's decisions without the device.
-
-Changes by Inductor's graph passes, and the division of the joint graph by AOTAutograd's partitioner.
-
-Kernels compiled to machine code for a target, and the decisions made without the device.
 """
 
 from __future__ import annotations

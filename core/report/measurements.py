@@ -3,10 +3,6 @@
 Memory use of one eager and one compiled call: peak, curve over time, and places of allocation.
 
 Errors of eager and compiled results against float64: of a call's results, and of the nodes of its graphs.
-
-The memory use of one eager and one compiled call: the peak, the course over time, and the places of allocation.
-
-Errors of eager and compiled against the same in float64: the results of a call, and the nodes of its graphs.
 """
 
 from __future__ import annotations

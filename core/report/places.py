@@ -1,8 +1,6 @@
 """Places: texts in the log, lines in files, nodes in modules.
 
 Path of an `nn.Module` in Dynamo's notation, split into segments.
-
-The path of an `nn.Module`, as Dynamo writes it, split into its segments.
 """
 
 from __future__ import annotations

@@ -11,10 +11,6 @@ They are the options whose rows in `core/job/options/` have `axis`, and:
 | `code` | the model: a sample's name, a file of the server, or pasted code |
 | `variant` | several of these fields at once |
 
-Fields of a job that an axis may change: their syntax, their values, and how they are applied.
-
-They are the options whose rows in `core/job/options/` have `axis`, and:
-
 | field | changed value |
 |---|---|
 | `options.NAME`, `dynamo.NAME` | an Inductor option, a name of `torch._dynamo.config` |

@@ -3,8 +3,6 @@
 State and progress of a sweep, from the rows of its table.
 
 Rows of a sweep from its runs; rows of finished runs are cached, so that 200 can be read at once.
-
-Rows of a sweep by the status of its runs; rows of finished runs are cached, so that 200 can be read at once.
 """
 
 from __future__ import annotations

@@ -8,8 +8,6 @@ counted.
 Reader of a log that is still being written: yields each complete record once.
 
 The header of a record of a TORCH_TRACE log.
-
-GrowingReader: the records of a log that is still written, each once, when all of it is there.
 """
 
 from __future__ import annotations

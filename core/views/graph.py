@@ -1,8 +1,6 @@
 """View of a compiler graph: levels, film frames, search, subgraphs, and exports.
 
 Union of two graphs: its drawing, the frames of its film, and the rows of changed nodes.
-
-Two graphs as one: its drawing, the frames of its film, and the rows of changed nodes.
 """
 
 from __future__ import annotations

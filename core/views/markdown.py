@@ -1,8 +1,6 @@
 """Text of users and of logs, escaped as Markdown for pages, exports and notebooks.
 
 External names in a view's sentences, which are text with code in backticks.
-
-Names from elsewhere in a view's sentences, which are text with code in backticks.
 """
 
 from __future__ import annotations

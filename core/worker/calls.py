@@ -3,10 +3,6 @@
 Gradients of outputs that start a backward.
 
 Outcome of a compiled call: compiled, reused, run in eager, or refused.
-
-Gradients of outputs with which a backward begins.
-
-Outcome of a compiled call: compiled, reused, left to eager, or refused.
 """
 
 from __future__ import annotations

@@ -14,12 +14,6 @@ element of argument 0. `batch` is dimension 0 of every tensor with the first ten
 A run's own disk caches for torch: empty at its start, or filled by an earlier process.
 
 They are in the run's directory; the supervisor removes them after the run.
-
-Torch's threads and Dynamo's configuration, for the whole of a run's process.
-
-Torch's caches on disk, where a run has its own: empty at its start, or fill_caches by a first process.
-
-They lie in the run's directory, and the keeper removes them when the run is over.
 """
 
 from __future__ import annotations

@@ -11,15 +11,6 @@ Children of the fork server: supervisors, each with a deadline, and helpers.
 
 A supervisor ends its run at its limits, and the fork server ends supervisors: it continues a stopped one, kills a late
 one with all its descendants, and adopts and kills the descendants of a dead one.
-
-Work done once ahead of all runs: MKL's functions resolved, Inductor's precompiled C++ header built.
-
-The header takes 10 to 18 s the first time on a machine, while the user is still choosing.
-
-Children of the fork server: supervisors, each with its deadline, and helpers.
-
-A supervisor ends its run at its limits, and this process ends supervisors: one that is stopped is continued, one that
-is late is killed with all its descendants, and descendants of a dead supervisor are adopted by this process and killed.
 """
 
 from __future__ import annotations

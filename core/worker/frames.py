@@ -1,8 +1,6 @@
 """Frames of an error in the user's own files.
 
 One-line texts of errors.
-
-Reasons in one line.
 """
 
 from __future__ import annotations

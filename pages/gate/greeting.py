@@ -6,13 +6,6 @@ Filter of the server's log for the owner's terminal: each problem once, and no c
 
 A visitor can make a page of their own session fail repeatedly, with their text in the message. They must not be able
 to flood the log, or to control the terminal.
-
-Return of memory that visitors leave behind: collected now and then instead of after every page.
-
-The filter of the server's log for the owner's terminal: each problem once, and no control characters.
-
-A visitor can make a page of their own session fail as often as they like, with their text in the message. They must
-control neither the length of the log nor what a terminal does with it.
 """
 
 from __future__ import annotations

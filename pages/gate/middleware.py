@@ -5,10 +5,6 @@ A cookie identifies a guest, so that guests own their runs; it grants no other r
 Filter of WebSocket messages: a page may send only some; Streamlit's others are for developers.
 
 For example, `clear_cache` would empty the caches of all visitors, which contain the engine, and start a new engine.
-
-The messages that a page may send to the server over its WebSocket; Streamlit's others are for developers.
-
-`clear_cache` would empty the caches of all visitors, with the engine in them, and start another engine each time.
 """
 
 from __future__ import annotations

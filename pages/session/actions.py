@@ -1,8 +1,6 @@
 """Actions of the visitor, the only changes of the store; each function checks the visitor's rights first.
 
 Execution of a visitor's actions that may fail, so that pages need not catch exceptions.
-
-Actions of a visitor that may fail: pages do not catch exceptions, they run the action through here.
 """
 
 from __future__ import annotations

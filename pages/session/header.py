@@ -1,8 +1,6 @@
 """Header of every page: the run, the compilation, the state, the verdict as chips, and the row of panes.
 
 Menu and row of panes for the shown run: counts, and the reasons why pages are empty.
-
-The menu and the row of panes for the shown run: counts, and a reason for what is empty.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Runs that are listed for this visitor, and navigation to a run.
 
 Verdicts of many runs for a list, cached for all sessions and computed a few at a time.
-
-Verdicts of many runs, for a list: cached for all sessions, and made a few at a time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """The shown run and its report; the parsed data is cached for all sessions.
 
 The current view of a page: a run with its report, and one compilation; reads texts from the log.
-
-The current view of a page: a run with its report, and one compilation; the referenced texts are read here.
 """
 
 from __future__ import annotations

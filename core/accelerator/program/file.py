@@ -3,8 +3,6 @@
 CRC32C, the checksum of each section.
 
 Access to a run's program file piece by piece, since its constants may not fit into memory.
-
-A program's file of a run, read piece by piece: its constants may be more than one would hold in memory.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """A program: storages, tensors that are views of them, and instructions in execution order.
 
 Enum values of the program's file, the same as in `core/accelerator/runtime/opcodes.h`.
-
-Numbers of the program's file, as `core/accelerator/runtime/opcodes.h` has them.
 """
 
 from __future__ import annotations

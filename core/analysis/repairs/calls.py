@@ -3,8 +3,6 @@
 Rules for explicit graph breaks, and for helpers that should run eagerly; each takes a line.
 
 Rules for calls that only report something: prints, warnings, logging; each takes the call's line.
-
-Rules for explicit graph breaks, and for a helper that runs eagerly; each takes a line.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Rules for branches and assertions on a tensor's value; each takes the line of the graph break.
 
 Rules for lines that read a tensor's value into Python, and checks if Python needs the number.
-
-Rules for lines that read a tensor's value into Python; each takes the line. Checks if Python needs the number.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Records about the graphs of a compilation: modules, stacks, passes, guards, and the partition.
 
 Records about a frame that Dynamo compiled: its bytecode before and after Dynamo.
-
-Records about a frame that Dynamo compiled: its bytecode before and after.
 """
 
 from __future__ import annotations

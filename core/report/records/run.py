@@ -5,10 +5,6 @@ Records of kernel time measurements.
 Record of the memory use of one call, eager or compiled.
 
 Records of backends: the executions of the callables that they returned.
-
-Records of measurements: calls, kernels, the device's ceilings, and autotuning.
-
-The record of memory: what one call took, eagerly or compiled.
 """
 
 from __future__ import annotations

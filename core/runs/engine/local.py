@@ -1,8 +1,6 @@
 """Engine of this machine: fork servers, process handles, and device locks in the home of the runs.
 
 Device locks of this machine, shared by all processes with one home; a lock ends with its process.
-
-Device locks of this machine, shared by all processes over one home; a lock ends with the process that has it.
 """
 
 from __future__ import annotations

@@ -10,13 +10,6 @@ No process of a run can leave its group, even if it detaches, and all of them en
 A group is created below the group of this process, in version 2. Only limits with delegated controllers apply (a
 systemd service with `Delegate=memory pids`). If no group can be created, a run's remaining processes are found only by
 process trees and marks: see `core.runs.engine.processes`.
-
-Control groups of Linux, one for each run, where this process may make one: no process of a run can leave its group,
-even if it hides or becomes another's child, and all of them end at once.
-
-A group is made below the one that this process is in, of version 2. Only those limits apply whose controllers the
-system hands down to it (a service of systemd with `Delegate=memory pids`). Where no group can be made, only process
-families and marks find the processes that a run left: see `core.runs.engine.processes`.
 """
 
 from __future__ import annotations

@@ -5,12 +5,6 @@ Eager equivalent of one kernel: the FX nodes of its arguments, and the statement
 A buffer has the value of the last FX node, in graph order, among the origins of the scheduler node that writes it. If
 that FX node also belongs to a later scheduler node, the buffer may be an intermediate value (such as a sum before a
 mean), or the node is computed twice. Such a buffer is not used as an input, and as an output it may differ.
-
-The eager equivalent of one kernel: the FX nodes that its arguments are, and the statements between them.
-
-A buffer is the value of the last FX node, in the order of the graph, that the scheduler node which writes it came from.
-If that node also belongs to a later scheduler node, the buffer may be only a step of it (a sum on the way to a mean),
-or the node is computed twice: such a buffer is not taken as an input, and as an output it may differ.
 """
 
 from __future__ import annotations

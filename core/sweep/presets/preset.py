@@ -5,8 +5,6 @@ Facts of presets, one type per kind.
 Queries over a preset's rows: finished rows, their speedups, the fastest row.
 
 Calls with different sizes: the job's own calls, or one call at several batch sizes.
-
-Calls of other sizes: the model's own, or its inputs or the job's calls with another batch size.
 """
 
 from __future__ import annotations

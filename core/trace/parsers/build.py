@@ -1,8 +1,6 @@
 """Reader of a whole log into a Report, and of single payloads later.
 
 The report of a log that is still being written: each record is read once, however often the report is shown.
-
-The report of a log that is still written: each record is read once, however often the report is shown.
 """
 
 from __future__ import annotations

@@ -3,10 +3,6 @@
 Values that a report or a compilation stores unchanged, each accessed by its type.
 
 Stacks without the frames of the worker, which the model's author does not need.
-
-Values: the parts of a report or a compilation that are kept unchanged, each found by its type.
-
-Stacks as they concern who wrote the model: without the frames of the worker that ran it.
 """
 
 from __future__ import annotations

@@ -15,10 +15,6 @@ Guards as torch prints them: the tree of a compilation, and one guard's text wit
     | | +- KeyValueManager pair at index=0
     | | | +- KeyManager: GuardManager: source=list(dict.keys(L['d']))[0], type=…
     +- LAMBDA_GUARD: 2 <= L['x'].size()[0]   (the root's epilogue)
-
-Parsers of Dynamo's records of symbolic sizes: symbols, the conditions that tracing needed, and specializations.
-
-A restarted attempt makes new symbols, so those of the attempt before do not count.
 """
 
 from __future__ import annotations

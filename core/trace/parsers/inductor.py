@@ -5,12 +5,6 @@ Parsers of FX graphs at every stage: position of their text, and op counts.
 Kernels with the data of all their records.
 
 Reader of the recorded stacks of a graph's nodes.
-
-FX graphs at every stage: the place of their text, and their counts by op.
-
-Kernels with the facts of all their records, joined once.
-
-The stacks of a graph's nodes, as the worker records them.
 """
 
 from __future__ import annotations

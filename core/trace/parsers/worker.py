@@ -11,15 +11,6 @@ Parsers of the worker's measurements: times of calls and kernels, and the device
 Parsers of graph passes and of the partitioner.
 
 They read `compileboard_pass`, `compileboard_passes`, `compileboard_partition`.
-
-Tables and texts that a backend logged through torch's own trace, and the executions of its compiled code.
-
-The memory use of one eager and one compiled call.
-
-The worker's measurements: times of calls and kernels, and ceilings of the device.
-
-The records of graph passes and of the partitioner: `compileboard_pass`, `compileboard_passes`,
-`compileboard_partition`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """The backend `accelerator` in one compilation: its title, segments, calls across the ABI, and changes.
 
 The accelerator's options in a job, and the differences between two runs with other options.
-
-The accelerator's options in a job, and the differences that they make.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """`torch.export.export` of a run's model, and the exported program as text.
 
 Dynamic dimensions of an export: the job's requests, as torch's `dynamic_shapes` and as source text.
-
-The dynamic dimensions of an export: what the job asks for, as torch takes it and as one writes it.
 """
 
 from __future__ import annotations

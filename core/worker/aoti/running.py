@@ -8,15 +8,6 @@ Files of tensors, as `main.cpp` in this directory reads and writes them.
 
 `CBTENS01`, then little-endian int64 numbers: the number of tensors, and for each tensor its `c10::ScalarType`, rank,
 sizes, strides and byte count. Its elements follow as they are in memory, from the first to the last, including gaps.
-
-Comparison of a package's results with eager's, and bit by bit with another run of the package.
-
-The package in a process of its own that has no Python: it is loaded, called once, and then timed on demand.
-
-A file of tensors, as `main.cpp` beside it reads and writes it.
-
-`CBTENS01`, then int64 numbers, little-endian: how many tensors there are, and for each its `c10::ScalarType`, rank,
-sizes, strides and bytes, then so many bytes of its elements, from first to last as they lie, gaps and all.
 """
 
 from __future__ import annotations

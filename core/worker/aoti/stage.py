@@ -7,13 +7,6 @@ Unchanged texts of a package in the log, and the source files next to the packag
 Interleaved timing of several calls: each round times all of them in random order.
 
 It ends when the ratios are known well enough or the time is up.
-
-`aoti_compile_and_package`: an exported program to a `.pt2`, opened again for the report.
-
-Texts of a package as they are, in the log; and the files that stand beside the package, for those who build it.
-
-Several calls timed against each other: all in each round, their order by lot, until the ratios are known or time is
-up.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Selection of a job's backend: from torch's list, from the model's file, or from the job's own code.
 
 Built-in backends, registered with torch by name; a backend's file is loaded when it is first used.
-
-The backends that ship, among torch's by name; the file of one is loaded when it is first asked for.
 """
 
 from __future__ import annotations

@@ -3,10 +3,6 @@
 Bounded text description of a backend's input graph: its nodes, its code, and its outputs.
 
 Executions of a backend's result: the call that runs it, its seconds, and its problems.
-
-A graph as a backend is given it, in words that are bounded: its nodes, its code, and what it returns.
-
-Executions of a backend's result: which call runs it, its seconds, and its problems.
 """
 
 from __future__ import annotations

@@ -8,11 +8,6 @@ Padding of matmuls whose sizes are not aligned: torch's rule, up to the point wh
 
 Torch never pads a memory-bound matmul, and benchmarks the others with and without padding
 (`torch/_inductor/fx_passes/pad_mm.py`).
-
-Padding of matrix products whose sizes are not aligned: torch's rule as far as it goes without a clock.
-
-Torch pads none that is bound by memory, and times the others padded and as they are
-(`torch/_inductor/fx_passes/pad_mm.py`).
 """
 
 from __future__ import annotations

@@ -8,11 +8,6 @@ Calls of a run for a target: each is made eagerly, then while generating code, b
 
 There are no results to compare. An operator without CPU code ends the call, but not the run: the code up to there is
 still generated.
-
-The calls of a run for a target: each made eagerly, then while code is generated, both on the CPU, and nothing to
-compare.
-
-What torch has no CPU code for ends a call, and no run: up to there the code is generated all the same.
 """
 
 from __future__ import annotations

@@ -9,13 +9,6 @@ Clocks for spans of work on a device, several at once and nested: wall clock on 
 Repetition of one kernel call on copies of its live arguments, so that its in-place writes don't change the model.
 
 Copies of a kernel's live arguments, with which it can be repeated without changing the model.
-
-Clocks for spans of work on a device, several at once and nested: a CPU's by the wall, an accelerator's by its own
-events.
-
-A kernel call repeated by itself on copies of its live arguments: what it writes in place stays as it was.
-
-Copies of a kernel's live arguments, on which it can be repeated without a trace in the model.
 """
 
 from __future__ import annotations

@@ -10,10 +10,6 @@ is paired with a wall-clock sample of as many back-to-back calls, which includes
 Alternative torch.compile configuration, timed interleaved with the run's own in one process.
 
 The difference may be smaller than the noise between two processes.
-
-Alternative torch.compile configuration, timed alternately with the run's own in one process.
-
-The difference may be smaller than that between two processes.
 """
 
 from __future__ import annotations

@@ -6,9 +6,6 @@ such as scratch memory. On a CPU, the release of memory allocated before the rec
 starts one call early.
 
 Marks in the profiler's record for the current line of the user's file, module, and generated kernel.
-
-Marks in the profiler's record that say where the call is: at a line of the user's file, in a module, in a kernel of
-generated code.
 """
 
 from __future__ import annotations

@@ -3,10 +3,6 @@
 Graphs that Dynamo captures of a model, each with the inputs of its last call.
 
 Copy of a graph with node values as extra outputs, each cloned right after its node.
-
-The graphs that Dynamo captures of a model, each with the inputs that it was called with last.
-
-A graph that gives out what its nodes compute, each value as it was right after its node.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Names of AOTAutograd and Inductor: passes, partitioner, scheduler, benchmarking, and the C++ command.
 
 Names of AOTInductor for building and loading a package.
-
-Names of AOTInductor: what makes a package, and what loads it.
 """
 
 from core.worker.private.name import PrivateName, rows

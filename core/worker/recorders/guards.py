@@ -5,12 +5,6 @@ Cost of guard checks, measured when guards are created: all, without each family
 Torch checks guards as one tree, so parts can't be timed from outside. Instead, copies of the tree without the values of
 a family are timed: `RootGuardManager.clone_manager` leaves out selected guards with their subtrees. Filtered checks
 leave out the guards that torch's filters would remove.
-
-Cost of guard checks, measured once the guards exist: all, without each family, filtered, and each guard alone.
-
-Torch checks a tree, whose parts can't be timed from outside. So copies of it are checked that lack the values of a
-family: `RootGuardManager.clone_manager` leaves out the selected guards with their subtrees. Filtered checks leave out
-the guards that torch's filters would.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Recorder of AOTAutograd's min-cut partitioner: each joint graph node's side, and the saved values.
 
 Values that a compiled forward saves for its backward: its last outputs, as Inductor allocates them.
-
-Values that a compiled forward really saves for its backward: its last outputs, as Inductor creates them.
 """
 
 from __future__ import annotations

@@ -9,11 +9,6 @@ Positions of an affine index expression: `64*d0 + d1 + 3` for d0 in 0…7 and d1
 
 A span has its first position and its axes, each a positive stride and an extent, smallest stride first. Consecutive
 axes without a gap are merged, so that loops in another order or nesting give the same span.
-
-Places of an affine index expression: `64*d0 + d1 + 3` for d0 in 0…7 and d1 in 0…63 is a span in a buffer.
-
-A span has its first place and its axes, each a positive stride and an extent, smallest stride first. Axes that follow
-one another without a gap are merged, so that loops in another order or nesting give the same span.
 """
 
 from __future__ import annotations

@@ -5,10 +5,6 @@ Calls across the ABI, torch's fallbacks, and the seconds of each build stage.
 The partitioned graph: segments in colours, ops that stay with torch and their reasons, bytes across the borders.
 
 A program's file: its sections, and their bytes with their meaning.
-
-The calls across the ABI, torch's fallbacks, and the time of each stage of making the programs.
-
-The divided graph: segments in their colours, the ops that stay with torch and why, bytes across the borders.
 """
 
 from __future__ import annotations

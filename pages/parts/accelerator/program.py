@@ -1,8 +1,6 @@
 """The program of a segment: its instructions with the user's lines, the passes over it, and its memory plan.
 
 Plotly figures about a program: its memory over its instructions, and the seconds of its build stages.
-
-Plotly figures about a program: its memory over its instructions, and the seconds of the stages of making it.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Steady-state calls of two runs: seconds, and the interval of their ratio.
 
 Graphs of two compilations as one stable drawing with added, removed, changed and moved nodes.
-
-The graphs of two compilations as one stable drawing: nodes added, removed, changed and moved.
 """
 
 from __future__ import annotations

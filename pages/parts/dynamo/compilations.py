@@ -3,8 +3,6 @@
 Bytecode of a frame before and after Dynamo and the user's lines, side by side.
 
 A symbol of dynamic shapes in full, and links to other compilations with symbols.
-
-The bytecode of a frame before and after Dynamo, side by side and beside the user's lines.
 """
 
 from __future__ import annotations

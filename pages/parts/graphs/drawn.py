@@ -6,10 +6,6 @@ Every view of a page uses the same ids: `n:` an FX node, `s:` a scheduler node, 
 The graph of the picked compilation on the overview, by default of the heaviest.
 
 Row of a compilation's recorded graphs; the visitor picks one.
-
-The graph of the heaviest compilation, beside its verdict.
-
-The row of a compilation's recorded graphs, from which the visitor picks one.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Rungs of one kernel (its texts from source to machine code) with linked lines, its passes, configs and assembly.
 
 Views that compile one kernel again, and the choice of the kernel.
-
-The views that compile one kernel again, and the choice of that kernel.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Kernel ledger of a compilation: its table, search and charts, and the compiled call as a bar.
 
 Roofline of a compilation's kernels as a Plotly figure with labels that do not overlap.
-
-The roofline of a compilation's kernels, as a Plotly figure with labels that do not overlap.
 """
 
 from __future__ import annotations

@@ -7,14 +7,6 @@ Button that runs the same job again and measures its memory.
 Button that runs the same job again and compares it with float64.
 
 Buttons that run the same job for another device or cross-compilation target.
-
-Back from a run to the form, with the run's model and options filled in.
-
-The same job again, with its memory measured.
-
-The same job again, compared with float64.
-
-The same job for another device, present here or not.
 """
 
 from __future__ import annotations

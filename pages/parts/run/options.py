@@ -1,8 +1,6 @@
 """Form of a job's options: the parameters of `torch.compile`, folded below the call as code, then the conditions.
 
 Widgets of a job's form: one per option, by the kind of its field.
-
-The widgets of a job's form: one for each row of the table of options, by the kind of its field.
 """
 
 from __future__ import annotations

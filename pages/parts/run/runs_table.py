@@ -1,8 +1,6 @@
 """Table of all stored runs, with their settings and verdicts.
 
 Display of a visitor's use of the server's limits.
-
-A visitor's use of the server's bounds, shown before they are used up.
 """
 
 from __future__ import annotations
