@@ -1,9 +1,4 @@
-"""Comparison of two runs: its title, aspects, matched compilations and speed, with the rows of its tables.
-
-Two matched compilations of two runs: their graphs and their guards.
-
-Speed of the compiled calls of two runs: the claim, the seconds, and the intervals of their ratio.
-"""
+"""Comparison of two runs: its title, aspects, matched compilations and speed, with the rows of its tables."""
 
 from __future__ import annotations
 
