@@ -40,19 +40,21 @@ PACKAGES: dict[str, dict[str, str]] = {
         "MOST_TRIED_BYTES": "inputs of such a call",
         "MOST_SAID_CHARS": "what is said to one",
     },
+    "core/views/aotinductor/export.py": {
+        "MOST_VALUES": "inputs and outputs of an exported program",
+        "MOST_LINES": "checks of an exported program",
+        "MOST_SHOWN": "dynamic dimensions, their ranges, and calls at their ends",
+    },
+    "core/views/aotinductor/package.py": {
+        "MOST_FILES": "files of a package",
+        "MOST_METADATA": "lines of its metadata",
+        "MOST_RESULTS": "outputs of a package",
+    },
+    "core/views/aotinductor/run.py": {"MOST_SOURCES": "sources of the program that runs a package"},
     "pages/parts/aotinductor/ask.py": {
         "MOST_OFFERED": "dimensions of the inputs that are offered to be dynamic",
         "MOST_SIZE": "a bound of a dynamic dimension",
     },
-    "pages/parts/aotinductor/panels.py": {
-        "MOST_FILES": "files of a package",
-        "MOST_METADATA": "lines of its metadata",
-        "MOST_VALUES": "inputs and outputs of an exported program",
-        "MOST_LINES": "checks of an exported program",
-        "MOST_RESULTS": "outputs of a package",
-        "MOST_SOURCES": "sources of the program that runs a package",
-    },
-    "pages/parts/aotinductor/times.py": {"MOST_SHOWN": "dynamic dimensions, their ranges, and calls at their ends"},
     "pages/session/downloads.py": {"MOST_DOWNLOADED_BYTES": "a package that the page offers to download"},
 }
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
-from dataclasses import replace
-
 import streamlit as st
 
-from core import BATCH, CompileJob, DynamicDim, Packaging, tensor_sizes
+from core import BATCH, CompileJob, DynamicDim, tensor_sizes
 from core.base import words as fmt
+from core.views.aotinductor import PackageRequest
 from pages import menu
 from pages.look.text import code
 from pages.parts.run.submit import job_again, submit_or_open
@@ -22,8 +20,6 @@ HELP = (
     "Dimensions of the inputs that the package takes in more sizes than one, each a `torch.export.Dim` with the bounds "
     "that are set; `batch` is dimension 0 of every tensor that has the size of the first one's there."
 )
-SAME_JOB = "The same job, and a package of its model; the compiler for C++ takes a minute or two."
-IN_INFERENCE = "The same job in inference: a package holds what `forward` computes, and no backward."
 BOUND_HELP = "Empty: torch's own bound. Torch says where the model allows less."
 
 
@@ -32,13 +28,13 @@ def ask_for_package(view: RunView, label: str) -> None:
     job = job_again(view)
     if job is None or job.target:
         return
-    dims = _dims(view, job)
+    request = PackageRequest(job, _dims(view, job))
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button(label, key="package-model", type="primary", icon=menu.AOTINDUCTOR.icon):
-            submit_or_open(replace(job.with_settings(training=False) if job.training else job, aoti=Packaging(dims)))
-        st.caption(IN_INFERENCE if job.training else SAME_JOB)
+            submit_or_open(request.job)
+        st.caption(request.caption)
     st.caption("From a terminal, with the program in C++ and all that builds it in a folder of its own:")
-    st.code(_command(job, dims), language=None, wrap_lines=True)
+    st.code(request.command, language=None, wrap_lines=True)
 
 
 def _dims(view: RunView, job: CompileJob) -> tuple[DynamicDim, ...]:
@@ -91,11 +87,3 @@ def _bound(label: str, name: str, before: int | None) -> int | None:
         width=150,
     )
     return None if found is None else int(found)
-
-
-def _command(job: CompileJob, dims: tuple[DynamicDim, ...]) -> str:
-    """Return the command line that makes the same package."""
-    model = {"code": "model.py", "file": f"{job.model.value}:{job.model.name}"}.get(job.model.kind, job.model.value)
-    asked = [word for dim in dims for word in ("--dim", dim.text)]
-    inference = ["--no-training"] if job.training else []
-    return shlex.join(["python", "-m", "core", "aoti", model, *asked, *inference, "--out", "package"])

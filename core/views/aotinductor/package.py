@@ -1,0 +1,205 @@
+"""A package of AOTInductor: its files with their texts, and its runs from Python and C++."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from core.analysis import TreeRow, difference_words, package_tree, results_of_run
+from core.base import words as fmt
+from core.report import Difference, Package, PackagedFile, PackageRun, PackageText, Payload
+from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, sentence
+
+MOST_FILES = 400
+MOST_METADATA = 60
+MOST_RESULTS = 200
+INDENT = "\u2003"
+# Order of interest: the C++ that calls the kernels, then the kernels.
+FIRST_KINDS = ("wrapper", "kernels", "metadata")
+# Torch's name for compiled code: a digest in base 32.
+DIGEST = re.compile(r"\bc[a-z2-7]{50,}\.?")
+SHORT_DIGEST = 8
+FILE_NAME = "model.pt2"
+FAILED_STAGES = {"build": "was not built", "load": "could not load it", "call": "could not call it"}
+
+
+class PackageCode(NamedTuple):
+    """A recorded text that belongs to a package: its name in the log, and how it is shown."""
+
+    name: str
+    title: str
+    language: str
+    payload: Payload
+
+
+@dataclass(frozen=True, slots=True)
+class PackageFileView:
+    """A file of a package; `code` is its recorded text, None without one."""
+
+    file: PackagedFile
+    code: PackageCode | None
+
+    @property
+    def title(self) -> str:
+        """Name without its folders."""
+        return plain(_file_title(self.file), LONGEST_NAME)
+
+    @property
+    def no_text(self) -> str:
+        """Size of a file whose text was not recorded."""
+        return f"{fmt.bytes_(self.file.bytes)} of which no text was recorded."
+
+
+def _file_title(file: PackagedFile) -> str:
+    return _short(file.name.rsplit("/", 1)[-1])
+
+
+def _short(name: str) -> str:
+    """Return a name without the middle of torch's digest at its start."""
+    return DIGEST.sub(lambda match: f"{match.group()[:SHORT_DIGEST]}…", one_line(name, LONGEST_LINE))
+
+
+@dataclass(frozen=True, slots=True)
+class PackageView:
+    """The contents of a package: files as a tree, their recorded texts, and AOTInductor's metadata."""
+
+    package: Package
+    texts: tuple[PackageText, ...]
+
+    @property
+    def title(self) -> str:
+        """Name of the package's file."""
+        return plain(self.package.file or FILE_NAME, LONGEST_NAME)
+
+    @property
+    def problem(self) -> str:
+        """Message of torch or the compiler; empty if the package was made and stored."""
+        return self.package.problem
+
+    @property
+    def files(self) -> tuple[PackagedFile, ...]:
+        """Shown files."""
+        return self.package.files[:MOST_FILES]
+
+    @property
+    def tree(self) -> tuple[TreeRow, ...]:
+        """Files below their folders."""
+        return package_tree(self.files)
+
+    @property
+    def rows(self) -> list[dict[str, str]]:
+        """The tree as a table; names are indented by their depth."""
+        return [
+            {"file": INDENT * row.depth + _short(row.name), "kind": row.kind, "size": fmt.bytes_(row.bytes)}
+            for row in self.tree
+        ]
+
+    @property
+    def more_files(self) -> str:
+        """Number of files that the tree leaves out; empty for none."""
+        return not_shown(self.package.left_out + len(self.package.files) - len(self.files), "more file")
+
+    def file(self, name: str | None) -> PackageFileView:
+        """Return a file by name; by default the first with a recorded text, the wrapper before others."""
+        file = next((file for file in self.files if file.name == name), None) or self._first
+        return PackageFileView(file, self._code(file))
+
+    @property
+    def _first(self) -> PackagedFile:
+        readable = [file for file in self.files if self._code(file) is not None]
+        by_kind = (file for kind in FIRST_KINDS for file in readable if file.kind == kind)
+        return next(by_kind, None) or next(iter(readable), self.files[0])
+
+    def _code(self, file: PackagedFile) -> PackageCode | None:
+        texts = (text for text in self.texts if text.part == "file" and text.name == file.name)
+        return next((PackageCode(text.name, _file_title(file), text.language, text.text) for text in texts), None)
+
+    @property
+    def metadata(self) -> list[dict[str, str]]:
+        """AOTInductor's metadata of the package."""
+        return [
+            {"metadata": one_line(name, LONGEST_NAME), "value": one_line(value, LONGEST_LINE)}
+            for name, value in list(self.package.metadata.items())[:MOST_METADATA]
+        ]
+
+    @property
+    def constants(self) -> str:
+        """Number of parameters and buffers, and the package's digest."""
+        package = self.package
+        digest = f" SHA-256 {code(package.sha256, LONGEST_NAME)}" if package.sha256 else ""
+        return f"{fmt.count(package.constants, 'parameter or buffer', 'parameters and buffers')} in it.{digest}"
+
+
+@dataclass(frozen=True, slots=True)
+class PackageRunView:
+    """A package loaded and called by `user`; its outputs compared with eager, or the message of the failure."""
+
+    user: str
+    run: PackageRun
+
+    @property
+    def failure(self) -> str:
+        """Stage that failed, as a sentence; empty if the package ran."""
+        stage = FAILED_STAGES.get(self.run.stage, "did not run it")
+        return plain(f"{self.user} {stage}.") if self.run.problem else ""
+
+    @property
+    def problem(self) -> str:
+        """Message of the failure."""
+        return self.run.problem
+
+    @property
+    def results(self) -> str:
+        """Outputs compared with eager, in a sentence."""
+        return plain(sentence(results_of_run(self.run)), LONGEST_TEXT)
+
+    @property
+    def duration(self) -> str:
+        """Seconds of loading and of the first call."""
+        loaded, first = fmt.duration_s(self.run.load_s), fmt.duration_s(self.run.call_s)
+        threads = f", on {fmt.count(self.run.threads, 'thread')}" if self.run.threads else ""
+        return f"Loaded in {loaded}; the first call took {first}{threads}."
+
+    @property
+    def rows(self) -> list[dict[str, str | None]]:
+        """Outputs compared with eager, a row per output; `told` only if one differs."""
+        shown = self.run.differences[:MOST_RESULTS]
+        if all(difference.same for difference in self.run.differences):
+            return [_output_row(difference) for difference in shown]
+        return [_output_row(difference) | {"told": _reason(difference)} for difference in shown]
+
+    @property
+    def build(self) -> str:
+        """Compiler of the program and the seconds of its build; empty if it was not built."""
+        run = self.run
+        took = "built before" if run.build_s is None else f"built in {fmt.duration_s(run.build_s)}"
+        return plain(f"{run.compiler}; {took}", LONGEST_LINE) if run.compiler else ""
+
+    @property
+    def command(self) -> str:
+        """Command that built the program."""
+        return self.run.command
+
+    @property
+    def output(self) -> str:
+        """Printed output of the program."""
+        return self.run.output
+
+
+def _output_row(difference: Difference) -> dict[str, str | None]:
+    return {
+        "output": one_line(difference.what, LONGEST_NAME),
+        "against eager": {True: "same", False: "differs", None: "not comparable"}[difference.same],
+        "largest difference": fmt.number(difference.max_abs),
+        "error": None if difference.error is None else fmt.number(difference.error),
+    }
+
+
+def _reason(difference: Difference) -> str:
+    return "" if difference.same else one_line(difference_words(difference), LONGEST_LINE)
+
+
+def not_shown(count: int, noun: str) -> str:
+    """Return the number of things that a list leaves out, in a sentence; empty for none."""
+    return f"{fmt.count(count, noun)} not shown." if count else ""
