@@ -24,7 +24,7 @@ def doubts(report: Report) -> tuple[str, ...]:
 def untimed_words(report: Report) -> str:
     """Return why no kernel was timed, or which kernels were timed only in place; empty if neither applies."""
     if report.untimed:
-        return f"the kernels were not timed: {report.untimed.removeprefix(NO_TIME).rstrip('.')}"
+        return f"kernels were not timed: {report.untimed.removeprefix(NO_TIME).rstrip('.')}"
     rows = [row for compilation in report.compilations for row in ledger(report, compilation) if row.measured]
     rest = [row for row in rows if row.timed != ALONE]
     if not rest:
@@ -32,4 +32,4 @@ def untimed_words(report: Report) -> str:
     named = ", ".join(f"`{row.label}`" for row in rest[:NAMED])
     more = f" and {count(len(rest) - NAMED, 'more', 'more')}" if len(rest) > NAMED else ""
     were = agree(len(rest), "was", "were")
-    return f"{number(len(rest))} of {count(len(rows), 'kernel call')} {were} timed in place alone: {named}{more}"
+    return f"{number(len(rest))} of {count(len(rows), 'kernel call')} {were} only timed in place: {named}{more}"

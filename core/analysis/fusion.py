@@ -148,13 +148,13 @@ def refusal_reasons(schedule: Schedule, first: SchedulerNode, second: SchedulerN
     if not because and not recorded:
         because = next(filter(None, map(_template_reason, (first, second))), "")
     if not because and not recorded and not shared:
-        because = "The scheduler tries pairs that share a buffer, and these two share none."
+        because = "The scheduler tries only pairs that share a buffer; these two share none."
     return RefusalReasons(because, recorded, shared)
 
 
 def _pair_reason(first: SchedulerNode, second: SchedulerNode) -> str:
     if first.kernel and first.kernel == second.kernel:
-        return "Both are in one kernel already: Inductor put their loops into one function, one after the other."
+        return "Both are already in one kernel: one function with their loops in sequence."
     if first.device != second.device and first.device and second.device:
         return f"They run on different devices, {' and '.join(sorted((first.device, second.device)))}."
     return ""
@@ -162,20 +162,17 @@ def _pair_reason(first: SchedulerNode, second: SchedulerNode) -> str:
 
 def _node_reason(node: SchedulerNode) -> str:
     if UNPACKS in node.ops:
-        return f"{node.name} only takes apart what a library call returned, and is no kernel."
+        return f"{node.name} only unpacks the results of a library call; it is not a kernel."
     if node.kind == "ExternKernelSchedulerNode":
-        return f"{node.name} is an extern kernel: a library is called, and nothing can be fused into its code."
+        return f"{node.name} is an extern kernel: nothing can be fused into a library call."
     if node.kind == "NopKernelSchedulerNode":
-        return f"{node.name} has nothing to run: it only names memory that other nodes write."
+        return f"{node.name} runs nothing: it only names memory that other nodes write."
     return ""
 
 
 def _template_reason(node: SchedulerNode) -> str:
     if any("Template" in name for name in node.ops):
-        return (
-            f"{node.name} is a template: only what works on its result, or prepares its input, element by element "
-            f"can be fused into it."
-        )
+        return f"{node.name} is a template: only pointwise ops on its inputs or its result can be fused into it."
     return ""
 
 

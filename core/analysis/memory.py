@@ -24,8 +24,8 @@ from core.report.inductor import Direction
 Read = Callable[[Payload], str]
 MOST_DIGITS = 18
 IN_GRAPH = (
-    "The compiled call allocated nothing: a CUDA graph is replayed in memory that was set aside when it was recorded, "
-    "and how much that is was not recorded"
+    "The compiled call allocated nothing: it replays a CUDA graph in memory that was reserved before, and that size "
+    "was not recorded"
 )
 SIDE_NAMES: tuple[MemorySide, MemorySide] = ("eager", "compiled")
 
@@ -94,7 +94,7 @@ def memory_sentence(report: Report) -> str:
     factor = number(max(ratio, 1 / ratio))
     if factor == number(1.0):
         return f"Compiled takes about as much memory as eager: {peaks}."
-    return f"Compiled takes {factor} times {'less' if ratio > 1 else 'more'} memory: {peaks}."
+    return f"Compiled takes {factor}× {'less' if ratio > 1 else 'more'} memory: {peaks}."
 
 
 def memory_unmeasured(report: Report) -> tuple[str, ...]:
@@ -202,15 +202,13 @@ def plan_sentence(graph_plan: GraphPlan) -> str:
     allocated = plan.made("allocated", "library")
     parts = [f"{bytes_(sum(memory.bytes or 0 for memory in allocated))} in {count(len(allocated), 'piece')}"]
     if plan.reused:
-        verb = agree(plan.reused, "takes", "take")
-        parts.append(f"{count(plan.reused, 'buffer')} {verb} over {bytes_(plan.reused_bytes)} that are there already")
+        verb = agree(plan.reused, "reuses", "reuse")
+        parts.append(f"{count(plan.reused, 'buffer')} {verb} {bytes_(plan.reused_bytes)} of allocated memory")
     if plan.peak is not None:
         parts.append(f"at most {bytes_(plan.steps[plan.peak].live_bytes)} at once")
     if saved := plan.made("saved"):
-        parts.append(
-            f"it begins with {bytes_(sum(memory.bytes or 0 for memory in saved))} that the forward kept for it"
-        )
+        parts.append(f"it starts with {bytes_(sum(memory.bytes or 0 for memory in saved))} saved by the forward")
     unknown = sum(memory.bytes is None for memory in plan.memories)
     if unknown:
-        parts.append(f"the size of {number(unknown)} is not known")
+        parts.append(f"{number(unknown)} of unknown size")
     return "; ".join(parts)

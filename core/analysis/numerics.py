@@ -137,7 +137,7 @@ def numerics_sentence(accuracies: Numerics) -> str:
     worst = accuracies.worst
     if worst is None:
         reason = accuracies.reasons[0] if accuracies.reasons else "nothing was compared"
-        return f"It cannot be told whether the results are right: {reason}."
+        return f"The accuracy of the results is unknown: {reason}."
     if counts["differs"]:
         rest = f", and {number(counts['differs'] - 1)} more" if counts["differs"] > 1 else ""
         return f"Compiled is wrong in {worst.what}{rest}: {error_words(worst.accuracy)}."
@@ -150,7 +150,7 @@ def narrowed_words(names: Sequence[str]) -> str:
     """Return the ops of the float64 run that were computed in float32; empty if there are none."""
     ops = ", ".join(f"`{name}`" for name in names)
     return (
-        f"Torch does not have {ops} in float64, which {agree(len(names), 'was', 'were')} computed in float32."
+        f"Torch has no float64 version of {ops}, which {agree(len(names), 'was', 'were')} computed in float32."
         * bool(ops)
     )
 
@@ -191,7 +191,7 @@ def _largest_error_words(results: Sequence[ResultStanding]) -> str:
     eager = [result.accuracy.eager_error for result in results if result.accuracy.eager_error is not None]
     compiled = [result.accuracy.compiled_error for result in results if result.accuracy.compiled_error is not None]
     if not eager or not compiled:
-        return "how far both are from float64 is not known"
+        return "their distance from float64 is unknown"
     if eager == compiled:
         return f"both are off by at most {number(max(eager))} of the norm in float64"
     return f"off by at most {number(max(compiled))} of the norm in float64, eager by {number(max(eager))}"
@@ -275,9 +275,9 @@ def outputs_words(graph: GraphNumerics) -> str:
     """Return a text: whether adding node values to the outputs changed the graph's own outputs."""
     if not graph.parts:
         return ""
-    source = f"Compiled values are from {count(graph.parts, 'compilation')} with them among the graph's outputs"
+    source = f"Node values are from {count(graph.parts, 'compilation')} with every node as an output"
     if graph.changed is None:
-        return f"{source}, which may change what is fused."
+        return f"{source}, which may change fusion."
     if graph.changed == 0:
-        return f"{source}, which left its own outputs the same to the bit."
-    return f"{source}, which changed its own outputs by up to {number(graph.changed)} of their norm."
+        return f"{source}. The graph's own outputs are bit-identical."
+    return f"{source}. The graph's own outputs changed by up to {number(graph.changed)} of their norm."

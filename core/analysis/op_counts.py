@@ -5,9 +5,9 @@ from __future__ import annotations
 from core.base.words import agree, number
 from core.report import Call, Report
 
-RAISED = "raised, since the stance refused to compile for {}"
-EAGER = "ran eagerly, with no compiled code that was good for {}"
-MIXED = "ran in part eagerly, with no compiled code that was good for that part"
+RAISED = "raised, because the stance forbids compiling for {}"
+EAGER = "ran eagerly, because no compiled code fitted {}"
+MIXED = "ran partly eagerly, because no compiled code fitted that part"
 
 
 def op_count_words(report: Report) -> str:
@@ -29,5 +29,5 @@ def _share(report: Report, how: str, words: str) -> str:
     total = len(report.calls)
     if not matching:
         return ""
-    subject = f"{number(matching)} of {number(total)} calls" if total > 1 else "the one call"
+    subject = f"{number(matching)} of {number(total)} calls" if total > 1 else "the only call"
     return f"{subject} {words.format(agree(matching, 'it', 'them'))}"

@@ -21,8 +21,8 @@ CLASSES = (
 AHEAD_OF_TIME = "compile_fx_aot"
 # Definition of compile time, shown on every page.
 COMPILE_TIME = (
-    "Compile time is the time in which at least one of torch's phases was open: of the forward, and of the backward "
-    "whenever that was compiled. Each instant counts once, however many threads worked in it."
+    "Compile time is the time in which at least one phase of torch was open, for forward and backward. Parallel "
+    "threads count once."
 )
 
 

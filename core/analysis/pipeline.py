@@ -246,7 +246,7 @@ def pipeline_sentence(report: Report, compilation: str = "") -> str:
     """Return a sentence: how much of the run, or of one compilation, the accelerator runs."""
     selected = [pipeline for id_, pipeline in pipelines(report) if compilation in ("", id_)]
     if not selected:
-        return "The accelerator was given no graph."
+        return "The accelerator received no graph."
     segments = [segment for pipeline in selected for segment in pipeline.segments if not segment.problem]
     ops, calls = sum(len(segment.nodes) for segment in segments), sum(pipeline.calls for pipeline in selected)
     entries, size = sum(len(s.entries) for s in segments), sum(s.file_bytes for s in segments)
@@ -271,7 +271,7 @@ def pipeline_lines(report: Report, entries: bool = True) -> Iterator[str]:
     """Yield all pipeline records, one per line; `entries` adds the program entries."""
     crossings = {(crossed.compilation, crossed.direction, crossed.segment): crossed for crossed in report.crossings}
     if disturbed := crossings_disturbed(report):
-        yield f"{disturbed}: its seconds are no evidence"
+        yield f"{disturbed}: times are not reliable"
     for compilation, pipeline in pipelines(report):
         took = ", ".join(f"{stage} {duration_s(seconds)}" for stage, seconds in pipeline.times_s.items())
         yield f"[{compilation}] {pipeline.direction}: {count(pipeline.calls, 'op')}; {took}"
@@ -310,7 +310,7 @@ def _refusal_lines(pipeline: Pipeline) -> Iterator[str]:
 def _segment_lines(segment: PipelineSegment) -> Iterator[str]:
     across = f"{bytes_(segment.input_bytes)} in, {bytes_(segment.output_bytes)} out"
     if segment.problem:
-        yield f"  {segment.name}: {count(len(segment.nodes), 'op')}, {across}; torch runs it: {segment.problem}"
+        yield f"  {segment.name}: {count(len(segment.nodes), 'op')}, {across}; runs in torch: {segment.problem}"
         return
     inputs = sum(entry.op == "argument" for entry in segment.entries)
     work = sum(entry.op not in ENDS for entry in segment.entries)

@@ -115,8 +115,8 @@ def _wall_clock_words(device_ratio: Interval | None, wall: Speed | None) -> str:
     if not wall.clear:
         return f"{BY_THE_WALL} no difference is seen"
     ratio, than = (wall.interval, "faster") if wall.faster else (wall.interval.inverse(), "slower")
-    bounds = f"{number(ratio.low)} to {number(ratio.high)}"
-    return f"{BY_THE_WALL} compiled is {number(ratio.middle)} times {than} ({bounds})"
+    bounds = f"{number(ratio.low)}–{number(ratio.high)}"
+    return f"{BY_THE_WALL} compiled is {number(ratio.middle)}× {than} ({bounds})"
 
 
 def quartiles(samples: tuple[float, ...]) -> tuple[float, float, float]:
@@ -128,7 +128,7 @@ def quartiles(samples: tuple[float, ...]) -> tuple[float, float, float]:
 def _disturbed(timing: Timing, scatter: float) -> str:
     if busy(timing.load):
         return f"{BUSY} while it was measured"
-    return f"{SCATTERED}, their quartiles {number(scatter)} times apart" if scatter >= SCATTER_FROM else ""
+    return f"{SCATTERED}: the quartiles differ by a factor of {number(scatter)}" if scatter >= SCATTER_FROM else ""
 
 
 def paying_speed(timing: Timing | None) -> Speed | None:
@@ -218,13 +218,11 @@ def _claim(measured: Speed, run_call: str, alternative_call: str) -> str:
         return f"{question} is {measured.unknown}" if measured.wide else f"{measured.unknown} {question}"
     if not measured.clear:
         low, high = number(measured.interval.low), number(measured.interval.high)
-        return (
-            f"no difference seen between `{run_call}` and `{alternative_call}` (the ratio is between {low} and {high})"
-        )
+        return f"no difference seen between `{run_call}` and `{alternative_call}` ({low}–{high}×)"
     first, second = (alternative_call, run_call) if measured.faster else (run_call, alternative_call)
     ratio = measured.interval if measured.faster else measured.interval.inverse()
-    bounds = f"{number(ratio.low)} to {number(ratio.high)}"
-    return f"`{first}` is {number(ratio.middle)} times as fast as `{second}` ({bounds})"
+    bounds = f"{number(ratio.low)}–{number(ratio.high)}"
+    return f"`{first}` is {number(ratio.middle)}× as fast as `{second}` ({bounds})"
 
 
 def _wrong_words(alternative: Rival, alternative_call: str) -> list[str]:

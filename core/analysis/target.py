@@ -18,13 +18,13 @@ def target_of(report: Report) -> Target | None:
 def target_words(report: Report) -> str:
     """Return `generated for NVIDIA H100 on a machine without it; not run`; empty for other runs."""
     target = target_of(report)
-    return f"generated for {target.title} on a machine without it; not run" if target else ""
+    return f"generated for {target.title}, which is not present; not run" if target else ""
 
 
 def side_words(report: Report) -> str:
     """Return the kind of run: cross-compiled for a target, run on a device, or an imported log."""
     device = report.setting.device
-    return target_words(report) or (f"run on {device}" if device else "a log from elsewhere")
+    return target_words(report) or (f"run on {device}" if device else "an imported log")
 
 
 def ended_words(report: Report) -> str:
@@ -35,8 +35,8 @@ def ended_words(report: Report) -> str:
     first = ended[0].index
     subject = agree(len(ended), f"Call {first}", f"{count(len(ended), 'call')}, the first of them {first},")
     return (
-        f"{subject} could not be made to the end on the CPU: {ended[0].ended}. "
-        "The code is that of all that was compiled before; what the model would compile after it is missing."
+        f"{subject} could not finish on the CPU: {ended[0].ended}. Code that the model would compile after this point "
+        "is missing."
     )
 
 

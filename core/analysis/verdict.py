@@ -75,23 +75,24 @@ def _outside(report: Report) -> str:
     if report.setting.job is not None or any(DYNAMOS.match(compilation.id) for compilation in report.compilations):
         return ""
     if any(phase.name == AHEAD_OF_TIME for phase in report.phases):
-        return "no compilation by Dynamo in this log: it is of a package ahead of time"
+        return "Dynamo compiled nothing in this log: AOTInductor compiled a package ahead of time"
     if EXPORTS & report.kinds.keys():
-        return "no compilation by Dynamo in this log: it is of an export"
-    return "no compile ids in this log" if report.compilations else ""
+        return "Dynamo compiled nothing in this log: it is an export by torch.export"
+    return "the log has no compile ids" if report.compilations else ""
 
 
 def sentence(summary: Verdict) -> str:
     """Return the verdict in words, short if there is little to report."""
-    parts = [summary.failures] if summary.failures else []
-    parts += (
+    first = [*([summary.failures] if summary.failures else []), *_speed_words(summary)]
+    parts = (
         [summary.outside] if summary.outside else [count(summary.graphs, "graph"), count(summary.breaks, "graph break")]
     )
     if summary.recompiles:
         parts.append(count(summary.recompiles, "recompile"))
-    parts += [*work_words(summary.work), *_speed_words(summary)]
+    parts += work_words(summary.work)
     ended = f"{summary.ended}: " if summary.ended else ""
-    return ended + _result_words(summary.result) + "; ".join([", ".join(parts), *_doubts(summary)]) + "."
+    clauses = [*([", ".join(first)] if first else []), ", ".join(parts), *_doubts(summary)]
+    return ended + _result_words(summary.result) + "; ".join(clauses) + "."
 
 
 def _result_words(result: Results | None) -> str:
@@ -105,21 +106,21 @@ def _speed_words(summary: Verdict) -> list[str]:
     interval = summary.speed.interval
     if interval is None:
         unknown = summary.speed.unknown
-        return [f"speed {unknown}" if summary.speed.wide else f"{unknown} which is faster"]
+        return [f"speed {unknown}" if summary.speed.wide else f"speed unknown: {unknown}"]
     if not summary.speed.clear:
-        return [f"no difference in speed seen ({_bounds(interval)} times)"]
+        return [f"no difference in speed seen ({_bounds(interval)}×)"]
     if summary.speed.slower:
         return [_times(interval.inverse(), "slower than eager")]
-    pays = f" {pays_words(summary.break_even)}" if summary.break_even else ""
+    pays = f", {pays_words(summary.break_even)}" if summary.break_even else ""
     return [f"{_times(interval, 'faster')}{pays}"]
 
 
 def _times(interval: Interval, than: str) -> str:
-    return f"{number(interval.middle)} times {than} ({_bounds(interval)})"
+    return f"{number(interval.middle)}× {than} ({_bounds(interval)})"
 
 
 def _bounds(interval: Interval) -> str:
-    return f"{number(interval.low)} to {number(interval.high)}"
+    return f"{number(interval.low)}–{number(interval.high)}"
 
 
 def _doubts(summary: Verdict) -> list[str]:
@@ -130,14 +131,14 @@ def _doubts(summary: Verdict) -> list[str]:
 
 def _strides_words(result: Results | None) -> str:
     many = len(result.restrided) if result is not None and result.outcome == "other strides" else 0
-    return f"{count(many, 'result')} with eager's values and other strides" if many else ""
+    return f"{count(many, 'result')} with eager's values but different strides" if many else ""
 
 
 def pays_words(break_even: tuple[int, int]) -> str:
-    """Return the break-even interval in words: "from between the 510th and the 530th call on"."""
+    """Return the break-even interval in words: "pays off between the 510th and the 530th call"."""
     soonest, latest = map(ordinal, break_even)
     return (
-        f"from about the {soonest} call on"
+        f"pays off from about the {soonest} call"
         if soonest == latest
-        else f"from between the {soonest} and the {latest} call on"
+        else f"pays off between the {soonest} and the {latest} call"
     )

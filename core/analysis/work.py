@@ -14,7 +14,7 @@ from core.base.words import bytes_, count, number, percent
 from core.ops.op_class import op_class
 from core.report import Compilation, FxGraph, Kernel, Report, Schedule
 
-UNEVEN = "Traffic before and after fusion is not comparable in this log: torch counted fused nodes by another rule."
+UNEVEN = "Memory traffic is not comparable in this log: torch counted fused nodes by another rule."
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,14 +158,14 @@ def work_words(totals: Work) -> list[str]:
         return [kernel_words(totals)]
     views = f" (and {count(totals.views, 'view')})" if totals.views else ""
     both = " of forward and backward" if {"forward", "backward"} <= set(totals.directions) else ""
-    newest = "in the newest compilation of each frame " if totals.earlier else ""
-    summary = f"{newest}{count(totals.ops, 'op')}{views}{both} became {kernel_words(totals)}"
+    newest = "newest compilation of each frame: " if totals.earlier else ""
+    summary = f"{newest}{count(totals.ops, 'op')}{views}{both} fused into {kernel_words(totals)}"
     return [summary, *filter(None, [saved_words(totals.traffic)])]
 
 
 def kernel_words(totals: Work) -> str:
     """Return the number of kernels and of their calls, in words."""
-    return f"{count(totals.kernels, 'kernel')} in {count(totals.calls, 'call')}"
+    return f"{count(totals.kernels, 'kernel')} ({count(totals.calls, 'launch', 'launches')})"
 
 
 def saved_words(traffic: Traffic | None) -> str:
@@ -187,22 +187,19 @@ def outside_words(traffic: Traffic | None) -> str:
 
 
 def traffic_words(traffic: Traffic) -> str:
-    """Return traffic before and after fusion: at most 66.3 MB of traffic became at most 64.7 MB, 2.41 % less."""
+    """Return traffic before and after fusion: 2.41 % less memory traffic (66.3 MB → 64.7 MB)."""
     bound = "at most " if traffic.at_most else ""
     change = change_words(traffic)
-    return f"{bound}{bytes_(traffic.before)} of traffic became {bound}{bytes_(traffic.after)}" + (
-        f", {change}" if change else ""
-    )
+    before, after = f"{bound}{bytes_(traffic.before)}", f"{bound}{bytes_(traffic.after)}"
+    return f"{change} memory traffic ({before} → {after})" if change else f"{before} of memory traffic, unchanged"
 
 
 def counted_words(traffic: Traffic) -> str:
     """Return the counting rule of traffic, in words."""
-    rule = "Bytes that the scheduler's nodes read and write, counted alike before and after fusion"
-    bound = (
-        "; reads through an index that depends on data count as the most that they can be" if traffic.at_most else ""
-    )
+    rule = "Bytes that the scheduler nodes read and write, counted by the same rule before and after fusion"
+    bound = "; a read through a data-dependent index counts as its upper bound" if traffic.at_most else ""
     left = (
-        f"; {number(traffic.subgraphs)} branches, loop bodies and other graphs within are left out"
+        f"; {number(traffic.subgraphs)} branches, loop bodies and other subgraphs are not counted"
         if traffic.subgraphs
         else ""
     )

@@ -24,7 +24,7 @@ from core.base.words import number
 MOST_BYTES = 512 * 1024**2
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 NO_WRITING = (errno.EROFS, errno.EACCES, errno.EPERM)
-NO_FILE = "it is no regular file"
+NO_FILE = "it is not a regular file"
 OWNER_ALONE = 0o700
 ROOT = 0
 NOBODYS_S = 3600.0

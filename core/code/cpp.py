@@ -223,7 +223,7 @@ def _why(words: str, requested: str, around: bool, command: str) -> str:
     if around:
         return "around other loops"
     if OFF not in command:
-        return words or "the compiler says nothing about it"
+        return words or "the compiler gives no reason"
     return f"compiled with {OFF}" + (f"; asked to vectorise, the compiler says: {requested}" if requested else "")
 
 

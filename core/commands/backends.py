@@ -41,7 +41,7 @@ def _list(arguments: argparse.Namespace) -> int:
         stands = f"runs, up to {backend.stops}" if backend.runs else f"cannot run here: {backend.reason}"
         print(f"{backend.name:<{width}}  {stands}")
         print(
-            f"{'':<{width}}  {backend.does or 'torch says nothing of it'}{tags}{backend.place and f', {backend.place}'}"
+            f"{'':<{width}}  {backend.does or 'no description in torch'}{tags}{backend.place and f', {backend.place}'}"
         )
     ran = sum(backend.runs for backend in backends)
     print(f"{number(ran)} of {count(len(backends), 'backend')} run `x.sin() + 1` here.")

@@ -71,7 +71,7 @@ def check_comparison(comparison: RunComparison, arguments: argparse.Namespace) -
             problems.append(f"{figure.name}: {figure.words(figure.left)} → {figure.words(figure.right)}")
     times = comparison.times
     interval = times.interval if times is not None and times.comparable else None
-    return _check(arguments, "; ".join(problems), "", interval, "the left one")
+    return _check(arguments, "; ".join(problems), "", interval, "the left run")
 
 
 def _check(arguments: argparse.Namespace, wrong: str, unsure: str, faster: Interval | None, than: str) -> int:
@@ -86,10 +86,8 @@ def _check(arguments: argparse.Namespace, wrong: str, unsure: str, faster: Inter
     if faster is None:
         return _fail("the speed was not measured, or is not comparable", SLOW)
     if faster.high < least:
-        bounds = f"{number(faster.low)} to {number(faster.high)}"
-        return _fail(
-            f"{number(faster.middle)} times as fast as {than} ({bounds}), at least {number(least)} asked", SLOW
-        )
+        bounds = f"{number(faster.low)}–{number(faster.high)}"
+        return _fail(f"{number(faster.middle)}× as fast as {than} ({bounds}), at least {number(least)}× required", SLOW)
     return 0
 
 

@@ -31,7 +31,7 @@ def add_command(commands: Commands) -> None:
     add(
         "--out", metavar="FILE", help="write the program there, with the inputs and results of its first call beside it"
     )
-    add("--without", default="", metavar="OP,…", help="ops that stay with torch, such as relu,gelu")
+    add("--without", default="", metavar="OP,…", help="ops that torch runs, such as relu,gelu")
     add("--passes", default="all", metavar="NAME,…", help="passes over the program: all, none, or their names")
     add("--freeze", action=argparse.BooleanOptionalAction, default=True, help="parameters become constants (inference)")
     add_json_option(command)
@@ -40,7 +40,7 @@ def add_command(commands: Commands) -> None:
 def _job(arguments: argparse.Namespace) -> CompileJob:
     job = job_of(arguments)
     if job.compile.backend not in ("inductor", BACKEND):
-        raise JobError("compile.backend", f"a pipeline is the backend `{BACKEND}`'s, not `{job.compile.backend}`'s")
+        raise JobError("compile.backend", f"this command needs the backend `{BACKEND}`, not `{job.compile.backend}`")
     if job.compile.mode is not None:
         raise JobError("compile.mode", "modes are Inductor's")
     options = {"passes": arguments.passes, "freeze": arguments.freeze, "examples": bool(arguments.out)}
@@ -68,7 +68,7 @@ def _export(run: Run, report: Report, out: str) -> list[Path]:
     """
     segments = [segment for _, pipeline in pipelines(report) for segment in pipeline.segments if segment.file]
     if not segments:
-        raise StoreError("there is no program to write: everything stays with torch")
+        raise StoreError("there is no program to write: torch runs every op")
     written = []
     for index, segment in enumerate(segments):
         path = Path(out)

@@ -81,7 +81,7 @@ def summarise(report: Report, ended: str, output: str = "") -> None:
         if call.raised:
             print(f"  call {call.index} raised: {call.raised.splitlines()[0]}")
     if report.rival is not None:
-        print(f"  rival: {alternative_sentence(report)}")
+        print(f"  alternative: {alternative_sentence(report)}")
     if untimed := untimed_words(report):
         print(f"  {untimed}")
     package = filter(None, [aoti_sentence(report)])
@@ -99,7 +99,7 @@ def summarise(report: Report, ended: str, output: str = "") -> None:
         print(f"  [{compilation.id}] {compilation.frame.name} ({compilation.status}): {parts}{took}")
     for graph_break in report.graph_breaks:
         hits = count(len(graph_break.compilations), "time")
-        print(f"  graph break at {graph_break.place}, met {hits}: {graph_break.reason}")
+        print(f"  graph break at {graph_break.place}, hit {hits}: {graph_break.reason}")
     for recompile in report.recompiles:
         print(f"  [{recompile.failed}] → [{recompile.compilation}]: {recompile.reason.splitlines()[0]}")
     for finding in findings(report, output)[:FIRST]:

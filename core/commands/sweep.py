@@ -48,9 +48,9 @@ def add_command(commands: Commands) -> None:
         metavar="FIELD=VALUE,…",
         help="change a field of the job: backend=eager,inductor, 'batch=1,2,4,…,512', options.NAME=…; repeat",
     )
-    add("--preset", choices=sorted(PRESETS), help="a question that is ready to be asked")
-    add("--title", default="", help="what the sweep is called")
-    add("--resume", default="", metavar="ID", help="go on with a sweep; what is measured is not measured again")
+    add("--preset", choices=sorted(PRESETS), help="a ready-made question")
+    add("--title", default="", help="title of the sweep")
+    add("--resume", default="", metavar="ID", help="resume a sweep; finished cells are not measured again")
     add("--again", action="store_true", help="with --resume: its failed cells, too")
     output = command.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="JSON on standard output, and nothing else")
@@ -158,7 +158,7 @@ def _finish(sweeps: SweepRunner, sweep: Sweep, arguments: argparse.Namespace, en
     progress = sweeps.standing(sweep)
     if progress.state == "done":
         return OK if progress.done else FAILED
-    print(f"{progress_words(progress)}; go on with --resume {sweep.id}", file=sys.stderr)
+    print(f"{progress_words(progress)}; resume with --resume {sweep.id}", file=sys.stderr)
     return CANCELLED if progress.state == "cancelled" else FAILED
 
 

@@ -54,7 +54,7 @@ def fusion_frames(schedule: Schedule, kernels: Kernels) -> tuple[FusionStep, ...
         title = f"Fusion {number(index)} of {number(len(fusions))}, in round {step.round}"
         frames.append(FusionStep(title, f"fusing {step.first} with {step.second}", step.round))
     if _generated(schedule, kernels, _replay(schedule)):
-        frames.append(FusionStep("Code generation", "fused nodes that went into one kernel together", 0))
+        frames.append(FusionStep("Code generation", "fused nodes that share one kernel", 0))
     return tuple(frames)
 
 

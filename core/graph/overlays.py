@@ -13,20 +13,18 @@ from core.graph.model import Node, Overlay
 from core.graph.tree import Trait
 from core.report import Report
 
-ONE_BY_ONE = "From shapes and dtypes, as if every op ran alone; views move nothing. Symbolic shapes are not counted."
-ESTIMATED = (
-    "Estimated, as shares of the whole: each op takes as long as its bytes or its FLOPs need, at 20 FLOPs to a byte."
-)
+ONE_BY_ONE = "From shapes and dtypes, without fusion; views move no bytes. Symbolic shapes are not counted."
+ESTIMATED = "Estimated share of the total: the larger of bytes and FLOPs of each op, at 20 FLOPs per byte."
 FROM_EAGER = "The largest difference from eager, where the node's value was compared: the model's output."
 FROM_FLOAT64 = "Compiled's difference from float64, norm over norm, where the node's value was compared."
 # Name of the overlay of the accelerator's segments.
 SEGMENT = "segment"
-DIVIDED = "Recorded on the graph that the backend divided; what is in no segment torch runs, for the reason."
-COMPARED = "Compiled held against eager and float64, with the values among the graph's outputs."
+DIVIDED = "From the graph that the backend partitioned. Torch runs nodes outside segments, for the reason shown."
+COMPARED = "Compiled compared with eager and float64, with node values as graph outputs."
 MOST_TOLD_OVERLAYS = 8
 # Unit at the end of a column's name → unit of the overlay, and the factor between them.
 UNITS = {"µs": ("s", 1e-6), "us": ("s", 1e-6), "ms": ("s", 1e-3), "s": ("s", 1.0), "bytes": ("B", 1.0)}
-NOTE = "As the backend told it; the first, of several rows for a node."
+NOTE = "The backend's annotation; the first, if a node has several."
 Value = str | int | float | None
 
 

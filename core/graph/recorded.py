@@ -14,7 +14,7 @@ from core.graph.model import GraphModel
 from core.graph.overlays import annotation_overlays
 from core.report import Compilation, FxGraph, FxNode, GraphNumerics, Kernel, Pipeline, Report
 
-DROPPED, GONE = "dropped", "removed by a pass before"
+DROPPED, GONE = "dropped", "removed by an earlier pass"
 END = "input or output"
 NodesOf = Callable[[FxGraph], tuple[FxNode, ...]]
 

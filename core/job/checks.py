@@ -158,7 +158,7 @@ def _check_conditions(job: CompileJob) -> None:
     backend = chosen.force_backend
     _require(not backend or bool(re.fullmatch(BACKEND, backend)), "conditions.force_backend", "no name of a backend")
     is_run = not (job.target and chosen.caches == "warm")
-    _require(is_run, "conditions.caches", "code for a target is not run, so that no second process could find it")
+    _require(is_run, "conditions.caches", "code for a target does not run, so no second process can use its caches")
     both = bool(backend) and chosen.stance != "default"
     _require(not both, "conditions.force_backend", "torch takes it in the default stance alone")
     _check_typed("conditions.dynamo", chosen.dynamo or {})
@@ -177,13 +177,13 @@ def _check_rival(job: CompileJob) -> None:
     if job.rival is None:
         return
     _check_options("rival", job.rival)
-    _require(not job.target, "rival", "code for a target is not run, so that nothing can be timed")
+    _require(not job.target, "rival", "code for a target does not run, so nothing can be timed")
 
 
 def _check_aoti(job: CompileJob) -> None:
     if job.aoti is None:
         return
-    _require(not job.target, "aoti", "a package is made for the device that it runs on, not for a target")
+    _require(not job.target, "aoti", "a package needs the device that it runs on, not a target")
     _require(len(job.aoti.dims) <= MAX_SIZES, "aoti.dims", f"at most {number(MAX_SIZES)} dimensions")
     places = [place for dim in job.aoti.dims for place in dim.at.split("+")]
     _require(len(set(places)) == len(places), "aoti.dims", "a dimension has one Dim")

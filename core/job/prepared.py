@@ -87,9 +87,9 @@ def measured_again(job: CompileJob | None) -> CompileJob:
     Raises JobError if nothing can be measured again.
     """
     if job is None:
-        raise JobError("run", "a log from elsewhere has no job that could be measured again")
+        raise JobError("run", "an imported log has no job to measure again")
     if job.target:
-        raise JobError("target", "code for a target is not run here, so there is nothing to measure")
+        raise JobError("target", "code for a target does not run here, so there is nothing to measure")
     return replace(job, measure=True, sweep="")
 
 

@@ -172,8 +172,8 @@ def check_room(limits: Limits, store: Store, by: str) -> None:
     _check_stored(limits, used)
     if by and _full(limits.live_runs, used.live_runs):
         raise AccessError(
-            f"{used.live_runs} of your runs wait or go, as many as this server gives to one visitor; "
-            "wait for one to end, or cancel it"
+            f"{used.live_runs} of your runs are queued or running, the limit for one visitor. Wait for one to end, or "
+            "cancel it"
         )
     if _full(limits.queue, used.queue):
         raise AccessError(f"{used.queue} runs wait or go, as many as this server takes; try again when some have ended")
@@ -187,11 +187,11 @@ def check_tool(limits: Limits, store: Store, by: str) -> None:
     _check_stored(replace(limits, runs=None), used)
     if by and _full(limits.live_runs, used.live_tools):
         raise AccessError(
-            f"{used.live_tools} of your questions to kernel tools wait or go, as many as this server gives to one "
-            "visitor; wait for one to be answered, or cancel it"
+            f"{used.live_tools} of your tool requests are queued or running, the limit for one visitor. Wait for one "
+            "to end, or cancel it"
         )
     if by and used.answers >= MAX_ANSWERS:
-        raise AccessError(f"{used.answers} answers of kernel tools are stored for you, as many as there may be")
+        raise AccessError(f"{used.answers} of your tool results are stored, the limit")
     if _full(limits.queue, used.tool_queue):
         raise AccessError(
             f"{used.tool_queue} questions to kernel tools wait or go, as many as this server takes; try again later"

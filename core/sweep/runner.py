@@ -284,12 +284,12 @@ class SweepRunner:
         sweep = self.store.open(sweep_id)
         code = self._code_of(cells(sweep), permitted)
         if code != sweep.code:
-            raise JobError("model", "the code is no longer what this sweep has measured; start another one")
+            raise JobError("model", "the code has changed since this sweep started; start another sweep")
         if torch_version() != sweep.torch:
-            raise JobError("sweep", f"it was measured with torch {sweep.torch}, and here is {torch_version()}")
+            raise JobError("sweep", f"measured with torch {sweep.torch}, but torch {torch_version()} is installed")
         with self._lock:
             if self.is_executing(sweep):
-                raise WorkerError("the sweep is gone through already, here or by another process")
+                raise WorkerError("the sweep is already running, here or in another process")
             self.store.forget_stop(sweep_id)
             self._begin(sweep, again)
         return sweep
@@ -314,7 +314,7 @@ class SweepRunner:
         mine = [sweep for sweep in self.store.list() if sweep.by == by]
         going = sum(map(self.is_executing, mine))
         if limits.live_runs is not None and going >= limits.live_runs:
-            raise AccessError(f"{count(going, 'sweep')} of yours go, as many as this server gives to one visitor")
+            raise AccessError(f"{count(going, 'sweep')} of yours are running, the limit for one visitor")
         if limits.runs is not None and len(mine) >= limits.runs:
             raise AccessError(f"{count(len(mine), 'sweep')} of yours are stored, as many as this server keeps")
         left = None if limits.runs is None else limits.runs - usage(self.runner.store, by).runs

@@ -169,7 +169,7 @@ class SweepStore:
             try:
                 lock.acquire()
             except Timeout:
-                raise WorkerError("the sweep is gone through already, here or by another process") from None
+                raise WorkerError("the sweep is already running, here or in another process") from None
         try:
             yield
         finally:

@@ -34,16 +34,16 @@ UNLIKE, UNKNOWN = "≠", "–"
 ONCE = "measured once"
 MOST_PHASES = 40
 PHASES_NOTE = (
-    "Seconds in which a phase was open, dearest first; a phase that others are within counts with them. Each was "
-    "measured once, and C++ objects that were built before come from the cache: no difference is claimed."
+    "Seconds in which a phase was open, inner phases included, longest first. Measured once, with C++ objects from the "
+    "cache, so no difference is claimed."
 )
 Event = TypeVar("Event")
 Row = dict[str, str]
 HOW = (
-    "The two were measured in processes of their own, one after the other, so the machine may have changed between "
-    "them. The ratio of the seconds is held against the ratio of how much faster than its own eager each is, which a "
-    "slower machine leaves as it is; the interval spans both, each with 99 % confidence by the Mann-Whitney test over "
-    "blocks of samples. Below 2 % no difference is claimed."
+    "The runs were measured one after the other in separate processes, so the machine may have changed between them. "
+    "The interval spans two estimates: the ratio of seconds, and the ratio of the speedups over eager, which a slower "
+    "machine does not change. Each has 99 % confidence by the Mann-Whitney test over blocks of samples. Below 2 % no "
+    "difference is claimed."
 )
 
 
@@ -403,7 +403,7 @@ class CompareTimes:
         """The claim that the intervals allow."""
         disturbed = self.comparison.disturbed
         if not self.comparison.comparable:
-            return f"Not comparable: {disturbed}, and eager is not the same work in both, which would tell."
+            return f"Not comparable: {disturbed}, and eager does different work in both, so it cannot correct for this."
         return f"{_capital(speed_words(self.comparison))}{f'; {disturbed}' if disturbed else ''}."
 
     @property

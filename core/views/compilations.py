@@ -28,22 +28,22 @@ from core.report import Compilation, Payload, Report
 from core.report.records.graphs import BytecodeRecord
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 
-RESUMES = "goes on after a graph break"
+RESUMES = "resume function after a graph break"
 # The reason why there is no Python code, by the presence of a decompiler (None: not recorded).
 WITHOUT_PYTHON = {
-    True: "Not decompiled: the run had not come to it when its call ended.",
+    True: "Not decompiled: the call ended before the run reached it.",
     False: "Not decompiled: `depyf` is not installed beside torch. Install it and run again.",
-    None: "Not decompiled: this log does not hold Python code. A run here with `depyf` installed records it.",
+    None: "Not decompiled: this log does not contain Python code. A run here with `depyf` records it.",
 }
 # A table cell would not show ordinary leading spaces.
 INDENT = "\u2003"
 BRANCHES = {"frame": "", "resume": "↳ ", "recompile": "↻ "}
 MEANINGS = {
     "ok": "compiled",
-    "empty": "Dynamo captured no op, so there was nothing to compile: the function runs as Python, and what it calls "
-    "is compiled by itself",
-    "failed": "an error ended it, and nothing was compiled",
-    "over the limit": "the frame was compiled as often as torch allows, and runs eagerly where no code fits",
+    "empty": "nothing to compile: Dynamo captured no op. The function runs as Python, and functions that it calls are "
+    "compiled separately",
+    "failed": "it failed with an error",
+    "over the limit": "the frame is over the recompile limit: calls that fit no compiled code run eagerly",
     "given up": "Dynamo cannot trace it, and the frame runs eagerly",
     "not finished": "the log ends before it does",
 }
@@ -81,11 +81,8 @@ class BytecodeView:
     def why_none(self) -> str:
         """Reason why there is no bytecode."""
         if self.compilation.status in ("failed", "empty") and self.compilation.graph_op_count is None:
-            return "Dynamo did not rewrite this function: it runs as it was written."
-        return (
-            "The bytecode was not recorded. Runs that are made here record it; PyTorch's own trace holds it for the "
-            "functions that go on after a graph break alone."
-        )
+            return "Dynamo did not rewrite this function: it runs unchanged."
+        return "The bytecode was not recorded. Compileboard runs record it; torch logs it only for resume functions."
 
     @property
     def title(self) -> str:
@@ -96,7 +93,7 @@ class BytecodeView:
         graphs = len({row.graph for row in after if row.graph})
         resumes = len({row.resume for row in after if row.resume})
         calls = [f"{fmt.count(graphs, 'compiled graph')}"] if graphs else []
-        calls += [f"{fmt.count(resumes, 'function')} to go on after a break"] if resumes else []
+        calls += [f"{fmt.count(resumes, 'resume function')}"] if resumes else []
         called = f", which call {' and '.join(calls)}." if calls else "."
         return f"\\[{self.compilation.id}\\] {name}: {counts}{called}"
 
@@ -127,7 +124,7 @@ class BytecodeView:
     def python_note(self) -> str:
         """Decompiler that wrote the Python code."""
         decompiler = plain(self._record.decompiler if self._record else "", LONGEST_NAME)
-        return f"Written by {decompiler} from the bytecode: it computes the same, in words that nobody wrote."
+        return f"Decompiled from the bytecode by {decompiler}: the same computation in generated Python."
 
     @property
     def not_decompiled(self) -> str:
@@ -167,9 +164,9 @@ class BytecodeView:
 
     def _resume_note(self, compilations: tuple[Compilation, ...]) -> str:
         if not compilations:
-            return f"{RESUMES}, in a function that was never compiled"
+            return f"{RESUMES}, never compiled"
         names = [f"[{compilation.id}] {self._names[compilation.id]}" for compilation in compilations]
-        return f"goes on as {', '.join(names)}"
+        return f"resumes in {', '.join(names)}"
 
     @cached_property
     def _record(self) -> BytecodeRecord | None:
@@ -265,7 +262,7 @@ class CompilationsView:
         ]
         seconds = [entry.seconds for entry in entries if entry.seconds is not None]
         took = f", {fmt.duration_s(sum(seconds))} of compile time" if seconds else ""
-        return f"All of them together: {', '.join(parts)}{took}."
+        return f"Total: {', '.join(parts)}{took}."
 
     @property
     def hides_similar(self) -> bool:
@@ -338,7 +335,7 @@ def _restarts(compilation: Compilation) -> str:
     if compilation.attempts < 2:
         return ""
     reasons = "; ".join(plain(reason, LONGEST_LINE) for reason in dict.fromkeys(compilation.restart_reasons))
-    return f"Traced {fmt.count(compilation.attempts, 'time')}: {reasons or 'torch does not say why'}."
+    return f"Traced {fmt.count(compilation.attempts, 'time')}: {reasons or 'torch gives no reason'}."
 
 
 __all__ = ["BytecodeListing", "BytecodeView", "CompilationDetails", "CompilationsView"]

@@ -23,7 +23,7 @@ NAMED = 3
 # Phase class → prefix of the stage of the graph that the phase produces.
 MAKES = {"dynamo": "dynamo_", "aot_autograd": "aot_", "inductor": "inductor_", "codegen": "inductor_"}
 MAKES_KERNELS = ("codegen", "compile")
-BELOW_THE_LINE = "What ran beside the compiling thread stands below the dashed line."
+BELOW_THE_LINE = "Below the dashed line: other threads."
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class CompileTimeView:
         """Reason why there is no phase; empty if there are some."""
         if self.report.phases:
             return ""
-        return "Torch logs its phases as chromium events while it compiles; this log holds none."
+        return "Torch logs its phases as chromium events; this log has none."
 
     @property
     def compile_ids(self) -> list[str]:
@@ -226,7 +226,7 @@ def parallel_words(phases: Sequence[Phase], totals: Sequence[PhaseTotal]) -> str
     parallel = parallel_totals(totals)
     texts = [
         f"{code(total.name, LONGEST_NAME)} in up to {fmt.count(total.threads, 'thread')}, "
-        f"{fmt.duration_s(total.threads_s)} of theirs within {fmt.duration_s(total.total_s)} of the clock"
+        f"{fmt.duration_s(total.threads_s)} of thread time in {fmt.duration_s(total.total_s)} of wall time"
         for total in parallel[:NAMED]
     ]
     more = f"; and {fmt.count(len(parallel) - NAMED, 'more phase')}" if len(parallel) > NAMED else ""

@@ -15,8 +15,8 @@ from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, 
 MOST_LINES = 50
 MOST_LINKS = 5
 WHY_NONE = (
-    "Torch takes every size, and every Python number, as a constant at first; only one that changed between two calls "
-    "becomes a symbol when the frame is compiled again."
+    "Torch first treats every size and every Python number as a constant. One that changes between two calls becomes a "
+    "symbol in the recompile."
 )
 
 
@@ -44,7 +44,7 @@ class SymbolsView:
     compilation: Compilation
     job: CompileJob | None
 
-    no_line = "No line of yours: torch made it while it traced the graph again."
+    no_line = "No line of your code: torch created it while retracing the graph."
 
     @cached_property
     def symbols(self) -> tuple[SymbolRow, ...]:
@@ -60,7 +60,7 @@ class SymbolsView:
         constant = sum(bool(row.constant) for row in self.symbols)
         more = [
             f"{fmt.number(unbacked)} of them unbacked" if unbacked else "",
-            f"{fmt.number(constant)} made a constant" if constant else "",
+            f"{fmt.number(constant)} specialized to a constant" if constant else "",
         ]
         symbols = f"{fmt.count(len(self.symbols), 'symbol')} in [{self.compilation.id}]"
         return ", ".join([symbols, *filter(None, more)]) + "."
@@ -69,7 +69,7 @@ class SymbolsView:
     def why_none(self) -> str:
         """Reason why there is no symbol, and how to get one."""
         if self.job is not None and self.job.compile.dynamic:
-            return "This run asked for `dynamic=True`; nothing in this compilation could be dynamic."
+            return "This run has `dynamic=True`, but no size of this compilation could be dynamic."
         return f"{WHY_NONE} `torch.compile(model, dynamic=True)` makes them dynamic from the start."
 
     @property
@@ -117,13 +117,14 @@ class SymbolsView:
             heading=_heading(row),
             constants=tuple(
                 (
-                    f"Made the constant {code(constant.value)}: {code(constant.reason) or 'torch says no reason'}",
+                    f"Specialized to the constant {code(constant.value)}: "
+                    f"{code(constant.reason) or 'torch gives no reason'}",
                     _stack(constant.stack),
                 )
                 for constant in row.specializations
             ),
             origin=_stack(row.symbol.stack),
-            needs_label=f"What tracing needed of it{asserted}",
+            needs_label=f"Conditions that tracing required{asserted}",
             needs=tuple(
                 f"{code(guard.expression)}{f', taken to be {code(guard.assumed)}' if guard.assumed else ''}"
                 f"{_for_line(guard.stack)}"
@@ -143,8 +144,8 @@ def _heading(row: SymbolRow) -> str:
     if symbol.backed:
         return f"**{code(symbol.name)}** is {code(symbol.source)}: {code(symbol.value)} at first, {values}"
     return (
-        f"**{code(symbol.name)}** is unbacked: a number that only the data tell, {values}. "
-        "Torch has no first value to guard on, so the code must hold for all of them."
+        f"**{code(symbol.name)}** is unbacked: a data-dependent number, {values}. It has no value while tracing, so "
+        "the code must work for all values."
     )
 
 

@@ -32,8 +32,8 @@ from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, prose
 from core.views.source import place_in_folder
 from core.views.speedup import seen_words
 
-NO_CODE = "The log does not hold the code, so that nothing of it can be edited here."
-NO_RULE = "No repair of this line is mechanical; torch's hints say what can be done by hand."
+NO_CODE = "No fix: the log does not contain the code."
+NO_RULE = "No automatic fix for this line. torch's hints say what to change by hand."
 DYNAMIC = "torch.compile(model, dynamic=True)"
 NOT_COMPARED = "not compared"
 LISTED = 8
@@ -98,7 +98,7 @@ class FixesView:
             return ""
         if line_of(graph_break, source_path(self.report)) is None:
             place = code(place_in_folder(graph_break.place))
-            return f"The line is {place}, not in your file: nothing here edits it."
+            return f"No fix: the line is {place}, not in your file."
         return NO_RULE
 
     def of_recompile(self, recompile: Recompile) -> tuple[Fix, ...]:
@@ -130,10 +130,10 @@ class FixesView:
         if len(stacked) < 2:
             return None
         left = len(set(repairs)) - len(stacked)
-        more = f" {fmt.count(left, 'other')} of this page would change results, or the same lines." if left else ""
+        more = f" {fmt.count(left, 'other fix', 'other fixes')} would change results or the same lines." if left else ""
         names = "; ".join(repair.fix.words.rstrip(".") for repair in stacked)
         doubts = " ".join(dict.fromkeys(repair.fix.doubt for repair in stacked if repair.fix.doubt))
-        name = f"All {fmt.count(len(stacked), 'repair')} together."
+        name = f"All {fmt.count(len(stacked), 'fix', 'fixes')} together."
         job = self._trial_job(tuple(repair.id for repair in stacked))
         return Fix(name, f"{names}.{more}", doubts, together_diff(self.source, stacked), job)
 
@@ -159,9 +159,7 @@ class FixesView:
         if not dynamic_spares(self.report, recompile) or (job is not None and job.compile.dynamic is True):
             return ()
         tried = replace(job.with_settings(dynamic=True), repairs_of=self.run_id) if job else None
-        reason = (
-            "Sizes and numbers are symbols from the first call on; a graph of symbols may be slower than one a size."
-        )
+        reason = "Sizes and numbers are symbolic from the first call. A dynamic graph may be slower than a static one."
         return (Fix(f"Compile with `{DYNAMIC}`.", reason, "", "", tried),)
 
 
@@ -173,9 +171,8 @@ class TrialView:
     after: FixesView
 
     method = (
-        "Compared with the code as it was, run eagerly: outputs, gradients, inputs, buffers, attributes, globals, and "
-        "text that Python prints, in its order. Not compared: other objects, files, and when in a call a side effect "
-        "happens."
+        "Compared with the original code, run eagerly: outputs, gradients, inputs, buffers, attributes, globals, and "
+        "printed text in its order. Not compared: other objects, files, and the time of a side effect within a call."
     )
 
     @cached_property

@@ -178,6 +178,6 @@ def _shared_words(shared: Mapping[str, int], is_explained: bool) -> str:
     if not shared:
         return "They share no buffer."
     if not size:
-        return "They share memory, but neither moves any of it."
-    bound = "" if is_explained else ": at most that much traffic could have been saved (a bound, not a measurement)"
+        return "They share memory, but neither reads or writes it."
+    bound = "" if is_explained else ": fusing could save at most this much traffic (a bound, not a measurement)"
     return f"They share {fmt.bytes_(size)} of buffers{bound}."

@@ -3,40 +3,40 @@
 from core.analysis import COMPILE_TIME
 
 GLOSSARY = {
-    "graph": "An FX graph is the program that Dynamo captured: one node for each op, in the order of execution.",
-    "graph break": "Where Dynamo cannot trace on, it ends the graph, runs the line in eager Python, and starts a new "
-    "graph behind it.",
-    "backend": "A backend is a callable: `torch.compile` gives it each graph that Dynamo captures, with example "
-    "inputs, and calls what it returns wherever the guards of that graph hold.",
-    "bytecode": "What Python runs. Dynamo rewrites a function's: it loads what the graph needs, calls the compiled "
-    "graph, and after a graph break a function of its own that goes on behind it.",
-    "compilation": "Dynamo compiles one Python function at a time: each function that a graph break leaves to be "
-    "called, and what goes on after the break, is compiled by itself, and again whenever a guard fails. Small helpers "
-    "each hold less than 5 % of the ops that were captured.",
-    "guard": "A condition on the inputs and the state that must hold for compiled code to be used again; all are "
-    "checked at every call.",
-    "recompile": "When a guard fails, Dynamo compiles the frame anew for what it meets now; after `recompile_limit` "
-    "times it gives up.",
-    "symbol": "A name that stands for a size, or for a Python number, so that one code is good for many; one that is "
-    "unbacked stands for what only the data tell.",
-    "fusion": "Inductor's scheduler joins ops into one kernel, so that what is between them never goes through memory.",
-    "pass": "A function of Inductor's that rewrites a graph: it folds constants, removes what does nothing, matches "
-    "patterns, moves ops.",
-    "pipeline": "The backend `accelerator` divides a graph into segments that it has kernels for, and builds each into "
-    "a program: a file that a runtime in C++ runs without torch and without Python.",
-    "partition": "AOTAutograd traces forward and backward as one joint graph and cuts it in two; what crosses the "
-    "cut is kept in memory between them.",
-    "kernel": "A function that Inductor generated, or an extern kernel: a library's that it calls, such as a matrix "
-    "product.",
-    "package": "A `.pt2` file that AOTInductor makes of an exported model: a shared library, its source, and the "
-    "constants. It takes the sizes that were exported, and nothing is compiled when it runs.",
-    "compile time": f"{COMPILE_TIME} A phase is a span of it that torch logs: Dynamo captures, AOTAutograd makes "
-    "forward and backward, Inductor lowers, schedules and generates code.",
-    "numerics": "Float64 stands for what is right: the same model and numbers, computed with twice the digits or more. "
-    "An error is the norm of the difference from it, over its norm. Compiled may round otherwise than eager, and fused "
-    "kernels round less; what counts is that it is no further from float64 than eager is.",
-    "steady state": "Calls after the first ones, when nothing is compiled any more and caches are warm. The ratio is "
-    "eager over compiled; with 99 % confidence it lies between the two numbers in brackets.",
-    "peak memory": "The most that the allocator had given out at once during one call, beyond what was there before: "
-    "parameters, buffers and inputs. Fusion lowers it, since what is between fused ops is never allocated.",
+    "graph": "An FX graph is a program: one node per op, in execution order.",
+    "graph break": "Dynamo cannot trace this line. It ends the graph, runs the line in eager Python, and starts a new "
+    "graph after it.",
+    "backend": "A backend is a callable. `torch.compile` passes it each graph that Dynamo captures, with example "
+    "inputs. It returns a callable, which runs whenever the guards of the graph pass.",
+    "bytecode": "The instructions that Python runs. Dynamo rewrites them: they load the graph's inputs, call the "
+    "compiled graph, and call a resume function after a graph break.",
+    "compilation": "Dynamo compiles one Python frame at a time. After a graph break, the called function and the "
+    "resume function are separate frames. A failed guard compiles a frame again. A small helper has less than 5 % of "
+    "the captured ops.",
+    "guard": "A condition on inputs and state. Compiled code is reused only if all its guards pass; they are checked "
+    "at every call.",
+    "recompile": "When a guard fails, Dynamo compiles the frame again for the new values. After `recompile_limit` "
+    "compilations, it runs the frame eagerly.",
+    "symbol": "A symbol stands for a size or a Python number, so one compilation serves many values. An unbacked "
+    "symbol stands for a data-dependent value.",
+    "fusion": "Inductor's scheduler fuses ops into one kernel, so intermediate results do not go through memory.",
+    "pass": "A pass is a function that rewrites a graph: it folds constants, removes no-ops, replaces patterns or "
+    "reorders ops.",
+    "pipeline": "The backend `accelerator` partitions a graph into segments that it has kernels for. It builds a "
+    "program of each: a file that a C++ runtime runs without torch and Python.",
+    "partition": "AOTAutograd traces forward and backward as one joint graph and partitions it. Values that the "
+    "backward needs are saved in memory.",
+    "kernel": "A function that Inductor generated, or an extern kernel: a library function that it calls, such as a "
+    "matmul.",
+    "package": "A `.pt2` file that AOTInductor builds from an exported model: a shared library, its source and the "
+    "constants. It accepts the exported sizes and compiles nothing at run time.",
+    "compile time": f"{COMPILE_TIME} A phase is a span that torch logs: Dynamo captures, AOTAutograd traces forward "
+    "and backward, Inductor lowers, schedules and generates code.",
+    "numerics": "The reference is the same model in float64. An error is the norm of the difference from float64, over "
+    "the norm in float64. Compiled may round differently from eager. It is accurate enough if its error is no larger "
+    "than the error of eager.",
+    "steady state": "Calls after the first ones: nothing compiles, and caches are warm. The ratio is eager time over "
+    "compiled time, with its 99 % confidence interval in brackets.",
+    "peak memory": "The most bytes allocated at one time during a call, without parameters, buffers and inputs. Fusion "
+    "lowers it: results between fused ops are not allocated.",
 }

@@ -88,19 +88,19 @@ class GraphBreaksView:
         breaks = self.report.graph_breaks
         if breaks:
             times = sum(len(graph_break.compilations) for graph_break in breaks)
-            head = f"{fmt.count(len(breaks), 'place')} where Dynamo stopped, met {fmt.count(times, 'time')}"
+            head = f"{fmt.count(len(breaks), 'graph break')}, hit {fmt.count(times, 'time')}"
             return f"{head}; {rest}." if rest else f"{head}."
         if rest:
             return f"No graph break, but {rest}."
         if not self.report.compilations:
-            return "No frame was compiled, so none could break."
+            return "No graph break: no frame was compiled."
         return "No graph break: Dynamo captured every frame whole."
 
     @property
     def without_code(self) -> str:
         """Sentence in place of the code, if the log has no file."""
-        return "The log does not hold the code" + (
-            "; the breaks beside name its lines." if self.report.graph_breaks else "."
+        return "The log does not contain the code" + (
+            "; each graph break has its file and line." if self.report.graph_breaks else "."
         )
 
     @property
@@ -135,7 +135,7 @@ class GraphBreaksView:
     def _given_up(self, graph_break: GraphBreak) -> tuple[str, ...]:
         frames = {failure.compilation: failure.frame for failure in self.failures if failure.kind == "given up"}
         return tuple(
-            f"\\[{plain(compile_id)}\\] {code(frames[compile_id])}: Dynamo gave up, this frame runs eagerly."
+            f"\\[{plain(compile_id)}\\] {code(frames[compile_id])}: Dynamo skipped this frame, it runs eagerly."
             for compile_id in dict.fromkeys(graph_break.compilations)
             if compile_id in frames
         )
@@ -157,12 +157,12 @@ class GraphBreaksView:
 def cost_words(cost: BreakCost) -> str:
     """Describe the compile cost of a break: `2 graphs, 1.34 s of compile time, 3 kernel launches`."""
     if not cost.compilations:
-        return "nothing was compiled because of it"
+        return "no compilation because of it"
     parts = [f"{fmt.count(cost.graphs, 'more graph')} in {fmt.count(len(cost.compilations), 'compilation')}"]
     if cost.compile_s:
         parts.append(f"{fmt.duration_s(cost.compile_s)} of compile time")
     if cost.launches:
-        parts.append(f"{fmt.count(cost.launches, 'kernel launch', 'kernel launches')} in them")
+        parts.append(f"{fmt.count(cost.launches, 'kernel launch', 'kernel launches')}")
     return ", ".join(parts)
 
 
@@ -178,7 +178,7 @@ def _where(graph_break: GraphBreak, path: str) -> str:
         place += f", from line {user_line} of your file"
     ids = ", ".join(f"[{compile_id}]" for compile_id in dict.fromkeys(graph_break.compilations))
     hits = fmt.count(len(graph_break.compilations), "time")
-    return f"{place or 'a line that was not recorded'} · met {hits}, in {plain(ids)}"
+    return f"{place or 'line not recorded'} · hit {hits}, in {plain(ids)}"
 
 
 def _within(graph_break: GraphBreak) -> str:
@@ -204,7 +204,7 @@ def _registry_note(registry_id: str) -> RegistryNote | None:
     label = f"{registry_id} in PyTorch's registry"
     link = f"[Its page on the web]({REGISTRY}/{registry_id.lower()}.html)"
     if entry is None:
-        absent = f"It is not in the registry of torch {version}, which is at hand here."
+        absent = f"Not in the registry of torch {version}, which Compileboard includes."
         return RegistryNote(label, "", "", "", "", absent, link)
     return RegistryNote(
         label,
@@ -212,7 +212,7 @@ def _registry_note(registry_id: str) -> RegistryNote | None:
         context=f"Context: {code(entry.context)}" if entry.context else "",
         explanation=prose(entry.explanation),
         hints=_bullets(entry.hints),
-        origin=f"As torch {version} has it, braces stand for what varies.",
+        origin=f"From torch {version}; text in braces is filled in for each break.",
         link=link,
     )
 

@@ -14,9 +14,9 @@ from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line, plai
 FAMILIES: dict[GuardFamily, tuple[str, str]] = {
     "tensor": ("Tensor", "inputs and other tensors outside of modules"),
     "shape": ("Shape", "conditions on symbolic sizes"),
-    "module": ("Module", "what is reached through `self` or another module: attributes, parameters, buffers"),
-    "global": ("Global", "globals, those of torch's own modules among them"),
-    "other": ("Other", "torch's settings, and all other values"),
+    "module": ("Module", "attributes, parameters and buffers of modules"),
+    "global": ("Global", "globals, including those of torch's modules"),
+    "other": ("Other", "torch settings and all other values"),
 }
 # A shorter check cannot be distinguished from the cheapest guard's check.
 RESOLUTION_US = 0.005
@@ -47,7 +47,7 @@ class GuardsView:
     @property
     def title(self) -> str:
         """Number of guards."""
-        return f"{fmt.count(len(self.compilation.guards), 'guard')} must hold to use [{self.compilation.id}] again."
+        return f"{fmt.count(len(self.compilation.guards), 'guard')} must pass to reuse [{self.compilation.id}]."
 
     @property
     def check_time(self) -> str:
@@ -117,12 +117,12 @@ class GuardsView:
 
     def table_note(self, rows: Sequence[GuardRow]) -> str:
         """Return a note: how to see a guard in full, the meaning of a check time, and the number of unknown times."""
-        read = "Select a guard to read it whole."
+        read = "Select a guard to read it in full."
         unknown = sum(row.guard.check_us is None for row in rows)
         if unknown == len(rows):
-            return f"{read} What the check of one guard takes was not recorded."
-        rest = f" It was not recorded for {fmt.count(unknown, 'guard')}." if unknown else ""
-        return f"{read} A check is that of the guard alone, without the way to its value.{rest}"
+            return f"{read} The check time of single guards was not recorded."
+        rest = f" Not recorded for {fmt.count(unknown, 'guard')}." if unknown else ""
+        return f"{read} *check* is the time of the guard itself, without the access to its value.{rest}"
 
     def details(self, row: GuardRow) -> GuardDetails:
         """Return a guard in full."""
@@ -134,7 +134,7 @@ class GuardsView:
             expression=guard.expression,
             reason=f"because of {code(guard.code)} at {code(str(guard.location))}" if guard.code else "",
             hint=f"torch's hint: {plain(guard.hint, LONGEST_TEXT)}" if guard.hint else "",
-            failures=f"It failed, so that torch compiled {', '.join(recompiles)}." if recompiles else "",
+            failures=f"It failed, so torch compiled {', '.join(recompiles)}." if recompiles else "",
         )
 
     @property
@@ -170,24 +170,24 @@ class GuardsView:
         """Method by which filters were measured, and their risk; or that they were not measured."""
         costs = self.compilation.guard_costs
         if costs is None or not costs.filters:
-            return "What a `guard_filter_fn` would spare was not recorded."
+            return "The time that a `guard_filter_fn` saves was not recorded."
         return (
-            f"Measured on copies of the tree without what a filter leaves out; a copy of all takes "
+            f"Measured on copies of the guard tree without the dropped guards; a full copy takes "
             f"{fmt.duration_s(costs.check_us / 1e6)}{_shortcut(self.compilation, costs.check_us)}. Torch counts its "
-            "guards before they become a tree. Torch's settings and symbolic sizes are checked in every copy, so a "
-            "filter that leaves those out spares more. Torch calls all unsafe: where what they leave out changes, old "
-            "code runs."
+            "guards before it builds the tree. Every copy checks torch settings and symbolic sizes, so a filter that "
+            "drops those saves more. Every filter is unsafe: if a value without a guard changes, the old code runs "
+            "anyway."
         )
 
 
 def _check_time(compilation: Compilation) -> str:
     if compilation.guard_latency_us is None:
-        return "How long checking them takes was not recorded."
+        return "The check time was not recorded."
     took = fmt.duration_s(compilation.guard_latency_us / 1e6)
-    cold = f"Checking all of them once, with a cold cache, took torch {took}"
+    cold = f"Torch checked all guards in {took} with a cold cache"
     if compilation.guard_warm_us is None:
-        return f"{cold}; what it costs a call, warm, was not recorded."
-    return f"{cold}; warm, as in a later call, it takes {fmt.duration_s(compilation.guard_warm_us / 1e6)}."
+        return f"{cold}; the time with a warm cache was not recorded."
+    return f"{cold}; a later call takes {fmt.duration_s(compilation.guard_warm_us / 1e6)} (warm cache)."
 
 
 def _count_note(compilation: Compilation) -> str:
@@ -196,10 +196,10 @@ def _count_note(compilation: Compilation) -> str:
         return ""
     if compilation.guard_leaves is not None:
         return (
-            f" The tree itself has {fmt.count(compilation.guard_leaves, 'guard')}: torch printed it in another way "
-            f"than is read here."
+            f" The tree has {fmt.count(compilation.guard_leaves, 'guard')}: Compileboard does not know this print "
+            "format of torch."
         )
-    return " Counted in the printed tree, where a guard that checks several things may stand several times."
+    return " Counted in the printed tree, where a guard with several checks may appear several times."
 
 
 def _family_costs(family: GuardFamilyShare, least_us: float) -> dict[str, object]:

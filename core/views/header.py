@@ -43,7 +43,7 @@ from core.views.speedup import seen_words
 INDUCTOR, ACCELERATOR = "inductor", "accelerator"
 NO_RECORD = "The run recorded nothing"
 NO_CALL = "No call was recorded"
-NOT_RUN = "The code was generated for a device that is not here, and not run"
+NOT_RUN = "The code was generated for a target that is not present, and not run"
 ENDED = "The run ended before it was measured"
 Tone = Literal["", "ok", "warn", "bad", "live", "quiet"]
 # Smallest change of peak memory that is coloured, and smallest change that is shown.
@@ -61,7 +61,7 @@ TONES: dict[str, Tone] = {
     "interrupted": "warn",
 }
 RESULT_TONES: dict[str, Tone] = {"same": "ok", "differs": "bad", "other strides": "", "not comparable": "warn"}
-SPEED_HELP = "Eager over compiled, steady state, median with its 99 % interval"
+SPEED_HELP = "Eager time over compiled time in the steady state: median, with its 99 % interval"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +124,13 @@ def _no_invocations(report: Report) -> str:
         return ""
     if requested_backend(report) == INDUCTOR:
         return "The backend was inductor"
-    return "The backend was given no graph" if requested_backend(report) else "No call of a backend was recorded"
+    return "The backend received no graph" if requested_backend(report) else "No backend call was recorded"
 
 
 def _no_pipelines(report: Report) -> str:
     if any(compilation.pipelines for compilation in report.compilations):
         return ""
-    return _unlike_backend(report, ACCELERATOR) or "The accelerator was given no graph"
+    return _unlike_backend(report, ACCELERATOR) or "The accelerator received no graph"
 
 
 def _not_measured(report: Report, reason: str) -> str:
@@ -176,7 +176,7 @@ WHY_EMPTY: dict[str, Callable[[Report], str]] = {
     "dynamic_shapes": _unless_any(lambda compilation: compilation.symbols, "All sizes are static"),
     "fx_graph": _no_graphs,
     "passes": _no_graphs,
-    "partition": _unless_any(_has_backward, "No backward was traced: only training has one"),
+    "partition": _unless_any(_has_backward, "No backward graph: only training has one"),
     "fusion": _unless_inductor(lambda compilation: compilation.schedules, "Fusion was not recorded"),
     "kernels": _no_kernels,
     "compile_time": _unless(lambda report: report.phases, "No compile times were recorded"),
@@ -325,7 +325,7 @@ def first_facts(summary: Verdict) -> list[HeaderFact]:
         fmt.agree(summary.breaks, "graph break", "graph breaks"),
         "warn" if summary.breaks else captured,
         "graph_breaks",
-        f"Places where Dynamo stopped; met {fmt.count(summary.break_hits, 'time')}" if summary.breaks else "",
+        f"Places where Dynamo stopped tracing, hit {fmt.count(summary.break_hits, 'time')}" if summary.breaks else "",
     )
     recompiles = HeaderFact(
         fmt.number(summary.recompiles),

@@ -75,12 +75,12 @@ class MemoryPlanView:
     def caption(self) -> str:
         """The plan in words, and how to read its map."""
         plan = self.graph_plan.plan
-        saved = "; grey is what the forward kept for the backward" if plan.made("saved") else ""
+        saved = "; grey is saved by the forward for the backward" if plan.made("saved") else ""
         return (
-            f"{plan_sentence(self.graph_plan)}. A rectangle is a piece of memory, from the kernel call that it is made "
-            f"for to the last that needs it, in the colour of that first kernel{saved}."
-            + (" Branches and loops are taken as they stand in the code." if plan.branches else "")
-            + (" Symbols have the sizes that it was compiled for." if self.compilation.symbols else "")
+            f"{plan_sentence(self.graph_plan)}. A rectangle is an allocation, from its first to its last kernel, in "
+            f"the colour of the first kernel{saved}."
+            + (" Branches and loop bodies count once, in code order." if plan.branches else "")
+            + (" Symbols have the sizes of the compilation." if self.compilation.symbols else "")
         )
 
     @property
@@ -141,8 +141,8 @@ class MemoryPlanView:
         memory = block.memory
         until = "returned" if memory.returned else f"until {self._call(memory.last)}"
         if block.saved:
-            return "kept by the forward", until
-        maker = "made by a library" if memory.origin == "library" else "allocated"
+            return "saved by the forward", until
+        maker = "allocated by a library" if memory.origin == "library" else "allocated"
         return f"{maker} for {self._call(memory.first)}", until
 
     def _call(self, step: int) -> str:
@@ -217,8 +217,8 @@ class MemoryView:
     read_source: Callable[[str], str]
 
     method_help = (
-        "The allocator's figures are beyond parameters, buffers and inputs. They leave out what libraries take from "
-        "the system themselves, as for scratch memory; the resident memory has that, too."
+        "Allocator figures exclude parameters, buffers and inputs, and memory that libraries allocate themselves, such "
+        "as scratch space. Resident memory includes it."
     )
 
     @property
@@ -228,7 +228,7 @@ class MemoryView:
             return memory_sentence(self.report)
         if target_words(self.report):
             return "Nothing was run, so no memory was measured."
-        return "The memory of eager and compiled was not measured."
+        return "Memory was not measured."
 
     @property
     def failures(self) -> list[str]:
@@ -245,8 +245,8 @@ class MemoryView:
     def how_to_measure(self) -> str:
         """Instructions to measure memory in a new run."""
         return (
-            "A run that measures it makes its last call again, eagerly and compiled, each in a process of its own, and "
-            "watches the allocator."
+            "A run with *measure memory* repeats its last call, eager and compiled, each in a separate process, and "
+            "records the allocator."
         )
 
     @cached_property
@@ -259,14 +259,14 @@ class MemoryView:
     def method(self) -> str:
         """Method, the constant memory, the system's own figures, and the places of the peaks."""
         first = self.uses[0]
-        where = "each in a process of its own" if first.device == "cpu" else f"on {plain(first.device)}"
+        where = "each in a separate process" if first.device == "cpu" else f"on {plain(first.device)}"
         constant = fmt.bytes_(max(use.held_bytes for use in self.uses))
         resident = _by_side({use.side: use.resident_bytes for use in self.uses})
         counted = _by_side({use.side: use.counted_bytes for use in self.uses})
         sentences = [
-            f"The last call, made again {where}, beside {constant} of parameters, buffers and inputs.",
+            f"The last call was repeated {where}, next to {constant} of parameters, buffers and inputs.",
             f"The resident memory of the process grew by: {resident}." if resident else "",
-            f"The device's own statistics say at the peak: {counted}." if counted else "",
+            f"Peak by the device's statistics: {counted}." if counted else "",
         ]
         # If there is no sentence about a peak, a trailing space remains, which Markdown ignores.
         peaks = " ".join(filter(None, map(self._peak, self.uses)))

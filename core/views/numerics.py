@@ -26,14 +26,14 @@ from core.report import Accuracy, Compilation, FxNode, GraphNumerics, NodeAccura
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line, plain, prose
 
 NOT_RECORDED = (
-    "Compiled is compared with eager in every run. Which of the two is nearer to the truth, and which node is the "
-    "first that differs, takes the model in float64 and the values of all nodes: that is recorded when it is asked for."
+    "Every run compares compiled with eager. On request, a run also compares both with float64, to show which is more "
+    "accurate and which node differs first."
 )
 MEANING = (
-    "Errors are norms of the difference from the same model in float64, over its norm. Beyond the tolerance, compiled "
-    "may be no further from it than eager."
+    "An error is the norm of the difference from float64, over the norm in float64. If the error of compiled exceeds "
+    "the tolerance, it must not exceed the error of eager."
 )
-NO_CALL = "No call was recorded: a log from elsewhere says nothing about eager."
+NO_CALL = "No call was recorded: an imported log has no eager calls."
 FIGURES = ("eager", "compiled", "of tolerance", "apart", "largest, eager", "largest, compiled")
 
 
@@ -77,7 +77,7 @@ class NumericsView:
         if self.state == "not run":
             return "Nothing was run, so there is no result to compare."
         if self.state == "not recorded":
-            return "Results were not held against float64."
+            return "Results were not compared with float64."
         return prose(numerics_sentence(self._results)) if self._results else ""
 
     @property
@@ -122,7 +122,7 @@ class NumericsView:
         if compilation is not None and numerics_of(self.report, compilation.id) is not None:
             return ""
         failed = numerics_of(self.report, "")
-        return plain(f"No node was compared: {failed.reason}." if failed else "Nodes were not compared one by one.")
+        return plain(f"No node was compared: {failed.reason}." if failed else "Single nodes were not compared.")
 
     def nodes_of(self, compilation: Compilation, nodes: Mapping[str, FxNode]) -> NodeNumericsView:
         """Return the comparison of a compilation's nodes; `nodes` are those of the captured graph by name."""

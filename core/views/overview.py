@@ -156,7 +156,7 @@ class OutcomeView:
     def failures_left_out(self) -> str:
         """The number of failures that are not among the first ones; empty if all are."""
         more = len(self.failures) - MOST_FAILURES
-        return f"{fmt.number(more)} more among the compilations." if more > 0 else ""
+        return f"{fmt.number(more)} more on *Compilations*." if more > 0 else ""
 
 
 def _verdict(report: Report) -> str:
@@ -277,7 +277,7 @@ class OverviewView:
             return ""
         if self.report.setting.job is not None:
             return "torch.compile compiled nothing: no frame was captured."
-        return "The log holds no compilation."
+        return "The log contains no compilation."
 
     @cached_property
     def heaviest(self) -> dict[str, dict[str, object]]:
@@ -292,14 +292,14 @@ class OverviewView:
     def all_compilations(self) -> str:
         """The label of the link to all compilations."""
         total = sum(1 for _ in flattened(compilation_tree(self.report)))
-        return f"All {fmt.number(total)}; these have the most ops" if total > HEAVIEST else "More of each"
+        return f"All {fmt.number(total)} compilations" if total > HEAVIEST else "More details"
 
     @property
     def missing_code(self) -> str:
         """A sentence in place of the model's code, as Markdown."""
         path = source_path(self.report)
         where = f" Its frames name {code(path)}." if path else ""
-        return f"The log does not hold the code.{where} Runs made here record it."
+        return f"The log does not contain the code.{where} Compileboard runs record it."
 
     @cached_property
     def output_lines(self) -> list[str]:
@@ -324,7 +324,7 @@ class OverviewView:
     def output_left_out(self) -> str:
         """The number of lines that are not shown; empty if all are."""
         more = len(self.output_lines) - SHOWN_LINES
-        return f"{fmt.number(more)} more are in the run's `output.txt`." if more > 0 else ""
+        return f"{fmt.number(more)} more lines in the run's `output.txt`." if more > 0 else ""
 
     @property
     def log_title(self) -> str:
@@ -380,18 +380,18 @@ def _dynamo(report: Report) -> Iterator[Evidence]:
         yield Evidence("graph_breaks", f"{breaks}; the first: {prose(graph_break.reason, LONGEST_LINE)}")
     for recompile in report.recompiles[:1]:
         reason = plain(recompile.reason.split("\n")[0], LONGEST_LINE)
-        yield Evidence("recompiles", f"\\[{recompile.compilation}\\] was compiled again: {reason}")
+        yield Evidence("recompiles", f"\\[{recompile.compilation}\\] is a recompile: {reason}")
     guards = sum(len(compilation.guards) for compilation in report.compilations)
     if guards:
-        together = ", all compilations together" if len(report.compilations) > 1 else ""
-        yield Evidence("guards", f"{fmt.count(guards, 'guard')} must hold to use the code again{together}")
+        together = " in all compilations" if len(report.compilations) > 1 else ""
+        yield Evidence("guards", f"{fmt.count(guards, 'guard')} to check before compiled code is reused{together}")
 
 
 def _graphs(report: Report) -> Iterator[Evidence]:
     work = verdict(report).work
     stages = {graph.stage for compilation in report.compilations for graph in compilation.graphs}
     if stages:
-        yield Evidence("fx_graph", f"{fmt.count(len(stages), 'stage')} of the graph, from Dynamo to Inductor")
+        yield Evidence("fx_graph", f"{fmt.count(len(stages), 'graph stage')}, from Dynamo to Inductor")
     if work.nodes_before:
         nodes = f"{fmt.count(work.nodes_before, 'scheduler node')} became {fmt.number(work.nodes_after)}"
         saved = saved_words(work.traffic)
@@ -399,7 +399,7 @@ def _graphs(report: Report) -> Iterator[Evidence]:
     kernels = [(kernel, compilation) for compilation in report.compilations for kernel in compilation.kernels]
     if kernels:
         largest, compilation = max(kernels, key=lambda pair: (not pair[0].extern, len(pair[0].origins)))
-        most = f"the most ops are in {plain(kernel_names(compilation)[largest.id], LONGEST_NAME)}"
+        most = f"the largest fusion is {plain(kernel_names(compilation)[largest.id], LONGEST_NAME)}"
         yield Evidence("kernels", f"{kernel_words(work)}; {most}")
 
 

@@ -29,12 +29,12 @@ CHAPTERS = {
     "not finished": "a graph that was never finished",
 }
 MOST_NODES = 40
-NOT_RECORDED = "No record tells this step: it is what differs between two graphs that torch logged."
+NOT_RECORDED = "Not recorded as a pass: the difference between two graphs that torch logged."
 DECISIONS: dict[Decision, str] = {
     "forward": "Computed in the forward, and not needed after it.",
     "backward": "Computed in the backward.",
-    "saved": "Computed in the forward and kept in memory for the backward.",
-    "recomputed": "Computed in the forward, and again in the backward rather than kept.",
+    "saved": "Computed in the forward and saved for the backward.",
+    "recomputed": "Computed in the forward and recomputed in the backward.",
 }
 
 
@@ -232,8 +232,8 @@ class PartitionView:
         """Activations that the forward saves: from the compiled code if recorded, otherwise from the graphs."""
         compiled = self.partition.kept
         if compiled is None:
-            return f"Before Inductor, the forward keeps {_activations(self.partition.saved)}, for the backward."
-        return f"The forward keeps {_activations(compiled)}, for the backward."
+            return f"Before Inductor, the forward saves {_activations(self.partition.saved)} for the backward."
+        return f"The forward saves {_activations(compiled)} for the backward."
 
     @property
     def help(self) -> str:
@@ -283,13 +283,13 @@ class PartitionView:
     def _plan(self) -> str:
         """The partitioner's plan compared with the compiled code, since Inductor may save a copy of an input."""
         if self.partition.kept is None:
-            return "What Inductor made of that was not recorded."
+            return "The values that Inductor saves were not recorded."
         inputs = {value.name for value in self.partition.saved if value.kind == "input"}
         copies = sum(value.kind == "activation" and value.name in inputs for value in self.partition.kept)
         plan = f"Before Inductor that was {_activations(self.partition.saved)}"
         if not copies:
             return f"{plan}."
-        return f"{plan}; Inductor keeps {fmt.count(copies, 'copy of an input', 'copies of inputs')} besides."
+        return f"{plan}; Inductor also saves {fmt.count(copies, 'copy of an input', 'copies of inputs')}."
 
     def _row(self, value: SavedValue, compiled: KeptValue | None) -> dict[str, object]:
         node = self.nodes.get(value.name)
@@ -313,7 +313,7 @@ def _buffer_words(value: SavedValue, compiled: KeptValue | None) -> str:
 
 def _activations(values: Sequence[SavedValue | KeptValue]) -> str:
     number = sum(value.kind == "activation" for value in values)
-    return f"{fmt.count(number, 'activation')}, {fmt.bytes_(saved_bytes(values, 'activation'))}"
+    return f"{fmt.count(number, 'activation')} ({fmt.bytes_(saved_bytes(values, 'activation'))})"
 
 
 __all__ = ["PartitionView", "PassesView"]

@@ -28,13 +28,13 @@ LETTERS: dict[CallUse, str] = {"compiled": "c", "failed": "f", "used": "u", "unk
 LEGEND = {
     "c": "the call compiled it",
     "f": "compiling failed, the frame ran eagerly",
-    "u": "the call used it again",
-    "?": "not recorded whether it was used",
+    "u": "the call reused it",
+    "?": "not recorded whether the call used it",
 }
 TOLD_BY = {
     "reason": "",
-    "guard": ", as a guard of the new code says",
-    "symbol": ", the first value of the symbol that the new code has for it",
+    "guard": ", from a guard of the new code",
+    "symbol": ", the first value of its symbol in the new code",
 }
 
 
@@ -111,12 +111,12 @@ class RecompilesView:
     def title(self) -> str:
         """Number of recompiles and their total time, or that there is none."""
         if not self.report.compilations:
-            return "No frame was compiled, so none was compiled again."
+            return "No recompile: no frame was compiled."
         if not self.count:
             calls = op_count_words(self.report)
-            return f"No recompile: {calls or 'the first code of every frame was good for all calls'}."
+            return f"No recompile: {calls or 'the first compilation of every frame served all calls'}."
         recompile_s = sum(frame.recompile_s for frame in self._frames)
-        took = f", which took {fmt.duration_s(recompile_s)}" if recompile_s else ""
+        took = f", {fmt.duration_s(recompile_s)} of compile time" if recompile_s else ""
         return f"{fmt.count(self.count, 'recompile')} because a guard failed{took}."
 
     @property
@@ -129,13 +129,10 @@ class RecompilesView:
         """Sources of the strips of calls, and data that is not recorded."""
         calls = self.report.calls
         if not calls:
-            return "The log does not tell of calls, so which of them used which code is not recorded."
+            return "The log does not contain calls: which call used which compilation is not recorded."
         if all(call.entered is None for call in calls):
-            return "Which code a call used again is not recorded in this log; which call compiled is."
-        return (
-            "Took: the seconds in which a phase of that compilation was open. Used again: by Dynamo's own order of a "
-            "frame's codes."
-        )
+            return "This log records which call compiled, but not which compilation a call reused."
+        return "Took: compile time of that compilation. Reused: from Dynamo's order of a frame's compilations."
 
     @property
     def calls(self) -> tuple[str, ...]:
@@ -182,7 +179,7 @@ class RecompilesView:
         nodes = {node.compilation.id: (node, frame) for frame in group.frames for node in frame.nodes}
         node, frame = nodes.get(chosen, (None, group.longest))
         first = frame.first.frame
-        took = f"; compiling again took {fmt.duration_s(frame.recompile_s)}" if frame.recompile_s else ""
+        took = f"; recompiling took {fmt.duration_s(frame.recompile_s)}" if frame.recompile_s else ""
         place = f"{first.short} · " if first.file else ""
         return RecompileTree(
             name=one_line(frame_names(self.report)[frame.first.id], LONGEST_NAME),
@@ -209,7 +206,7 @@ class RecompilesView:
             values=" · ".join(_values(edge, self.report.calls)),
             hint=f"torch's hint: {prose(edge.reason.hint, LONGEST_TEXT)}" if edge.reason.hint else "",
             error=plain(node.compilation.error or "this compilation failed") if failed else "",
-            older_label=f"{fmt.count(len(edge.older), 'older compilation')} could not be used either",
+            older_label=f"{fmt.count(len(edge.older), 'older compilation')} did not fit either",
             older=tuple(_older(edge)),
         )
 
@@ -229,7 +226,7 @@ def _similar(group: LineageGroup) -> str:
     if len(group.frames) < 2:
         return ""
     took = f", {fmt.duration_s(group.recompile_s)} together" if group.recompile_s else ""
-    return f"× {fmt.number(len(group.frames))} frames of this function, for the same reasons{took}."
+    return f"{fmt.number(len(group.frames))} frames of this function, with the same reasons{took}."
 
 
 def _row(node: LineageNode) -> RecompileRow:
@@ -261,7 +258,7 @@ def _values(edge: RecompileEdge, calls: tuple[Call, ...]) -> Iterator[str]:
     """Yield the expected value, the new value, the call, and the line that needed the guard."""
     if edge.old:
         yield f"expected {code(edge.old)}"
-    yield f"met {code(edge.new)}{TOLD_BY[edge.value_origin]}" if edge.new else "the new value was not recorded"
+    yield f"got {code(edge.new)}{TOLD_BY[edge.value_origin]}" if edge.new else "the new value was not recorded"
     call = next((call for call in calls if call.index == edge.call), None)
     if call is not None:
         yield f"call {call.index} with {code(call.inputs)}"

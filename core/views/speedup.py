@@ -36,7 +36,7 @@ EXECUTIONS = {
     "compiled": "compiled",
     "reused": "code reused",
     "eager": "ran eagerly",
-    "mixed": "in part eagerly",
+    "mixed": "partly eager",
     "raised": "raised",
     "": fmt.NOT_RECORDED,
 }
@@ -102,13 +102,13 @@ class SpeedupView:
     def not_measured(self) -> str:
         """Sentence below the title of a run without a measurement; empty with one."""
         if self.compiled_for:
-            return f"The code was {self.compiled_for}. The page Kernels estimates times by the device's roofline."
+            return f"The code was {self.compiled_for}. *Kernels* has times estimated from the device's roofline."
         if not self.report.calls:
             return (
-                "A log from elsewhere says nothing about eager; runs made here call the model eagerly and compiled, "
-                "and measure both."
+                "An imported log has no eager calls. A Compileboard run calls the model eagerly and compiled, and "
+                "measures both."
             )
-        return "" if self.speed else "The run did not measure, or ended before it could."
+        return "" if self.speed else "Measuring was off, or the run ended before it."
 
     @property
     def method(self) -> str:
@@ -118,9 +118,9 @@ class SpeedupView:
             return ""
         device = plain(self.report.setting.device or "this machine")
         return (
-            f"Eager and compiled in turn on {device}, which goes first by the toss of a coin: "
-            f"{sampling_words(self.speed, timing)}. The ratio is the median over pairs, the brackets hold it with 99 % "
-            f"confidence, and below 2 % no difference is claimed.{clock_words(timing)}{load_words(timing)}"
+            f"Eager and compiled interleaved on {device}, in random order within each pair: "
+            f"{sampling_words(self.speed, timing)}. The ratio is the median over pairs, with its 99 % confidence "
+            f"interval. Below 2 % no difference is claimed.{clock_words(timing)}{load_words(timing)}"
         )
 
     @property
@@ -164,7 +164,7 @@ class SpeedupView:
         if timed is None:
             return ""
         return (
-            "Both were compiled in one process and timed in turn, so that no drift between processes is in the ratio: "
+            "Both were compiled in one process and timed interleaved, so drift between processes is not in the ratio: "
             f"medians {fmt.duration_s(timed.eager_s)} and {fmt.duration_s(timed.compiled_s)}, of "
             f"{fmt.count(timed.samples, 'pair')} of samples, {fmt.count(timed.calls_per_sample, 'call')} each."
         )
@@ -185,7 +185,7 @@ class SpeedupView:
         counts = compared_words(compared.compared) if compared else ""
         return (
             f"Compared with eager in the last call: {counts or 'not recorded'}. *error* is the norm of the difference "
-            "over the norm of eager's tensor; inputs and state have a row where a call changed them."
+            "over the norm of eager's tensor. Inputs and state have a row only if a call changed them."
         )
 
     @cached_property
@@ -243,7 +243,7 @@ def seen_words(speed: Speed) -> str:
         return NOT_MEASURABLE
     if speed.clear or speed.interval is None:
         return ratio_words(speed.interval)
-    return f"none seen ({fmt.number(speed.interval.low)} to {fmt.number(speed.interval.high)} ×)"
+    return f"none seen ({fmt.number(speed.interval.low)}–{fmt.number(speed.interval.high)}×)"
 
 
 def speed_title(speed: Speed, pays: tuple[int, int] | None) -> str:
@@ -260,8 +260,8 @@ def _claim(speed: Speed, pays: tuple[int, int] | None) -> str:
         return f"Compiled is {ratio_words(speed.interval.inverse())} slower than eager in the steady state"
     if not speed.faster:
         low, high = fmt.number(speed.interval.low), fmt.number(speed.interval.high)
-        return f"No difference seen: eager takes between {low} and {high} times as long as compiled"
-    when = f", and pays {pays_words(pays)}" if pays else ""
+        return f"No difference seen: eager takes {low}–{high}× as long as compiled"
+    when = f", {pays_words(pays)}" if pays else ""
     return f"{ratio_words(speed.interval)} faster in the steady state{when}"
 
 
@@ -273,7 +273,7 @@ def sampling_words(speed: Speed, timing: Timing) -> str:
         f"after {fmt.count(speed.warm_up, 'pair')} of warm-up"
     ]
     if timing.spent_s is not None:
-        ended = "at the limit" if timing.stopped == "limit" else "when the ratio was known well enough"
+        ended = "at the time limit" if timing.stopped == "limit" else "when the interval was narrow enough"
         parts.append(f"ended {ended}, after {fmt.duration_s(timing.spent_s)}")
     return ", ".join(parts)
 
@@ -284,7 +284,7 @@ def clock_words(timing: Timing) -> str:
     if wall is None:
         return ""
     launched = wall.unknown or _wall_words(wall)
-    return f" Timed by {timing.clock}. Back to back by the wall clock, launches included: {launched}."
+    return f" Timed by {timing.clock}. Wall clock of back-to-back calls, launches included: {launched}."
 
 
 def _wall_words(wall: Speed) -> str:
@@ -297,30 +297,30 @@ def load_words(timing: Timing) -> str:
     load = timing.load
     if load is None or load.others is None:
         return ""
-    waited = "" if load.waited is None else f", and the run waited for one {fmt.percent(load.waited)} of its time"
+    waited = "" if load.waited is None else f"; the run waited {fmt.percent(load.waited)} of its time for a CPU"
     seen = load.stolen is not None and load.stolen >= LEAST_STOLEN
-    stolen = f" (the hypervisor {fmt.percent(load.stolen)}, for other machines)" if seen else ""
-    return f" Others used {fmt.percent(load.others)} of the CPUs{stolen}{waited}."
+    stolen = f" ({fmt.percent(load.stolen)} stolen by the hypervisor)" if seen else ""
+    return f" Other processes used {fmt.percent(load.others)} of the CPUs{stolen}{waited}."
 
 
 def no_break_even(speed: Speed) -> str:
     """Return the reason why the page has no break-even."""
     if speed.wide:
-        return f"Not told: the speedup is {speed.unknown}."
+        return f"Break-even unknown: the speedup is {speed.unknown}."
     if speed.faster and not speed.disturbed:
-        return "Compiled is faster, but by how much is not known well enough to say after how many calls it pays."
+        return "Compiled is faster, but the interval is too wide to say after how many calls it pays off."
     if speed.faster:
-        return f"Not told: {speed.disturbed}, so seconds are not those of a quiet one."
-    return "Compiled is not clearly faster, so compiling is not seen to pay for this call."
+        return f"Break-even unknown: {speed.disturbed}, so the seconds are not reliable."
+    return "Compiled is not clearly faster, so compiling does not pay off for this call."
 
 
 def cost_words(report: Report, cost_s: float) -> str:
     """Describe the parts of the break-even: the cost and the saving per call."""
     calls = len(report.calls)
-    cost = fmt.agree(calls, "the first call", f"all {fmt.count(calls, 'call')}, whatever their inputs,")
+    cost = fmt.agree(calls, "the first call", f"all {fmt.count(calls, 'call')} (of any inputs)")
     return (
-        f"The cost is what {cost} took beyond the steady state, {fmt.duration_s(cost_s)}: "
-        f"{fmt.duration_s(compile_time_s(report.phases))} of compile time, with C++ objects from the cache where they "
-        "were built before, then running for the first time, and Compileboard's recording, about a tenth. The saving "
-        "is that of the last call's inputs."
+        f"Cost: {fmt.duration_s(cost_s)} beyond the steady state in {cost}. It is "
+        f"{fmt.duration_s(compile_time_s(report.phases))} of compile time, the first execution, and Compileboard's "
+        "recording (about a tenth). C++ objects that were built before come from the cache. Saving per call: that of "
+        "the last call's inputs."
     )

@@ -25,7 +25,7 @@ original_run(view)
 job = view.job
 fixed_sample = next((sample.twin for sample in samples() if job and job.model.value == sample.name), None)
 with st.container(horizontal=True):
-    if fixed_sample and logged and st.button("Compile the repaired twin", icon=":material/healing:"):
+    if fixed_sample and logged and st.button("Compile the fixed version", icon=":material/healing:"):
         submit(CompileJob(Model("sample", fixed_sample)))
     json_twin("graph_breaks", logged, key="breaks")
 

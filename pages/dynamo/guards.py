@@ -18,11 +18,11 @@ SHARE = st.column_config.ProgressColumn(
     min_value=0,
     max_value=100,
     width=120,
-    help="Of one check of a copy of the tree, with the way to the values",
+    help="Share of one check of the guard tree, including the access to the values",
 )
 WIDE = {
     "value": st.column_config.TextColumn(width=280),
-    "recompiles": st.column_config.TextColumn(help="The compilations that were made because it failed"),
+    "recompiles": st.column_config.TextColumn(help="Compilations caused by its failure"),
     "protects": st.column_config.TextColumn(width=280),
 }
 # Number of rows that fit without scrolling.

@@ -23,7 +23,7 @@ if not recompiles.count:
     for sentence, error in recompiles.refused_calls:
         st.caption(sentence)
         st.code(error, language=None, wrap_lines=True)
-    st.write("Two calls with other shapes, dtypes or arguments would show one; give them under *options* of a new run.")
+    st.write("To see one, add two calls with different shapes, dtypes or arguments in the options of a new run.")
     st.stop()
 
 with st.container(horizontal=True, vertical_alignment="center"):
@@ -34,7 +34,7 @@ recompile_trees(view, recompiles, recompiles.chosen(shown_compilation(report), u
 if recompiles.with_symbols:
     st.page_link(
         menu.DYNAMIC_SHAPES.script,
-        label="Symbols that recompiles made of sizes and numbers that changed",
+        label="Symbols of sizes and numbers that changed",
         icon=menu.DYNAMIC_SHAPES.icon,
         query_params=url.link(compilation=recompiles.with_symbols),
     )

@@ -61,7 +61,7 @@ def words(rules: Rules, url: str, kernel_knows: bool = sys.platform == "linux") 
         return f"\n  Compileboard: {url}\n  As its owner, who may delete all runs: {secret}\n"
     if rules.private and kernel_knows:
         return f"\n  Compileboard: {url}\n  As another user of this machine: {secret}\n"
-    return f"\n  Compileboard: {secret}\n  Who has this address may run code as you.\n"
+    return f"\n  Compileboard: {secret}\n  Anyone with this address can run code as you.\n"
 
 
 def _url() -> str:

@@ -35,9 +35,8 @@ ORIGIN_FOREIGN = (
     "X-Forwarded-Proto.\n"
 )
 STRANGER = (
-    "This server runs code, so it is its owner's alone. If that is you, open the address with `?token=` that the "
-    "server "
-    "printed at its start.\n"
+    "This server runs code, so only its owner may use it. If that is you, open the address with `?token=` that the "
+    "server printed at its start.\n"
 )
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9_.-]+))(?::[0-9]{1,5})?")

@@ -18,7 +18,7 @@ NOT_YOURS = (
     "that it printed at its start."
 )
 ANOTHERS = "This is another visitor's; only who has made it, and the owner of this server, may cancel or delete it."
-NO_GATE = "Nothing is shown here, since nobody asks who enters. Start the dashboard with `streamlit run dashboard.py`."
+NO_GATE = "Nothing is shown, because access control is off. Start the dashboard with `streamlit run dashboard.py`."
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,7 @@ VIEWS = ["side by side", "morph"]
 view = require_view("How Inductor fuses ops into kernels will stand here.")
 if view is None or not view.compilation.schedules:
     st.title("The scheduler's nodes were not recorded for this compilation.", anchor=False)
-    st.write(
-        "PyTorch's own trace does not hold them; runs made with Compileboard record them. "
-        "Backends other than `inductor` have no scheduler."
-    )
+    st.write("Torch does not log them; Compileboard runs record them. Only the backend `inductor` has a scheduler.")
     st.stop()
 
 names = [fusion_view(view, index).name for index in range(len(view.compilation.schedules))]

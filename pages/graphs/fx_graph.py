@@ -14,7 +14,7 @@ from pages.session.state import held
 view = require_view("The FX graphs of a compilation will stand here.")
 if view is None or not view.compilation.graphs:
     st.title("This compilation has no graph.", anchor=False)
-    st.write("Choose another compilation above; the overview says how each of them ended.")
+    st.write("Choose another compilation above. *Overview* lists how each ended.")
     st.stop()
 
 compilation = view.compilation

@@ -16,7 +16,7 @@ view = require_view("One kernel, from its source down to machine code, will stan
 generated = KernelView.generated(view.report, view.compilation) if view is not None else {}
 if view is None or not generated:
     st.title("This compilation generated no C++ and no Triton kernel.", anchor=False)
-    st.write("Extern kernels are library functions: there is no code of theirs to follow down to machine code.")
+    st.write("Extern kernels are library functions, whose code is not available.")
     st.stop()
 
 title = st.container()

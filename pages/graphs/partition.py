@@ -20,7 +20,7 @@ view = require_view("How training is divided into forward and backward will stan
 partitions = {partition.graph: partition for partition in partitions_of(view)} if view is not None else {}
 if view is None or not partitions:
     st.title("This compilation has no joint graph.", anchor=False)
-    st.write("Only training has one: AOTAutograd traces forward and backward together where a gradient is asked for.")
+    st.write("Only training has one: AOTAutograd traces forward and backward together if a gradient is needed.")
     st.stop()
 
 with title_row() as title:
@@ -44,12 +44,12 @@ if graph is not None and nodes:
     with place.container(key="drawing"):
         selected = show(fx_drawn(view, graph), f"joint-{name}", overlay="partition").id
 else:
-    place.caption("The log does not hold the joint graph.")
+    place.caption("The log does not contain the joint graph.")
 with drawer(place, [VALUE, SAVED], selected) as tab:
     if tab == VALUE:
         node = node_of(nodes, selected)
         if node is None:
-            st.caption("Click a node, or a row, to see what was decided on it and why.")
+            st.caption("Click a node or a row to see the partitioner's decision and reason.")
         else:
             st.table(partition.node_rows(node), border="horizontal")
         node_lines(view, nodes, node, name)

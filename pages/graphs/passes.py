@@ -22,7 +22,7 @@ view = require_view("What each pass did to the graphs will stand here.")
 chapters = {passes.id: passes for passes in passes_of(view)} if view is not None else {}
 if view is None or not chapters:
     st.title("This compilation has no graph that passes could change.", anchor=False)
-    st.write("Choose another compilation above; the overview says how each of them ended.")
+    st.write("Choose another compilation above. *Overview* lists how each ended.")
     st.stop()
 
 url.read(url.CHAPTER, chapters, max(chapters, key=lambda chapter: chapters[chapter].last))
@@ -33,7 +33,7 @@ with title_row() as title:
         key=url.CHAPTER,
         format_func=lambda chapter: chapters[chapter].label,
         label_visibility="collapsed",
-        help="The graph at each station of the compiler, with the number of steps that changed it.",
+        help="The graph to show, with the number of steps that changed it.",
     )
     passes = chapters[chapter or next(iter(chapters))]
     name = f"{view.compilation.id}-{passes.id}"

@@ -48,6 +48,6 @@ with right:
         st.write("No cache event was recorded.")
     if view.shown.status.kind == "run":
         st.caption(
-            "Runs made here switch the FX graph and AOTAutograd caches off, so that there is always a story; "
-            "compiled C++ objects are reused."
+            "Compileboard runs switch off the FX graph and AOTAutograd caches, so that torch compiles everything. "
+            "Compiled C++ objects are reused."
         )

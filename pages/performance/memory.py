@@ -38,12 +38,12 @@ if memory.uses:
 if compilation is not None and plans:
     plan_section(view.of(compilation), plans)
 elif compilation is not None and not compilation.kernels:
-    st.caption("This compilation has no generated code, so that there is no plan of its memory.")
+    st.caption("No memory plan: this compilation has no generated code.")
 with st.container(horizontal=True, vertical_alignment="center"):
     if compilation is not None and compilation.partitions:
         st.page_link(
             menu.PARTITION.script,
-            label="What the forward keeps for the backward",
+            label="Values saved for the backward",
             icon=menu.PARTITION.icon,
             query_params=url.link(),
         )

@@ -19,7 +19,7 @@ view = require_report("Two runs beside each other will stand here.")
 names = any_runs(view)
 if not names:
     st.title("There is no other run yet.", anchor=False)
-    st.write("Change one option of this run's job, and the two are compared.")
+    st.write("Change one option of this run, and compare both.")
     what_if(view)
     st.stop()
 
@@ -34,8 +34,8 @@ with head.container(horizontal=True, vertical_alignment="center", gap="small"):
     what_if(view)
 shown = open_shown(other_id) if other_id else None
 if shown is None:
-    title.title("Which run is it compared with?", anchor=False)
-    st.write("No other run of this model has ended; choose one of another, or change one option of this run's job.")
+    title.title("Choose a run to compare with", anchor=False)
+    st.write("No other run of this model has ended. Choose a run of another model, or change one option of this run.")
     st.stop()
 if shown.going and not shown.stands:
     live_run(shown)
@@ -67,10 +67,10 @@ with head.container(horizontal=True, vertical_alignment="center", gap="small"):
     measure_again(view, right)
 url.write(url.ASPECT)
 if pair is None and aspect in ("graphs", "kernels", "guards"):
-    st.write("No compilation of one run has a counterpart in the other: there is nothing to hold side by side.")
+    st.write("Nothing to compare: no compilation of one run matches one of the other.")
     st.stop()
 if pair is not None and aspect in ("graphs", "kernels", "guards") and compilation and pair.left != compilation.id:
-    st.caption(f"\\[{compilation.id}\\] has no counterpart in the run on the right; \\[{pair.left}\\] has.")
+    st.caption(f"The right run has no match for \\[{compilation.id}\\]; shown is \\[{pair.left}\\].")
 match aspect:
     case "source":
         source(compare)

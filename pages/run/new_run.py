@@ -13,10 +13,10 @@ from pages.session.state import opened_once
 # The other forms are larger than the gallery, so each is drawn only after it was first opened.
 TABS, CODE, LOG = "new-run-tabs", "Your code", "A trace log"
 
-st.title("What does torch.compile make of it?", anchor=False)
+st.title("What does torch.compile do to your model?", anchor=False)
 if missing := url.asked(MISSING):
     st.warning(
-        f"There is no page {code(missing, LONGEST_NAME)}. The menu at the left lists all pages; *Runs* lists all runs.",
+        f"There is no page {code(missing, LONGEST_NAME)}. The menu on the left lists all pages.",
         icon=":material/explore_off:",
     )
 if cpp_compiler() is None:

@@ -22,7 +22,7 @@ st.title("Runs", anchor=False)
 runs: list[tuple[Run, Status]] = listed_runs()
 what_is_used()
 if not runs:
-    st.write("Every run and every opened log is kept here.")
+    st.write("All runs and opened logs.")
     st.page_link(menu.NEW_RUN.script, label=menu.NEW_RUN.title, icon=menu.NEW_RUN.icon)
     st.stop()
 
@@ -39,7 +39,7 @@ opened, picked = runs_table(kept)
 if opened is not None:
     show_run(opened[0].id)
 if not picked:
-    st.caption("A click on its name opens a run; tick one to name it, two to compare them, any to delete them.")
+    st.caption("Click a name to open the run. Select one run to rename it, two to compare, any to delete.")
     st.stop()
 
 run, status = picked[0]
@@ -60,7 +60,7 @@ if len(picked) == 1 and who().owns(status.by):
             "Note",
             run.note(),
             key=f"note-{run.id}",
-            placeholder="What to remember of it",
+            placeholder="Note on the run",
             max_chars=MOST_NOTE_CHARS,
             on_change=lambda: attempt(lambda: actions.annotate(run, held(f"note-{run.id}")), toasted),
         )

@@ -20,9 +20,7 @@ if view is None or not view.compilation.kernels:
 others = other_runs(view)
 if not others:
     st.title("There is no other run of this model yet.", anchor=False)
-    st.write(
-        "Run it with other options, or generate it for an accelerator that need not be here; then compare the two."
-    )
+    st.write("Run it with other options, or generate code for another device, then compare both.")
     retarget(view)
     st.stop()
 
@@ -38,7 +36,7 @@ right = open_view(other_id) if other_id else None
 kernels = kernel_pairs_view(view, view.compilation.id, right) if right is not None else None
 if right is None or kernels is None:
     title.title("The run on the right has no kernel to compare with.", anchor=False)
-    st.write("It failed before code was generated, or its backend is not `inductor`. Choose another one.")
+    st.write("It failed before code generation, or its backend is not `inductor`. Choose another run.")
     st.stop()
 
 left_column.markdown(f"**Left**, the shown run: {kernels.left}.")

@@ -88,12 +88,12 @@ def follow(shown: ShownRun, every_s: float = FOLLOW_S) -> None:
 
 def still_to_come(shown: ShownRun) -> str:
     """Describe the current step of a live run in one line."""
-    words = plain(shown.progress.words) or "the run has not begun"
+    words = plain(shown.progress.words) or "the run has not started"
     sentence = f"{words[:1].upper()}{words[1:]}…"
     return (
-        f"{sentence} The verdict stands; numbers are still measured."
+        f"{sentence} The verdict is final; measuring continues."
         if shown.stands
-        else f"{sentence} What is recorded so far is shown here."
+        else f"{sentence} The page shows what is recorded so far."
     )
 
 
@@ -110,7 +110,7 @@ def _without_report(shown: ShownRun, what: str) -> None:
         return
     st.header(what)
     if shown.going:
-        st.write("It is not recorded yet; this page follows the run.")
+        st.write("Not recorded yet; this page updates itself.")
     else:
         nothing = prose(NO_RECORD) if shown.is_no_trace else "The run recorded nothing."
         st.error(plain(shown.problem or shown.status.reason, LONGEST_TEXT) or nothing)
@@ -125,4 +125,4 @@ def wait_for_reading(run: Run) -> None:
         st.rerun()
     log = run.log_path()
     st.title("Reading the log…", anchor=False)
-    st.write(f"It has {fmt.bytes_(log.stat().st_size if log else None)}; this is done once, in a process of its own.")
+    st.write(f"{fmt.bytes_(log.stat().st_size if log else None)}, read once, in a separate process.")

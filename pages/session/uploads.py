@@ -34,8 +34,8 @@ LENIENT_S = 20.0
 LONGEST_S = 1_200.0
 REFUSED_S = 10.0
 WRITTEN_AT_ONCE = 1 << 20
-TOO_SLOW = "The upload was too slow and was ended; nothing was stored."
-BUSY = "So many logs are being brought to this server just now; try again in a moment."
+TOO_SLOW = "The upload was too slow and was stopped; nothing was stored."
+BUSY = "Too many uploads at the moment; try again soon."
 DISK_FULL = "The disk of this server is full; the log was not stored."
 
 
@@ -102,7 +102,7 @@ async def _stored(request: Request, stream: AsyncGenerator[bytes, None], visitor
     except OSError as error:
         return _refused(507, DISK_FULL if error.errno == errno.ENOSPC else f"The log was not stored: {error.strerror}.")
     except (ClientDisconnect, TimeoutError):
-        return _refused(400, "The upload broke off.")
+        return _refused(400, "The upload was interrupted.")
     except TooSlow:
         return _refused(408, TOO_SLOW)
     return JSONResponse({"run": run.id})

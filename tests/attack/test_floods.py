@@ -77,7 +77,7 @@ def test_a_frame_beyond_the_bound_is_not_read(public: Server, owned: Server) -> 
             drawn = visitor.page("sample=mlp")
             (field, *_) = ids(drawn, FIELDS)
             visitor.rerun("sample=mlp", WidgetState(id=field, string_value="<" * most))
-            assert "What does torch.compile make of it?" in words(visitor.page())
+            assert "What does torch.compile do to your model?" in words(visitor.page())
 
 
 @pytest.mark.attack("abuse 13", "abuse 4", "values of wrong kinds for every widget of every page, for ever")

@@ -140,7 +140,7 @@ def test_forged_pages_and_addresses_show_a_page_of_ours(closed: Server) -> None:
             ("", {"page_script_hash": "0" * 32}),
             ("", {"page_script_hash": "../../etc/passwd"}),
         ):
-            assert "What does torch.compile make of it?" in words(visitor.page(query, **fields))
+            assert "What does torch.compile do to your model?" in words(visitor.page(query, **fields))
 
 
 @pytest.mark.attack("abuse 4", "a frame that is no message")

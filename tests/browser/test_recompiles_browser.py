@@ -36,5 +36,5 @@ def test_the_strip_tells_each_call_in_words(server: Server, page: Page) -> None:
     expect(cells).to_have_count(2)
     assert [cell.get_attribute("aria-label") for cell in cells.all()] == [
         "the call compiled it",
-        "the call used it again",
+        "the call reused it",
     ]

@@ -34,7 +34,7 @@ def offer(page: Page, key: str) -> Locator:
 
 def press(box: Locator, name: str) -> None:
     """Try a repair, and wait until its run is on its way; another test may have tried it on the same server."""
-    button, tried = box.get_by_role("button", name=name), box.get_by_role("link", name="Open the repaired run")
+    button, tried = box.get_by_role("button", name=name), box.get_by_role("link", name="Open the fixed run")
     expect(button.or_(tried)).to_be_visible()
     if button.is_visible():
         button.click()
@@ -67,7 +67,7 @@ def test_all_repairs_of_a_page_leave_one_graph_which_leads_back(server: Server, 
     expect(told(box)).to_have_text(re.compile("5 graph breaks fewer, equal results."))
     expect(box.get_by_role("row", name=re.compile("^graphs"))).to_have_text(re.compile("9\\s*1$"))
 
-    box.get_by_role("link", name="Open the repaired run").click()
+    box.get_by_role("link", name="Open the fixed run").click()
     page.wait_for_url("**/overview?run=*repaired*")
     expect(headline(page)).to_have_text(re.compile("^1 graph, 0 graph breaks"))
     link_to(page, "Graph breaks").click()

@@ -34,7 +34,7 @@ def test_a_click_on_a_name_opens_a_run_and_a_key_does_not(tmp_path: Path, page: 
 def test_a_click_on_a_guard_reads_it_whole(server: Server, transformer: str, page: Page) -> None:
     go(page, server.link("guards", run=transformer))
     click_row(page, "guard-table", 4, x=400)
-    expect(page.get_by_text("Select a guard to read it whole.")).to_have_count(0)
+    expect(page.get_by_text("Select a guard to read it in full.")).to_have_count(0)
     settle(page)
     expect(page.locator("[data-testid='stMain'] [data-testid='stCode']").first).to_be_visible()
 

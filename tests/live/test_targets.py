@@ -135,7 +135,7 @@ def test_every_kernel_of_a_sample_is_compiled_to_machine_code(sampled: Sampled, 
 @torch_test
 def test_the_run_says_that_its_code_was_not_run_and_the_calls_that_they_ran_eagerly(sampled: Sampled) -> None:
     report = sampled("transformer_block", "h100")
-    assert target_words(report) == "generated for NVIDIA H100 on a machine without it; not run"
+    assert target_words(report) == "generated for NVIDIA H100, which is not present; not run"
     assert report.timing is None
     assert [(call.compiled_s, call.differences, call.eager_s > 0) for call in report.calls] == [(None, (), True)]
     stages = {graph.stage for compilation in report.compilations for graph in compilation.graphs}
@@ -186,9 +186,7 @@ def test_what_the_cpu_has_no_code_for_ends_the_call_and_the_code_is_generated(ru
     assert [(call.eager_s, call.ended) for call in report.calls] == [(None, reason)] * 2
     kernels = [compilation.kernels for compilation in report.compilations]
     assert [sum(kernel.binary is not None for kernel in each) for each in kernels] == [2, 2]
-    assert ended_words(report).startswith(
-        f"2 calls, the first of them 0, could not be made to the end on the CPU: {reason}."
-    )
+    assert ended_words(report).startswith(f"2 calls, the first of them 0, could not finish on the CPU: {reason}.")
 
 
 @torch_test

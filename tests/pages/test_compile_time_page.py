@@ -73,9 +73,9 @@ def test_what_ran_in_parallel_is_told_with_both_its_times() -> None:
     totals = (PhaseTotal("compile_file", 7, 2.0, 2.0, 2, 3.5), PhaseTotal("wait", 1, 3.0, 1.0, 1, 3.0))
     assert parallel_words(PHASES, totals) == (
         "In parallel: `compile_file` in up to 2 threads, 3.50 s of theirs within 2.00 s of the clock. "
-        "What ran beside the compiling thread stands below the dashed line."
+        "Below the dashed line: other threads."
     )
-    beside = "What ran beside the compiling thread stands below the dashed line."
+    beside = "Below the dashed line: other threads."
     assert parallel_words(PHASES, totals[1:]) == beside
     assert parallel_words(PHASES[:1], totals[1:]) == ""
 

@@ -15,7 +15,7 @@ from tests.support.places import TRACES
 WHOLE = (TRACES / "transformer_block" / "trace.log").read_bytes()
 HALF = WHOLE[: len(WHOLE) // 2]
 COMPARED = WHOLE + record("compileboard_step", {"schema": 1, "name": "measuring"})
-NOT_YET = "It is not recorded yet; this page follows the run."
+NOT_YET = "Not recorded yet; this page updates itself."
 SO_FAR = "What is recorded so far is shown here."
 
 
@@ -92,7 +92,7 @@ def test_the_verdict_stands_while_its_numbers_are_measured(empty_home: Path) -> 
     assert "became 6 kernels" in titles(app)[0]
     assert chips(app)[0] == "measuring …"
     assert "same" in " ".join(chips(app))
-    assert "Measuring eager and compiled in turn… The numbers fill in when it is done." in words(app)
+    assert "Measuring eager and compiled in turn… The numbers appear when it is done." in words(app)
     assert app.button(key="cancel").label == "Cancel"
 
 

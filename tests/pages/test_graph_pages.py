@@ -215,7 +215,7 @@ def test_what_inductor_keeps_is_told_beside_the_partitioners_plan(empty_home: Pa
     )
 
     assert_sound(app)
-    assert titles(app) == ["The forward keeps 2 activations, 1.50 kB, for the backward."]
+    assert titles(app) == ["The forward saves 2 activations, 1.50 kB for the backward."]
     assert "Inductor keeps 1 copy of an input besides." in words(app)
     table = app.dataframe[0].value
     assert dict(zip(table["value"], table["kept as"], strict=True))[given] == "buf0, a copy"

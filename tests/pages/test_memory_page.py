@@ -46,7 +46,7 @@ def test_a_run_without_it_can_be_measured_and_has_its_plan(submitted: list[Compi
     app = opened(menu.MEMORY.script, run.id)
 
     assert_sound(app)
-    assert titles(app) == ["The memory of eager and compiled was not measured."]
+    assert titles(app) == ["Memory was not measured."]
     assert PLAN in words(app)
     app.button(key="measure-memory").click().run()
     assert [job.memory for job in submitted] == [True]

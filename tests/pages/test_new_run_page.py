@@ -38,7 +38,7 @@ def test_new_run_offers_every_sample_and_says_that_the_compiler_is_missing(torch
     app = opened(menu.NEW_RUN.script)
 
     assert_sound(app)
-    assert titles(app) == ["What does torch.compile make of it?"]
+    assert titles(app) == ["What does torch.compile do to your model?"]
     assert "There is no C++ compiler here" in app.error[0].value
     compile_buttons = [button for button in app.button if (button.key or "").startswith("compile-")]
     assert len(compile_buttons) > 20

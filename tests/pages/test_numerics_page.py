@@ -65,7 +65,7 @@ def test_a_node_that_is_selected_is_shown(empty_home: Path) -> None:
 @pytest.mark.parametrize(
     ("graph", "said"),
     [
-        (None, "Nodes were not compared one by one."),
+        (None, "Single nodes were not compared."),
         (GraphNumerics("", reason="RuntimeError: no"), "No node was compared: RuntimeError: no."),
         (GraphNumerics("0/0", reason="it was not called"), "No node was compared: it was not called."),
         (replace(GRAPH, nodes=()), "No node was compared: the graph has none that computes a tensor."),
@@ -83,7 +83,7 @@ def test_results_that_cannot_be_told_say_why(empty_home: Path) -> None:
     app = opened(menu.NUMERICS.script, run_of(empty_home, numerics_log(("output", Accuracy("int64")), reason=reason)))
 
     assert_sound(app)
-    assert unescaped(app).startswith(f"It cannot be told whether the results are right: {reason}.")
+    assert unescaped(app).startswith(f"The accuracy of the results is unknown: {reason}.")
 
 
 def test_names_that_would_be_markup_are_text(empty_home: Path) -> None:
@@ -97,7 +97,7 @@ def test_names_that_would_be_markup_are_text(empty_home: Path) -> None:
 
 def test_a_run_without_them_can_be_held_against_float64(empty_home: Path, submitted: list[CompileJob]) -> None:
     app = opened(menu.NUMERICS.script, add_scenario(empty_home, "transformer_block"))
-    assert titles(app) == ["Results were not held against float64."]
+    assert titles(app) == ["Results were not compared with float64."]
     app.button(key="numerics-now").click().run()
 
     assert_sound(app)

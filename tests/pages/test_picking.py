@@ -49,7 +49,7 @@ def test_one_run_can_be_opened_downloaded_and_deleted(empty_home: Path, pick: Pi
     app.button[2].click().run()
     assert_sound(app)
     assert Store(empty_home).list() == []
-    assert "Every run and every opened log is kept here." in words(app)
+    assert "All runs and opened logs." in words(app)
 
 
 def test_a_run_takes_the_name_that_is_given_to_it(empty_home: Path, pick: Pick) -> None:
@@ -131,7 +131,7 @@ def test_a_damaged_run_says_why_and_has_no_report(empty_home: Path, pick: Pick) 
 
 def test_a_guard_is_read_whole(runs: dict[str, str], pick: Pick) -> None:
     app = opened(menu.GUARDS.script, runs["recompile_zoo"], guard="TYPE_MATCH", compilation="0/0")
-    assert "Select a guard to read it whole." in words(app)
+    assert "Select a guard to read it in full." in words(app)
     first = app.dataframe[-1].value.iloc[0]
     pick("guard-table", 0)
     told = words(app.run())
@@ -153,7 +153,7 @@ def test_a_guard_that_made_a_recompile_comes_first_and_says_so(runs: dict[str, s
         "L['power']",
         "[0/2]",
     ]
-    assert "It failed, so that torch compiled \\[0/2\\] in call 2." in words(app)
+    assert "It failed, so torch compiled \\[0/2\\] in call 2." in words(app)
 
 
 def test_a_guard_on_no_value_says_so(runs: dict[str, str], pick: Pick) -> None:

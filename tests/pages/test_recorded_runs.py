@@ -12,7 +12,7 @@ from pages.parts.run.submit import recorded_as
 from pages.session import server
 from tests.support.apps import assert_sound, opened
 
-NEEDS = "needs a CUDA device, which is not here."
+NEEDS = "needs a CUDA device, and this machine has none."
 
 
 @pytest.fixture

@@ -69,12 +69,10 @@ def test_the_title_says_what_differs_and_each_side_what_it_is(stored: StoredGrap
     app = opened(PAGE, stored.a100, other=stored.h100)
 
     assert_sound(app)
-    assert titles(app) == [
-        "Fusion is the same; 2 of 4 kernels differ in registers; the generated source is the same text."
-    ]
+    assert titles(app) == ["Fusion is the same; 2 of 4 kernels differ in registers; the generated source is identical."]
     said = words(app).replace("\\", "")
-    assert "**Left**, the shown run: generated for NVIDIA A100 on a machine without it; not run." in said
-    assert "**Right**: generated for NVIDIA H100 on a machine without it; not run." in said
+    assert "**Left**, the shown run: generated for NVIDIA A100, which is not present; not run." in said
+    assert "**Right**: generated for NVIDIA H100, which is not present; not run." in said
     assert "in all kernels, estimated by its roofline" in said
 
 
@@ -113,7 +111,7 @@ def test_the_selected_pairs_sources_are_shown_as_a_difference(stored: StoredGrap
 
 def test_sources_that_are_the_same_to_the_letter_are_said_to_be(stored: StoredGraph) -> None:
     app = opened(PAGE, stored.a100, other=stored.h100)
-    assert [item.value for item in app.success] == ["The generated sources are the same, to the letter."]
+    assert [item.value for item in app.success] == ["The generated sources are identical."]
 
 
 def test_sources_of_two_languages_stand_side_by_side(stored: StoredGraph) -> None:

@@ -59,7 +59,7 @@ def _chains(tree: ast.AST, known: dict[str, str]) -> Iterator[str]:
 
 
 def _full(node: ast.AST, known: dict[str, str]) -> str:
-    """`torch._inductor.config` of a node that says so; empty where it begins with no imported name."""
+    """`torch._inductor.config` of a node that says so; empty where it starts with no imported name."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)

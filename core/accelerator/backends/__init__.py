@@ -28,10 +28,10 @@ class ShippedBackend:
 SHIPPED = {
     backend.name: backend
     for backend in (
-        ShippedBackend("template", "the least that a backend is: it is given a graph, and returns what runs it"),
-        ShippedBackend("inspect", "prints the graph that it is given, and runs it as it is"),
-        ShippedBackend("registry", "a table of kernels, a linear program, and torch for what the table lacks"),
-        ShippedBackend("aot", "AOTAutograd with a forward and a backward compiler, and the graph at four levels"),
-        ShippedBackend("pattern", "Inductor with a pattern of one's own, what matched, and what nearly did"),
+        ShippedBackend("template", "minimal backend: takes a graph, returns a callable"),
+        ShippedBackend("inspect", "prints the graph and runs it unchanged"),
+        ShippedBackend("registry", "own kernels from a table, and torch for all other ops"),
+        ShippedBackend("aot", "AOTAutograd with forward and backward compilers, and the graph at four levels"),
+        ShippedBackend("pattern", "Inductor with a custom pattern: its matches and near misses"),
     )
 }

@@ -43,7 +43,7 @@ NOUNS = {"recompiles": "recompile", "graphs": "graph", "kernels": "kernel"}
 VERBS = {"only right": "added", "only left": "removed", "changed": "changed", "moved": "moved"}
 GRAPH = "dynamo_output_graph"
 NO_SPEED = "no difference in speed seen"
-DRIFTED = "by what each gains over eager, since eager itself did not take the same time in both"
+DRIFTED = "compared by speedup over eager, because eager itself took different times"
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +259,7 @@ def times_words(times: TimeComparison | None) -> list[str]:
     if times is None:
         return []
     if times.interval is None:
-        return [f"{times.why_not} which is faster"]
+        return [f"speed unknown: {times.why_not}"]
     if not times.comparable:
         return [f"speed {times.why_not}"]
     doubts = [DRIFTED] if times.drifted else []
@@ -281,18 +281,18 @@ def seconds_words(times: TimeComparison) -> str:
     """Return the medians, and the machine's drift between the two runs."""
     text = f"{duration_s(times.left.compiled_s)} and {duration_s(times.right.compiled_s)} a call"
     if times.eager is None:
-        return f"{text}; eager is not the same work in both, so what the machine did between the two is not known"
+        return f"{text}; eager does different work in both, so drift of the machine is unknown"
     if times.eager.wide:
-        return f"{text}; eager's own samples are too far apart to say what the machine did between the two"
+        return f"{text}; eager's samples scatter too much, so drift of the machine is unknown"
     return f"{text}; eager itself was {ratio(times.eager.middle, (times.eager.low, times.eager.high))} as fast"
 
 
 def _ratio_words(interval: Interval) -> str:
-    return f"{number(interval.middle)} ×"
+    return f"{number(interval.middle)}×"
 
 
 def _bounds(interval: Interval) -> str:
-    return f"({number(interval.low)} to {number(interval.high)})"
+    return f"({number(interval.low)}–{number(interval.high)})"
 
 
 def _failure_differences(comparison: RunComparison) -> Iterator[str]:
@@ -337,7 +337,7 @@ def _capture_words(comparison: RunComparison) -> Iterator[str]:
         how_many, verb = first.split(" ")
         yield ", ".join([f"{how_many} captured {'node' if how_many == '1' else 'nodes'} {verb}", *rest])
     elif any(not graph.same for graph in graphs if graph.left and graph.right):
-        yield "what Dynamo captured is the same, what was made of it is not"
+        yield "the captured graphs are the same, later graphs differ"
 
 
 def _guard_words(comparison: RunComparison) -> Iterator[str]:

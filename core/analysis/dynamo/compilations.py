@@ -12,7 +12,7 @@ from core.analysis.dynamo.failures import FailureKind, failures
 from core.analysis.dynamo.frame_names import Function, Functions, frame_names, functions, resumed
 from core.analysis.phases import compile_seconds
 from core.analysis.work import captured_ops, distinct_kernels, frame_of
-from core.base.words import agree, count, number
+from core.base.words import count, number
 from core.report import Compilation, Frame, Report, Status
 
 Kind = Literal["frame", "resume", "recompile"]
@@ -241,9 +241,7 @@ def _function_words(name: str, group: Sequence[Entry]) -> list[str]:
     if kinds["recompile"]:
         parts.append(f"{count(kinds['recompile'], 'recompile')} of it")
     if kinds["resume"]:
-        parts.append(
-            f"{count(kinds['resume'], 'function')} that {agree(kinds['resume'], 'goes', 'go')} on after its breaks"
-        )
+        parts.append(f"{count(kinds['resume'], 'resume function')} after its graph breaks")
     return parts
 
 

@@ -42,10 +42,10 @@ class Failure:
     def consequence(self) -> str:
         """Consequence of the failure for the calls, in words."""
         if self.kind == "failed":
-            return "nothing was compiled for it"
+            return "nothing was compiled"
         if self.kind == "given up":
             return "this frame runs eagerly"
-        return "from then on this frame runs eagerly wherever none of its code fits"
+        return "from then on, calls that fit no compiled code of this frame run eagerly"
 
 
 def failures(report: Report) -> tuple[Failure, ...]:

@@ -40,8 +40,8 @@ PROTECTS = {
     "FALSE_MATCH": "a value stays False",
     "FLOAT_IS_NAN": "a number stays not a number",
     "GLOBAL_STATE": "grad mode, autocast, deterministic algorithms and other settings of torch stay the same",
-    "ID_MATCH": "it stays this very object",
-    "LAMBDA_GUARD": "an expression of Python stays true",
+    "ID_MATCH": "it stays the same object",
+    "LAMBDA_GUARD": "a Python expression stays true",
     "LENGTH_CHECK": "a list or tuple keeps its length",
     "MAPPING_KEYS_MATCH": "a mapping keeps its keys",
     "NONE_MATCH": "a value stays None",
@@ -49,17 +49,17 @@ PROTECTS = {
     "NO_HASATTR": "an object does not get an attribute",
     "NO_TENSOR_ALIASING": "no two of these are the same tensor",
     "OBJECT_ALIASING": "two names stay one object",
-    "RANGE_ITERATOR_MATCH": "a range iterator stands where it stood",
+    "RANGE_ITERATOR_MATCH": "a range iterator is at the same position",
     "SET_CONTAINS": "a set has, or lacks, an item",
     "STORAGE_OVERLAPPING": "which tensors share memory stays the same",
-    "SYMBOLIC_SHAPE_GUARD": "sizes keep to what the code was made for",
-    "TENSOR_MATCH": "dtype, device, sizes, strides and requires_grad of a tensor stay the same, but for dynamic sizes",
+    "SYMBOLIC_SHAPE_GUARD": "sizes satisfy the conditions of the compiled code",
+    "TENSOR_MATCH": "dtype, device, static sizes, strides and requires_grad of a tensor stay the same",
     "TORCH_FUNCTION_MODE_STACK": "no torch-function mode is switched on or off",
     "TRUE_MATCH": "a value stays True",
-    "TUPLE_ITERATOR_LEN": "a tuple iterator stands where it stood",
+    "TUPLE_ITERATOR_LEN": "a tuple iterator is at the same position",
     "TYPE_MATCH": "a value keeps its type",
 }
-SIZES = "sizes and strides keep to what the code was made for"
+SIZES = "sizes and strides satisfy the conditions of the compiled code"
 # Files of our worker, which calls the model, and of torch, which traces its graphs again: no user code.
 NOT_USER_CODE = re.compile(r"/core/worker/|/torch/(?:fx/|_)|^<string>$")
 

@@ -19,7 +19,7 @@ from core.report import Frame, RemarkKind
 
 RANDOM = "random"
 MOST_PLACES = 3
-OF_THE_CODE = "`backend='eager'` shows whether that is all that differs, since no backend has a part in it."
+OF_THE_CODE = "try `backend='eager'`, which uses no backend. If results still differ, this is the likely cause."
 # Names of `TORCH_LOGS` that stand for loggers, which take a level; all others are artifacts, which take True.
 LOGGERS = frozenset(
     {
@@ -90,12 +90,12 @@ def differs(facts: RunFacts) -> Iterator[Finding]:
     if asking and backend_of(facts) != "eager":
         advice, proposal = f"{asking[0].upper()}{asking[1:]}: {OF_THE_CODE}", EAGER
     elif asking:
-        advice, proposal = f"{asking[0].upper()}{asking[1:]}: the difference may be meant.", None
+        advice, proposal = f"{asking[0].upper()}{asking[1:]}: the difference may be intended.", None
     else:
         advice, proposal = next_rung(facts, compared.told[0].what)
     yield Finding(
         rule="results differ",
-        title=f"Compiled differs from eager in {count(len(compared.differing), 'thing')}.",
+        title=f"Compiled differs from eager in {count(len(compared.differing), 'result')}.",
         reason=f"{results_words(compared)}.",
         advice=advice,
         page="speedup",
@@ -113,10 +113,10 @@ def asks_whether_compiled(facts: RunFacts) -> Iterator[Finding]:
     results_differ = compared is not None and compared.outcome == "differs"
     yield Finding(
         rule="asks whether it is compiled",
-        title=f"The code asks whether it is being compiled, at {places(lines)}.",
-        reason=f"`{lines[0].text}` is true under torch.compile alone, so that compiled may run other lines than eager.",
-        advice="Results and times of both are of different code where the branches compute something; leave the "
-        "question to what only reports, such as `print`.",
+        title=f"The code branches on being compiled, at {places(lines)}.",
+        reason=f"`{lines[0].text}` is true only under torch.compile, so compiled may run different lines than eager.",
+        advice="If the branches compute different things, results and times are not comparable. Use the test only for "
+        "side effects such as `print`.",
         page="overview",
         weight="wrong" if results_differ else "note",
     )
@@ -124,7 +124,7 @@ def asks_whether_compiled(facts: RunFacts) -> Iterator[Finding]:
 
 def _asks_words(facts: RunFacts) -> str:
     lines = remarks(facts, "asks whether it is compiled")
-    return f"the code asks whether it is being compiled, at {places(lines)}" if lines else ""
+    return f"the code branches on being compiled, at {places(lines)}" if lines else ""
 
 
 def logs_set_too_late(facts: RunFacts) -> Iterator[Finding]:
@@ -134,8 +134,8 @@ def logs_set_too_late(facts: RunFacts) -> Iterator[Finding]:
         return
     yield Finding(
         rule="TORCH_LOGS set too late",
-        title=f"`TORCH_LOGS` is set at {places(lines)}, after torch was loaded, and does nothing.",
-        reason="torch reads the variable once, when it is imported, which a run has done before it loads the file.",
+        title=f"`TORCH_LOGS` at {places(lines)} has no effect: it is set after torch was imported.",
+        reason="torch reads the variable once, at import; a run imports torch before it loads the file.",
         advice=_set_logs_advice(lines[0].text),
         page="overview",
         weight="note",
@@ -144,7 +144,7 @@ def logs_set_too_late(facts: RunFacts) -> Iterator[Finding]:
 
 def _set_logs_advice(line: str) -> str:
     call = set_logs_call(line)
-    done = f"Put `{call}` in its place" if call else f"Call `torch._logging.set_logs` instead, as in `{EXAMPLE}`"
+    done = f"Replace it with `{call}`" if call else f"Call `torch._logging.set_logs` instead, as in `{EXAMPLE}`"
     levels = ", after `import logging`" if "logging." in call else ""
     return f"{done}{levels}. While the variable is set, torch ignores that call."
 
@@ -170,8 +170,8 @@ def other_strides(facts: RunFacts) -> Iterator[Finding]:
         rule="other strides",
         title=f"{count(many, 'result')} {agree(many, 'has', 'have')} eager's values and other strides.",
         reason=f"{results_words(compared)}.",
-        advice="Call `.reshape()` on it later instead of `.view()`: it takes any strides. Before its memory is handed "
-        "on, call `.contiguous()` with the memory format that is read there.",
+        advice="Use `.reshape()` instead of `.view()` on it: it takes any strides. Before you pass its memory to other "
+        "code, call `.contiguous()` with the memory format that the code expects.",
         page="speedup",
     )
 
@@ -189,7 +189,7 @@ def random_numbers(facts: RunFacts) -> Iterator[Finding]:
         rule="random numbers",
         title=f"{count(len(drawn), 'result')} cannot be compared with eager.",
         reason=f"{difference_words(drawn[0])}.",
-        advice="`fallback_random` makes compiled draw as eager does, for a comparison; it is slower.",
+        advice="`fallback_random` makes compiled code draw the same random numbers as eager; it is slower.",
         page="speedup",
         proposal=Proposal(
             "torch.compile(model, options={'fallback_random': True})",
@@ -214,7 +214,7 @@ def cuda_graphs(facts: RunFacts) -> Iterator[Finding]:
     yield Finding(
         rule="CUDA graphs skipped",
         title=f"{count(skips, 'graph')} did not become {agree(skips, 'a CUDA graph', 'CUDA graphs')}.",
-        reason=f"torch's reason: {reason}." if reason else "The log does not hold torch's reason.",
+        reason=f"torch's reason: {reason}." if reason else "The log does not contain torch's reason.",
         advice=_cuda_graph_advice(facts, reason),
         page="overview",
         compilation=next(iter(reasons), ""),
@@ -233,17 +233,17 @@ def _first_line(reason: str) -> str:
 
 # Part of torch's reason → advice.
 SKIPPED = {
-    "cpu device": "Everything that a CUDA graph holds runs on the device: move inputs, buffers and constants there.",
-    "multiple devices": "A CUDA graph is of one device: compile the parts on each by themselves.",
-    "mutated inputs": "An input that is written in place cannot be replayed: return the new value, or keep it in a "
-    "buffer of the module.",
-    "symbolic shapes": "Each size needs a graph of its own: call with few sizes and `dynamic=False`.",
-    "incompatible op": "This op waits for the device or draws on the CPU: take it out of the compiled function.",
-    "override_cudagraphs": "The model's own annotation switches them off.",
+    "cpu device": "Every op of a CUDA graph must run on the GPU: move inputs, buffers and constants there.",
+    "multiple devices": "A CUDA graph runs on one device: compile the part on each device separately.",
+    "mutated inputs": "A CUDA graph cannot mutate an input: return the new value, or store it in a buffer of the "
+    "module.",
+    "symbolic shapes": "Each size needs a separate CUDA graph: use few sizes and `dynamic=False`.",
+    "incompatible op": "This op synchronizes with the GPU or draws random numbers on the CPU: move it out.",
+    "override_cudagraphs": "The model disables CUDA graphs by an annotation.",
 }
 NO_CUDA = (
-    "CUDA graphs are of CUDA devices, and this run was on another: leave `mode='reduce-overhead'` and "
-    "`triton.cudagraphs` out here."
+    "CUDA graphs need a CUDA device, and this run used another: leave out `mode='reduce-overhead'` and "
+    "`triton.cudagraphs`."
 )
 SKIPPED_OTHERWISE = "`torch._logging.set_logs(cudagraphs=True)` in the model's file prints torch's reason."
 
@@ -302,19 +302,19 @@ def next_rung(facts: RunFacts, output: str = "") -> tuple[str, Proposal | None]:
     """
     backend = backend_of(facts)
     if backend in ("inductor", ""):
-        advice = "`backend='aot_eager'` tells whether Inductor or what comes before it is to blame."
+        advice = "Try `backend='aot_eager'`: if the problem is gone, Inductor causes it."
         return advice, AOT_EAGER if backend else None
     if backend == "eager":
         return (
-            "No backend had a part in it: `eager` runs the graph as Dynamo traced it. Compare that graph with the "
-            "model's lines.",
+            "No backend is involved: `eager` runs the graph as Dynamo captured it. Compare the graph with the model's "
+            "code.",
             None,
         )
     if backend in AOT:
-        return "`backend='eager'` tells whether AOTAutograd or what comes before it is to blame.", EAGER
+        return "Try `backend='eager'`: if the problem is gone, AOTAutograd causes it.", EAGER
     evidence = f"execution 0, {output}" if output else "its error"
     return (
-        f"Inductor had no part in it: look at what the backend `{backend}` gives ({evidence}). `backend='eager'` tells "
-        "whether it or what comes before it is to blame.",
+        f"Inductor was not used: look at the output of the backend `{backend}` ({evidence}). Try `backend='eager'`: if "
+        f"the problem is gone, `{backend}` causes it.",
         EAGER,
     )

@@ -22,33 +22,33 @@ OPTIMIZER = re.compile(r"(?:^|/)torch/optim/")
 SETTING = re.compile(r"torch\._dynamo\.config\.|torch\.compiler\.(?!set_stance)|ignore_logging|reorderable_logging")
 WITHOUT_FULLGRAPH = re.compile(r"fullgraph\s*=\s*False")
 OF_OPTIMIZER = (
-    "torch's optimizers ask for this break themselves, so that no line of yours takes it out. Compile the step by "
-    "itself, `torch.compile(optimizer.step)`: its update is one graph, and forward and backward keep theirs."
+    "torch's optimizer requests this break itself; no change in your code removes it. Compile the step separately, "
+    "`torch.compile(optimizer.step)`: the update is then one graph."
 )
 # Part of the worker's explanation of a Triton kernel launched without a GPU; torch's hint would be to allow it.
 INTERPRETED = "Triton's interpreter runs this kernel"
 ON_GPU = "On a GPU the kernel is part of the graph: choose a target, or compile there."
-UNKNOWN_CAUSE = "The page has torch's explanation and the lines that lead there."
+UNKNOWN_CAUSE = "*Graph breaks* has torch's explanation and the stack."
 # Names that Dynamo gives to arguments of a wrapper with `**kwargs`, and of its own wrapper.
 KEYWORD = re.compile(r"^kwargs\['(\w+)'\]")
 WRAPPED = {"args[": "inputs[", "fn.": "model."}
 # The caller's name for the object whose method is compiled.
 METHOD = {"self.": "model."}
 ONE_GRAPH = "One graph then takes all of these sizes."
-LAYOUT_OF_SIZES = "The conditions that the code has on sizes make the other compilations."
-EQUAL = "`dynamic=True` is not enough: it makes one symbol of sizes that are equal in the first call."
-DYNAMIC = "`dynamic=True` makes symbols of sizes from the first call on"
-SPECIALIZED = "torch makes a specialization for size {}: a call with it stays a compilation of its own."
+LAYOUT_OF_SIZES = "The other compilations come from conditions on sizes in the code."
+EQUAL = "`dynamic=True` is not enough: sizes that are equal in the first call share one symbol."
+DYNAMIC = "`dynamic=True` makes sizes symbolic from the first call"
+SPECIALIZED = "torch specializes size {}: a call with it always needs its own compilation."
 CONSTANT_NUMBER = (
-    "The code makes a constant of it, so that each value takes a compilation. Where it is used in arithmetic alone, "
-    "pass `torch.tensor({})`, whose value is data."
+    "Dynamo specializes on its value, so each value needs a compilation. If it is only used in arithmetic, pass "
+    "`torch.tensor({})`."
 )
 INTEGER_OF_MODULE = SETTINGS["allow_unspec_int_on_nn_module"]
 NUMBER_OF_MODULE = (
-    f"torch takes integers of a module for constants: `{INTEGER_OF_MODULE.line}` makes symbols of them, and a buffer "
-    "holds the number as data."
+    f"torch treats integer attributes of a module as constants. Set `{INTEGER_OF_MODULE.line}` to make them symbolic, "
+    "or store the number in a buffer."
 )
-NUMBER_ATTRIBUTE = "Keep it in a tensor, such as a buffer of the module, which holds the number as data."
+NUMBER_ATTRIBUTE = "Store it in a tensor, such as a buffer of the module."
 
 
 def break_advice(facts: RunFacts, graph_break: GraphBreak) -> str:
@@ -62,12 +62,12 @@ def break_advice(facts: RunFacts, graph_break: GraphBreak) -> str:
         return OF_OPTIMIZER
     setting = next((hint for hint in hints if SETTING.search(hint)), "")
     line = users_line(graph_break)
-    at = f"`{line.short}` leads there" if line else "your call leads there"
+    at = f"it is reached from `{line.short}`" if line else "it is reached from your call"
     code = f", `{line.text}`" if line and line.text else ""
     return (
-        f"The line is in a library and not yours to edit; {at}{code}. "
+        f"The line is in a library that you cannot edit; {at}{code}. "
         + (f"{setting.rstrip('.')}. " if setting else "")
-        + f"Otherwise keep that call out of the compiled function{_moved_out(facts, graph_break, line)}."
+        + f"Otherwise move that call out of the compiled function{_moved_out(facts, graph_break, line)}."
     )
 
 
@@ -78,11 +78,8 @@ def _moved_out(facts: RunFacts, graph_break: GraphBreak, line: Frame | None) -> 
     if line is None:
         name = graph_break.stack[-1].name if graph_break.stack else ""
         called = f"`{name}` of `{graph_break.place.short}`" if name else "the library's function"
-        return f", or mark {called} with `torch.compiler.disable`: one break around it, and none within"
-    return (
-        ", or put that line into a function of its own, marked with `torch.compiler.disable`: one break around it, and "
-        "none within"
-    )
+        return f", or mark {called} with `torch.compiler.disable`: one break at its call, none inside"
+    return ", or into a separate function marked with `torch.compiler.disable`: one break at its call, none inside"
 
 
 def gives_up(facts: RunFacts, graph_break: GraphBreak) -> bool:
@@ -143,7 +140,7 @@ def size_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str, Prop
     advice = size_advice(facts.report, reason)
     if advice.why == "static":
         leave_out = Proposal("torch.compile(model)", compile={"dynamic": None})
-        return "`dynamic=False` asks for one graph a size: leave it out.", leave_out
+        return "`dynamic=False` compiles one graph per size: leave it out.", leave_out
     proposal = Proposal("torch.compile(model, dynamic=True)", compile={"dynamic": True}) if advice.dynamic else None
     if advice.marks:
         named = [(users_name(facts, reason, tensor), index) for tensor, index in advice.marks]
@@ -182,29 +179,29 @@ def _advice_without_marks(advice: SizeAdvice, name: str) -> str:
     """Return the advice if marking dimensions does not help."""
     if advice.why == "specialized":
         return (
-            f"{_specialized_words(advice)} Where that size is not needed, make the first call with 2 or more; "
-            "where it is, nothing is left to spare."
+            f"{_specialized_words(advice)} If you do not need that size, make the first call with 2 or more. If you "
+            "need it, this compilation is expected."
         )
     if advice.why == "number":
-        return f"{DYNAMIC}, and of `{advice.number}`. A mark alone raises, since this size is tied to that number."
+        return f"{DYNAMIC}, and `{advice.number}` too. A mark alone raises, since this size depends on that number."
     if advice.why == "inner":
-        inner = f"`{name}` is made within the model, where no size can be marked"
-        return f"{DYNAMIC}; {inner}." if advice.dynamic else f"{inner}: without the graph break it has no frame."
+        inner = f"`{name}` is created inside the model, where no size can be marked"
+        return f"{DYNAMIC}; {inner}." if advice.dynamic else f"{inner}. Remove the graph break instead."
     if advice.why == "module":
-        return f"torch takes the sizes of parameters and buffers for constants: pass `{name}` as an input."
+        return f"torch treats the sizes of parameters and buffers as constants: pass `{name}` as an input."
     if advice.why == "constant":
         at = f" at `{advice.place.short}`" if advice.place else ""
-        return f"The code makes a constant of this size{at}, so that each size takes a compilation: pad to few sizes."
+        return f"Tracing specializes on this size{at}, so each size needs a compilation: pad inputs to few sizes."
     if advice.why == "branch":
-        return "The code takes another branch for the size of the first call: a compilation for each is what it takes."
-    return f"{DYNAMIC}." if advice.dynamic else "The page tells which guard failed at which call."
+        return "The code branches on this size, so each branch needs a compilation."
+    return f"{DYNAMIC}." if advice.dynamic else "*Recompiles* shows which guard failed at which call."
 
 
 def number_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
     """Return the advice for a varying Python number, and the same as a job."""
     if number_is_symbolic(facts.report, reason) and facts.options.get("dynamic") is None:
         proposal = Proposal("torch.compile(model, dynamic=True)", compile={"dynamic": True})
-        return "`dynamic=True` makes a symbol of it from the first call on.", proposal
+        return "`dynamic=True` makes it symbolic from the first call.", proposal
     if INTEGER_OF_MODULE.name in reason.hint:
         return _module_number_advice()
     return CONSTANT_NUMBER.format(name), None

@@ -19,7 +19,7 @@ from core.base.words import count, duration_s, number, percent
 from core.report import Compilation
 
 SMALL_CALL_S = 1e-3
-TOO_SMALL = "the call is too small to pay: run it eagerly, or compile more around it."
+TOO_SMALL = "the call is too small to pay off. Run it eagerly, or compile a larger part of the model."
 MUCH_OUTSIDE, COSTLY_GUARDS = 0.25, 0.05
 HAVE_CUDA_GRAPHS, CUDA_GRAPHS = ("reduce-overhead", "max-autotune"), "triton.cudagraphs"
 # Path of a layer in a list of layers, and the minimum number of equal layers for the advice.
@@ -29,11 +29,11 @@ OPS_OF_A_LAYER = 5
 MUCH_OF_THE_FIRST_CALL, LONG_S = 0.4, 2.0
 MOST = 3
 ADVICE = {
-    "slow": "Do what the line asks for, such as installing the package that it names, and run again: what runs now is "
-    "not the path that the library is built for.",
-    "slow on cpu": "Do what the line asks for if its fast path runs on a CPU. Kernels of most such packages run on "
-    "CUDA alone: then the line is about another device, and nothing is slower here.",
-    "deprecated": "It works today: change it before you move to another version of the library.",
+    "slow": "Follow the message, for example install the package that it names, and run again: the library uses a slow "
+    "path now.",
+    "slow on cpu": "Follow the message if the fast path runs on a CPU. Most such packages have kernels for CUDA only; "
+    "then nothing is slower here.",
+    "deprecated": "It works today. Change it before you update the library.",
 }
 
 
@@ -45,9 +45,9 @@ def slower(facts: RunFacts) -> Iterator[Finding]:
     yield Finding(
         rule="slower than eager",
         title=f"A compiled call takes {duration_s(steady.compiled_s)}, an eager one {duration_s(steady.eager_s)}.",
-        reason=f"Compiled is {number(steady.interval.inverse().middle)} times slower once all is compiled"
-        f"{f', timed by {timing.clock}' if timing is not None and timing.eager_wall_s else ''}.",
-        advice="Where no other finding names a reason, "
+        reason=f"Compiled is {number(steady.interval.inverse().middle)}× slower in the steady "
+        f"state{f', timed by {timing.clock}' if timing is not None and timing.eager_wall_s else ''}.",
+        advice="If no other finding gives a reason: "
         + (TOO_SMALL if steady.compiled_s < SMALL_CALL_S else "run it eagerly: torch's own kernels are as fast here."),
         page="speedup",
         each_s=steady.compiled_s - steady.eager_s,
@@ -70,12 +70,12 @@ def outside_of_kernels(facts: RunFacts) -> Iterator[Finding]:
         rule="outside of kernels",
         title=f"{percent(outside_s / total.call_s)} of a call, {duration_s(outside_s)} of {duration_s(total.call_s)}, "
         "is not spent in kernels.",
-        reason=f"Guards, Python and launches take that, of {count(graphs, 'graph')} with "
-        f"{count(launches, 'kernel call')}, whatever the size of the tensors."
+        reason="Guards, Python and launches take this time for any tensor size: "
+        f"{count(graphs, 'graph')}, {count(launches, 'kernel launch', 'kernel launches')}."
         if graphs and launches
-        else "Guards, Python and launches take that, whatever the size of the tensors.",
-        advice="Larger batches, or fewer graphs, share it among more work"
-        + (f"; CUDA graphs (`{cuda_graphs.words}`) spare the launches." if cuda_graphs else "."),
+        else "Guards, Python and launches take this time for any tensor size.",
+        advice="Use larger batches or fewer graphs"
+        + (f". CUDA graphs (`{cuda_graphs.words}`) avoid the launches." if cuda_graphs else "."),
         page="kernels",
         each_s=outside_s,
         proposal=cuda_graphs,
@@ -111,8 +111,7 @@ def guards(facts: RunFacts) -> Iterator[Finding]:
     yield Finding(
         rule="guards",
         title=f"Guards take {duration_s(checked_s)} of every call, {percent(checked_s / waited.compiled_s)} of it.",
-        reason=f"`[{slowest.id}]` checks {count(slowest.guard_leaves or len(slowest.guards), 'guard')} before its code "
-        "may be used.",
+        reason=f"`[{slowest.id}]` checks {count(slowest.guard_leaves or len(slowest.guards), 'guard')} at every call.",
         advice=_guard_advice(facts.options),
         page="guards",
         compilation=slowest.id,
@@ -126,11 +125,11 @@ def _guard_advice(options: Mapping[str, Any]) -> str:
     The call lists the options of the job's mode, since `torch.compile` does not take a mode and options together.
     """
     mode = f"**torch._inductor.list_mode_options('{options['mode']}'), " if options.get("mode") else ""
-    addition = ", beside the options that the job has," if options.get("options") else ""
+    addition = ", added to the options of the job," if options.get("options") else ""
     filtered = f"options={{{mode}'guard_filter_fn': torch.compiler.skip_guard_on_inbuilt_nn_modules_unsafe}}"
     return (
-        f"What cannot change in your use need not be checked: `torch.compile(model, {filtered})`{addition} leaves out "
-        "the guards of torch's own modules."
+        f"Drop guards on values that never change in your use: `torch.compile(model, {filtered})`{addition} drops the "
+        "guards of torch's own modules."
     )
 
 
@@ -160,12 +159,12 @@ def first_call(facts: RunFacts) -> Iterator[Finding]:
 
 
 CLASS_WORDS = {
-    "compile": "the compiler of the kernels",
-    "codegen": "writing the kernels",
+    "compile": "kernel compilation",
+    "codegen": "code generation",
     "inductor": "Inductor's passes and lowering",
     "aot_autograd": "AOTAutograd",
-    "dynamo": "Dynamo's tracing",
-    "other": "what torch gives no phase of its own",
+    "dynamo": "Dynamo tracing",
+    "other": "work outside of torch's phases",
 }
 
 
@@ -174,8 +173,8 @@ def _compile_advice(facts: RunFacts, by_class: Mapping[str, float], total_s: flo
     compilations = [compilation for compilation in facts.report.compilations if compilation.status == "ok"]
     if kind == "dynamo" and len(compilations) > 1:
         return (
-            f"Each of the {number(len(compilations))} compilations is traced by itself: fewer graph breaks and "
-            "recompiles are less of it."
+            f"Dynamo traces each of the {number(len(compilations))} compilations: fewer graph breaks and recompiles "
+            "reduce this."
         )
     layers = _equal_layers(compilations)
     if kind != "compile" and layers:
@@ -185,21 +184,21 @@ def _compile_advice(facts: RunFacts, by_class: Mapping[str, float], total_s: flo
             f"torch.compiler.nested_compile_region({name}.forward)` compiles those with equal shapes once."
         )
     if facts.options.get("backend", "inductor") != "inductor":
-        return "Only Inductor keeps what it compiled on disk: the next process compiles it again."
+        return "Only Inductor has an on-disk cache: the next process compiles everything again."
     if any(event.outcome == "hit" for event in facts.report.caches):
-        return "Some of it came out of a cache already."
+        return "A part of it already came from a cache."
     if any(phase.name == AHEAD_OF_TIME for phase in facts.report.phases):
         return "It was compiled ahead of time: a process that loads the package compiles nothing."
     # Dynamo traces in every process; the caches of later phases use its graph as the key.
     left_s = by_class.get("dynamo", 0.0)
     if not left_s:
         return (
-            "torch keeps what it compiled in its caches on disk; this log has no span of Dynamo, which a process that "
-            "finds it there would still run."
+            "The next process finds the compiled code in torch's on-disk caches. Only Dynamo runs again; this log has "
+            "no time for it."
         )
     return (
-        "torch keeps what it compiled in its caches on disk: a process that finds all of it there has "
-        f"{duration_s(left_s)} of Dynamo's tracing left, and saves up to {duration_s(total_s - left_s)}."
+        "The next process can take the compiled code from torch's on-disk caches and save up to "
+        f"{duration_s(total_s - left_s)}. Dynamo tracing ({duration_s(left_s)}) runs again."
     )
 
 
@@ -230,7 +229,7 @@ def printed(facts: RunFacts) -> Iterator[Finding]:
 
 def _finding(line: PrintedLine, advice: str) -> Finding:
     text = line.text if line.text.count("`") % 2 == 0 else line.text.replace("`", "'")
-    by = f"`{line.place}` printed it" if line.place else "It stands in the output of the run"
+    by = f"`{line.place}` printed it" if line.place else "It is in the output of the run"
     return Finding(
         rule="printed",
         title=f"{'The library' if line.place else 'The run'} printed: {text}",

@@ -28,14 +28,12 @@ FEW_LEFT = 2
 WITHOUT_FULLGRAPH = (
     "Dynamo cannot trace this. Without `fullgraph=True` it compiles what is before and after, and runs this eagerly."
 )
-UNKNOWN_CAUSE = "The page tells which guard failed at which call."
+UNKNOWN_CAUSE = "*Recompiles* shows which guard failed at which call."
 FRAME_SKIPPED = (
-    "Take what Dynamo cannot trace out of this frame, to before or after its call. In a loop a call of a function that "
-    "is marked with `torch.compiler.disable` gives the frame up as well."
+    "Move the code that Dynamo cannot trace out of this function, before or after its call. In a loop, even a call to "
+    "a function marked `torch.compiler.disable` makes Dynamo skip the whole frame."
 )
-HIGHER_LIMIT = (
-    "A higher `torch._dynamo.config.recompile_limit` helps only where few values are left: each takes a compilation."
-)
+HIGHER_LIMIT = "Raise `torch._dynamo.config.recompile_limit` only if few more values follow: each needs a compilation."
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,68 +48,67 @@ class Cause:
 CAUSES = (
     Cause(
         re.compile(r"tensor '(?P<name>.+?)' size mismatch at index (?P<index>\d+)\. expected \d+, actual \d+"),
-        "dimension {index} of `{name}` has another size",
+        "dimension {index} of `{name}` changed size",
         size_words,
     ),
     Cause(
         re.compile(r"tensor '(?P<name>.+?)' (?:requires_grad|dispatch key set) mismatch"),
-        "`{name}` is with a gradient here and without there",
-        "With and without gradients, and in inference mode, are codes of their own: where both are meant, two "
-        "compilations are what it takes.",
+        "`{name}` sometimes requires grad and sometimes doesn't",
+        "Code with gradients, without gradients and in inference mode is compiled separately. If you need both, two "
+        "compilations are expected.",
     ),
     Cause(
         re.compile(r"GLOBAL_STATE changed: (?P<name>\w+)"),
-        "torch's `{name}` is another",
-        "Call it in one state throughout: `torch.no_grad()`, autocast, the default dtype and deterministic algorithms "
-        "each make code of their own.",
+        "torch's `{name}` changed",
+        "Make all calls in one state: `torch.no_grad()`, autocast, the default dtype and deterministic algorithms are "
+        "each compiled separately.",
     ),
     Cause(
         re.compile(r"tensor '(?P<name>.+?)' stride mismatch"),
-        "`{name}` has other strides",
-        "Call with one memory format, as `.contiguous()` gives it; where both are meant, two compilations are what it "
-        "takes.",
+        "`{name}` changed strides",
+        "Use one memory format, for example with `.contiguous()`. If you need both, two compilations are expected.",
     ),
     Cause(
         re.compile(r"tensor '(?P<name>.+?)' (?:rank|dtype|device) mismatch"),
-        "`{name}` is another kind of tensor",
-        "Call with one dtype, rank and device; where both are meant, two compilations are what it takes.",
+        "`{name}` changed rank, dtype or device",
+        "Use one dtype, rank and device. If you need both, two compilations are expected.",
     ),
     Cause(
         re.compile(r"(?:-?\d+ (?:<=|<) )?(?P<name>[\w.\[\]'\"]+)\.size\(\)\[(?P<index>\d+)\].*(?:<=|>=|<|>|==|!=)"),
-        "dimension {index} of `{name}` is on the other side of a bound",
-        "Something compares this size, which makes a code for either side of it: the guard's line on the page says "
-        "where.",
+        "dimension {index} of `{name}` is on the other side of a size condition",
+        "The code compares this size, so each side of the comparison is compiled separately. *Recompiles* shows the "
+        "line.",
     ),
     Cause(
         re.compile(r"len\((?P<name>.+?)\) == \d+"),
-        "`{name}` has another length",
-        "A list of another length is another graph: pass one tensor, or always as many.",
+        "`{name}` changed length",
+        "Each length of a list is a separate graph: pass one tensor, or always the same number of tensors.",
     ),
     Cause(
         re.compile(r"(?P<name>G\[.+?\]) == "),
-        "the global `{name}` has another value",
-        "A global is read when it is compiled: pass it as an argument, as a tensor.",
+        "the global `{name}` changed value",
+        "Dynamo compiles a global as a constant: pass it as an argument, as a tensor.",
     ),
     Cause(
         re.compile(r"(?P<name>[a-zA-Z_]\w*(?:\._modules\['[^']+'\]|\.\w+)+) == -?[\d.]+(?:e-?\d+)?$"),
-        "the attribute `{name}` has another value",
+        "the attribute `{name}` changed value",
         attribute_words,
     ),
     Cause(
         re.compile(r"(?P<name>[\w.\[\]'\"]+) == -?[\d.]+(?:e-?\d+)?$"),
-        "the number `{name}` has another value",
+        "the number `{name}` changed value",
         number_words,
     ),
     Cause(
         re.compile(r"(?P<name>[a-zA-Z_]\w*) == "),
-        "`{name}` has another value",
-        "Each value of an argument that is no tensor and no number takes a compilation: where all are meant, these are "
-        "what it takes.",
+        "`{name}` changed value",
+        "Each value of an argument that is neither a tensor nor a number needs a compilation. If you need all values, "
+        "this is expected.",
     ),
     Cause(
         re.compile(r"(?P<name>[\w.\[\]'\"]+) == "),
-        "`{name}` has another value",
-        "Set it once before the first call: an attribute that changes makes new code each time.",
+        "`{name}` changed value",
+        "Set it once, before the first call: each new value needs a compilation.",
     ),
 )
 
@@ -149,7 +146,7 @@ def _failure_advice(facts: RunFacts, kind: FailureKind, first: Failure) -> tuple
     if backend_error:
         return backend_error, None
     advice, proposal = next_rung(facts)
-    return f"torch's whole error stands below. {advice}", proposal
+    return f"torch's full error is below. {advice}", proposal
 
 
 def _limit_advice(facts: RunFacts, compile_id: str) -> tuple[str, Proposal | None]:
@@ -177,7 +174,7 @@ def _backend_error(facts: RunFacts, compile_id: str) -> str:
     raised = [invocation for invocation in compilation.invocations if invocation.place] if compilation else []
     if not raised or raised[-1].place is None:
         return ""
-    return f"It is the backend's own: mend `{Place(*raised[-1].place).short}`."
+    return f"The backend raised it: fix `{Place(*raised[-1].place).short}`."
 
 
 def graph_breaks(facts: RunFacts) -> Iterator[Finding]:
@@ -192,13 +189,13 @@ def graph_breaks(facts: RunFacts) -> Iterator[Finding]:
         costs = [
             count(len(resumed_by), "resume function") if resumed_by else "",
             count(len(compiled), "graph") if compiled else "",
-            count(calls, "kernel call") if calls else "",
+            count(calls, "kernel launch", "kernel launches") if calls else "",
             f"{duration_s(resumed_s)} of compile time" if resumed_s else "",
         ]
         cost = ", ".join(filter(None, costs))
         yield Finding(
             rule="graph breaks",
-            title=f"A graph break{at}: {cost}." if cost else f"A graph break{at}.",
+            title=f"Graph break{at}: {cost}." if cost else f"Graph break{at}.",
             reason=f"{graph_break.reason.rstrip('.')}" + (f": `{graph_break.code}`." if graph_break.code else "."),
             advice=break_advice(facts, graph_break),
             page="graph_breaks",
@@ -223,11 +220,11 @@ def recompiles(facts: RunFacts) -> Iterator[Finding]:
             last = group[-1]
             advice, proposal = _advice(facts, last)
             cost_s = sum(facts.seconds.get(recompile.compilation, 0.0) for recompile in group)
-            took = f", which took {duration_s(cost_s)}" if cost_s else ""
-            occurrences = f"{count(len(group), 'more time')}{within}{took}"
+            took = f" ({duration_s(cost_s)})" if cost_s else ""
+            occurrences = f"{count(len(group), 'time')}{within}{took}"
             yield Finding(
                 rule="recompiles",
-                title=f"`{facts.names[frames[0].id]}` was compiled {occurrences}: {cause}.",
+                title=f"`{facts.names[frames[0].id]}` recompiled {occurrences}: {cause}.",
                 reason=f"A guard failed: `{last.reason}`.",
                 advice=advice,
                 page="recompiles",
@@ -288,7 +285,7 @@ def near_the_limit(facts: RunFacts) -> Iterator[Finding]:
                 rule="near the recompile limit",
                 title=f"`{facts.names[frames[0].id]}` has {number(_compiled(frames))} of the {number(limit)} "
                 f"compilations that torch allows a frame{within}.",
-                reason="Beyond `torch._dynamo.config.recompile_limit` the frame runs eagerly wherever no code fits.",
+                reason="Beyond `torch._dynamo.config.recompile_limit`, calls that fit no compiled code run eagerly.",
                 advice=advice,
                 page="recompiles",
                 compilation=frames[-1].id,

@@ -21,10 +21,10 @@ from core.report import Compilation, Report, Schedule, SchedulerNode
 PRODUCTS = frozenset({"matmul", "attention"})
 # Ops that only copy; casts, fills, concatenations and pads move data for another reason.
 COPIES = frozenset({"clone", "copy", "copy_"})
-NO_FASTER = "Products of bfloat16 were measured here, and are no faster: there is nothing to gain."
+NO_FASTER = "Nothing to gain: bfloat16 matmuls were measured on this device and are no faster."
 # Minimum gain of tensor cores for float32 matmuls: twice the FLOP/s. Only used to order findings.
 TF32_GAINS = 2
-FEWER_BITS = "Fewer bits are what is left, where the device has code for them: `torch.autocast`, or a bfloat16 model."
+FEWER_BITS = "Lower precision can, if the device supports it: try `torch.autocast` or a bfloat16 model."
 TORCH_NAMESPACES = frozenset(
     {
         "aten",
@@ -43,26 +43,28 @@ TORCH_NAMESPACES = frozenset(
 FALLBACK = (
     "falls back to ATen",
     "fall back to ATen",
-    "Inductor wrote no code for `{}` here: it calls ATen's, and nothing is fused with it.",
-    "Where ops that Inductor has code for compute the same, they become part of its kernels: an `Embedding` and its "
-    "mean are `EmbeddingBag`. A sort, a top-k or an FFT stays what it is.",
+    "Inductor generated no code for `{}`: it calls the ATen kernel, and fuses nothing with it.",
+    "If ops that Inductor can generate compute the same, use them: `Embedding` and `mean` instead of `EmbeddingBag`. A "
+    "sort, a top-k or an FFT stays a fallback.",
 )
-LITE = "`mode='lite'` calls ATen for every op that nothing else asks Inductor to write: leave the mode out."
+LITE = "`mode='lite'` calls ATen for every op that is not marked for Inductor: leave the mode out."
 CUSTOM = (
     "is of a custom op",
     "are of custom ops",
-    "Inductor cannot look into `{}`: it calls it as it is, and nothing is fused with it.",
-    "Written with torch's own ops, or for a Triton kernel with `torch.library.triton_op`, Inductor sees what it does.",
+    "`{}` is opaque to Inductor: it calls the op as it is, and fuses nothing with it.",
+    "Write it with torch ops, or wrap its Triton kernel with `torch.library.triton_op`: then Inductor can see into it.",
 )
 MOST_OF_IT, NEAR_THE_ROOFLINE, WORTH_A_THOUGHT = 0.5, 0.6, 0.05
 CALL, PRODUCT = "scaled_dot_product_", ".bmm."
 SOFTMAX = ("softmax", ".exp.")
 ADVICE = {
-    "cuda": "One eager call within `torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.EFFICIENT_ATTENTION)` "
-    "raises, and warns why that kernel takes no such inputs. Flash attention takes float16 and bfloat16 alone, the "
-    "memory-efficient one as many heads of keys as of queries.",
-    "cpu": "One eager call within `torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.FLASH_ATTENTION)` "
-    "raises, and warns why that kernel takes no such inputs.",
+    "cuda": "To see why, call the model eagerly under "
+    "`torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.EFFICIENT_ATTENTION)`: it raises and warns with the "
+    "reason. Flash attention takes only float16 and bfloat16; memory-efficient attention needs as many key heads as "
+    "query heads.",
+    "cpu": "To see why, call the model eagerly under "
+    "`torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.FLASH_ATTENTION)`: it raises and warns with the "
+    "reason.",
 }
 MUCH_OF_THE_TRAFFIC = 0.05
 # Start of reasons that no change of the model avoids: fusion would create a cycle, or save nothing.
@@ -74,13 +76,13 @@ CUT, ORDER = (
 # FX ops that change loop sizes or loop order. If there is none, there is no op to move.
 CUTS, REORDERS = ("slice", "constant_pad_nd"), ("permute", "transpose", "t", "clone")
 WORK_ON_THE_WHOLE = (
-    "They loop over different shapes: where a slice or a pad stands between them, work on the whole and cut last."
+    "They loop over different shapes. If a slice or a pad is between them, compute on the whole tensor and slice last."
 )
-KEEP_THE_LAYOUT = "They go over memory in different orders, as after a transpose: keep one layout between them."
-FEWER_REGISTERS = "Fused they would need more registers than there are: smaller tiles or fewer bits."
+KEEP_THE_LAYOUT = "They read memory in different orders, as after a transpose: keep one layout in both."
+FEWER_REGISTERS = "A fused kernel would spill registers: use smaller tiles or a lower precision."
 # From this factor on, computing on the whole tensor writes at least as many bytes as fusion saves.
 TOO_LARGE = 2
-SEE_BOTH = "Fusion shows both, with all that torch said of them."
+SEE_BOTH = "*Fusion* shows both, with torch's reasons."
 
 
 def unlike_times(facts: RunFacts) -> Iterator[Finding]:
@@ -90,9 +92,9 @@ def unlike_times(facts: RunFacts) -> Iterator[Finding]:
         return
     yield Finding(
         rule="times not reliable",
-        title=f"The kernels' times are not reliable: {unlike.words}.",
-        reason="Equal work takes equally long, so something else was timed with it. No finding uses these times.",
-        advice="Measure again, while the machine does nothing else.",
+        title=f"Kernel times are not reliable: {unlike.words}.",
+        reason="Equal work takes equal time, so another process disturbed the timing. No finding uses these times.",
+        advice="Measure again on an idle machine.",
         page="kernels",
         compilation=_compilation(facts.report),
         weight="note",
@@ -117,9 +119,9 @@ def products_at_the_roofline(facts: RunFacts) -> Iterator[Finding]:
         return
     yield Finding(
         rule="products at the roofline",
-        title=f"{percent(share)} of the kernels' time are a library's matrix products, at {reached} of the roofline.",
-        reason="Their code is the library's, and no fusion makes them faster.",
-        advice=FEWER_BITS if faster else NO_FASTER if float32 else "In this dtype there is nothing to gain here.",
+        title=f"Library matmuls take {percent(share)} of kernel time and run at {reached} of the roofline.",
+        reason="Fusion can't speed them up: their code is the library's.",
+        advice=FEWER_BITS if faster else NO_FASTER if float32 else "Nothing to gain in this dtype.",
         page="kernels",
         compilation=_compilation(facts.report),
         each_s=took_s - allowed_s,
@@ -149,10 +151,10 @@ def tf32(facts: RunFacts) -> Iterator[Finding]:
         return
     yield Finding(
         rule="TF32 off",
-        title=f"TF32 is off, and products of float32 take {percent(share)} of the kernels' time.",
-        reason="`torch.get_float32_matmul_precision()` is `highest`, so that they leave the tensor cores idle.",
-        advice="`torch.set_float32_matmul_precision('high')` before the first call rounds what is multiplied to 10 "
-        "bits of mantissa, and still adds in float32. `torch.autocast`, or a bfloat16 model, halves their bytes, too.",
+        title=f"TF32 is off, and float32 matmuls take {percent(share)} of kernel time.",
+        reason="`torch.get_float32_matmul_precision()` is `highest`, so float32 matmuls do not use the tensor cores.",
+        advice="Call `torch.set_float32_matmul_precision('high')` before the first call: inputs are rounded to 10 bits "
+        "of mantissa, sums stay float32. `torch.autocast` or a bfloat16 model also halves the bytes.",
         page="kernels",
         compilation=_compilation(facts.report),
         item=max(products, key=lambda row: row.total_s or 0.0).kernel,
@@ -187,8 +189,8 @@ def _fallback_findings(
     longest = max(calls, key=lambda row: row.total_s or 0.0)
     yield Finding(
         rule="fallbacks",
-        title=f"{count(len(calls), 'kernel call')} {agree(len(calls), singular, plural)}: "
-        f"{percent(share)} of the kernels' time.",
+        title=f"{count(len(calls), 'kernel launch', 'kernel launches')} {agree(len(calls), singular, plural)}: "
+        f"{percent(share)} of kernel time.",
         reason=reason.format(longest.name),
         advice=LITE if lite else advice,
         proposal=Proposal("torch.compile(model)", compile={"mode": None}) if lite else None,
@@ -212,9 +214,9 @@ def copies(facts: RunFacts) -> Iterator[Finding]:
         "copies",
         _only_copies,
         ("only copies or changes a layout", "only copy or change a layout"),
-        "Leaving out a `.contiguous()` of the model spares a copy only where no library call reads the result: `bmm` "
-        "and convolutions copy what lies otherwise. `scaled_dot_product_attention` takes transposed heads as they lie; "
-        "a model and inputs in `channels_last` keep convolutions in one layout.",
+        "Removing a `.contiguous()` avoids a copy only if no library call reads the result: `bmm` and convolutions "
+        "copy other layouts. `scaled_dot_product_attention` takes transposed heads without a copy. For convolutions, "
+        "use `channels_last` for model and inputs.",
     )
 
 
@@ -227,8 +229,8 @@ def doubles(facts: RunFacts) -> Iterator[Finding]:
         "float64",
         lambda row: row.dtype == "float64",
         ("computes in float64", "compute in float64"),
-        "A NumPy array, or a tensor made with `dtype=torch.float64`, makes all that it meets as wide: give it the "
-        "model's dtype. A model that is in float64 itself needs `model.float()`, with inputs in float32.",
+        "A NumPy array or a `torch.float64` tensor promotes every result to float64: convert it to the model's dtype. "
+        "If the model itself is float64, call `model.float()` and pass float32 inputs.",
     )
 
 
@@ -244,7 +246,7 @@ def _generated_findings(
     line = f" for `{longest.frames[-1].text}`" if longest.frames and longest.frames[-1].text else ""
     yield Finding(
         rule=rule,
-        title=f"{count(len(matches), 'kernel')} {agree(len(matches), *does)}: {percent(share)} of the kernels' time.",
+        title=f"{count(len(matches), 'kernel')} {agree(len(matches), *does)}: {percent(share)} of kernel time.",
         reason=f"The longest is `{longest.label}`{line}, with {duration_s(longest.total_s)}.",
         advice=advice,
         page="kernels",
@@ -291,12 +293,12 @@ def decomposed(facts: RunFacts) -> Iterator[Finding]:
         rows = [row for row in facts.rows if "bmm" in row.name]
         total_s = sum(row.total_s or 0.0 for row in facts.rows)
         share = sum(row.total_s or 0.0 for row in rows) / total_s if total_s else 0.0
-        products = f", whose products alone take {percent(share)} of the kernels' time" if share else ""
+        products = f"; its matmuls alone take {percent(share)} of kernel time" if share else ""
         yield Finding(
             rule="attention decomposed",
             title=f"{count(calls, 'call')} of scaled_dot_product_attention became bmm, softmax and bmm{products}.",
-            reason="torch chose the definition of attention and none of its fused kernels. The log does "
-            "not hold which of their conditions these inputs fail.",
+            reason="torch decomposed attention instead of calling a fused kernel. The log does not contain the "
+            "condition that the inputs failed.",
             advice=ADVICE[device],
             page="kernels",
             compilation=compilation.id,
@@ -379,7 +381,7 @@ def _finding(
     part = percent(shared / (schedule.bytes_after or 1))
     return Finding(
         rule="missed fusion",
-        title=f"Two kernels touch the same {bytes_(shared)} and were not fused: {part} of the traffic of {graph}.",
+        title=f"Two kernels share {bytes_(shared)} and were not fused: {part} of the memory traffic of {graph}.",
         reason=f"torch refused {names}: `{reason}`.",
         advice=_advice(reason, *pair),
         page="fusion",

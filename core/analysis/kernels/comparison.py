@@ -300,9 +300,9 @@ def _count_words(pairs: Sequence[KernelPair]) -> Iterator[str]:
 def _text_words(pairs: Sequence[KernelPair]) -> Iterator[str]:
     same = [pair.same_text for pair in pairs if pair.same_text is not None]
     if same and all(same):
-        yield "the generated source is the same text"
+        yield "the generated source is identical"
     elif same:
-        yield f"the generated source is the same text in {number(sum(same))} of {number(len(same))}"
+        yield f"the generated source is identical in {number(sum(same))} of {number(len(same))} kernels"
 
 
 def kernel_ledger(report: Report, compilation: Compilation, read: Read) -> tuple[LedgerRow, ...]:

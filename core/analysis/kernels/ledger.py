@@ -58,13 +58,13 @@ CONVOLUTION = re.compile(r"\bconv(?!ert)|_conv(?!ert)")
 # Tolerance of a ceiling, which is one benchmark's result: kernels with another share of reads exceeded it by an eighth.
 CEILING_SPREAD = 1.125
 NOT_REACHED = "the last call did not reach it in Python"
-KERNELS = ("kernels", "all kernels of the run by themselves, warm")
-COLD_CACHES = ("cold caches", "the kernels take more where they stand, among others' data in the caches")
+KERNELS = ("kernels", "all kernels, each timed alone with warm caches")
+COLD_CACHES = ("cold caches", "extra kernel time in place, where other data fills the caches")
 WRAPPER = ("wrapper", "the generated wrapper allocates, frees and calls in Python")
-OUTSIDE = ("outside", "outside of the wrapper: guards, Dynamo's and autograd's runtime, waiting for launches")
+OUTSIDE = ("outside", "guards, the runtime of Dynamo and autograd, waiting for launches")
 INTERLEAVED = (
     "beside eager",
-    "in turn with eager, which leaves its own data in the caches: as the page Speedup measures",
+    "extra time when interleaved with eager, whose data fills the caches (as in Speedup)",
 )
 
 

@@ -95,7 +95,7 @@ def times_unreliable(report: Report) -> str:
     if busy(report.kernel_load):
         return f"{BUSY} while the kernels were timed"
     twins = uneven_repeats(report)
-    return f"{twins.words}, so the kernels' times are not reliable" if twins else ""
+    return f"{twins.words}, so kernel times are not reliable" if twins else ""
 
 
 def kernels_disturbed(report: Report) -> str:

@@ -26,7 +26,7 @@ VARYING = frozenset(
         *("range", "warnings", "enumerate", "zip", "map", "filter", "object", "super", "vars", "dir", "torch.save"),
     )
 )
-FOR_GOOD = "What it returns the first time counts for good: another argument, or another day, changes nothing any more."
+FOR_GOOD = "The first result is used forever, for any later arguments."
 LOGS = ("print", "warnings.warn")
 LEVELS = ("debug", "info", "warning", "error", "exception", "critical", "log")
 LOGGERS = ("logging", "log", "logger", "_logger", "LOG", "LOGGER", "_log")
@@ -48,7 +48,7 @@ def hoist_tensor(code: UserCode, line: str) -> CodeFix | None:
     """Create a parameter, or a tensor that requires grad, once, before the model runs."""
     calls = [call for call in code.on_line(int(line), ast.Call) if _makes_leaf(call)]
     fix = _hoist_fix(code, sorted(calls, key=lambda call: call.col_offset))
-    doubt = "One tensor then serves all calls: its gradients add up, and what changes it in place is kept."
+    doubt = "All calls then share one tensor: gradients accumulate in it, and in-place changes persist."
     return fix and replace(fix, doubt=doubt)
 
 
@@ -75,14 +75,14 @@ def _hoist_fix(code: UserCode, calls: Iterable[ast.Call]) -> CodeFix | None:
         name = _fresh_name(code, dotted(call.func).rpartition(".")[2].upper())
         at = code.before(code.top(call))
         return CodeFix(
-            f"Call `{dotted(call.func)}` once, outside of the model.",
-            "It is given what never changes, so that it need not be called by what is compiled.",
+            f"Call `{dotted(call.func)}` once, outside the model.",
+            "Its arguments never change, so compiled code need not call it.",
             (
                 Edit(at, at, f"{name} = {code.says(expression)}\n\n\n"),
                 Edit(code.start(expression), code.end(expression), name),
             ),
             "may change",
-            "Right where it returns the same each time.",
+            "Correct only if it returns the same value each time.",
         )
     return None
 
@@ -98,8 +98,8 @@ def constant(code: UserCode, line: str) -> CodeFix | None:
         at = code.before(code.top(call))
         wrapper = f"@{torch}.compiler.assume_constant_result\ndef {fresh}(*args, **kwargs):\n"
         return CodeFix(
-            f"Take the result of `{name}` as constant.",
-            "Dynamo calls it once while it traces, and puts what it returns into the graph.",
+            f"Treat the result of `{name}` as a constant.",
+            "Dynamo calls it once while tracing and stores the result in the graph.",
             (
                 Edit(at, at, f"{wrapper}    return {name}(*args, **kwargs)\n\n\n"),
                 Edit(code.start(call.func), code.end(call.func), fresh),
@@ -128,11 +128,11 @@ def allow_in_graph(code: UserCode, line: str) -> CodeFix | None:
             at = code.before(function)
             edits = [Edit(at, at, f"@{torch}.compiler.allow_in_graph\n"), *more]
         return CodeFix(
-            f"Put `{name}` into the graph as it is.",
-            "Dynamo does not look into it: it must take and return tensors, and do nothing else.",
+            f"Allow `{name}` in the graph.",
+            "Dynamo does not trace into it: it must take and return tensors and have no side effects.",
             tuple(edits),
             "may change",
-            "What it does beside what it returns happens while it is traced, and not in later calls.",
+            "Side effects happen while tracing, not in later calls.",
         )
     return None
 
@@ -246,7 +246,7 @@ def remove_break(code: UserCode, line: str) -> CodeFix | None:
     last_line = (statement.end_lineno or statement.lineno) + 1
     removal = Edit(code.line_start(statement.lineno), code.line_start(last_line), "")
     edit = removal if len(block) > 1 else Edit(code.start(statement), code.end(statement), "pass")
-    return CodeFix("Take the break out.", "The file asks for it itself.", (edit,))
+    return CodeFix("Remove the graph break.", "The code requests it.", (edit,))
 
 
 def undisable(code: UserCode, line: str) -> CodeFix | None:
@@ -262,7 +262,7 @@ def undisable(code: UserCode, line: str) -> CodeFix | None:
                     "",
                 )
                 words = f"Let Dynamo trace `{function.name}`."
-                return CodeFix(words, "The file itself keeps it out of the graph.", (edit,))
+                return CodeFix(words, "The code itself excludes it from the graph.", (edit,))
     return None
 
 
@@ -279,7 +279,7 @@ def disable(code: UserCode, line: str) -> CodeFix | None:
     at = code.before(functions[0])
     return CodeFix(
         f"Run `{functions[0].name}` eagerly as a whole.",
-        "One break around it is left, and none within it: fewer resume functions.",
+        "One graph break remains at its call, none inside: fewer resume functions.",
         (Edit(at, at, f"@{torch}.compiler.disable\n"), *more),
     )
 
@@ -307,9 +307,9 @@ def print_op(code: UserCode, line: str, texts: str) -> CodeFix | None:
         if not text:
             return None
         edits.append(Edit(code.start(call), code.end(call), f"{torch}._higher_order_ops.print({text})"))
-    why = "The graph then holds the print as an op of its own, wherever the call is, and prints in the same order."
-    doubt = "The op is one of torch's internal names."
-    return CodeFix("Print by torch's own op.", why, (*edits, *more), doubt=doubt) if edits else None
+    why = "The print becomes an op of the graph and prints in the same order."
+    doubt = "It is an internal op of torch."
+    return CodeFix("Print with torch's print op.", why, (*edits, *more), doubt=doubt) if edits else None
 
 
 def _print_arguments(code: UserCode, call: ast.Call, texts: Sequence[int]) -> str:
@@ -387,8 +387,8 @@ def eager_only(code: UserCode, line: str) -> CodeFix | None:
     start = code.start(statement)
     guard = Edit(start, start, f"if not {torch}.compiler.is_compiling():\n{indent}{step}")
     return CodeFix(
-        f"Call `{name}` in eager mode alone.",
-        "The compiled code has no such call, so that nothing has to leave the graph for it.",
+        f"Call `{name}` only in eager mode.",
+        "Compiled code skips the call, so nothing has to leave the graph.",
         (guard, *rest, *more),
         doubt="Compiled, it reports nothing.",
     )

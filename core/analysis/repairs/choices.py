@@ -14,13 +14,13 @@ from core.analysis.repairs.source import LONGEST_LINE, CodeFix, Edit, UserCode, 
 COMPARES = ("any", "all", "isnan", "isinf", "isfinite", "eq", "ne", "gt", "ge", "lt", "le")
 # Functions that return one bool for two tensors → the op with a result per pair of elements.
 PAIRS = {"equal": "eq", "allclose": "isclose"}
-BOTH_COMPUTED = "Both branches are computed, and must have one shape and dtype."
+BOTH_COMPUTED = "Both branches are computed, and must have the same shape and dtype."
 SIGNS: dict[type[ast.operator], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**", ast.MatMult: "@", ast.FloorDiv: "//",
     ast.Mod: "%",
 }  # fmt: skip
 READS = ("item", "tolist")
-AS_TENSOR = "What is computed from it has the tensor's dtype, where a Python number has 64 bits."
+AS_TENSOR = "Results have the tensor's dtype; a Python number has 64 bits."
 MATHS = (
     *("sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "asin", "acos", "atan"),
     *("sinh", "cosh", "tanh", "erf", "fabs"),
@@ -64,8 +64,8 @@ def check(code: UserCode, line: str) -> CodeFix | None:
         edits = [Edit(code.start(node.test), code.end(node.test), test)]
         if node.msg is not None and not _is_text(node.msg):
             edits.append(Edit(code.start(node.msg), code.end(node.msg), _fixed_text(code, node.msg)))
-        why = "Dynamo traces an assertion of a tensor whose message is a fixed text: the graph then checks it."
-        doubt = "The message cannot name values any more." if len(edits) > 1 else ""
+        why = "Dynamo traces the assertion of a tensor if its message is a constant: the graph then checks it."
+        doubt = "The message can no longer contain values." if len(edits) > 1 else ""
         return CodeFix("Assert a tensor.", why, (*edits, *_torch_edits(code, test)), doubt=doubt)
     return None
 
@@ -110,7 +110,7 @@ def _choice_fix(code: UserCode, line: int, how: str) -> CodeFix | None:
         text = "".join(
             [parts.lead, call, _fitting_comments(code, parts.start, parts.end, f"{indent}{parts.lead}{call}")]
         )
-        why = "The choice is then an op of the graph, made from the tensor's value when it runs."
+        why = "The graph then chooses by the tensor's value when it runs."
         doubt = BOTH_COMPUTED if how == "where" else "The branches must return tensors of one shape and dtype."
         edits = (Edit(parts.start, parts.end, text), *reads, *more)
         return CodeFix(f"Choose with `{torch}.{how}`.", why, edits, "may change", doubt)
@@ -260,7 +260,7 @@ def keep_tensor(code: UserCode, line: str) -> CodeFix | None:
     if not calls or any(needs_number(code, call) for call in calls):
         return None
     edits = [edit for call in calls for edit in unread(code, call)]
-    why = "Its value stays in the graph, instead of being waited for and read into Python."
+    why = "The value stays in the graph; Python does not wait for it."
     return CodeFix("Keep the tensor.", why, tuple(edits), "may change", AS_TENSOR)
 
 
@@ -275,7 +275,7 @@ def torch_math(code: UserCode, line: str) -> CodeFix | None:
         for call in calls
     ]
     names = ", ".join(f"`{dotted(call.func)}`" for call in calls)
-    why = "`math` takes Python's numbers, so that the tensor's value would have to be read."
+    why = "`math` takes Python numbers, so Dynamo would have to read the tensor's value."
     return CodeFix(f"Call torch's function in place of {names}.", why, (*edits, *more), "may change", AS_TENSOR)
 
 
@@ -293,7 +293,7 @@ def clone(code: UserCode, line: str) -> CodeFix | None:
             Edit(code.end(copied), code.end(call), ".detach().clone()"),
         )
         why = "`copy.deepcopy` of a tensor is no op; `clone` is one."
-        doubt = "Right for a tensor: an object that holds tensors has no `clone`."
+        doubt = "Only for a tensor: an object that contains tensors has no `clone`."
         return CodeFix("Clone the tensor.", why, edits, "may change", doubt)
     return None
 

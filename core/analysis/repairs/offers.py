@@ -230,7 +230,7 @@ def repaired(text: str, steps: Sequence[Sequence[str]]) -> str:
         edits = [edit for fix in fixes if fix for edit in fix.edits]
         after = edited(text, edits)
         if not all(fixes) or after is None:
-            raise JobError("repairs", f"{', '.join(step)[:200]} cannot be applied: the code is another than it was")
+            raise JobError("repairs", f"{', '.join(step)[:200]} cannot be applied: the code has changed")
         text = after
     return text
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from core.analysis.repairs.choices import BOTH_COMPUTED, number_at
 from core.analysis.repairs.source import CodeFix, Edit, Function, UserCode, dotted
 
-DATA = "A tensor's value is data, and no guard looks at it."
+DATA = "No guard checks the value of a tensor."
 DTYPES = ("float64", "float32", "float16", "bfloat16")
 
 
@@ -29,7 +29,7 @@ def tensor_argument(code: UserCode, name: str) -> CodeFix | None:
         DATA,
         (*edits, *more),
         "may change",
-        "Where Python's number decides, such as a size or an `if`, the code behind it must take a tensor.",
+        "If Python code uses the number, such as for a size or an `if`, it must accept a tensor.",
     )
 
 
@@ -51,11 +51,11 @@ def pad_list(code: UserCode, name: str) -> CodeFix | None:
         edit for value in lists if isinstance(value, ast.List) for edit in _padding_edits(code, value, longest, torch)
     ]
     return CodeFix(
-        f"Give `{name}` as many tensors in every call.",
-        "A list of another length is another graph; what is missing is filled with zeros.",
+        f"Pass the same number of tensors in `{name}` in every call.",
+        "Each length is a separate graph; missing tensors are filled with zeros.",
         (*edits, *more),
         "may change",
-        "Zeros change nothing only where the tensors are added up.",
+        "Correct only if the tensors are summed.",
     )
 
 
@@ -78,11 +78,11 @@ def one_dtype(code: UserCode, name: str, call: str, dtype: str) -> CodeFix | Non
     if not edits:
         return None
     return CodeFix(
-        f"Give `{name}` one dtype.",
-        "Two dtypes take two codes, as they must; where the second was meant, leave it so.",
+        f"Use one dtype for `{name}`.",
+        "Two dtypes need two compilations. If you need both, change nothing.",
         (*edits, *more),
         "changes",
-        f"The calls with another dtype are then made in {dtype}.",
+        f"Calls with another dtype then run in {dtype}.",
     )
 
 
@@ -92,11 +92,11 @@ def one_grad(code: UserCode, name: str, call: str) -> CodeFix | None:
     if not edits:
         return None
     return CodeFix(
-        f"Let `{name}` require no gradient in any call.",
-        "With and without a gradient are two codes, as they must be; where both are meant, leave it so.",
+        f"Pass `{name}` without gradient in every call.",
+        "With and without gradient need two compilations. If you need both, change nothing.",
         tuple(edits),
         "changes",
-        "There is then no gradient of it.",
+        "It then has no gradient.",
     )
 
 
@@ -205,7 +205,7 @@ def mark_dynamic(code: UserCode, *arguments: str) -> CodeFix | None:
     dimensions = ", ".join(f"{index} of `{name}`" for name, index in zip(names, indices, strict=True))
     return CodeFix(
         f"Mark {'dimensions' if len(names) > 1 else 'dimension'} {dimensions} as dynamic.",
-        "The first graph is then made for every size of it, where torch would make one for this size alone.",
+        "The first graph then serves every size, instead of this size only.",
         (*(edit for edits in marks for edit in edits), *more),
     )
 
@@ -255,7 +255,7 @@ def tensor_global(code: UserCode, name: str) -> CodeFix | None:
     torch, more = code.with_torch()
     edits = [as_tensor(code, value, torch) for value in numbers]
     return CodeFix(
-        f"Hold `{name}` as a tensor.", DATA, (*edits, *more), "may change", "An op must take it as a tensor."
+        f"Store `{name}` as a tensor.", DATA, (*edits, *more), "may change", "Only for ops that accept a tensor here."
     )
 
 
@@ -268,10 +268,10 @@ def buffer_attribute(code: UserCode, name: str) -> CodeFix | None:
     torch, more = code.with_torch()
     value = as_tensor(code, number, torch).text
     text = f'self.register_buffer("{name}", {value}, persistent=False)'
-    doubt = "Where Python's number decides, such as a size or an `if`, the code behind it must take a tensor."
+    doubt = "If Python code uses the number, such as for a size or an `if`, it must accept a tensor."
     return CodeFix(
-        f"Keep `{name}` in a buffer.",
-        f"{DATA} The buffer is in no checkpoint, so that those that you have still load.",
+        f"Store `{name}` in a buffer.",
+        f"{DATA} The buffer is not saved in checkpoints, so your checkpoints still load.",
         (Edit(code.start(statement), code.end(statement), text), *more),
         "may change",
         doubt,
@@ -379,7 +379,7 @@ def flag_attribute(code: UserCode, name: str) -> CodeFix | None:
         for test, choice in zip(tests, choices, strict=True)
     ]
     return CodeFix(
-        f"Hold `{name}` as a tensor, and choose with it.", DATA, (*edits, *more), "may change", BOTH_COMPUTED
+        f"Store `{name}` as a tensor and choose with `torch.where`.", DATA, (*edits, *more), "may change", BOTH_COMPUTED
     )
 
 

@@ -32,22 +32,22 @@ SETTINGS = {
             "allow_rnn",
             True,
             ("GB0014",),
-            "Dynamo then traces `nn.RNN`, `nn.LSTM` and `nn.GRU` instead of leaving the whole frame to eager mode.",
-            "Torch has it off, since not every backend runs an RNN well: measure it.",
+            "Dynamo then traces `nn.RNN`, `nn.LSTM` and `nn.GRU` instead of running the whole frame eagerly.",
+            "Off by default, because not every backend runs an RNN well: measure it.",
         ),
         DynamoSetting(
             "capture_scalar_outputs",
             True,
             ("GB0124",),
             "The number that is read becomes an unbacked symbol of the graph.",
-            "Code that branches on the number, or makes a size of it, still stops Dynamo.",
+            "Code that branches on the number, or uses it as a size, still breaks the graph.",
         ),
         DynamoSetting(
             "capture_dynamic_output_shape_ops",
             True,
             ("GB0036",),
-            "The size that depends on data becomes an unbacked symbol of the graph.",
-            "Inductor cannot choose kernels for a size that it does not know, and fuses less around it.",
+            "The data-dependent size becomes an unbacked symbol of the graph.",
+            "Inductor cannot tune kernels for an unknown size, and fuses less around it.",
         ),
         DynamoSetting(
             "trace_autograd_ops",
@@ -61,7 +61,7 @@ SETTINGS = {
             False,
             ("GB0264",),
             "The parameter is made within the graph.",
-            "Each call makes a parameter of its own: an optimizer that was given another never sees it.",
+            "Each call creates a new parameter, which the optimizer does not know.",
         ),
         DynamoSetting(
             "enable_trace_load_build_class",
@@ -75,14 +75,14 @@ SETTINGS = {
             True,
             ("GB0105", "GB0231", "GB0293"),
             "Dynamo traces NumPy's functions as torch ops.",
-            "Random numbers of NumPy are not those that eager mode draws.",
+            "NumPy random numbers differ from those in eager mode.",
         ),
         DynamoSetting(
             "enable_trace_contextlib",
             True,
             ("GB0263",),
             "Dynamo traces context managers that are made by `contextlib.contextmanager`.",
-            "What such a context manager does beside the graph is done while Dynamo traces.",
+            "Side effects of such a context manager happen while Dynamo traces.",
         ),
         DynamoSetting(
             "allow_unspec_int_on_nn_module",
@@ -90,7 +90,7 @@ SETTINGS = {
             (),
             "An integer attribute of a module becomes a symbol after its first change: one more compilation serves all "
             "values.",
-            "It holds for the attributes of all modules: those that are sizes may become dynamic, too.",
+            "It applies to all modules: attributes that are sizes may become dynamic, too.",
         ),
     )
 }  # fmt: skip

@@ -23,10 +23,10 @@ from core.base.words import agree, count, number
 from core.report import GraphBreak, Recompile, Report
 
 TrialOutcome = Literal["repaired", "partly", "nothing", "worse", "differs", "untold"]
-REFUSED = "Refused: the repaired code gives other results than the code as it was, run eagerly"
-UNDECIDED = "Whether results are equal cannot be told"
-NOTHING = "No graph break and no recompile fewer"
-WORSE = "It got worse"
+REFUSED = "Refused: the results differ from the original code, run eagerly"
+UNDECIDED = "The results cannot be compared"
+NOTHING = "No fewer graph breaks or recompiles"
+WORSE = "Worse than before"
 SUBJECT = re.compile(r"^(tensor '.+?' [\w ]+?mismatch(?: at index \d+)?|\S.*?)(?:\.? expected .*| (?:==|!=|is) .*)?$")
 
 
@@ -94,7 +94,7 @@ class Trial:
             "worse": f"{WORSE}: {', '.join(self._worse_counts())}",
             "untold": f"{self._removed_words()}. {UNDECIDED}{self._undecided_words()}",
             "nothing": f"{NOTHING}. The results are equal",
-            "partly": f"{number(self.done)} of {number(self.total)} repaired, "
+            "partly": f"{number(self.done)} of {number(self.total)} fixed, "
             f"{self._equal_words()}{self._remaining_words()}",
             "repaired": f"{self._removed_words()}, {self._equal_words()}{self._untried_words()}",
         }
@@ -125,7 +125,7 @@ class Trial:
 
     def _untried_words(self) -> str:
         rest = f"{count(self.others, 'other graph break')} {agree(self.others, 'remains', 'remain')}"
-        return f". {rest}, which this did not try" if self.others else ""
+        return f". {rest}, not covered by this fix" if self.others else ""
 
     def _undecided_words(self) -> str:
         return f": {results_words(self.result)}" if self.result is not None else ""

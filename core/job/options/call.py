@@ -65,7 +65,7 @@ CALL: tuple[Option, ...] = (
     ),
     Option(
         "compile.backend",
-        "one of torch's list or of those that ship, a callable of the model's file, or one of another file",
+        "a name that torch lists, a built-in backend, or a callable of the model's file or of another file",
         axis=True,
         flag=Flag(COMPILE, metavar="NAME|FILE.py[:NAME]"),
         form=FormField(at=("call", 0, 0)),
@@ -79,7 +79,7 @@ CALL: tuple[Option, ...] = (
         read=flag,
         axis=True,
         flag=Flag(COMPILE, kind="pair"),
-        form=SwitchField(at=("call", 1, 2), help="Raise at the first graph break instead of going on in eager."),
+        form=SwitchField(at=("call", 1, 2), help="Raise an error at the first graph break instead of running eagerly."),
         what_if=WhatIf("fullgraph"),
         visitors=True,
         eager=False,
@@ -115,7 +115,7 @@ CALL: tuple[Option, ...] = (
         flag=Flag(COMPILE, kind="pair"),
         form=SwitchField(
             at=("call", 1, 3),
-            help="Run the backward too: AOTAutograd then traces a joint graph and partitions it.",
+            help="Also run the backward: AOTAutograd traces a joint graph and partitions it.",
         ),
         what_if=WhatIf("training", {"training": True, "inference": False}),
         visitors=True,
@@ -131,7 +131,7 @@ CALL: tuple[Option, ...] = (
     ),
     Option(
         "target",
-        "generate code for an accelerator that need not be here",
+        "generate code for an accelerator that need not be present",
         read=word,
         axis=True,
         check=one_of("", *TARGETS),
@@ -152,8 +152,8 @@ CALL: tuple[Option, ...] = (
             parse=_lines,
             lines=True,
             example="f32[8, 64]\nf32[16, 64], 2.0, flag=True\ni64[8, 128] < 1000",
-            help="One call a line, in torch's notation for tensors. Empty: the inputs that the code itself defines. "
-            "Two calls with other shapes show a recompile.",
+            help="One call per line, in torch's notation. Empty: the inputs of the code. Two calls with different "
+            "shapes show a recompile.",
         ),
         visitors=True,
     ),

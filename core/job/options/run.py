@@ -70,8 +70,8 @@ RUN: tuple[Option, ...] = (
             write=sizes_as_text,
             parse=lambda typed: sizes_from_text(_parts(typed)),
             example="batch=64, 0.1=128",
-            help="Other sizes for dimensions of the inputs: `batch`, `0.1` for dimension 1 of argument 0, `mask.0` for "
-            "keyword argument `mask`. The tensors are made anew, with random numbers in the range of the old ones.",
+            help="New sizes for input dimensions: `batch`, `0.1` for dimension 1 of argument 0, `mask.0` for keyword "
+            "argument `mask`. New tensors have random values in the range of the old ones.",
         ),
         what_if=WhatIf("batch", {str(size): size for size in (1, 2, 8, 32, 128, 512)}, field="batch"),
         visitors=True,
@@ -88,7 +88,7 @@ RUN: tuple[Option, ...] = (
             parse=lambda typed: tuple(_parts(typed)),
             label="marked dynamic",
             example="0.0, mask.1",
-            help="Dimensions that are marked by `torch._dynamo.mark_dynamic` before each compiled call.",
+            help="Dimensions to mark with `torch._dynamo.mark_dynamic` before each compiled call.",
         ),
         visitors=True,
         eager=False,
@@ -102,8 +102,8 @@ RUN: tuple[Option, ...] = (
         form=ChoiceField(
             at=("conditions", 0, 1),
             values={name: name for name in STANCES},
-            help="In which the compiled calls are made: what Dynamo does where it would compile. A call that "
-            f"`fail_on_recompile` refuses is recorded, and the run goes on. {SET_STANCE}",
+            help="What Dynamo does when a compiled call would compile. A call that raises under `fail_on_recompile` "
+            f"is recorded, and the run continues. {SET_STANCE}",
         ),
         what_if=WhatIf("stance"),
         visitors=True,
@@ -119,7 +119,7 @@ RUN: tuple[Option, ...] = (
             at=("conditions", 0, 2),
             key="force",
             label="force backend",
-            help=f"`force_backend` of {SET_STANCE}: in place of the job's, in the default stance alone.",
+            help=f"`force_backend` of {SET_STANCE}: replaces the job's backend; only in the default stance.",
         ),
         visitors=True,
         eager=False,
@@ -132,7 +132,7 @@ RUN: tuple[Option, ...] = (
         flag=Flag(CONDITIONS, kind="on"),
         form=SwitchField(
             at=("conditions", 1, 0),
-            help="Make the first compiled call in the default stance, so that there is code to use again.",
+            help="Make the first compiled call in the default stance, so that compiled code exists.",
         ),
         visitors=True,
         eager=False,
@@ -154,16 +154,15 @@ RUN: tuple[Option, ...] = (
     ),
     Option(
         "conditions.caches",
-        "share compiled objects alone; begin with empty caches; or with those that a first process has filled",
+        "share only compiled objects; start with empty caches; or with caches that another process has filled",
         axis=True,
         flag=Flag(CONDITIONS, choices=("objects", "cold", "warm")),
         form=ChoiceField(
             at=("conditions", 0, 3),
             values={name: name for name in ("objects", "cold", "warm")},
             shown={"objects": "objects alone"},
-            help="Objects alone: compiled C++ and Triton are shared between runs, and torch has everything to do and "
-            "to tell. Cold: empty caches, as on a new machine. Warm: a first process fills the caches of FX graphs "
-            "and AOTAutograd, and the run finds them.",
+            help="Objects: runs share compiled C++ and Triton code; torch compiles everything else and logs it. Cold: "
+            "empty caches, as on a new machine. Warm: another process fills the FX graph and AOTAutograd caches first.",
         ),
         visitors=True,
         eager=False,
@@ -174,14 +173,14 @@ RUN: tuple[Option, ...] = (
         read=flag,
         axis=True,
         flag=Flag(MEASURED, name="--no-measure", kind="off"),
-        form=SwitchField(at=("call", 4, 2), help="Time eager against compiled in turn, about 1.5 s."),
+        form=SwitchField(at=("call", 4, 2), help="Time eager and compiled, interleaved, for about 1.5 s."),
         what_if=WhatIf("measured"),
         visitors=True,
         eager=False,
     ),
     Option(
         "rival",
-        "another call of torch.compile, timed in turn with this one: mode=max-autotune, options.max_autotune=True",
+        "another torch.compile configuration, timed interleaved: mode=max-autotune, options.max_autotune=True",
         flag=Flag(MEASURED, metavar="NAME=VALUE,…", parse=lambda typed: compile_options_from_text(typed, "rival")),
         form=TextField(
             at=("conditions", 3, 1),
@@ -189,7 +188,7 @@ RUN: tuple[Option, ...] = (
             parse=lambda typed: compile_options_from_text(typed, "rival") if typed.strip() else None,
             label="timed against",
             example="mode=max-autotune, options.max_autotune=True",
-            help="Another call of `torch.compile`, timed in turn with this one in one process.",
+            help="Another `torch.compile` configuration, timed interleaved with this one in one process.",
         ),
         visitors=True,
         eager=False,
@@ -220,14 +219,14 @@ RUN: tuple[Option, ...] = (
             values={name: name for name in ("", "results", "nodes")},
             shown={"": "no", "nodes": "every node"},
             label="compare with float64",
-            help="Hold eager and compiled against float64: all results, or every node of the FX graphs, too.",
+            help="Compare eager and compiled with float64: all results, or also every node of the FX graphs.",
         ),
         visitors=True,
         eager=False,
     ),
     Option(
         "time_limit_s",
-        "end the run after so many seconds",
+        "end the run after this many seconds",
         check=within(1, 86_400, "from 1 to 86,400 seconds"),
         flag=Flag("", name="--time-limit", metavar="S", type=float),
         form=FormField(at=("call", 4, 0), key="time"),
@@ -236,7 +235,7 @@ RUN: tuple[Option, ...] = (
     ),
     Option(
         "memory_limit_bytes",
-        "end the run where its processes take more memory",
+        "end the run if its processes take more memory",
         check=within(GIB // 2, float("inf"), "at least half a gigabyte: torch itself needs that"),
         form=FormField(at=("call", 4, 1), key="memory"),
         visitors=True,

@@ -139,7 +139,7 @@ def _speed(done: tuple[SweepRow, ...]) -> list[str]:
     if not timed:
         return []
     if not ahead:
-        return ["none is seen to be faster than eager"]
+        return ["none is clearly faster than eager"]
     best = quickest(ahead)
     return (
         [f"{label(best)} is the fastest, {speed_words(best)}"]

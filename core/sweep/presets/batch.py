@@ -83,13 +83,13 @@ def sentence(crossing: Crossover, rows: Sequence[SweepRow]) -> str:
         _plain(value(row)) for row in rows if faster(row) and crossing.slow is not None and value(row) < crossing.slow
     ]
     if crossing.fast is None and crossing.back:
-        words = f"Compiled is faster at {listed(before)}, and not at the largest {name} of {high}"
+        words = f"Compiled is faster at {listed(before)}, but not at the largest {name}, {high}"
     elif crossing.fast is None:
-        words = f"At no {name} from {low} to {high} is compiled seen to be faster than eager"
+        words = f"Compiled is not clearly faster than eager at any {name} from {low} to {high}"
     elif crossing.slow is None:
         words = f"Compiled is faster than eager at every {name} from {low} to {high}"
     else:
-        words = f"Compiled is faster from a {name} between {_plain(crossing.slow)} and {_plain(crossing.fast)} on"
+        words = f"Compiled becomes faster at a {name} between {_plain(crossing.slow)} and {_plain(crossing.fast)}"
         words += f", and at {listed(before)}" if before else ""
     lost = [_plain(value(row)) for row in rows if slower(row)]
     return words + (f"; slower at {listed(lost)}." if lost else ".")
@@ -120,7 +120,7 @@ def _parts_notes(crossing: Crossover | None, parts: Sequence[CallParts]) -> tupl
     name = NAMES.get(crossing.field, f"`{crossing.field}`")
     ends = [parts[0], *([parts[-1]] if len(parts) > 1 else [])]
     texts = [f"at {name} {call.label}, {parts_words(call)}" for call in ends]
-    return (f"What a compiled call consists of: {'; '.join(texts)}.",)
+    return (f"Parts of a compiled call: {'; '.join(texts)}.",)
 
 
 def parts_words(call: CallParts) -> str:
@@ -136,7 +136,7 @@ def _plain(number: float) -> str:
 BATCH_SIZE = Preset(
     "batch",
     "Batch size",
-    "From which batch size on is compiled faster than eager, and why not before?",
+    "At which batch size does compiled become faster than eager, and why not before?",
     plan,
     answer,
     "lines",

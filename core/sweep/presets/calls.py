@@ -61,13 +61,13 @@ def pays_words(pays: BreakEven | None) -> str:
 
 
 def _sentence(facts: tuple[BreakEven, ...], done: tuple[SweepRow, ...]) -> str:
-    texts = [f"{pays_words(fact)} on with {fact.label} caches" for fact in facts if fact.calls]
+    texts = [f"{pays_words(fact)} with {fact.label} caches" for fact in facts if fact.calls]
     if texts:
-        return f"Compiling pays from {', and from '.join(texts)}."
+        return f"Break-even: {', '.join(texts)}."
     if any(faster(row) for row in done):
-        return "Compiled is faster; after how many calls compiling has paid is not told."
+        return "Compiled is faster, but the number of calls after which it pays off is unknown."
     if any(fact.cost_s is not None for fact in facts):
-        return "Compiled is not clearly faster, so compiling is not seen to pay after any number of calls."
+        return "Compiled is not clearly faster, so compiling does not pay off."
     return ""
 
 
@@ -79,7 +79,7 @@ def _notes(done: tuple[SweepRow, ...]) -> tuple[str, ...]:
 CALLS = Preset(
     "calls",
     "Number of calls",
-    "After how many calls has compiling paid, with cold and with warm caches?",
+    "After how many calls does compiling pay off, with cold and warm caches?",
     plan,
     answer,
     "cumulative",

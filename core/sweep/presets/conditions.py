@@ -160,7 +160,7 @@ def peak_words(peaks: MemoryFact) -> str:
 MEMORY = Preset(
     "memory",
     "Memory",
-    "How much memory do an eager and a compiled call need at their peak?",
+    "What is the peak memory of an eager and a compiled call?",
     memory_plan,
     memory_answer,
 )
@@ -202,7 +202,7 @@ def _within(words: str) -> str:
 NUMERICS = Preset(
     "numerics",
     "Numerics",
-    "Are compiled results as near to float64 as eager's?",
+    "Are compiled results as close to float64 as eager's?",
     numerics_plan,
     numerics_answer,
 )

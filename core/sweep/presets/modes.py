@@ -27,13 +27,13 @@ from core.sweep.row import SweepRow
 
 DEFAULT, OVERHEAD = "default", "reduce-overhead"
 ON_CPU = (
-    "On a CPU reduce-overhead changes no kernel: it sets triton.cudagraphs, which replays the launches of a GPU's "
-    "kernels at once, and a CPU's kernels are called as functions."
+    "On a CPU, reduce-overhead changes no kernel. It sets triton.cudagraphs, which replays GPU launches; CPU kernels "
+    "are plain function calls."
 )
 REORDERED = (
-    "On a CPU reduce-overhead replays nothing. It sets triton.cudagraphs, with which Inductor also reorders nodes so "
-    "that graphs have fewer partitions (triton.reorder_for_reducing_graph_partitions); C++ loops that become "
-    "neighbours share a kernel, and so kernels are others."
+    "On a CPU, reduce-overhead replays nothing. But it sets triton.cudagraphs, and Inductor then reorders nodes for "
+    "fewer partitions (triton.reorder_for_reducing_graph_partitions). C++ loops that become neighbours share a kernel, "
+    "so the kernels differ."
 )
 
 
@@ -135,7 +135,7 @@ def _sentence(done: tuple[SweepRow, ...], facts: tuple[ModeFact, ...]) -> list[s
     if same:
         parts.append(f"{listed(same)} made the same kernels as default")
     if different:
-        parts.append(f"{listed(different)} made others")
+        parts.append(f"{listed(different)} made different ones")
     return parts or [f"{count(len(done), 'mode')} compiled this model"]
 
 

@@ -66,4 +66,4 @@ def answer(question: Question) -> Answer:
     )
 
 
-OWN = Preset("own", "Axes of your own", "What do the axes that you choose change?", plan, answer)
+OWN = Preset("own", "Axes of your own", "How does the run change along your axes?", plan, answer)

@@ -84,7 +84,7 @@ def speed_words(row: SweepRow) -> str:
         return f"{interval_words(row.ratio)} faster than eager"
     if slower(row):
         return f"{interval_words(row.ratio.inverse())} slower than eager"
-    return f"no difference seen ({number(row.ratio.low)} to {number(row.ratio.high)} times)"
+    return f"no difference seen ({number(row.ratio.low)}–{number(row.ratio.high)}×)"
 
 
 def interval_words(interval: Interval) -> str:

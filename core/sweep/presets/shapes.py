@@ -73,7 +73,7 @@ def _sentence(facts: tuple[ShapeFact, ...]) -> str:
     first, *rest = (f"{number(cost.compilations)} {MODE_WORDS.get(cost.name, f'with {cost.name}')}" for cost in facts)
     compilations = agree(facts[0].compilations, "compilation", "compilations")
     modes = listed([first.replace(" ", f" {compilations} ", 1), *rest])
-    return f"{count(sizes, 'size')} in turn {agree(sizes, 'needs', 'need')} {modes}."
+    return f"{count(sizes, 'size')} {agree(sizes, 'needs', 'need')} {modes}."
 
 
 def _by_call(row: SweepRow) -> str:
@@ -90,7 +90,7 @@ def _notes(done: tuple[SweepRow, ...]) -> tuple[str, ...]:
 SHAPES = Preset(
     "shapes",
     "Shapes",
-    "How often does a batch that changes compile the model again, with static and with dynamic shapes?",
+    "How often does a changing batch size recompile, with static and dynamic shapes?",
     plan,
     answer,
 )

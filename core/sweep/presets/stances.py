@@ -20,11 +20,11 @@ AFTER = " after the first call"
 ABOUT = {
     "default": "compiles, and compiles again when a guard fails",
     "force_eager": "ignores all torch.compile",
-    "eager_on_recompile": "uses what is compiled, and runs eagerly where it would compile again",
-    "fail_on_recompile": "uses what is compiled, and raises where it would compile again",
+    "eager_on_recompile": "reuses compiled code, and runs eagerly instead of recompiling",
+    "fail_on_recompile": "reuses compiled code, and raises instead of recompiling",
     "eager_then_compile": "runs the first call eagerly, and compiles the second, with what it learned of the sizes",
     "aot_eager_then_compile": "compiles the first call with aot_eager, and the second with the backend",
-    FORCED: "compiles with the backend eager instead of the one that was given",
+    FORCED: "compiles with the backend eager instead of the requested one",
 }
 
 
@@ -95,13 +95,13 @@ def _times(total: int) -> str:
 def _inputs_note(rows: tuple[SweepRow, ...]) -> str:
     calls = next((row.calls for row in rows if row.calls), ())
     texts = "; ".join(call.inputs for call in calls)
-    return f"The calls, in turn: {texts}. Where it says so, the first is made in the default stance, to have code."
+    return f"The calls, in order: {texts}. A first call in the default stance is marked."
 
 
 STANCES_PRESET = Preset(
     "stances",
     "Stances",
-    "What becomes of the same calls in each stance: compiled, reused, run eagerly, or refused?",
+    "How does each stance run the same calls: compile, reuse, eager, or raise?",
     plan,
     answer,
     "calls",

@@ -26,12 +26,12 @@ KINDS = ("input", "constant", "temporary", "output")
 PLACES = {"input": "input ", "output": "output ", "temporary": "arena + ", "constant": "constants + "}
 # The effect of each pass, as in docs/program-format.md.
 EFFECTS = {
-    "fold-constants": "computes what depends on constants alone",
-    "drop-no-ops": "takes out views, which are in the strides, and copies that change no layout",
-    "drop-dead-code": "takes out what no result needs",
-    "fuse-products": "makes elementwise steps behind a matrix product while its block is in the cache",
-    "fuse-elementwise": "makes chains of elementwise instructions in one loop",
-    "plan-memory": "places all temporaries in one arena, by the instructions between which each is needed",
+    "fold-constants": "computes values that depend only on constants",
+    "drop-no-ops": "removes views, which become strides, and copies that change no layout",
+    "drop-dead-code": "removes entries that no result needs",
+    "fuse-products": "fuses elementwise ops into the preceding matmul, while its block is in the cache",
+    "fuse-elementwise": "fuses chains of elementwise instructions into one loop",
+    "plan-memory": "places all temporaries in one arena, by their lifetimes",
 }
 CHECKSUMS = {
     True: ", which its bytes still have",
@@ -132,7 +132,7 @@ class ProgramView:
             return sentence(f"{words}: the pass that plans memory is switched off")
         part = fmt.percent(segment.arena_bytes / segment.temporary_bytes)
         saved = (
-            f"{part} of that: one that is not needed any more leaves its place to the next"
+            f"{part} of that, because temporaries reuse freed memory"
             if segment.arena_bytes < segment.temporary_bytes
             else "no less: all are needed at once"
         )

@@ -100,14 +100,14 @@ class AcceleratorView:
         """Return why the accelerator compiled no graph in this run."""
         on_accelerator = job is not None and job.compile.backend == ACCELERATOR
         error = _error(report) if on_accelerator else ""
-        title = f"The accelerator {'could not be used' if error else 'was given no graph'}."
+        title = f"The accelerator {'could not be used' if error else 'received no graph'}."
         others = [compilation.id for compilation in report.compilations if compilation.pipelines]
         if others:
             names = ", ".join(f"[{name}]" for name in others[:MOST_COMPILATIONS])
-            return AcceleratorAbsence(title, f"It was given those of {names}: choose one above.", "", False, True)
+            return AcceleratorAbsence(title, f"It received the graphs of {names}: choose one above.", "", False, True)
         words = ""
         if job is None:
-            words = "This log is from elsewhere; torch's own trace does not hold what a backend makes of a graph."
+            words = "Not recorded: torch does not log what a backend does with a graph."
         elif not error:
             words = f"This run was made with `{job.compile.backend}`."
         return AcceleratorAbsence(title, words, error, NO_COMPILER in error, False)
@@ -128,14 +128,14 @@ def crossing_words(crossings: list[Crossing], measured: bool, disturbed: str = "
     """Return the number and cost of calls across the ABI; `disturbed` is why their times are unreliable."""
     calls = sum(crossing.calls for crossing in crossings)
     if not calls:
-        return "No call across the ABI was recorded; a run that ended early has none."
+        return "No runtime call was recorded, for example because the run ended early."
     within_s = sum(crossing.runtime_s for crossing in crossings)
     whole_s = sum(crossing.call_s for crossing in crossings)
     threads = max(crossing.threads for crossing in crossings)
     copies = sum(crossing.copies for crossing in crossings)
     copied = f"{fmt.count(copies, 'input')} copied" if copies else "no tensor copied"
-    beside = ", those that were measured among them" if measured else ""
-    doubt = f" {sentence(f'{disturbed}: its seconds are no evidence')}" if disturbed else ""
+    beside = ", including measured ones" if measured else ""
+    doubt = f" {sentence(f'{disturbed}: times are not reliable')}" if disturbed else ""
     return (
         f"{fmt.count(calls, 'call')} across the ABI{beside}: "
         f"{fmt.duration_s(within_s)} in the runtime on {fmt.count(threads, 'thread')}, "

@@ -104,7 +104,7 @@ class SizesView:
     def checks(self) -> str:
         """Sizes outside of the range that the package ran without checks, and how a package checks."""
         checked = any(trial.checked is not None for trial in self.trials)
-        how = "A package that checks is one that is loaded with `AOTI_RUNTIME_CHECK_INPUTS=1` in the environment."
+        how = "A package checks its inputs if it is loaded with `AOTI_RUNTIME_CHECK_INPUTS=1` in the environment."
         return " ".join(filter(None, (_unchecked_words(self.trials), how if checked else "")))
 
 
@@ -140,4 +140,4 @@ def _unchecked_words(trials: tuple[RangeTrial, ...]) -> str:
     if not outside:
         return ""
     sizes = ", ".join(fmt.number(trial.size) for trial in outside[:FEW_SIZES])
-    return f"Without checks the package ran outside of its range ({sizes}), and nothing was said."
+    return f"Without checks, the package ran outside of its range ({sizes}) without an error."

@@ -192,7 +192,7 @@ class PackageRequest:
         """Differences of the job from the run's."""
         if self.before.training:
             return "The same job in inference: a package holds what `forward` computes, and no backward."
-        return "The same job, and a package of its model; the compiler for C++ takes a minute or two."
+        return "Runs the same job and packages its model. Compiling the C++ takes a minute or two."
 
     @property
     def command(self) -> str:

@@ -69,7 +69,7 @@ def _speedup_words(side: SideTime) -> str:
     """Return the speedup over eager; only its bounds if no difference is seen."""
     if side.faster is None or side.faster.apart or side.faster.wide:
         return ratio_words(side.faster)
-    return f"none seen ({fmt.number(side.faster.low)} to {fmt.number(side.faster.high)} ×)"
+    return f"none seen ({fmt.number(side.faster.low)}–{fmt.number(side.faster.high)}×)"
 
 
 def _sampling_words(times: PackageTimes) -> str:

@@ -43,7 +43,7 @@ class KernelView:
     def title(self, panel: str) -> str:
         """Return the kernel's name, kind and number of FX nodes."""
         if panel == INTERPRETER and self.kernel.language != "triton":
-            return "Triton's interpreter, on another kernel: this one is no Triton."
+            return "Triton's interpreter on an example kernel: the selected kernel is not Triton."
         nodes = fmt.count(len(self.kernel.origins), "FX node")
         return f"{short(self.kernel.name)}: {short(self.kernel.category)}, made of {nodes}."
 

@@ -88,7 +88,7 @@ class KernelsView:
         timed = [row for row in self.rows if row.measured]
         if not timed:
             return self._counts
-        calls = fmt.count(len(timed), "kernel call")
+        calls = fmt.count(len(timed), "kernel launch", "kernel launches")
         if self.unreliable:
             return f"{calls}; {self.unreliable[:LONGEST_LINE]}."
         whole_s = sum(row.total_s or 0.0 for row in timed)
@@ -107,7 +107,7 @@ class KernelsView:
         generated = len({row.kernel for row in self.rows if row.language != "extern"})
         extern = len({row.name for row in self.rows if row.language == "extern"})
         kernels = f"{fmt.count(generated, 'generated kernel')} and {fmt.count(extern, 'extern kernel')}"
-        return f"{kernels} in {fmt.count(len(self.rows), 'call')}."
+        return f"{kernels}, {fmt.count(len(self.rows), 'launch', 'launches')}."
 
     @property
     def caption(self) -> str:
@@ -121,7 +121,7 @@ class KernelsView:
     def caption_of(self, live: bool) -> str:
         """Return the caption of a run that may still be live: kernel times are recorded at its end."""
         waits = live and not self.measured
-        return "What was measured of them is recorded at the end of the run." if waits else self.caption
+        return "Kernel times are recorded at the end of the run." if waits else self.caption
 
     @property
     def ceilings_help(self) -> str | None:
@@ -131,9 +131,9 @@ class KernelsView:
     @property
     def _doubts(self) -> str:
         if self.unreliable:
-            return "The times below are not reliable, and nothing is concluded from them."
+            return "The times below are not reliable; no finding uses them."
         reason = kernels_disturbed(self.report)
-        return sentence(f"{reason}, so they are not held against the ceilings") if reason else ""
+        return sentence(f"{reason}, so times are not compared with the roofline") if reason else ""
 
     @property
     def _without_peak(self) -> str:
@@ -149,12 +149,12 @@ class KernelsView:
     def _untimed(self) -> str:
         if self.limits is not None and self.limits.source == "datasheet":
             device = short(self.limits.device)
-            return f"Generated for {device} without one; not run. Times are estimates: what its roofline allows."
+            return f"Generated for {device}, not run. Times are estimated from its roofline."
         if self.report.untimed:
             return sentence(untimed_words(self.report))
         if self.report.setting.job is None:
-            return "The log does not hold the kernels' times; runs that are made here and measure record them."
-        return "The kernels were not timed: the run did not measure, or ended before it could."
+            return "The log does not contain kernel times; Compileboard runs with measuring record them."
+        return "Kernels were not timed: measuring was off, or the run ended before it."
 
     @property
     def call_parts(self) -> tuple[CallPart, ...]:
@@ -214,7 +214,7 @@ class KernelsView:
         """Number and subjects of the choices that torch made without the target; empty if there were none."""
         choices = self.compilation.target_choices
         subjects = ", ".join(dict.fromkeys(short(choice.about.split(" [")[0]) for choice in choices))
-        return f"{fmt.count(len(choices), 'choice')} made without the device: {subjects}" if choices else ""
+        return f"{fmt.count(len(choices), 'choice')} made without timing on the device: {subjects}" if choices else ""
 
     @property
     def target_choices(self) -> list[dict[str, object]]:
@@ -246,8 +246,8 @@ def worst_words(rows: Sequence[LedgerRow]) -> str:
     if row is None:
         return ""
     return (
-        f"Most above the roofline: {quoted(row.label)}, {fmt.duration_s(row.total_s)} where "
-        f"{fmt.duration_s((row.allowed_s or 0.0) * row.calls)} are allowed."
+        f"Furthest above the roofline: {quoted(row.label)} takes {fmt.duration_s(row.total_s)}, the roofline allows "
+        f"{fmt.duration_s((row.allowed_s or 0.0) * row.calls)}."
     )
 
 
@@ -256,13 +256,13 @@ def call_words(total: LedgerSum | None) -> str:
     if total is None or total.call_s is None or total.ratio is None:
         return ""
     share = fmt.share(total.kernels_s if total.rest else total.call_s, total.call_s)
-    return f"Kernels take {share} of a compiled call's {fmt.duration_s(total.call_s)}."
+    return f"Kernels take {share} of a compiled call ({fmt.duration_s(total.call_s)})."
 
 
 def ceiling_words(limits: Roofline | None) -> str:
     """Return the source of the ceilings and their values."""
     if limits is None:
-        return "What the device can do at most was not measured, so there is no roofline."
+        return "No roofline: the peak bandwidth and FLOP/s of the device were not measured."
     peaks = ", ".join(f"{quoted(dtype)} {fmt.per_second(peak, 'FLOP')}" for dtype, peak in limits.flops_s.items())
     memory = fmt.per_second(limits.bandwidth_bytes_s)
     if limits.source == "datasheet":
@@ -334,9 +334,9 @@ def point_words(row: LedgerRow) -> list[str]:
     lines = [f"{fmt.duration_s(row.time_s)} {row.timed}", fmt.per_second(row.flops_s, "FLOP")]
     lines += [fmt.per_second(row.bandwidth_bytes_s)]
     lines += [f"{fmt.percent(row.fraction)} of the roofline"] if row.fraction is not None else []
-    lines += ["faster than the ceilings: cached data, or less work than is counted"] if row.above_ceilings else []
-    lines += ["FLOPs counted as one an op and iteration"] if row.flops_estimated else []
-    lines += ["bytes are the most that it can move"] if row.at_most else []
+    lines += ["faster than the roofline: cached data, or less work than counted"] if row.above_ceilings else []
+    lines += ["FLOPs counted as one per op and iteration"] if row.flops_estimated else []
+    lines += ["bytes are an upper bound"] if row.at_most else []
     return lines
 
 

@@ -161,7 +161,7 @@ class LadderView:
 def resource_words(resources: Resources | None) -> str:
     """Return registers, spills, shared memory and occupancy in one sentence."""
     if resources is None:
-        return "What it takes of the device was not said."
+        return "Its registers and shared memory were not reported."
     parts = [
         f"{fmt.count(resources.registers or 0, 'register')} a thread",
         _spill_words(resources),
@@ -175,7 +175,7 @@ def resource_words(resources: Resources | None) -> str:
 def _spill_words(resources: Resources) -> str:
     sizes = {"stores": resources.spill_store_bytes, "loads": resources.spill_load_bytes}
     if not any(size is not None for size in sizes.values()):
-        return "spills not said"
+        return "spills not reported"
     spills = [f"{fmt.bytes_(size)} of spill {name}" for name, size in sizes.items() if size]
     return " and ".join(spills) or "no spills"
 
@@ -215,7 +215,7 @@ class ConfigsView:
     def caption(self, autotuning: Autotuning | None) -> str:
         """Return the number of configs, and the source of their times."""
         times = "times are those of the run's autotuning" if _times(autotuning) else None
-        timed = times or "none was timed: that takes the device"
+        timed = times or "not timed: the device is not present"
         return f"{fmt.count(len(self.answer.configs), 'config')} for {short(self.answer.target)}; {timed}."
 
     def rows(self, autotuning: Autotuning | None) -> list[dict[str, object]]:
@@ -286,7 +286,7 @@ def loop_words(loop: Loop) -> str:
     tail = "tail: " if loop.tail else ""
     if loop.kind == "scalar":
         return f"{tail}not vectorised: {loop.words}"
-    width = f"{loop.width_bytes}-byte vectors" if loop.width_bytes else "vectors of a width that is not said"
+    width = f"{loop.width_bytes}-byte vectors" if loop.width_bytes else "vectors of unknown width"
     how = "written as" if loop.kind == "explicit" else "by the compiler:"
     return f"{tail}vectorised with {width}, {how} {loop.words}"
 

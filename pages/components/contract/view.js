@@ -94,7 +94,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const root = element("div", "contract");
   const table = element("div", "table");
   table.setAttribute("role", "table");
-  table.setAttribute("aria-label", "What the backend was given, what it returned, and when that ran");
+  table.setAttribute("aria-label", "Graphs passed to the backend, returned callables, and their executions");
   const head = element("div", "head");
   head.setAttribute("role", "row");
   head.append(...data.stations.map(station));

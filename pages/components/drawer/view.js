@@ -24,7 +24,7 @@ function drawn(parent) {
   edge.setAttribute("role", "separator");
   edge.setAttribute("aria-orientation", "vertical");
   edge.setAttribute("aria-label", "Width of the drawer");
-  edge.title = "Draw to resize; double click for the first width";
+  edge.title = "Drag to resize; double-click to reset the width";
   edge.onpointerdown = (event) => edge.setPointerCapture(event.pointerId);
   edge.onpointermove = (event) => edge.hasPointerCapture(event.pointerId) && widen(right(edge) - event.clientX);
   edge.ondblclick = () => widen(null);

@@ -5,7 +5,7 @@ import { element } from "../js/shared.js";
 /** @import { CompilationData, LineageData } from "../js/wire.d.ts" */
 
 const MARKS = { c: "■", f: "✕", u: "●", "?": "○" };
-const HEADS = ["compilation", "the guard that failed", "expected → met", "call", "took"];
+const HEADS = ["compilation", "failed guard", "expected → got", "call", "took"];
 
 /** @param {string} letter */
 function mark(letter) {

@@ -71,7 +71,7 @@ class Upload {
     request.upload.onprogress = ({ loaded, total }) => this.progress(file, loaded, total);
     request.onload = () =>
       this.ended(request.response?.run, request.response?.problem ?? `The server answered ${request.status}.`);
-    request.onerror = () => this.ended(null, "The upload broke off; nothing was stored.");
+    request.onerror = () => this.ended(null, "The upload was interrupted; nothing was stored.");
     request.onabort = () => this.ended(null, "Cancelled; nothing was stored.");
     this.progress(file, 0, file.size);
     request.send(file);

@@ -23,15 +23,15 @@ from pages.session.navigate import go_to
 from pages.session.shown import RunView, View, open_view
 
 CHANGES = "changes"
-HELP = "The same job with another division or other passes is run, and set beside this one."
+HELP = "Runs the same job with another partitioning or other passes, and compares both runs."
 OPS = "A node of such an op stays with torch, which cuts segments apart."
 FREEZE = (
     "In inference, parameters become constants of the file: less crosses the ABI, and what depends on them alone is "
     "computed once."
 )
 WHAT = (
-    "The backend `accelerator` takes AOTAutograd's graphs apart into segments that it has kernels for, builds each "
-    "into a program, and runs that in a runtime in C++ behind a C ABI, which knows neither torch nor Python."
+    "The backend `accelerator` partitions AOTAutograd's graphs into segments that it has kernels for, and builds a "
+    "program of each. A C++ runtime behind a C ABI runs it, without torch and Python."
 )
 RUNS = "The same job on the CPU with `torch.compile(model, backend='accelerator')`"
 # Backends that need no C++ compiler; the first is the built-in one with kernels in Python.

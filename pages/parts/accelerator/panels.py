@@ -141,7 +141,7 @@ def graph_station(view: View, segment: SegmentView, row: DeltaGenerator) -> None
         open_button(ORDER, "What runs, in order", ":material/format_list_numbered:")
     place, selected = stage(), url.selected()
     if graph is None:
-        place.caption("The log does not hold the graph that was divided; the order says what runs.")
+        place.caption("The log does not contain the partitioned graph; the table lists what runs, in order.")
     else:
         with place.container(key="drawing"):
             key = f"pipeline-{view.compilation.id}-{graph.id}"

@@ -17,10 +17,10 @@ MOST_OFFERED = 60
 MOST_SIZE = 2**40
 FORM_PX = 620
 HELP = (
-    "Dimensions of the inputs that the package takes in more sizes than one, each a `torch.export.Dim` with the bounds "
-    "that are set; `batch` is dimension 0 of every tensor that has the size of the first one's there."
+    "Input dimensions that are dynamic in the package, each a `torch.export.Dim` with bounds. `batch` is dimension 0 "
+    "of every tensor whose dimension 0 has the same size as that of the first tensor."
 )
-BOUND_HELP = "Empty: torch's own bound. Torch says where the model allows less."
+BOUND_HELP = "Empty: torch's default bound. Torch reports a bound that the model narrows."
 
 
 def ask_for_package(view: RunView, label: str) -> None:
@@ -33,7 +33,7 @@ def ask_for_package(view: RunView, label: str) -> None:
         if st.button(label, key="package-model", type="primary", icon=menu.AOTINDUCTOR.icon):
             submit_or_open(request.job)
         st.caption(request.caption)
-    st.caption("From a terminal, with the program in C++ and all that builds it in a folder of its own:")
+    st.caption("From a terminal, with the C++ program and its build files in a folder:")
     st.code(request.command, language=None, wrap_lines=True)
 
 

@@ -46,8 +46,8 @@ TICKS: tuple[tuple[float, tuple[float, ...]], ...] = (
     (math.inf, tuple(2.0**power for power in range(-12, 13))),
 )
 TOGETHER = (
-    "A new run times both compiled calls in turn in one process, which shows a difference that is smaller than the "
-    "drift between two."
+    "A new run times both compiled calls interleaved in one process. This shows differences that are smaller than the "
+    "drift between two processes."
 )
 NODE, CHANGES = "node", "changes"
 
@@ -62,11 +62,11 @@ def summary(compare: CompareView) -> None:
         )
         st.dataframe(table, hide_index=True, height="content", key="compare-figures", column_config=columns)
         st.caption(
-            f"{UNLIKE} marks what differs for certain. What was measured once has no interval, so no difference of it "
-            "is claimed."
+            f"{UNLIKE} marks a certain difference. A value that was measured once has no interval, so no difference is "
+            "claimed."
         )
     with right:
-        st.header("What was asked for", anchor=False)
+        st.header("Options", anchor=False)
         if compare.option_rows:
             options = pd.DataFrame(compare.option_rows)
             st.dataframe(options, hide_index=True, height="content", key="compare-options")
@@ -81,10 +81,10 @@ def summary(compare: CompareView) -> None:
 def source(compare: CompareView) -> None:
     """Draw the user's code as a diff, file by file."""
     if compare.sources is None:
-        st.write("One of the two logs does not hold the code, so it cannot be compared.")
+        st.write("The code cannot be compared: one of the logs does not contain it.")
         return
     if not compare.sources:
-        st.success("The code is the same, to the letter.", icon=":material/check:")
+        st.success("The code is identical.", icon=":material/check:")
     for index, file in enumerate(compare.sources):
         title = file.left if file.left == file.right else f"{file.left} → {file.right}"
         added, removed = fmt.count(file.diff.added, "line"), fmt.number(file.diff.removed)
@@ -97,16 +97,16 @@ def breaks_and_recompiles(compare: CompareView) -> None:
     st.header("Graph breaks", anchor=False)
     _rows(compare.break_rows, "compare-breaks", "Neither run has a graph break.")
     st.header("Recompiles", anchor=False)
-    _rows(compare.recompile_rows, "compare-recompiles", "Neither run compiled a frame again.")
+    _rows(compare.recompile_rows, "compare-recompiles", "Neither run has a recompile.")
 
 
 def guards(pair: PairView) -> None:
     """Draw the guards that only one of the two compilations has."""
     if not pair.guards_sentence:
-        st.write("The other run has no counterpart of this compilation, so there are no guards to compare.")
+        st.write("No guards to compare: the other run has no matching compilation.")
         return
     st.markdown(pair.guards_sentence)
-    st.caption("Addresses of objects, which are others in every process, do not count.")
+    st.caption("Object addresses are ignored; they change in every process.")
     _rows(pair.guard_rows, "compare-guards")
 
 
@@ -122,7 +122,7 @@ def _rows(rows: Sequence[dict[str, str]], key: str, none: str = "") -> None:
 def phases(compare: CompareView, moment: tuple[str | int, ...]) -> None:
     """Draw the compile time of both runs: a chart by class, a table by phase. `moment` is the figure's cache key."""
     if not compare.phase_rows:
-        st.write("Neither log tells of phases.")
+        st.write("Neither log contains phases.")
         return
     on = theme()
     figure = kept(lambda: phase_chart(compare, on), "compare-phases", *moment, on)
@@ -167,7 +167,7 @@ def times(compare: CompareView, left: RunView, right: RunView) -> None:
         figure = kept(lambda: seconds_chart(times, on), "compare-seconds", *key)
         st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key="compare-seconds")
     with columns[1]:
-        st.header("How many times faster the right one is", anchor=False)
+        st.header("Speedup of the right run over the left", anchor=False)
         if times.unknown:
             st.write(times.unknown)
             return

@@ -76,7 +76,7 @@ def sources(pair: PairOfKernels, key: str) -> None:
         _side_by_side(pair, key)
         return
     if not diff.text:
-        st.success("The generated sources are the same, to the letter.")
+        st.success("The generated sources are identical.")
         return
     if pair.diff_note:
         st.caption(pair.diff_note)

@@ -39,10 +39,10 @@ FORMS: dict[str, Callable[[Any], str]] = {
 WIDTHS = {"recompiles": 80, "compile time": 96}
 HELP = {
     "ops": "What Dynamo captured, by torch's own count",
-    "kernels": "Different kernels, library functions among them, of forward and backward",
-    "breaks": "Graph breaks that this compilation met; one that several met counts in each",
+    "kernels": "Distinct kernels of forward and backward, including library functions",
+    "breaks": "Graph breaks that this compilation hit; each compilation that hits one counts it",
     "recompiles": "How often the frame was compiled again",
-    "compile time": "Time in which a phase of it was open, backward included",
+    "compile time": "Compile time, including the backward",
 }
 BYTECODE, PYTHON = "bytecode", "Python again"
 
@@ -79,7 +79,7 @@ def _columns(frame: pd.DataFrame, meanings: str) -> dict[str, Any]:
     return {
         **bars,
         "function": st.column_config.TextColumn(
-            pinned=True, width=212, help="↳ goes on after a break, ↻ is a recompile"
+            pinned=True, width=212, help="↳ resume function after a graph break, ↻ recompile"
         ),
         "id": st.column_config.TextColumn(width=48, help="As PyTorch numbers it: [frame/compilation]"),
         "status": st.column_config.TextColumn(width=100, help=meanings),
@@ -210,7 +210,7 @@ def symbol_details(symbols: SymbolsView, name: str | None) -> None:
     for need in details.needs:
         st.markdown(need)
     if details.checks:
-        st.caption("What is checked of it before its code is used")
+        st.caption("Guards on it")
         st.code(details.checks, language="python")
 
 

@@ -22,8 +22,8 @@ from pages.session.shown import RunView, open_shown, open_view
 
 POLL_S = 0.5
 LINE_PX, LEAST_LINES, SHOWN_LINES = 20, 4, 22
-NOT_AGAIN = "This can be tried where the code may be run: here the log, or the server, does not allow that."
-TRIED = "A run with the same options of the repaired code; its results are held against those of the code as it was."
+NOT_AGAIN = "A fix cannot be tried here: this log, or this server, does not allow running the code."
+TRIED = "Run the fixed code with the same options, and compare its results with the original code."
 ICONS = {
     "repaired": ":material/check:",
     "partly": ":material/remove:",
@@ -56,7 +56,7 @@ def offer_all(view: RunView, fix: Fix | None, key: str) -> None:
         return
     with st.container(border=True, key=f"all-{key}"):
         st.markdown(fix.paragraph)
-        with st.expander("The difference") if fix.diff else nullcontext():
+        with st.expander("Diff") if fix.diff else nullcontext():
             _diff(fix, f"all-{key}")
         _trial(view, fix, f"all-{key}", "Apply all")
 
@@ -74,7 +74,7 @@ def back_link(view: RunView) -> RunView | None:
     if before is None:
         return None
     page = menu.GRAPH_BREAKS if before.report.graph_breaks else menu.RECOMPILES
-    label = "This run tries a repair of another: back to it"
+    label = "Back to the run that this fix is for"
     st.page_link(page.script, label=label, icon=":material/undo:", query_params={url.RUN: before.run.id})
     return before
 
@@ -98,7 +98,7 @@ def _chosen(fixes: Sequence[Fix], key: str) -> int:
         st.markdown(fixes[0].heading)
         return 0
     picked = st.segmented_control(
-        "Ways to repair it",
+        "Fixes",
         range(len(fixes)),
         format_func=lambda index: fixes[index].label,
         default=0,
@@ -135,9 +135,7 @@ def _trial(view: RunView, fix: Fix, key: str, label: str) -> None:
         return
     after = open_view(run.id)
     if status.state != "done" or after is None:
-        st.error(
-            f"The repaired run ended: {plain(status.reason or status.state, LONGEST_TEXT)}", icon=":material/error:"
-        )
+        st.error(f"The fixed run ended: {plain(status.reason or status.state, LONGEST_TEXT)}", icon=":material/error:")
         _link(run)
         return
     _before_and_after(view, after)
@@ -147,7 +145,7 @@ def _trial(view: RunView, fix: Fix, key: str, label: str) -> None:
 def _link(run: Run) -> None:
     st.page_link(
         menu.OVERVIEW.script,
-        label="Open the repaired run",
+        label="Open the fixed run",
         icon=":material/open_in_new:",
         query_params={url.RUN: run.id},
     )

@@ -71,7 +71,7 @@ def open_kernel(fusion: FusionView) -> None:
 def kernel_drawer(view: View, kernel: Kernel | None) -> None:
     """Draw a kernel's source, and the lines of the model that it comes from."""
     if kernel is None:
-        st.caption("Click a kernel for its source and the lines that it came from; double click opens its page.")
+        st.caption("Click a kernel to see its source and your lines. Double-click opens its page.")
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(code(kernel.name, LONGEST_NAME))
@@ -90,7 +90,7 @@ def why_not(fusion: FusionView) -> None:
     """Let the visitor pick two nodes (by default a refused pair), and show why they are not fused."""
     titles = fusion.node_titles
     if len(titles) < 2:
-        st.caption("There is one node, and nothing that it could be fused with.")
+        st.caption("There is only one node, so nothing to fuse.")
         return
     st.markdown("**Why were these two not fused?**")
     names = list(titles)

@@ -49,7 +49,7 @@ def node_after(view: View, passes: PassesView, step: int, selected: str | None) 
     nodes = passes.nodes(step)
     node = node_of(nodes, selected)
     if node is None:
-        st.caption("Not there in this step: it comes later, or a pass has taken it." if selected else "Click a node.")
+        st.caption("Not in this step: a later step adds it, or a pass removed it." if selected else "Click a node.")
         return
     st.table(passes.node_rows(step, node), border="horizontal")
     node_lines(view, nodes, node, f"{view.compilation.id}-{passes.id}")
@@ -64,7 +64,7 @@ def step_details(passes: PassesView, step: int) -> None:
         st.markdown(change.title)
         st.code(change.code, language="python", wrap_lines=True)
     if passes.is_reordered(step):
-        st.caption("Nodes that stayed changed places.")
+        st.caption("Remaining nodes were reordered.")
 
 
 def unchanged_passes(passes: PassesView) -> None:

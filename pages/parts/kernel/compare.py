@@ -35,8 +35,8 @@ def compare_view(view: View, shown: KernelView) -> None:
     right_run = _other_run(view)
     if right_run is None and shown.kernel.language == "cpp":
         st.info(
-            "There is no other run of this model that generates C++. Run it again with other options, and the same "
-            "kernel of both is compared here; what this one compiles to is in the view *assembly*."
+            "No other run of this model generates C++. Run it again with other options to compare the same kernel "
+            "here. *assembly* shows the machine code of this one."
         )
         return
     columns = st.columns(2, gap="medium")
@@ -60,7 +60,7 @@ def compare_view(view: View, shown: KernelView) -> None:
         return
     diff = KernelView.diff((texts[0], texts[1]), (left.title, right.title))
     if not diff.text:
-        st.success("The two are the same, to the letter.")
+        st.success("Both are identical.")
         return
     st.caption(KernelView.diff_caption(diff))
     diff_view("difference", diff.text, f"diff-{hash((left, right))}", diff.left_out)

@@ -20,8 +20,8 @@ from pages.session.state import held, hold
 
 THIS, SAMPLE, PASTED = "this kernel", "vector add", "your code"
 CONVENTION = (
-    "A module that defines a `@triton.jit` kernel and launches it on CPU tensors. What it leaves in `result` is "
-    "compared with what it leaves in `expected`."
+    "A module that defines a `@triton.jit` kernel and launches it on CPU tensors. Its `result` is compared with its "
+    "`expected`."
 )
 AXES = ("x", "y", "z")
 KINDS = ("untouched", "loaded", "stored", "loaded and stored")
@@ -64,7 +64,7 @@ def _reproduction(result: KernelResult | None) -> None:
     if reproduction is None:
         return
     if reproduction.exit_code == 0:
-        st.success("It ran, and what could be compared is what eager computes.")
+        st.success("It ran, and all compared results equal eager.")
     else:
         st.error(f"It ended with exit code {reproduction.exit_code}.")
     st.code(reproduction.output or "It printed nothing.", language=None)

@@ -28,11 +28,11 @@ def may_run_tools(shown: ShownRun) -> bool:
     if shown.status.kind == "run":
         return True
     if not may_bring_code():
-        st.info("The tools run code that the log brings. This server does that for its own runs alone.")
+        st.info("The tools run code from the log. This server allows that only for its own runs.")
         return False
     if held(f"trust-{shown.run.id}"):
         return True
-    st.info("This log is from elsewhere, and the tools run code that it brings. Go on only if you trust it.")
+    st.info("This log is imported, and the tools run code from it. Continue only if you trust it.")
     st.button("Run its code here", key="trust", on_click=_trust, args=(shown.run.id,))
     return False
 
@@ -77,7 +77,7 @@ def _wait(tool: KernelTool) -> None:
     if tool.result() is not None:
         st.rerun()
     directory = tool.directory
-    status = attempt(directory.status, lambda _: st.caption("The answer was removed."))
+    status = attempt(directory.status, lambda _: st.caption("The result was deleted."))
     if status is None:
         return
     with st.container(horizontal=True, vertical_alignment="center", key=f"{WAITING}-{directory.path.name}"):

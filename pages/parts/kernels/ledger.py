@@ -42,23 +42,21 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "FLOP": fmt.amount,
 }
 COLUMNS: dict[str, Any] = {
-    "kernel": st.column_config.TextColumn(
-        width=200, help="The module that most of it is of, and the ops that tell most of it"
-    ),
-    "time": st.column_config.Column(help="Median of one call of the kernel, warm and by itself", width=70),
+    "kernel": st.column_config.TextColumn(width=200, help="The module of most of its ops, and its main ops"),
+    "time": st.column_config.Column(help="Median time of one launch, timed alone with warm caches", width=70),
     "moved": st.column_config.Column(help="Bytes read and written by one call", width=75),
     "wasted": st.column_config.Column(help="Time above what the roofline allows, over all calls", width=70),
-    "share": st.column_config.Column(help="Of the time of all kernels", width=65),
+    "share": st.column_config.Column(help="Share of total kernel time", width=65),
     "of roofline": st.column_config.Column(help="Time that the roofline allows over the time taken", width=85),
     "±": st.column_config.Column(help="Half the interquartile range"),
-    "in place": st.column_config.Column(help="Median where it stands in the compiled call"),
-    "allowed": st.column_config.Column(help="The least time that the roofline gives"),
+    "in place": st.column_config.Column(help="Median time within the compiled call"),
+    "allowed": st.column_config.Column(help="Minimum time by the roofline"),
     "bytes are": st.column_config.TextColumn(
-        help="At most, where an index depends on data or places may be read twice"
+        help="“At most” if an index depends on data, or elements may be read twice"
     ),
-    "FLOP": st.column_config.Column(help="Torch's count; ≈ is one an op and iteration"),
+    "FLOP": st.column_config.Column(help="torch: counted by torch; ≈: one FLOP per op and iteration"),
     "FLOP/B": st.column_config.Column(help="Arithmetic intensity"),
-    "generated name": st.column_config.TextColumn(width="medium", help="What torch calls it"),
+    "generated name": st.column_config.TextColumn(width="medium", help="Name that torch generated"),
 }
 # Opacity of the muted colour for the call's other parts, innermost first.
 FADED = (0.9, 0.65, 0.45, 0.28)

@@ -48,7 +48,7 @@ def user_lines(view: View, kernel: Kernel) -> None:
         first = f"{line_prefix(view, path)}:{min(lines)}" if lines else None
         code_view(user, key=f"lines-{kernel.id}", height=SHORT, selected=first)
     else:
-        st.caption("The log does not hold the user's code.")
+        st.caption("The log does not contain your code.")
         for frame in kernel.stacks[:20]:
             st.text(f"{frame.file}:{frame.line} in {frame.name}\n    {frame.text}")
     _origins(shown, nodes)
@@ -76,7 +76,7 @@ def _origins(shown: KernelView, nodes: dict[str, FxNode]) -> None:
     """Draw the FX nodes that became this kernel, in the order of the graph, with a link to the graph."""
     kernel = shown.kernel
     if not kernel.origins:
-        st.caption("Which FX nodes it came from was not recorded; set INDUCTOR_PROVENANCE=1 to record it.")
+        st.caption("Its FX nodes were not recorded. Set INDUCTOR_PROVENANCE=1 to record them.")
         return
     names = shown.origins(nodes)
     lines = [f"{name} = {nodes[name].target}({nodes[name].args})" for name in names]

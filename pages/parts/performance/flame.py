@@ -29,9 +29,9 @@ LINKS = {GRAPH: menu.FX_GRAPH.title, KERNELS: menu.KERNELS.title}
 PHASE_FORMS = {"times": fmt.number, "total": fmt.duration_s, "by itself": fmt.duration_s}
 PHASE_COLUMNS: dict[str, Any] = {
     "phase": st.column_config.TextColumn(width="medium"),
-    "total": st.column_config.Column(help="Time in which at least one was open", width="small"),
-    "by itself": st.column_config.Column(help="Time in which nothing of another name was open in it", width="small"),
-    "in threads": st.column_config.TextColumn(help="Seconds of all threads added up, more than the clock's"),
+    "total": st.column_config.Column(help="Time in which at least one span was open", width="small"),
+    "by itself": st.column_config.Column(help="Time without the phases inside it", width="small"),
+    "in threads": st.column_config.TextColumn(help="Sum over all threads, more than wall time"),
 }
 
 

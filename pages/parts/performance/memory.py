@@ -46,7 +46,7 @@ def alive_table(memory: MemoryView) -> None:
     sides = list(memory.alive)
     if not sides:
         return
-    side = st.segmented_control("What is alive at the peak of", sides, default=sides[0], key="alive-side")
+    side = st.segmented_control("Allocations at the peak of", sides, default=sides[0], key="alive-side")
     chosen = newly_picked(
         in_words(pd.DataFrame(memory.alive_table(side or sides[0])), FORMS),
         memory.alive[side or sides[0]],
@@ -144,8 +144,8 @@ def _plan_table(view: View, plan: MemoryPlanView) -> None:
         column_config={
             "call": st.column_config.Column(width=45),
             "kernel": st.column_config.TextColumn(width=150),
-            "there": st.column_config.Column(help="What is there while the kernel runs", width=70),
-            "made": st.column_config.Column(help="Made for this call", width=70),
+            "there": st.column_config.Column(help="Allocated while the kernel runs", width=70),
+            "made": st.column_config.Column(help="Allocated for this call", width=70),
             "freed": st.column_config.Column(help="Not needed after it", width=70),
         },
     )
@@ -249,7 +249,7 @@ def plan_chart(plan: MemoryPlanView, colours: Mapping[str, str], selected: str, 
     figure.update_layout(clickmode="event+select", barmode="overlay")
     steps = len(live_bytes)
     figure.update_xaxes(title="kernel calls, in order", range=[0.5, steps + 0.5], **_ticks(steps), showgrid=False)
-    figure.update_yaxes(title=f"memory that is there ({unit})", rangemode="tozero")
+    figure.update_yaxes(title=f"allocated memory ({unit})", rangemode="tozero")
     if plan.peak is not None:
         _mark_peak(figure, live_bytes, plan.peak, factor, on)
     return figure

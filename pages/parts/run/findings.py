@@ -80,7 +80,7 @@ def _try(view: RunView, card: FindingView, number: int) -> None:
         if st.button("Open the recorded run", key=f"try-{number}", icon=":material/history:", help=recorded.words):
             open_recorded(recorded)
     elif missing:
-        st.caption(f"{code(card.change)} needs a {missing.upper()} device, which is not here.")
+        st.caption(f"{code(card.change)} needs a {missing.upper()} device, and this machine has none.")
     elif st.button("Try it", key=f"try-{number}", icon=":material/play_arrow:", help=f"`{card.change}`"):
         submit_or_open(proposed)
 
@@ -105,7 +105,7 @@ def result_note(report: Report) -> None:
     if note.differs:
         st.page_link(
             menu.NUMERICS.script,
-            label="Which of the two is right, and from which node on",
+            label="Which one is right, and the first node that differs",
             icon=menu.NUMERICS.icon,
             query_params=url.link(),
         )

@@ -43,7 +43,7 @@ def measured_yet(run: Run) -> None:
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center", key="measuring"):
         words = plain(here.progress.words)
-        st.caption(f":material/timer: {words[:1].upper()}{words[1:]}… The numbers fill in when it is done.")
+        st.caption(f":material/timer: {words[:1].upper()}{words[1:]}… The numbers appear when it is done.")
         cancel_button(here)
 
 
@@ -64,7 +64,7 @@ def cancel_button(shown: ShownRun) -> None:
 def _printed(run: Run) -> None:
     tail = run.output_tail(4_000)
     if tail:
-        st.caption("What the model prints")
+        st.caption("Output of the model")
         st.code(tail, language=None, height=SHORT)
 
 
@@ -72,9 +72,9 @@ def _headline(shown: ShownRun) -> str:
     if shown.status.state == "queued":
         before = server.runner().position(shown.run)
         if before:
-            return f"Waiting for {fmt.count(before, 'run')} before it…"
+            return f"Waiting for {fmt.count(before, 'earlier run')}…"
         if server.runner().is_blocked(shown.run):
-            return "Waiting for what another server measures on this device…"
+            return "Waiting for another server that measures on this device…"
         awaited = server.runner().waits_for(shown.run)
         return f"Starting {awaited}, once…" if awaited else "Starting…"
     words = plain(shown.progress.words)

@@ -23,16 +23,16 @@ from pages.session import url
 from pages.session.shown import RunView, ShownRun
 
 AGAIN = (
-    "The same job as a run of its own, beside this one. Compiled objects come from the cache, so most of its time is "
-    "measuring; do nothing else with the machine meanwhile."
+    "Runs the same job again as a new run. Compiled objects come from the cache, so it mostly measures. Leave the "
+    "machine idle meanwhile."
 )
 NUMERICS_HELP = (
-    "The same job; after it the model is run in float64, and compiled once more with all values among its outputs"
+    "Run the same job, then run the model in float64, then compile it again with every node value as an output"
 )
-HERE = "the device of this machine"
+HERE = "this machine's device"
 TARGET_HELP = (
-    "Code is generated and compiled down to machine code for the device; the model itself runs eagerly on this CPU. "
-    "Nothing is run or timed on the device, which need not be here."
+    "Generate code for another device and compile it to machine code. The device need not be present: nothing runs or "
+    "is timed on it. The model runs eagerly on this CPU."
 )
 
 
@@ -44,7 +44,7 @@ def measure_now(of: RunView) -> None:
     job = job_again(of)
     if job is None or job.measure or job.target:
         return
-    if st.button("Measure now", key="measure-now", icon=":material/speed:", help="The same job, measured"):
+    if st.button("Measure now", key="measure-now", icon=":material/speed:", help="Run the same job with measuring"):
         submit_or_open(replace(job, measure=True))
 
 
@@ -94,7 +94,7 @@ def measure_memory(of: RunView) -> None:
     if job is None or job.memory or job.target:
         return
     if st.button(
-        "Measure memory", key="measure-memory", icon=menu.MEMORY.icon, help="The same job, with its memory measured"
+        "Measure memory", key="measure-memory", icon=menu.MEMORY.icon, help="Run the same job with memory measured"
     ):
         submit_or_open(replace(job, memory=True))
 

@@ -40,17 +40,17 @@ def outcome(shown: ShownRun, ending: OutcomeView) -> None:
         st.error(plain(shown.problem), icon=":material/error:")
     if ending.error:
         st.error(ending.error, icon=":material/error:")
-        with st.expander("The whole traceback"):
+        with st.expander("Full traceback"):
             st.code(ending.traceback, language="pytb", height=SHORT)
     if shown.status.state == "done":
         return
     if not ending.error and ending.ended_by_choice:
-        st.info("What was recorded until then is below.", icon=":material/info:")
+        st.info("Below is what was recorded before.", icon=":material/info:")
     elif not ending.error:
         st.error(ending.reason, icon=":material/error:")
     tail = shown.run.output_tail()
     if tail:
-        with st.expander("The worker's last words", expanded=not ending.error):
+        with st.expander("Last output of the worker", expanded=not ending.error):
             st.code(tail, language=None, height=SHORT if tail.count("\n") > SHOWN_WHOLE else "content")
 
 
@@ -110,6 +110,4 @@ def what_was_read(overview: OverviewView) -> None:
             st.warning(problem)
         rows = pd.DataFrame(overview.log_rows, columns=["kind", "records", "shown"])
         st.dataframe(rows, hide_index=True, height=SHORT)
-        st.caption(
-            "Kinds that are not shown stay in the log, which can be downloaded on the page Runs and opened in tlparse."
-        )
+        st.caption("Other kinds stay in the log. Download it on *Runs* and open it in tlparse.")

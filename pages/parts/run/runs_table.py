@@ -31,13 +31,13 @@ COUNTS = ("graphs", "breaks", "recompiles", "kernels")
 COLUMNS: dict[str, Any] = {
     "state": st.column_config.TextColumn(width=75),
     SPEEDUP: st.column_config.Column(width=180, help="Eager over compiled in the steady state, with its 99 % interval"),
-    "doubt": st.column_config.TextColumn(width=230, help="Why the speedup is not measurable, or no more than a hint"),
+    "doubt": st.column_config.TextColumn(width=230, help="Why the speedup is not measurable, or not reliable"),
     "graphs": st.column_config.Column(width=65),
     "recompiles": st.column_config.Column(width=85),
     "kernels": st.column_config.Column(width=70),
-    "breaks": st.column_config.Column(width=65, help="Places where Dynamo stopped"),
+    "breaks": st.column_config.Column(width=65, help="Graph breaks"),
     "result": st.column_config.TextColumn(width=80, help="Compiled against eager"),
-    "memory": st.column_config.TextColumn(help="What the run's processes took at most"),
+    "memory": st.column_config.TextColumn(help="Peak memory of the run's processes"),
     "when": st.column_config.TextColumn(width=110),
     "made for": st.column_config.TextColumn(width=150),
     "note": st.column_config.TextColumn(width=150),
@@ -71,7 +71,7 @@ def _go_on() -> None:
     def polling() -> None:
         if time.monotonic() - drawn_s > AGAIN_S / 2:
             st.rerun()
-        st.caption(":material/hourglass_top: More verdicts are read…")
+        st.caption(":material/hourglass_top: Reading more verdicts…")
 
     polling()
 

@@ -38,7 +38,7 @@ def needs_device(of: ShownRun | RunView) -> str:
     """Return a text if a run cannot be repeated because its device is missing here; otherwise empty."""
     job = job_to_change(of)
     kind = missing_device(job) if job is not None else ""
-    return f"Running this again needs a {kind.upper()} device, which is not here." if kind else ""
+    return f"Running this again needs a {kind.upper()} device, and this machine has none." if kind else ""
 
 
 def recorded_as(job: CompileJob) -> Recording | None:

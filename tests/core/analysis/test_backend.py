@@ -124,7 +124,7 @@ def test_what_is_not_recorded_is_said() -> None:
     )
     assert strip_words(replace(TWO, ran=())) == "2 calls, 1 invocation, executions not recorded"
     assert backend_sentence(Report(Setting())) == (
-        "No call of a backend is recorded: a log from elsewhere does not tell of them."
+        "No call of a backend is recorded: an imported log does not tell of them."
     )
     assert backend_sentence(Report(Setting(job={"compile": {"backend": "inductor"}}))) == "The backend was `inductor`."
     assert backend_sentence(Report(Setting(job={"compile": {"backend": "mine"}}))) == "`mine` was given no graph."

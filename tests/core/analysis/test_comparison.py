@@ -87,7 +87,7 @@ def test_each_side_says_whether_it_was_run() -> None:
     found = compare(side("", ALL), side("h100", ALL))
     assert (found.left, found.right) == (
         "run on a CPU",
-        "generated for NVIDIA H100 on a machine without it; not run",
+        "generated for NVIDIA H100, which is not present; not run",
     )
 
 
@@ -155,7 +155,7 @@ def test_sources_are_the_same_text_but_for_names_and_the_devices_properties() ->
     renamed = replace(NORM_KERNEL, id="0/0.inference.triton_norm_1", name="triton_norm_1")
     same = compare(left, side("h100", (renamed,), code=source("triton_norm_1", "sm_90")))
     assert (same.pairs[0].same_text, same.pairs[0].differs) == (True, ())
-    assert same.sentence == "Fusion is the same; the generated source is the same text."
+    assert same.sentence == "Fusion is the same; the generated source is identical."
 
     other = compare(left, side("h100", (renamed,), code=source("triton_norm_1", size=64, stride="4*x0")))
     assert (other.pairs[0].same_text, other.pairs[0].differs) == (False, ("tiling", "source"))

@@ -53,7 +53,7 @@ def test_a_run_is_worth_measuring_again_where_its_times_are_no_evidence(
 def test_equal_kernels_that_took_unlike_times_are_a_doubt() -> None:
     (reason,) = doubts(replace(with_kernels(twice(1e-3, 9e-3)), timing=None))
     assert reason == (
-        "`cpp_fused_gelu_0` took 9.00 ms and 1.00 ms for the same shapes, so the kernels' times are not reliable"
+        "`cpp_fused_gelu_0` took 9.00 ms and 1.00 ms for the same shapes, so kernel times are not reliable"
     )
 
 
@@ -65,7 +65,7 @@ def test_kernels_that_were_timed_in_place_alone_are_named() -> None:
     assert untimed_words(REPORT) == ""
     assert untimed_words(report) == "1 of 2 kernel calls was timed in place alone: `up · mm`"
     refused = replace(REPORT, untimed="TimeoutError: one call takes 2.00 s, and there is no time")
-    assert untimed_words(refused) == "the kernels were not timed: one call takes 2.00 s, and there is no time"
+    assert untimed_words(refused) == "kernels were not timed: one call takes 2.00 s, and there is no time"
 
 
 def test_a_job_is_measured_again_as_it_was_and_only_where_something_was_run() -> None:

@@ -110,7 +110,7 @@ def test_what_cannot_be_told_says_why() -> None:
     assert told is not None
 
     assert told.worst is None
-    assert numerics_sentence(told) == "It cannot be told whether the results are right: the call draws random numbers."
+    assert numerics_sentence(told) == "The accuracy of the results is unknown: the call draws random numbers."
     assert numerics(Report(Setting())) is None
 
 
@@ -165,7 +165,7 @@ def test_what_giving_values_out_changed_is_said(parts: int, changed: float | Non
 def test_ops_that_float64_lacks_are_named() -> None:
     assert narrowed_words(()) == ""
     assert narrowed_words(("aten::a", "aten::b")) == (
-        "Torch does not have `aten::a`, `aten::b` in float64, which were computed in float32."
+        "Torch has no float64 version of `aten::a`, `aten::b`, which were computed in float32."
     )
 
 

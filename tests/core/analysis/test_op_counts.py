@@ -20,7 +20,7 @@ def of(*became: How) -> Report:
     [
         (of("compiled", "reused", "reused"), ""),
         (of("", ""), ""),
-        (of("eager"), "the one call ran eagerly, with no compiled code that was good for it"),
+        (of("eager"), "the only call ran eagerly, with no compiled code that was good for it"),
         (of("compiled", "eager"), "1 of 2 calls ran eagerly, with no compiled code that was good for it"),
         (
             of("compiled", "raised", "raised"),
@@ -28,7 +28,7 @@ def of(*became: How) -> Report:
         ),
         (
             of("compiled", "mixed", "eager", "eager"),
-            "2 of 4 calls ran eagerly, with no compiled code that was good for them, 1 of 4 calls ran in part eagerly, "
+            "2 of 4 calls ran eagerly, with no compiled code that was good for them, 1 of 4 calls ran partly eager, "
             "with no compiled code that was good for that part",
         ),
     ],

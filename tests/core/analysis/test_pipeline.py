@@ -59,7 +59,7 @@ def test_a_run_is_told_in_a_sentence() -> None:
     sentence = "2 of 3 ops in 1 segment on the accelerator: 3 program entries, 1.22 kB"
     assert pipeline_sentence(REPORT) == f"{sentence}, equal to eager."
     assert pipeline_sentence(replace(REPORT, calls=())) == f"{sentence}."
-    assert pipeline_sentence(replace(REPORT, compilations=())) == "The accelerator was given no graph."
+    assert pipeline_sentence(replace(REPORT, compilations=())) == "The accelerator received no graph."
 
 
 def test_every_stage_has_its_line() -> None:
@@ -85,7 +85,7 @@ def test_a_segment_without_a_program_says_why() -> None:
         REPORT, crossings=(), compilations=(replace(COMPILATION, pipelines=(replace(PIPELINE, segments=(segment,)),)),)
     )
     assert list(pipeline_lines(found))[-1] == (
-        "  segment_0: 1 op, 80 B in, 24 B out; torch runs it: a size that no input tells"
+        "  segment_0: 1 op, 80 B in, 24 B out; runs in torch: a size that no input tells"
     )
 
 
@@ -111,4 +111,4 @@ def test_seconds_across_the_abi_say_that_the_machine_was_busy() -> None:
     assert crossings_disturbed(REPORT) == crossings_disturbed(replace(REPORT, crossings=(quiet,))) == ""
     assert next(pipeline_lines(replace(REPORT, crossings=(quiet,)))).startswith("[0/0] inference")
     told = next(pipeline_lines(replace(REPORT, crossings=(quiet, loud))))
-    assert told == "the machine was busy during these calls: its seconds are no evidence"
+    assert told == "the machine was busy during these calls: times are not reliable"

@@ -23,24 +23,24 @@ def schedule(*nodes: SchedulerNode, rejected: tuple[tuple[str, str, str], ...] =
     [
         (
             node("op1", "a", EXTERN),
-            "op1 is an extern kernel: a library is called, and nothing can be fused into its code.",
+            "op1 is an extern kernel: nothing can be fused into a library call.",
         ),
         (
             node("op1", "a", EXTERN, "MultiOutput"),
-            "op1 only takes apart what a library call returned, and is no kernel.",
+            "op1 only unpacks the results of a library call; it is not a kernel.",
         ),
-        (node("op1", "a", NOP), "op1 has nothing to run: it only names memory that other nodes write."),
+        (node("op1", "a", NOP), "op1 runs nothing: it only names memory that other nodes write."),
         (node("op1", "a", device="cuda:0"), "They run on different devices, cpu and cuda:0."),
         (
             node("op1", "a", kernel="k"),
-            "Both are in one kernel already: Inductor put their loops into one function, one after the other.",
+            "Both are already in one kernel: one function with their loops in sequence.",
         ),
         (
             node("op1", "a", ir="CppTemplateBuffer"),
             "op1 is a template: only what works on its result, or prepares its input, element by element can be "
             "fused into it.",
         ),
-        (node("op1", "b"), "The scheduler tries pairs that share a buffer, and these two share none."),
+        (node("op1", "b"), "The scheduler tries only pairs that share a buffer; these two share none."),
         (node("op1", "a"), ""),
     ],
 )

@@ -13,10 +13,10 @@ REST = "The code is that of all that was compiled before; what the model would c
     ("ended", "words"),
     [
         (("", ""), ""),
-        (("", "no kernel"), f"Call 1 could not be made to the end on the CPU: no kernel. {REST}"),
+        (("", "no kernel"), f"Call 1 could not finish on the CPU: no kernel. {REST}"),
         (
             ("no kernel", "another"),
-            f"2 calls, the first of them 0, could not be made to the end on the CPU: no kernel. {REST}",
+            f"2 calls, the first of them 0, could not finish on the CPU: no kernel. {REST}",
         ),
     ],
 )

@@ -44,7 +44,7 @@ def test_a_run_without_a_comparison_has_no_result() -> None:
 
 def test_strides_alone_stand_at_the_end_of_the_headline_and_behind_whatever_else_differs() -> None:
     assert sentence(verdict(report_of(SAME, MOVED))) == (
-        "0 graphs, 0 graph breaks; 1 result with eager's values and other strides."
+        "0 graphs, 0 graph breaks; 1 result with eager's values but different strides."
     )
     found = results(report_of(MOVED, WRONG))
     assert found is not None

@@ -112,7 +112,7 @@ def test_kernels_are_distinct_functions_whatever_calls_them() -> None:
 def test_only_the_newest_compilation_of_a_frame_counts_and_the_sentence_says_so() -> None:
     first, again = compilation("0/0", schedule(500, 500)), compilation("0/1", schedule(1000, 900))
     assert said(first, again, compilation("1/0", schedule(1000, 700))) == (
-        "0 graphs, 0 graph breaks, in the newest compilation of each frame 14 ops (and 8 views) became 3 kernels in "
+        "0 graphs, 0 graph breaks, newest compilation of each frame: 14 ops (and 8 views) became 3 kernels in "
         "10 calls, 20.0 % less memory traffic."
     )
 
@@ -127,7 +127,7 @@ def test_forward_and_backward_of_one_compilation_are_summed_and_named() -> None:
 def test_branches_are_left_out_of_the_traffic_and_that_is_said() -> None:
     found = traffic_of([schedule(100, 90), schedule(40, 10, subgraph="true_graph_0"), schedule(9, 9, subgraph="f")])
     assert found == Traffic(100, 90, False, subgraphs=2)
-    assert counted_words(found).endswith("; 2 branches, loop bodies and other graphs within are left out.")
+    assert counted_words(found).endswith("; 2 branches, loop bodies and other subgraphs are not counted.")
     assert said(compilation("0/0", schedule(100, 90), schedule(9, 1, subgraph="true_graph_0"))).endswith(
         "10.0 % less memory traffic outside of branches and loops."
     )

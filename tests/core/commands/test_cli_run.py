@@ -248,7 +248,7 @@ def test_report_of_what_is_no_trace_says_so(home: Path, capsys: pytest.CaptureFi
 def test_report_of_a_run_for_a_target_has_a_line_for_each_kernel(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(TRACES / "target_h100")]) == OK
     lines = capsys.readouterr().out.splitlines()
-    assert "generated for NVIDIA H100 on a machine without it; not run." in lines
+    assert "generated for NVIDIA H100, which is not present; not run." in lines
     assert (
         "  triton_per_fused_sum_1: 1 config; XBLOCK: 8, num_warps: 4, num_stages: 1: 17 registers, 128 B shared, "
         "0 B spilled, occupancy 100 %"

@@ -117,7 +117,7 @@ def test_a_status_that_cannot_be_right_makes_a_damaged_run(home: Path, damaged: 
 def test_a_log_that_is_no_file_makes_a_damaged_run(home: Path, damaged: Damaged, kind: str) -> None:
     run = damaged("trace/trace.log", kind)
     found = dict(Store(home).list())[run]
-    assert (found.state, found.reason) == ("damaged", "its log cannot be read: it is no regular file")
+    assert (found.state, found.reason) == ("damaged", "its log cannot be read: it is not a regular file")
 
 
 @pytest.mark.parametrize("kind", DAMAGE)

@@ -143,5 +143,5 @@ def test_a_model_holds_what_the_report_knows(tmp_path: Path) -> None:
     assert {node.kernel for node in lowered.nodes} - {""} == kernels
     assert "partition" not in {overlay.name for overlay in lowered.overlays}
     (decisions,) = (overlay.categories for overlay in joint.overlays if overlay.name == "partition")
-    assert set(decisions) == {"forward", "backward", "saved", "recomputed", "dropped", "removed by a pass before"}
+    assert set(decisions) == {"forward", "backward", "saved", "recomputed", "dropped", "removed by an earlier pass"}
     assert {group.label for group in joint.groups if group.kind == "direction"} == {"forward", "backward"}

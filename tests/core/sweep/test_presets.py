@@ -226,7 +226,7 @@ def test_small_sizes_are_explained_by_what_does_not_grow_with_them() -> None:
     large = timed("2", ratio=FASTER, compiled_s=200e-6, parts_s={**parts, "kernels": 190e-6}, guards_us=1.0)
     found = asked("batch", small, large)
     assert found.notes == (
-        "What a compiled call consists of: at batch 1, kernels 2.00 µs (16.7 %), wrapper 6.00 µs (50.0 %), "
+        "Parts of a compiled call: at batch 1, kernels 2.00 µs (16.7 %), wrapper 6.00 µs (50.0 %), "
         "Dynamo's and autograd's runtime 3.00 µs (25.0 %), guards 1.00 µs (8.33 %) of 12.0 µs; at batch 2, kernels "
         "190 µs (95.0 %), wrapper 6.00 µs (3.00 %), Dynamo's and autograd's runtime 3.00 µs (1.50 %), guards 1.00 µs "
         "(0.500 %) of 200 µs.",
@@ -249,9 +249,7 @@ def test_compiling_pays_after_as_many_calls_as_make_up_for_the_first_ones() -> N
     )
     assert [fact.label for fact in found.facts if isinstance(fact, BreakEven)] == ["cold", "warm"]
     none = asked("calls", timed("cold", ratio=SAME, calls=(SweepCall("f32[1]", 0.002, 1.0),)))
-    assert none.sentence == (
-        "Compiled is not clearly faster, so compiling is not seen to pay after any number of calls."
-    )
+    assert none.sentence == ("Compiled is not clearly faster, so compiling does not pay off.")
 
 
 def test_memory_and_conditions_say_both_sides() -> None:

@@ -56,10 +56,10 @@ def test_a_segment_without_a_program_says_why() -> None:
 
 def test_calls_are_summed_up_and_disturbed_times_are_no_evidence() -> None:
     assert VIEW.calls.startswith("4 calls across the ABI: 4.00 ms in the runtime on 2 threads")
-    assert crossing_words([], measured=True) == "No call across the ABI was recorded; a run that ended early has none."
+    assert crossing_words([], measured=True) == "No runtime call was recorded, for example because the run ended early."
     crossings: list[Crossing] = VIEW.crossings
     assert crossing_words(crossings, True, "the machine was busy").endswith(
-        "1 input copied. The machine was busy: its seconds are no evidence."
+        "1 input copied. The machine was busy: times are not reliable."
     )
 
 
@@ -88,6 +88,6 @@ def test_equal_runs_moved_no_op() -> None:
 def test_a_run_of_another_backend_says_which() -> None:
     absence = AcceleratorView.absence(replace(REPORT, compilations=()), CompileJob(Model("sample", "mlp")))
     assert (absence.title, absence.words) == (
-        "The accelerator was given no graph.",
+        "The accelerator received no graph.",
         "This run was made with `inductor`.",
     )

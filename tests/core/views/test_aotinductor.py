@@ -228,7 +228,7 @@ def test_sizes_are_ranges_and_calls_at_their_ends() -> None:
         ("batch\u00a0=\u00a00", "outside", skipped, skipped, ""),
     ]
     assert sizes.checks == (
-        "Without checks the package ran outside of its range (129), and nothing was said. A package that checks is one "
+        "Without checks, the package ran outside of its range (129) without an error. A package that checks is one "
         "that is loaded with `AOTI_RUNTIME_CHECK_INPUTS=1` in the environment."
     )
 

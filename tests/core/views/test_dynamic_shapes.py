@@ -15,7 +15,9 @@ def symbols_of(name: str, compile_id: str, job: CompileJob | None = None) -> Sym
 def test_a_symbol_has_its_values_its_conditions_and_the_constant_that_it_was_made() -> None:
     details = symbols_of("symbols", "0/0").details("s17")
     assert details.heading == "**`s17`** is `L['y'].size()[0]`: `5` at first, in `[2, int_oo]`"
-    assert [sentence for sentence, _ in details.constants] == ["Made the constant `5`: `range_refined_to_singleton`"]
+    assert [sentence for sentence, _ in details.constants] == [
+        "Specialized to the constant `5`: `range_refined_to_singleton`"
+    ]
     assert "`Eq(s17, 5)` for `if y.shape[0] == 5:` at `model.py:12`" in details.needs
 
 
@@ -34,5 +36,5 @@ def test_without_a_symbol_compilations_with_symbols_are_named() -> None:
 def test_the_reason_why_there_is_none_depends_on_the_job() -> None:
     dynamic = CompileJob(Model("sample", "mlp"), compile=CompileOptions(dynamic=True))
     reasons = [symbols_of("recompile_zoo", "0/0", job).why_none for job in (dynamic, None)]
-    assert reasons[0] == "This run asked for `dynamic=True`; nothing in this compilation could be dynamic."
+    assert reasons[0] == "This run has `dynamic=True`, but no size of this compilation could be dynamic."
     assert reasons[1].endswith("`torch.compile(model, dynamic=True)` makes them dynamic from the start.")

@@ -49,7 +49,7 @@ def test_without_code_there_is_a_reason_for_no_fix() -> None:
     report, _ = source_of("graph_break_zoo")
     fixes = FixesView("run", report, "", JOB, JOB)
     without = fixes.without_fix(report.graph_breaks[0])
-    assert without == "The log does not hold the code, so that nothing of it can be edited here."
+    assert without == "No fix: the log does not contain the code."
 
 
 def test_a_trial_compares_the_numbers_of_both_runs() -> None:

@@ -24,7 +24,7 @@ def test_the_title_counts_ops_nodes_and_traffic(fusion: FusionView) -> None:
     assert fusion.title == f"26 ops in 16 scheduler nodes became 10: {traffic}."
     assert fusion.help == (
         f"{GLOSSARY['fusion']} 6 fusions; the scheduler tried 2 rounds. "
-        "Bytes that the scheduler's nodes read and write, counted alike before and after fusion."
+        "Bytes that the scheduler nodes read and write, counted by the same rule before and after fusion."
     )
 
 
@@ -58,7 +58,7 @@ def test_a_refusal_has_torchs_reason_and_the_shared_memory(fusion: FusionView) -
 
 def test_the_kinds_of_two_nodes_explain_a_refusal_with_their_ops(fusion: FusionView) -> None:
     assert fusion.refusal("op4", "op16") == FusionRefusal(
-        "op4 (addmm) is an extern kernel: a library is called, and nothing can be fused into its code.",
+        "op4 (addmm) is an extern kernel: nothing can be fused into a library call.",
         (),
         "They share no buffer.",
     )

@@ -20,7 +20,7 @@ def test_families_have_shares_and_check_times_where_they_were_measured() -> None
     assert list(guards.family_rows[0]) == ["family", "guards", "share", "check", "recompiles"]
     untimed = replace(guards, compilation=replace(guards.compilation, guard_costs=None))
     assert list(untimed.family_rows[0]) == ["family", "guards", "recompiles"]
-    assert untimed.filter_note == "What a `guard_filter_fn` would spare was not recorded."
+    assert untimed.filter_note == "The time that a `guard_filter_fn` saves was not recorded."
     assert (untimed.filter_rows, untimed.filter_code) == ([], "")
 
 
@@ -29,7 +29,7 @@ def test_a_guard_that_failed_is_first_and_names_its_recompiles() -> None:
     first = guards.matches(None, "")[0]
     assert first.recompiles
     details = guards.details(first)
-    assert details.failures.startswith("It failed, so that torch compiled \\[0/")
+    assert details.failures.startswith("It failed, so torch compiled \\[0/")
     assert guards.table([first])["recompiles"] == [", ".join(f"[{name}]" for name in first.recompiles)]
 
 

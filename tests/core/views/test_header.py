@@ -46,7 +46,7 @@ def test_several_compilations_are_told_apart_by_their_ops() -> None:
 def test_a_live_run_has_no_empty_pages() -> None:
     report = report_of("graph_break_zoo")
     assert page_contents(report, live=False)["partition"] == PageContent(
-        None, "No backward was traced: only training has one"
+        None, "No backward graph: only training has one"
     )
     assert {content.why_empty for content in page_contents(report, live=True).values()} == {""}
     assert page_contents(report, live=True)["graph_breaks"] == PageContent(5)

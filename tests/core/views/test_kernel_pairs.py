@@ -59,7 +59,7 @@ def test_kernels_of_equal_runs_differ_in_nothing() -> None:
     run = side_of_log(TRACES / "transformer_block" / "trace.log")
     kernels = KernelPairsView.of(run, "0/0", run)
     assert kernels is not None
-    assert kernels.title == "Fusion is the same; the generated source is the same text."
+    assert kernels.title == "Fusion is the same; the generated source is identical."
     assert [pair.rows for pair in kernels.pairs.values() if any(row["≠"] for row in pair.rows)] == []
     assert kernels.chosen("k:gone").id == next(iter(kernels.pairs))
     generated = next(pair for pair in kernels.pairs.values() if pair.left_text)

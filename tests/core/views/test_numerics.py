@@ -41,4 +41,4 @@ def test_the_first_node_that_differs_is_chosen_if_none_is_selected(tmp_path: Pat
 def test_a_run_without_a_comparison_says_why() -> None:
     states = {name: NumericsView(build_report(TRACES / name / "trace.log")) for name in ("target_h100", "foreign")}
     assert {name: view.state for name, view in states.items()} == {"target_h100": "not run", "foreign": "not recorded"}
-    assert states["foreign"].paragraph == "No call was recorded: a log from elsewhere says nothing about eager."
+    assert states["foreign"].paragraph == "No call was recorded: an imported log has no eager calls."

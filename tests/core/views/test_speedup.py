@@ -25,7 +25,7 @@ def test_a_measured_run_has_a_method_and_medians_of_both_sides(tmp_path: Path) -
 
 
 def test_without_a_measurement_there_is_a_reason() -> None:
-    assert speedup_of("transformer_block").not_measured == "The run did not measure, or ended before it could."
+    assert speedup_of("transformer_block").not_measured == "Measuring was off, or the run ended before it."
     assert speedup_of("target_h100").title == "Nothing was run, so nothing was measured."
     assert SpeedupView(Report(Setting())).title == "No call was recorded."
 

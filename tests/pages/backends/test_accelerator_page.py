@@ -135,9 +135,7 @@ def test_of_a_log_without_its_files_the_sections_are_told_as_they_were_recorded(
     run = add_run(home, "elsewhere", pipeline_log(), kind="log").id
     app = opened(PAGE, run, station="file")
     assert_sound(app)
-    assert [item.value for item in app.error] == [
-        "the program's file is not here\\: a log from elsewhere comes without it"
-    ]
+    assert [item.value for item in app.error] == ["the program's file is not here\\: an imported log comes without it"]
     assert [row[0] for row in table(app)] == [section.name for section in SEGMENT.sections]
 
 
@@ -189,7 +187,7 @@ def test_what_was_chosen_before_is_what_the_menu_begins_with(submitted: list[Com
 def test_a_run_of_another_backend_is_offered_to_the_accelerator(submitted: list[CompileJob], empty_home: Path) -> None:
     run = add_scenario(empty_home, "transformer_block")
     app = sound(opened(PAGE, run))
-    assert read_titles(app) == ["The accelerator was given no graph."]
+    assert read_titles(app) == ["The accelerator received no graph."]
     assert "This run was made with `inductor`." in read_words(app)
 
 

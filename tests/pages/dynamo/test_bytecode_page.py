@@ -68,7 +68,7 @@ def test_the_record_has_both_sides_and_names_what_goes_on(empty_home: Path) -> N
     rows = code_of(app, "bytecode-modified")["lines"]
     assert [row[6] for row in rows] == [
         "the compiled graph",
-        "goes on after a graph break, in a function that was never compiled",
+        "resume function after a graph break, never compiled",
     ]
     # An instruction of the user's own line is linked to it, one that Dynamo added at the first line is not.
     assert [row[3] for row in code_of(app, "bytecode-original")["lines"]] == [["l:7"], ["l:8"]]
@@ -97,9 +97,9 @@ def test_names_that_mean_harm_are_shown_as_text(empty_home: Path, text: str) -> 
 @pytest.mark.parametrize(
     ("has_decompiler", "said"),
     [
-        ({"has_decompiler": True}, "Not decompiled: the run had not come to it when its call ended."),
+        ({"has_decompiler": True}, "Not decompiled: the call ended before the run reached it."),
         ({"has_decompiler": False}, "Not decompiled: `depyf` is not installed beside torch. Install it and run again."),
-        ({}, "Not decompiled: this log does not hold Python code. A run here with `depyf` installed records it."),
+        ({}, "Not decompiled: this log does not contain Python code. A run here with `depyf` records it."),
     ],
 )
 def test_why_nothing_is_decompiled_is_what_the_run_recorded(

@@ -26,7 +26,7 @@ def test_the_tree_stands_in_a_table_with_what_belongs_together_below_each_other(
 
     assert_sound(app)
     assert titles(app) == ["15 compilations\\: 9 in 5 functions and 6 without a graph\\."]
-    assert "All of them together: 17 captured ops, 9 kernels, 5 graph breaks, 0 recompiles, " in words(app)
+    assert "Total: 17 captured ops, 9 kernels, 5 graph breaks, 0 recompiles, " in words(app)
     table = app.dataframe[0].value
     assert list(table["function"][:8]) == [
         "model",
@@ -92,7 +92,7 @@ def test_the_overview_has_the_five_with_most_ops_and_leads_to_all(runs: dict[str
     assert_sound(app)
     table = next(item.value for item in app.dataframe if "post-grad ops" in item.value)
     assert list(table["post-grad ops"]) == [3, 3, 2, 2, 2]
-    assert "All 15; these have the most ops" in [item.proto.label for item in app.get("page_link")]
+    assert "All 15 compilations" in [item.proto.label for item in app.get("page_link")]
 
 
 @pytest.mark.parametrize(("scenario", "start"), [("graph_break_zoo", "[14/0] "), ("transformer_block", "4 generated")])

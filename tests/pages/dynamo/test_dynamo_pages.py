@@ -18,7 +18,7 @@ def test_the_tree_shows_guard_values_call_and_time_of_each_recompile(runs: dict[
     assert_sound(app)
     frame = component(app, "lineage-0")
     recompile_s = sum(SECONDS[f"0/{number}"] for number in range(1, 9))
-    told = f"model.py:24 · 9 compilations; compiling again took {duration_s(recompile_s)}"
+    told = f"model.py:24 · 9 compilations; recompiling took {duration_s(recompile_s)}"
     assert (frame["name"], frame["told"]) == ("Zoo.forward", told)
     assert [(row["id"], row["depth"], row["because"]) for row in frame["rows"][:3]] == [
         ("0/0", 0, ""),
@@ -86,7 +86,7 @@ def test_a_run_that_did_not_time_its_guards_says_so(empty_home: Path) -> None:
     for name in (b'"families_us"', b'"filters"', b'"checks_us"'):
         log = log.replace(name, b'"another"')
     app = opened(menu.GUARDS.script, add_run(empty_home, "untimed", log).id)
-    assert "What a `guard_filter_fn` would spare was not recorded." in words(app)
+    assert "The time that a `guard_filter_fn` saves was not recorded." in words(app)
     assert "What the check of one guard takes was not recorded." in words(app)
     assert "check" not in app.dataframe[-1].value
 
@@ -96,7 +96,7 @@ def test_a_symbol_is_told_with_its_conditions_and_what_fixed_it(runs: dict[str, 
     told = words(app)
     assert_sound(app)
     assert "**`s17`** is `L['y'].size()[0]`: `5` at first, in `[2, int_oo]`" in told
-    assert "Made the constant `5`: `range_refined_to_singleton`" in told
+    assert "Specialized to the constant `5`: `range_refined_to_singleton`" in told
     assert "`Eq(s17, 5)` for `if y.shape[0] == 5:` at `model.py:12`" in told
 
 

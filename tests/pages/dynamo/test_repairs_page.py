@@ -121,7 +121,7 @@ def test_a_repair_that_mends_nothing_is_no_success_and_torchs_reason_is_beside_i
     run = add_scenario(empty_home, "graph_break_zoo")
     repaired(empty_home, run, "graph_break_zoo")
     app = opened(BREAKS, run)
-    assert [item.value for item in app.warning] == ["**No graph break and no recompile fewer.** The results are equal."]
+    assert [item.value for item in app.warning] == ["**No fewer graph breaks or recompiles.** The results are equal."]
     assert list(app.success) == []
     assert "- line 25: Data\\-dependent branching" in [item.value for item in app.markdown]
 
@@ -132,7 +132,7 @@ def test_a_trial_that_did_not_end_well_says_so_or_can_be_made_again(empty_home: 
     repaired(empty_home, run, "error", state=state, reason="it ended <b>badly</b>")
     app = opened(BREAKS, run)
     assert_sound(app)
-    assert [item.value for item in app.error] == ["The repaired run ended: it ended \\<b\\>badly\\</b\\>"] * shown
+    assert [item.value for item in app.error] == ["The fixed run ended: it ended \\<b\\>badly\\</b\\>"] * shown
     assert len(tries(app)) == 6 - shown
 
 
@@ -144,7 +144,7 @@ def test_a_repaired_run_leads_back_and_what_is_left_is_repaired_upon_it(
     for page in (menu.OVERVIEW.script, BREAKS):
         app = opened(page, other)
         links = {link.proto.label: link.proto.query_string for link in app.get("page_link")}
-        assert links["This run tries a repair of another: back to it"] == f"run={run}"
+        assert links["Back to the run that this fix is for"] == f"run={run}"
     app.button(key=f"try-break-{box_of(app, 'Dynamic shape operator')}-0").click().run()
     assert submitted[0] == replace(ZOO, repairs=(("where:25",),), repairs_of=other, conditions=SHAPES)
 

@@ -30,7 +30,7 @@ def test_the_same_kernel_in_another_run_is_preset_in_one_form(empty_home: Path) 
 
     chosen = {key: app.selectbox(key=f"compare-{key}").value for key in ("run-other", "kernel-other", "rung-other")}
     assert chosen == {"run-other": other.id, "kernel-other": kernel.id, "rung-other": "cpp"}
-    assert app.success[0].value == "The two are the same, to the letter."
+    assert app.success[0].value == "Both are identical."
     app.selectbox(key="compare-rung-other").set_value("asm").run()
     assert "only on the left" in words(sound(app))
 

@@ -79,7 +79,7 @@ def test_the_configs_are_a_table_that_says_what_did_not_compile(empty_home: Path
     answer_with(run, Configs(kernel.id), CONFIGS)
     app = sound(opened(PAGE, run.id, view="configs"))
 
-    assert "none was timed: that takes the device" in read_words(app)
+    assert "not timed: the device is not present" in read_words(app)
     table = app.dataframe[0].value
     assert list(table["settings"]) == ["XBLOCK=1", "XBLOCK=8"]
     assert list(table["problem"]) == ["", "Triton could not"]

@@ -86,7 +86,7 @@ def test_beside_a_busy_machine_no_waste_is_told(empty_home: Path) -> None:
 
     assert_sound(app)
     assert read_titles(app) == ["9 kernel calls; the machine was busy while the kernels were timed."]
-    assert "The times below are not reliable, and nothing is concluded from them." in read_words(app)
+    assert "The times below are not reliable; no finding uses them." in read_words(app)
     assert "share" not in app.dataframe[0].value.columns
     assert not any("kernels 9" in item.proto.body for item in app.get("html"))
     assert {"wasted", "of roofline"} & set(app.dataframe[0].value.columns) == set()

@@ -4,7 +4,7 @@ import { figure } from "../../js/words.js";
 import { BEGIN, LENGTH, NAME, OWN, OWNER, THREAD } from "./rows.js";
 /** @import { FlameData, FlameSpan } from "../../js/wire.d.ts" */
 
-const HINT = "Wheel or W S zoom, drag or A D move, arrows walk, Enter or a double click shows one, f all of them";
+const HINT = "Zoom: wheel or W/S. Move: drag or A/D. Arrows select. Enter or double-click: zoom to span. f: show all";
 
 /** @param {number} micros */
 function seconds(micros) {

@@ -55,7 +55,7 @@ export class Focus {
   // First press: remember the selected node, and wait for the second to be picked.
   path() {
     const { choice } = this.view;
-    if (!choice) return this.view.notice.say("Select the node where the path starts.");
+    if (!choice) return this.view.notice.say("First select the start node of the path.");
     this.from = choice;
     this.around = null;
     this.show(`Path from ${choice.label} to … (click a node)`, true);
@@ -80,7 +80,7 @@ export class Focus {
       this.enter(answer, words(answer));
     } catch (error) {
       if (!this.home) this.chip.hidden = true;
-      view.failed(error instanceof NotFound && parameters.to ? "No path leads from one to the other." : error);
+      view.failed(error instanceof NotFound && parameters.to ? "There is no path between these two nodes." : error);
     }
     view.busy(false);
   }

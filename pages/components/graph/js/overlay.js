@@ -60,7 +60,7 @@ export class Overlays {
     make("span", {}, this.field, "colour");
     this.select = make("select", { "aria-label": "Colour by" }, this.field);
     this.select.onchange = () => this.choose(this.select.value, true);
-    const title = "A bar in each box, as wide as its share";
+    const title = "Draw each node's share of the cost as a bar";
     this.barsButton = button(undefined, "Size by cost", title, () => this.toggleBars(), { "aria-pressed": "false" });
   }
 

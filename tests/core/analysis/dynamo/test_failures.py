@@ -95,8 +95,8 @@ def test_what_was_not_compiled_is_told_apart_by_torchs_reason(tmp_path: Path) ->
         "given up": "1 frame runs eagerly",
     }
     assert [failure.consequence for failure in FOUND] == [
-        "nothing was compiled for it",
-        "from then on this frame runs eagerly wherever none of its code fits",
+        "nothing was compiled",
+        "from then on, calls that fit no compiled code of this frame run eagerly",
         "this frame runs eagerly",
     ]
 
@@ -182,7 +182,7 @@ def test_of_many_failures_the_first_are_told_and_the_rest_counted(home: Path) ->
     assert_sound(app)
     # A card tells the first.
     assert len(app.warning) == 4
-    assert "3 more among the compilations." in words(app)
+    assert "3 more on *Compilations*." in words(app)
 
 
 def test_a_reason_that_means_harm_is_shown_as_text(home: Path) -> None:
@@ -200,7 +200,7 @@ def test_a_frame_that_was_given_up_says_so_beside_its_break(home: Path) -> None:
     assert titles(app) == [
         "1 place where Dynamo stopped, met 1 time; 1 frame is over the recompile limit, 1 frame runs eagerly."
     ]
-    assert "[2/0] `loop`: Dynamo gave up, this frame runs eagerly." in words(app).replace("\\", "")
+    assert "[2/0] `loop`: Dynamo skipped this frame, it runs eagerly." in words(app).replace("\\", "")
     assert "runs eagerly wherever none of its code fits" in words(app)
 
 

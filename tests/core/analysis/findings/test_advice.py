@@ -45,10 +45,10 @@ def test_all_inputs_of_the_size_that_changed_are_marked_together() -> None:
 @pytest.mark.parametrize(
     ("later", "first", "words"),
     [
-        ((tensor("h", 70, 8),), (tensor("h", 50, 8),), "The code makes a constant of this size"),
+        ((tensor("h", 70, 8),), (tensor("h", 50, 8),), "Tracing specializes on this size"),
         ((tensor("h", None, 8), condition("L['h'].size()[0] != 50")), (tensor("h", 50, 8),), "takes another branch"),
         ((tensor("h", None, 50),), (tensor("h", 50, 50),), "`dynamic=True` is not enough"),
-        ((), (), "`dynamic=True` makes symbols of sizes from the first call on."),
+        ((), (), "`dynamic=True` makes sizes symbolic from the first call."),
     ],
 )
 def test_what_the_guards_refute_is_not_advised(later: tuple[Guard, ...], first: tuple[Guard, ...], words: str) -> None:
@@ -82,7 +82,7 @@ def test_the_next_backend_to_try_is_below_the_one_that_ran(backend: str, words: 
 def test_code_that_asks_whether_it_is_compiled_is_the_first_suspect_of_a_difference() -> None:
     report = replace(DIFFERS, sources=(asking(),), setting=Setting(job={"compile": {"backend": "inductor"}}))
     (differs,) = of(report, "results differ")
-    assert differs.advice.startswith("The code asks whether it is being compiled, at `m.py:5`: `backend='eager'`")
+    assert differs.advice.startswith("The code branches on being compiled, at `m.py:5`: `backend='eager'`")
     assert [found.weight for found in of(report, "asks whether it is compiled")] == ["wrong"]
     assert [found.weight for found in of(FIRES["asks whether it is compiled"], "asks whether it is compiled")] == [
         "note"
@@ -135,7 +135,7 @@ def test_a_frame_that_is_given_up_is_not_advised_another_break() -> None:
         compilations=(frame("0/0", status="failed", error_type="Unsupported"),),
         graph_breaks=(replace(found, compilations=("0/0",)),),
     )
-    assert advice(given_up, "graph breaks").endswith("Otherwise keep that call out of the compiled function.")
+    assert advice(given_up, "graph breaks").endswith("Otherwise move that call out of the compiled function.")
     assert "gives the frame up as well" in advice(given_up, "not compiled")
 
 

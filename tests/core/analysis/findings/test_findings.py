@@ -112,7 +112,7 @@ def test_a_failed_guard_tells_what_to_do(reason: str) -> None:
         phases=compiling(a0_0=2.0, a0_1=1.5, a1_0=9.0),
     )
     (found,) = of(report, "recompiles")
-    assert found.title.startswith("`forward at m.py:3` was compiled 1 more time, which took 1.50 s: ")
+    assert found.title.startswith("`forward at m.py:3` recompiled 1 more time, which took 1.50 s: ")
     assert what in found.title
     assert advice in found.advice
     assert (found.compilation, found.once_s, found.each_s) == ("0/1", 1.5, 0.0)
@@ -144,7 +144,7 @@ def test_what_a_backend_raised_is_mended_in_its_own_line() -> None:
     raised = Invocation("mine", (), (), 0, "", "", 0.1, "raised ValueError: no", ("/models/mine.py", 7))
     compilations = tuple(replace(item, invocations=(raised,)) for item in report.compilations)
     (found,) = of(replace(report, compilations=compilations), "not compiled")
-    assert found.advice == "It is the backend's own: mend `mine.py:7`."
+    assert found.advice == "The backend raised it: fix `mine.py:7`."
 
 
 def test_one_cause_is_told_once_with_all_that_it_cost() -> None:
@@ -212,7 +212,7 @@ def test_frames_of_one_function_have_one_finding_each() -> None:
         counters=Counters({}, {}, recompile_limit=8),
     )
     assert [found.title for found in of(report, "recompiles")] == [
-        "`forward at m.py:3` was compiled 570 more times in 95 of its frames: the number `n` has another value."
+        "`forward at m.py:3` recompiled 570 more times in 95 of its frames: the number `n` has another value."
     ]
     assert [found.title for found in of(report, "near the recompile limit")] == [
         "`forward at m.py:3` has 7 of the 8 compilations that torch allows a frame in 95 of its frames."

@@ -30,7 +30,7 @@ def test_tf32_is_a_finding_where_the_device_has_it_and_torch_was_left_without(
     found = of(with_tf32(precision, has_tf32), "TF32 off")
     assert bool(found) is fires
     if found:
-        assert found[0].title == "TF32 is off, and products of float32 take 55.6 % of the kernels' time."
+        assert found[0].title == "TF32 is off, and float32 matmuls take 55.6 % of kernel time."
         assert found[0].item.endswith("extern_kernels.mm#20")
 
 
@@ -65,7 +65,7 @@ def test_a_refused_fusion_is_a_finding_where_it_was_a_choice_and_the_two_share_m
     assert bool(found) is fires
     if found:
         assert found[0].title == (
-            "Two kernels touch the same 100 B and were not fused: 8.33 % of the traffic of the inference graph."
+            "Two kernels share 100 B and were not fused: 8.33 % of the memory traffic of the inference graph."
         )
         assert found[0].reason == f"torch refused `cpp_fused_gelu_0` and `op1`: `{reason}`."
         assert (found[0].page, found[0].weight, found[0].each_s) == ("fusion", "note", 0.0)
@@ -120,7 +120,7 @@ def test_where_none_was_skipped_nothing_is_said_and_a_count_alone_is_told() -> N
     (found,) = of(FIRES["CUDA graphs skipped"], "CUDA graphs skipped")
     assert (found.title, found.reason) == (
         "2 graphs did not become CUDA graphs.",
-        "The log does not hold torch's reason.",
+        "The log does not contain torch's reason.",
     )
 
 

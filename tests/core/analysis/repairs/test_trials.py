@@ -33,7 +33,7 @@ def other_lines(*left_out: int) -> tuple[GraphBreak, ...]:
 def test_a_repair_is_done_when_its_break_is_gone_and_says_what_it_did_not_try() -> None:
     found = trial(BEFORE, after("keep_tensor:31", breaks=other_lines(31)), ("keep_tensor:31",))
     assert (found.outcome, found.done, found.total, found.left, found.others) == ("repaired", 1, 1, (), 4)
-    assert found.words == "1 graph break fewer, equal results. 4 other graph breaks remain, which this did not try"
+    assert found.words == "1 graph break fewer, equal results. 4 other graph breaks remain, not covered by this fix"
 
 
 def test_a_break_that_stays_under_another_reason_is_not_repaired() -> None:
@@ -53,7 +53,7 @@ def test_a_break_that_was_behind_the_repaired_one_is_new() -> None:
 def test_more_breaks_than_before_are_worse() -> None:
     more = (*BROKEN.graph_breaks, stopped(12, "Dynamic shape operator"))
     found = trial(BEFORE, after("where:25", breaks=more), ("where:25",))
-    assert (found.outcome, found.words) == ("worse", "It got worse: 6 graph breaks instead of 5")
+    assert (found.outcome, found.words) == ("worse", "Worse than before: 6 graph breaks instead of 5")
 
 
 def test_a_line_is_found_again_behind_lines_that_a_repair_adds() -> None:

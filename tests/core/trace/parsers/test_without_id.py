@@ -68,8 +68,8 @@ def phase(name: str, kind: str, at_s: float) -> bytes:
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        ("exported_program", "no compilation by Dynamo in this log: it is of an export."),
-        ("link", "no compile ids in this log."),
+        ("exported_program", "Dynamo compiled nothing in this log: it is an export by torch.export."),
+        ("link", "the log has no compile ids."),
     ],
 )
 def test_the_headline_says_what_a_log_is_of_that_dynamo_has_no_part_in(tmp_path: Path, kind: str, words: str) -> None:
@@ -81,8 +81,11 @@ def test_packaging_ahead_of_time_is_no_process_with_a_warm_cache(tmp_path: Path)
     spans = [phase("compile_fx_aot", "B", 0), phase("compile_file", "B", 1), phase("compile_file", "E", 20)]
     graph = record({"aot_inference_graph": {}}, FX)
     report = read(tmp_path, *spans, phase("compile_fx_aot", "E", 21), graph)
-    assert sentence(verdict(report)) == "no compilation by Dynamo in this log: it is of a package ahead of time."
-    assert not any("of Dynamo's tracing left" in finding.advice for finding in findings(report))
+    assert (
+        sentence(verdict(report))
+        == "Dynamo compiled nothing in this log: AOTInductor compiled a package ahead of time."
+    )
+    assert not any("of Dynamo tracing left" in finding.advice for finding in findings(report))
 
 
 def test_the_recompile_limit_is_that_of_torchs_metrics(tmp_path: Path) -> None:
