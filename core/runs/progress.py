@@ -15,6 +15,8 @@ from core.runs.packages import TIMING as PACKAGE_TIMING
 
 LOADING, MEASURING, TIMING, MEMORY = "loading the model", "measuring", "timing the kernels", "measuring memory"
 NODES = "holding each node against float64"
+# A shorter phase is not seen on the timeline.
+SHORTEST_S = 0.0005
 OF_A_CALL = re.compile(r"(?:making the inputs of )?call (\d+)(?:: (.+))?")
 STEP_WORDS = {
     MEASURING: "measuring eager and compiled in turn",
@@ -36,6 +38,23 @@ PHASE_WORDS = {
     "codegen": "Inductor fuses ops and writes kernels",
     "compile": "the kernels are compiled",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class TimelinePhase:
+    """A phase on the timeline of a run, in seconds since the first phase.
+
+    An open phase reaches to the newest start or end of a phase.
+    `kind` is its class: dynamo, aot_autograd, inductor, codegen, compile, or other. `depth` counts the phases around
+    it.
+    """
+
+    name: str
+    kind: str
+    depth: int
+    begin_s: float
+    length_s: float
+    is_open: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +84,31 @@ class Progress:
         if kinds and not is_compiled(self.steps):
             return kinds[-1]
         return step_words(self.steps[-1]) if self.steps else ""
+
+    @property
+    def length_s(self) -> float:
+        """Seconds from the start of the first phase to the newest start or end of a phase; 0 without phases."""
+        return (self._end_us - self._start_us) / 1e6
+
+    def timeline(self, most: int) -> tuple[TimelinePhase, ...]:
+        """Return the newest phases, at most so many, without those that are too short to be seen."""
+        phases = [phase for phase in self.phases if (phase.duration_s or 1) > SHORTEST_S][-most:]
+        start_us, end_us = self._start_us, self._end_us
+        return tuple(_timeline_phase(phase, start_us, end_us) for phase in phases)
+
+    @property
+    def _start_us(self) -> float:
+        return min((phase.start_us for phase in self.phases), default=0.0)
+
+    @property
+    def _end_us(self) -> float:
+        return max((phase.end_us or phase.start_us for phase in self.phases), default=0.0)
+
+
+def _timeline_phase(phase: Phase, start_us: float, end_us: float) -> TimelinePhase:
+    last_us = phase.end_us if phase.end_us is not None else end_us
+    begin_s, length_s = (phase.start_us - start_us) / 1e6, max(0.0, last_us - phase.start_us) / 1e6
+    return TimelinePhase(phase.name, phase_class(phase.name), phase.depth, begin_s, length_s, phase.end_us is None)
 
 
 def progress(report: Report, job: CompileJob | None = None) -> Progress:

@@ -105,9 +105,9 @@ BACKENDS: dict[str, dict[str, str]] = {
     "pages/parts/accelerator/program.py": {"MOST_NAMED": "ticks of an axis"},
     "pages/parts/accelerator/panels.py": {"LARGEST_DOWNLOAD_BYTES": "a program that the page gives out"},
     "pages/parts/backends/executions.py": {"MOST_IN_LEGEND": "calls that the chart of executions names"},
-    "pages/parts/backends/panes.py": {
-        "MOST_NODES_SHOWN": "nodes of a graph that a backend was given",
-        "MOST_TOLD": "tables, and texts, of a backend that can be chosen",
+    "core/views/backend/compilation.py": {
+        "MOST_NODES": "nodes of a graph that a backend was given",
+        "MOST_ANNOTATIONS": "tables, and texts, of a backend that can be chosen",
     },
-    "pages/parts/backends/write.py": {"MOST_PROBLEMS": "problems of a backend that are told one by one"},
+    "core/views/backend/run.py": {"MOST_PROBLEMS": "problems of a backend that are told one by one"},
 }

@@ -40,8 +40,8 @@ PAGES: dict[str, dict[str, str]] = {
         "MOST_COMPILATIONS": "compilations in it",
         "MOST_KERNELS": "kernels in it",
         "MOST_NODES": "nodes in it, of the largest graphs",
-        "LARGEST_GRAPH": "ops of a graph whose nodes are in it",
     },
+    "core/views/palette.py": {"LARGEST_GRAPH": "ops of a graph whose nodes are in it"},
     "pages/session/cache.py": {"MOST_KEPT": "answers that are kept for all sessions, of each kind"},
     "pages/components/flame/view.py": {"MOST_SPANS": "phases in a flame chart"},
     "pages/components/progress/view.py": {

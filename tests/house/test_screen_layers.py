@@ -86,10 +86,8 @@ PUBLIC = {
     "core.ops",
     "core.code",
     "core.analysis",
-    "core.analysis.backend",
     "core.analysis.comparison",
     "core.analysis.findings",
-    "core.analysis.kernels",
     "core.analysis.numerics",
     "core.analysis.pipeline",
     "core.job.options",
@@ -100,7 +98,6 @@ PUBLIC = {
     "core.sweep",
     "core.sweep.presets",
     "core.runs.tools",
-    "core.graph",
 }
 SCREEN = [name for name in FILES if not name.startswith("core/")]
 

@@ -8,8 +8,6 @@ import msgspec
 import streamlit as st
 
 from core import Progress, step_words
-from core.analysis import phase_class
-from core.report import Phase
 from pages.components.modules import component_script
 from pages.look.palette import PHASES
 
@@ -51,29 +49,20 @@ class ProgressData(msgspec.Struct, frozen=True):
 
 def progress_view(progress: Progress, *, key: str, live: bool) -> None:
     """Draw the timeline of a run so far; open phases reach to its end."""
-    spans = [phase for phase in progress.phases if (phase.duration_s or 1) > 0.0005][-MOST_PHASES:]
-    start_us = min((phase.start_us for phase in progress.phases), default=0.0)
-    end_us = max((phase.end_us or phase.start_us for phase in progress.phases), default=0.0)
     data = ProgressData(
         steps=tuple(map(step_words, progress.steps[-MOST_STEPS:])),
         to_come=tuple(map(step_words, progress.to_come[:MOST_STEPS])),
         live=live,
-        spans=tuple(_span(phase, start_us, end_us) for phase in spans),
-        length_s=(end_us - start_us) / 1e6,
+        spans=_spans(progress),
+        length_s=progress.length_s,
         colours={kind: (colour.light, colour.dark) for kind, colour in PHASES.items()},
         legend={kind: colour.label for kind, colour in PHASES.items()},
     )
     _COMPONENT(key=key, data=msgspec.to_builtins(data))
 
 
-def _span(phase: Phase, start_us: float, end_us: float) -> SpanData:
-    last_us = phase.end_us if phase.end_us is not None else end_us
-    begin_s, length_s = (phase.start_us - start_us) / 1e6, max(0.0, last_us - phase.start_us) / 1e6
-    return SpanData(
-        phase.name,
-        phase_class(phase.name),
-        phase.depth,
-        round(begin_s, 4),
-        round(length_s, 4),
-        phase.end_us is None,
+def _spans(progress: Progress) -> tuple[SpanData, ...]:
+    return tuple(
+        SpanData(phase.name, phase.kind, phase.depth, round(phase.begin_s, 4), round(phase.length_s, 4), phase.is_open)
+        for phase in progress.timeline(MOST_PHASES)
     )

@@ -1,4 +1,4 @@
-"""The page without a recorded call of a backend: the reason, the built-in backends, and the form for a custom one.
+"""The page without a recorded backend call: the reason, and the run's job with another backend.
 
 The failures of a backend, or of the compiled code that it returned.
 
@@ -7,45 +7,30 @@ A custom backend, edited on the page: the editor, and the button that runs the s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from core import SHIPPED_BACKENDS, CompileJob
-from core.analysis.backend import BackendProblem, requested_backend
-from core.base import words as fmt
-from core.report import Place, Report
+from core.views.backend import BackendView
+from core.views.markdown import sentence
 from pages import menu
 from pages.gate.visitor import may_bring_code
 from pages.look.sizes import TALL
-from pages.look.text import LONGEST_TEXT, code, prose
+from pages.look.text import code
 from pages.parts.run.own_backend import CONVENTION, BackendChoice, own_code, with_backend
 from pages.parts.run.submit import job_again, run_of
 from pages.session import url
 from pages.session.runs import show_run
 from pages.session.shown import RunView
 
-INDUCTOR = "inductor"
-CONTRACT = (
-    "A backend is any callable `(gm, example_inputs)` that returns a callable. Dynamo captures a frame as a graph, "
-    "gives it to the backend once, and from then on runs what came back at each call whose guards hold."
-)
-MOST_PROBLEMS = 3
 
-
-def why_nothing(report: Report) -> None:
+def why_nothing(backend: BackendView) -> None:
     """Draw the reason why no backend was recorded, and where to look instead."""
-    asked = requested_backend(report)
-    st.write(CONTRACT)
-    if asked == INDUCTOR:
-        st.write("What Inductor was given is the Dynamo graph; what it made of it are kernels.")
+    st.write(backend.contract)
+    st.write(backend.missing)
+    if backend.is_inductor:
         with st.container(horizontal=True):
             for page in (menu.FX_GRAPH, menu.KERNELS):
                 st.page_link(page.script, label=page.title, icon=page.icon, query_params=url.link())
-    elif not asked:
-        st.write("The log holds no record of what the backend was given: Compileboard's worker writes it.")
-    else:
-        st.write(f"What {code(asked)} was given was not recorded, or it was given nothing.")
 
 
 def offer_backends(view: RunView) -> None:
@@ -60,29 +45,24 @@ def offer_backends(view: RunView) -> None:
         for shipped in SHIPPED_BACKENDS.values():
             with st.container(border=True, gap="small", height="stretch"):
                 st.markdown(f"**{code(shipped.name)}**")
-                st.caption(f"{shipped.words[:1].upper()}{shipped.words[1:]}.")
+                st.caption(sentence(shipped.words))
                 if st.button("Run it", key=f"with-{shipped.name}", icon=":material/play_arrow:"):
                     run_with(job, BackendChoice(shipped.name))
     write_backend(view, job)
 
 
-def problem_boxes(problems: Sequence[BackendProblem]) -> None:
+def problem_boxes(backend: BackendView) -> None:
     """Draw the first failures, each with the backend's line."""
-    for one in problems[:MOST_PROBLEMS]:
-        st.error(_words(one), icon=":material/error:")
-    if len(problems) > MOST_PROBLEMS:
-        st.caption(f"{fmt.count(len(problems) - MOST_PROBLEMS, 'more problem')} of this kind.")
-
-
-def _words(problem: BackendProblem) -> str:
-    at = f" at {code(Place(*problem.place).short)}" if problem.place else ""
-    when = "" if problem.execution is None else f", execution {fmt.number(problem.execution.number)}"
-    return f"\\[{problem.compilation}\\]{when}: {code(problem.backend)} {prose(problem.words, LONGEST_TEXT)}{at}"
+    for problem in backend.problems:
+        st.error(problem, icon=":material/error:")
+    if backend.more_problems:
+        st.caption(backend.more_problems)
 
 
 def write_backend(view: RunView, job: CompileJob) -> None:
-    """Draw the editor, which starts with the run's own or a built-in backend; nothing if the visitor may not bring
-    code.
+    """Draw the editor, which starts with the run's own or a built-in backend.
+
+    Draws nothing if the visitor may not bring code.
     """
     if not may_bring_code():
         return

@@ -7,19 +7,15 @@ The entries of the command palette: pages, runs, and the compilations, kernels a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 import streamlit as st
-from msgspec.structs import replace
 
 from core import Run, Status, measured_again
-from core.analysis import captured_ops, frame_names
-from core.analysis.kernels import kernel_names, measured_seconds, times_unreliable
-from core.base import words as fmt
-from core.report import Compilation, FxGraph, Kernel, Report
-from core.views.fx_graph import GraphStages
+from core.report import Report
+from core.views.palette import PaletteView, RunEntryGroup
 from pages import menu
 from pages.components.keys.view import all_keys
 from pages.components.palette.view import (
@@ -63,8 +59,6 @@ MOST_RUNS = 50
 MOST_COMPILATIONS = 200
 MOST_KERNELS = 500
 MOST_NODES = 2_000
-# A larger graph takes seconds to read; the graph's own search covers it.
-LARGEST_GRAPH = 5_000
 
 
 def command_palette() -> None:
@@ -178,82 +172,28 @@ def run_groups(run_id: str, _view: RunView) -> Mapping[str, Any]:
     return dict(msgspec.to_builtins(RunEntriesData(run_id, groups)))
 
 
-def _compilation_groups(report: Report) -> Iterator[PaletteGroup]:
-    names = frame_names(report)
-    entries = tuple(
-        PaletteEntry(
-            compilation.id,
-            one_line(f"[{compilation.id}] {names[compilation.id]}", LONGEST_NAME),
-            fmt.count(captured_ops(compilation), "op") if compilation.status == "ok" else compilation.status,
-        )
-        for compilation in report.compilations[:MOST_COMPILATIONS]
-    )
-    if entries:
-        left_out = len(report.compilations) - len(entries)
-        aim = PaletteAim(menu.COMPILATIONS.name, url.COMPILATION)
-        yield PaletteGroup("Compilation", "Compilations", entries, aim, left_out=left_out)
+def _compilation_groups(report: Report) -> list[PaletteGroup]:
+    aim = PaletteAim(menu.COMPILATIONS.name, url.COMPILATION)
+    groups = PaletteView(report).compilations(MOST_COMPILATIONS)
+    return [_group("Compilation", group, aim) for group in groups]
 
 
 def _kernel_groups(report: Report) -> list[PaletteGroup]:
-    """Return the kernels by compilation, in each the slowest first."""
-    reliable = not times_unreliable(report)
-    groups = (_kernel_group(compilation, reliable) for compilation in report.compilations if compilation.kernels)
-    return _bounded(groups, MOST_KERNELS, sum(len(compilation.kernels) for compilation in report.compilations))
-
-
-def _kernel_group(compilation: Compilation, reliable: bool) -> PaletteGroup:
-    names, seconds = kernel_names(compilation), measured_seconds(compilation) if reliable else {}
-    kernels = sorted(compilation.kernels, key=lambda kernel: -seconds.get(kernel.id, 0.0))
-    entries = tuple(_kernel_entry(kernel, names[kernel.id], seconds.get(kernel.id)) for kernel in kernels)
-    aim = PaletteAim(menu.KERNELS.name, url.SELECT, {url.COMPILATION: compilation.id})
-    return PaletteGroup("Kernel", "Kernels", entries, aim, f"[{compilation.id}]")
-
-
-def _kernel_entry(kernel: Kernel, name: str, seconds: float | None) -> PaletteEntry:
-    parts = [name if name != kernel.name else "", fmt.duration_s(seconds) if seconds is not None else ""]
-    detail = one_line(" · ".join(filter(None, parts)), LONGEST_LINE)
-    return PaletteEntry(f"k:{kernel.id}", one_line(kernel.name, LONGEST_NAME), detail)
+    groups = PaletteView(report).kernels(MOST_KERNELS)
+    return [_group("Kernel", group, _select_in(menu.KERNELS, group)) for group in groups]
 
 
 def _node_groups(view: RunView) -> list[PaletteGroup]:
-    """Return the ops of the graphs that Dynamo captured and that Inductor lowered, the largest graphs first.
-
-    The graphs in between have the names of one or the other.
-    """
-    graphs = [(compilation, graph) for compilation in view.report.compilations for graph in _ends(compilation)]
-    graphs.sort(key=lambda pair: -pair[1].calls)
-    groups = (_node_group(view, compilation, graph) for compilation, graph in graphs if graph.calls <= LARGEST_GRAPH)
-    return _bounded(groups, MOST_NODES, sum(graph.calls for _, graph in graphs))
+    groups = PaletteView(view.report).nodes(MOST_NODES, lambda compilation, graph: view.of(compilation).nodes(graph))
+    return [_group("Node", group, _select_in(menu.FX_GRAPH, group)) for group in groups]
 
 
-def _ends(compilation: Compilation) -> list[FxGraph]:
-    """Return the first graph of a compilation and those that Inductor lowered."""
-    graphs = [graph for graph in compilation.graphs if graph.calls]
-    return [GraphStages(graphs).first, *(graph for graph in graphs[1:] if graph.lowered)] if graphs else []
+def _select_in(page: menu.Page, group: RunEntryGroup) -> PaletteAim:
+    """Return the link that selects an entry of a group on a page."""
+    graph = {url.GRAPH: group.graph} if group.graph else {}
+    return PaletteAim(page.name, url.SELECT, {url.COMPILATION: group.compilation, **graph})
 
 
-def _node_group(view: RunView, compilation: Compilation, graph: FxGraph) -> PaletteGroup:
-    entries = tuple(
-        PaletteEntry(
-            f"n:{node.name}",
-            one_line(node.name, LONGEST_NAME),
-            one_line(node.target.removeprefix("torch.ops."), LONGEST_NAME),
-        )
-        for node in view.of(compilation).nodes(graph)
-        if node.op.startswith("call_")
-    )
-    aim = PaletteAim(menu.FX_GRAPH.name, url.SELECT, {url.COMPILATION: compilation.id, url.GRAPH: graph.id})
-    return PaletteGroup("Node", "Nodes", entries, aim, f"{GraphStages.describe(graph)} [{compilation.id}]")
-
-
-def _bounded(groups: Iterable[PaletteGroup], most: int, total: int) -> list[PaletteGroup]:
-    """Return the first groups with at most so many entries; the last one counts the entries of all that are missing."""
-    kept: list[PaletteGroup] = []
-    room = most
-    for group in groups:
-        kept.append(replace(group, entries=group.entries[:room]))
-        room -= len(kept[-1].entries)
-        if room <= 0:
-            break
-    left_out = total - (most - room)
-    return [*kept[:-1], replace(kept[-1], left_out=max(0, left_out))] if kept else []
+def _group(kind: str, group: RunEntryGroup, aim: PaletteAim) -> PaletteGroup:
+    entries = tuple(PaletteEntry(entry.id, entry.label, entry.detail) for entry in group.entries)
+    return PaletteGroup(kind, f"{kind}s", entries, aim, group.detail, group.left_out)

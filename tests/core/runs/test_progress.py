@@ -6,6 +6,7 @@ import pytest
 
 from core import CompileJob, DynamicDim, GrowingReport, Model, Packaging, Progress, is_compiled, progress, step_words
 from core.report import Phase
+from core.runs.progress import TimelinePhase
 from tests.support.homes import line, record
 
 JOB = CompileJob(Model("sample", "mlp"))
@@ -103,3 +104,17 @@ def test_all_is_compiled_once_the_measuring_begins() -> None:
     assert is_compiled(("call 0: comparing", "measuring"))
     assert is_compiled(("call 0: comparing", "holding each node against float64"))
     assert is_compiled(("call 0: comparing", "exporting the model"))
+
+
+def test_the_timeline_starts_with_the_first_phase_and_an_open_phase_reaches_to_its_end() -> None:
+    timed = Progress(
+        phases=(
+            Phase("entire_frame_compile", "", 1e6, None, 0),
+            Phase("too short", "", 2e6, 2e6 + 100, 1),
+            Phase("compile_file", "", 2e6, 4e6, 1),
+        )
+    )
+    outer = TimelinePhase("entire_frame_compile", "dynamo", 0, 0.0, 3.0, True)
+    inner = TimelinePhase("compile_file", "compile", 1, 1.0, 2.0, False)
+    assert (timed.length_s, timed.timeline(9), timed.timeline(1)) == (3.0, (outer, inner), (inner,))
+    assert (Progress().length_s, Progress().timeline(9)) == (0.0, ())

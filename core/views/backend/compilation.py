@@ -1,0 +1,267 @@
+"""A compilation that called a custom backend: its graph, calls, executions, and code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from core.analysis.backend import BackendRow
+from core.base import words as fmt
+from core.graph import annotation_name, annotations_of
+from core.job import CompileJob
+from core.report import BackendNode, Compilation, Execution, FxGraph, FxNode, Invocation, Report
+from core.views.backend.calls import LETTERS, call_row, mark_text, no_executions, seconds_of
+from core.views.backend.output import BackendTable, BackendText
+from core.views.backend.source import BackendSource, backend_source, code_links
+from core.views.fx_graph import GraphStages
+from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line
+
+MOST_NODES = 2_000
+MOST_ANNOTATIONS = 24
+OUTSIDE, FAILED = "outside of the calls", "raised"
+COLUMNS = ("opcode", "name", "target", "args", "kwargs", "users", "value")
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionBar:
+    """An execution in the chart.
+
+    `kind` is the call of the run that made it, or that it was outside of the calls, or that it raised. `hover` has its
+    time and its tensors.
+    """
+
+    kind: str
+    number: int
+    call: int | None
+    seconds: float
+    is_failed: bool
+    hover: tuple[str, str]
+
+
+@dataclass(frozen=True)
+class BackendCompilationView:
+    """A compilation that called a backend; `name` is that of its frame, and texts are plain lines.
+
+    Executions are recorded at the end of a run, so none are known while it `is_live`.
+    """
+
+    report: Report
+    row: BackendRow
+    name: str
+    is_live: bool = False
+
+    node_columns = COLUMNS
+    overlay = annotation_name(0)
+
+    @property
+    def compilation(self) -> Compilation:
+        """The compilation."""
+        return self.row.compilation
+
+    @property
+    def id(self) -> str:
+        """Compile id."""
+        return self.compilation.id
+
+    @property
+    def invocation(self) -> Invocation:
+        """Last call of the backend."""
+        return self.row.invocations[-1]
+
+    @property
+    def is_failed(self) -> bool:
+        """True if the last call failed, so that the backend returned nothing that could run."""
+        return bool(self.invocation.problem)
+
+    @property
+    def cells(self) -> tuple[str, str, str, str]:
+        """Frame, graph, seconds of the backend, and the returned object or the failure."""
+        invocation, frame = self.invocation, self.compilation.frame
+        at = f" · {frame.short}" if frame.file else ""
+        graph = f"{fmt.count(node_count(invocation), 'node')}: {', '.join(invocation.inputs)}"
+        return (
+            one_line(f"{self.name}{at}", LONGEST_LINE),
+            one_line(graph, LONGEST_LINE),
+            seconds_of(self.row.invocations),
+            one_line(invocation.problem or invocation.returned.replace("`", ""), LONGEST_LINE),
+        )
+
+    @property
+    def marks(self) -> str:
+        """Letter of each call of the run, as in the legend."""
+        return "".join(LETTERS[cell.use] for cell in self.row.cells)
+
+    @property
+    def mark_texts(self) -> tuple[str, ...]:
+        """Description of each call of the run."""
+        return tuple(mark_text(cell, self._inputs.get(cell.call, "")) for cell in self.row.cells)
+
+    @property
+    def execution_count(self) -> str:
+        """Number of executions, in and outside of calls."""
+        ran = self.row.ran
+        if ran is None:
+            return no_executions(self.is_failed, self.is_live)
+        outside = f", {fmt.number(ran.measured)} outside of calls" if ran.measured else ""
+        return f"{fmt.count(ran.calls, 'execution')}{outside}"
+
+    @property
+    def call_rows(self) -> list[dict[str, str]]:
+        """Calls that concern the compilation, with the guard that passed each or made it recompile."""
+        return [call_row(cell, self._inputs.get(cell.call, "")) for cell in self.row.cells if cell.use]
+
+    @cached_property
+    def _inputs(self) -> dict[int, str]:
+        return {call.index: call.inputs for call in self.report.calls}
+
+    @cached_property
+    def executions(self) -> tuple[Execution, ...]:
+        """Recorded executions."""
+        return tuple(execution for execution in self.report.executions if execution.compilation == self.id)
+
+    @property
+    def execution_words(self) -> str:
+        """Number of executions in a sentence, and of those that were recorded."""
+        ran, recorded = self.row.ran, len(self.executions)
+        if ran is None:
+            return "How often it ran was not recorded."
+        first = f"; the first {fmt.number(recorded)} are told one by one" if recorded < ran.calls else ""
+        outside = f", and {fmt.count(ran.measured, 'time')} outside of them, as while measuring" if ran.measured else ""
+        return f"What the backend returned ran {fmt.count(ran.calls, 'time')} in the calls of the run{first}{outside}."
+
+    @property
+    def execution_bars(self) -> tuple[ExecutionBar, ...]:
+        """Recorded executions as bars."""
+        return tuple(map(_bar, self.executions))
+
+    @property
+    def outside_s(self) -> float | None:
+        """Mean seconds of the executions outside of the calls.
+
+        None if there are none, or if not all executions of the calls were recorded.
+        """
+        ran = self.row.ran
+        in_calls = [execution.seconds for execution in self.executions if execution.call is not None]
+        if ran is None or not ran.measured or len(in_calls) != ran.calls:
+            return None
+        return max(0.0, ran.seconds - sum(in_calls)) / ran.measured
+
+    @property
+    def outside_name(self) -> str:
+        """Number of executions that the mean is of; empty without any."""
+        ran = self.row.ran
+        return f"mean of {fmt.number(ran.measured)} outside of the calls" if ran and ran.measured else ""
+
+    @property
+    def execution_rows(self) -> list[dict[str, object]]:
+        """Recorded executions, a row each."""
+        return [_execution_row(execution) for execution in self.executions]
+
+    @property
+    def nodes(self) -> tuple[BackendNode, ...]:
+        """Nodes of the backend's input graph."""
+        return self.invocation.nodes
+
+    @property
+    def node_ids(self) -> list[str]:
+        """Id of each node."""
+        return [f"n:{node.name}" for node in self.nodes]
+
+    @property
+    def node_rows(self) -> list[dict[str, str]]:
+        """First nodes, a row each."""
+        return [_node_row(node) for node in self.nodes[:MOST_NODES]]
+
+    @property
+    def node_text(self) -> str:
+        """Nodes as text, in the format of `gm.graph.print_tabular()`."""
+        rows = [COLUMNS, *((n.op, n.name, n.target, n.args, n.kwargs, ", ".join(n.users), n.value) for n in self.nodes)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        head, *lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+        return "\n".join(line.rstrip() for line in (head, "  ".join("-" * width for width in widths), *lines)) + "\n"
+
+    @property
+    def nodes_left_out(self) -> str:
+        """Number of nodes without a row; empty without any."""
+        more = self.invocation.left_out + max(0, len(self.nodes) - MOST_NODES)
+        return f"{fmt.count(more, 'more node')} not shown." if more else ""
+
+    @property
+    def code(self) -> str:
+        """Text of `gm.code`; empty if it was not recorded."""
+        return self.invocation.code.strip("\n").rstrip()
+
+    @property
+    def code_links(self) -> dict[int, tuple[str, ...]]:
+        """Ids of the nodes that a line of `gm.code` computes, by line."""
+        return code_links(self.code, self.nodes)
+
+    def source(self, job: CompileJob | None, read: Callable[[str], str]) -> BackendSource | None:
+        """Return the backend's own file: the job's, a built-in one, or the logged one; None if there is none.
+
+        `read` returns the text of a logged file.
+        """
+        return backend_source(self.report, self.invocation, job, read)
+
+    @property
+    def first_graph(self) -> FxGraph:
+        """The graph to show without annotations: Dynamo's if it was recorded."""
+        return GraphStages(self.compilation.graphs).first
+
+    def annotated_graph(self, nodes_of: Callable[[FxGraph], tuple[FxNode, ...]]) -> FxGraph | None:
+        """Return the last graph that a table names; `nodes_of` reads the nodes of a graph.
+
+        A backend's input graph shares names with the graph that it made.
+        """
+        for graph in reversed(self.compilation.graphs if self.report.told_tables else ()):
+            if annotations_of(self.report, self.id, {node.name for node in nodes_of(graph)}):
+                return graph
+        return None
+
+    @property
+    def tables(self) -> tuple[BackendTable, ...]:
+        """Tables reported for the compilation, and those that name no compilation."""
+        tables = (table for table in self.report.told_tables if table.compilation in ("", self.id))
+        return tuple(map(BackendTable, tables))[:MOST_ANNOTATIONS]
+
+    @property
+    def texts(self) -> tuple[BackendText, ...]:
+        """Texts reported for the compilation, and those that name no compilation."""
+        texts = (text for text in self.report.told_texts if text.compilation in ("", self.id))
+        return tuple(map(BackendText, texts))[:MOST_ANNOTATIONS]
+
+
+def node_count(invocation: Invocation) -> int:
+    """Return the number of nodes of a backend's input graph."""
+    return len(invocation.nodes) + invocation.left_out
+
+
+def _bar(execution: Execution) -> ExecutionBar:
+    kind = OUTSIDE if execution.call is None else f"call {fmt.number(execution.call)}"
+    kind = FAILED if execution.problem else kind
+    tensors = f"{', '.join(execution.inputs)} → {', '.join(execution.outputs)}"
+    hover = (f"{kind}: {fmt.duration_s(execution.seconds)}", one_line(tensors, LONGEST_LINE))
+    return ExecutionBar(kind, execution.number, execution.call, execution.seconds, bool(execution.problem), hover)
+
+
+def _execution_row(execution: Execution) -> dict[str, object]:
+    return {
+        "execution": execution.number,
+        "call": "–" if execution.call is None else fmt.number(execution.call),
+        "time": fmt.duration_s(execution.seconds),
+        "given": one_line(", ".join(execution.inputs), LONGEST_LINE),
+        "returned": one_line(execution.problem or ", ".join(execution.outputs), LONGEST_LINE),
+    }
+
+
+def _node_row(node: BackendNode) -> dict[str, str]:
+    return {
+        "opcode": node.op,
+        "name": one_line(node.name, LONGEST_NAME),
+        "target": one_line(node.target, LONGEST_LINE),
+        "args": one_line(node.args, LONGEST_LINE),
+        "kwargs": "" if node.kwargs == "{}" else one_line(node.kwargs, LONGEST_LINE),
+        "users": one_line(", ".join(node.users), LONGEST_LINE),
+        "value": one_line(node.value, LONGEST_NAME),
+    }

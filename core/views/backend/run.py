@@ -1,0 +1,143 @@
+"""Backend calls of a run: the contract with torch.compile, in numbers; sentences are Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from core.analysis import frame_names
+from core.analysis.backend import (
+    BackendProblem,
+    BackendRow,
+    backend_problems,
+    backend_rows,
+    backend_sentence,
+    requested_backend,
+)
+from core.base import words as fmt
+from core.report import Compilation, Invocation, Place, Report
+from core.views.backend.calls import LEGEND, no_executions, seconds_of
+from core.views.backend.compilation import BackendCompilationView, node_count
+from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, one_line, prose
+
+INDUCTOR = "inductor"
+MOST_PROBLEMS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ContractStation:
+    """A station of the contract: its title, the code that crosses it, and the run's number for it."""
+
+    name: str
+    code: str
+    number: str
+    is_bad: bool = False
+
+
+@dataclass(frozen=True)
+class BackendView:
+    """The backend calls of a run.
+
+    Executions are recorded at the end of a run, so none are known while it `is_live`.
+    """
+
+    report: Report
+    is_live: bool = False
+
+    contract = (
+        "A backend is any callable `(gm, example_inputs)` that returns a callable. Dynamo captures a frame as a graph, "
+        "gives it to the backend once, and from then on runs what came back at each call whose guards hold."
+    )
+    once, always = "once for each graph", "at each call whose guards hold"
+    legend = LEGEND
+
+    @property
+    def title(self) -> str:
+        """Number of graphs, of their executions, and the first failure."""
+        return prose(backend_sentence(self.report))
+
+    @cached_property
+    def rows(self) -> tuple[BackendRow, ...]:
+        """Compilations that called a backend, each with the calls of the run."""
+        return backend_rows(self.report)
+
+    @property
+    def is_inductor(self) -> bool:
+        """True if the job names the backend `inductor`."""
+        return requested_backend(self.report) == INDUCTOR
+
+    @property
+    def missing(self) -> str:
+        """Reason why no backend call was recorded."""
+        if self.is_inductor:
+            return "What Inductor was given is the Dynamo graph; what it made of it are kernels."
+        backend = requested_backend(self.report)
+        if not backend:
+            return "The log holds no record of what the backend was given: Compileboard's worker writes it."
+        return f"What {code(backend)} was given was not recorded, or it was given nothing."
+
+    @property
+    def problems(self) -> list[str]:
+        """First failures of the backend or of its compiled code."""
+        return [_problem(problem) for problem in backend_problems(self.report)[:MOST_PROBLEMS]]
+
+    @property
+    def more_problems(self) -> str:
+        """Number of further failures; empty without any."""
+        more = len(backend_problems(self.report)) - MOST_PROBLEMS
+        return f"{fmt.count(more, 'more problem')} of this kind." if more > 0 else ""
+
+    @cached_property
+    def compilations(self) -> tuple[BackendCompilationView, ...]:
+        """Compilations that called a backend, in log order."""
+        names = frame_names(self.report)
+        return tuple(
+            BackendCompilationView(
+                self.report, row, names.get(row.compilation.id, row.compilation.frame.name), self.is_live
+            )
+            for row in self.rows
+        )
+
+    def of(self, compilation: Compilation | None) -> BackendCompilationView:
+        """Return the view of a compilation; of the first one if this one called no backend."""
+        compile_id = compilation.id if compilation is not None else None
+        return next((view for view in self.compilations if view.id == compile_id), self.compilations[0])
+
+    @property
+    def stations(self) -> tuple[ContractStation, ...]:
+        """Steps from a frame to the executions of its compiled code, with the numbers of all compilations."""
+        invocations = [invocation for row in self.rows for invocation in row.invocations]
+        failures = sum(bool(invocation.problem) for invocation in invocations)
+        nodes = fmt.count(sum(map(node_count, invocations)), "node")
+        returned = fmt.count(len(invocations) - failures, "callable")
+        result = f"{returned}, {fmt.number(failures)} failed" if failures else returned
+        graphs = f"{fmt.count(len(invocations), 'graph')}, {nodes}"
+        return (
+            ContractStation("Dynamo", "captures a frame", fmt.count(len(self.rows), "compilation")),
+            ContractStation("graph", "a GraphModule, and tensors", graphs),
+            ContractStation(_names(invocations), "(gm, example_inputs)", _call_count(invocations), failures > 0),
+            ContractStation("callable", "compiled_fn", result, failures > 0),
+            ContractStation("executions", "compiled_fn(*inputs)", self._executions),
+        )
+
+    @property
+    def _executions(self) -> str:
+        if all(row.ran is None for row in self.rows):
+            return no_executions(all(view.is_failed for view in self.compilations), self.is_live)
+        executions = sum(row.ran.calls for row in self.rows if row.ran)
+        return f"{fmt.number(executions)} in {fmt.count(len(self.report.calls), 'call')}"
+
+
+def _problem(problem: BackendProblem) -> str:
+    at = f" at {code(Place(*problem.place).short)}" if problem.place else ""
+    when = "" if problem.execution is None else f", execution {fmt.number(problem.execution.number)}"
+    return f"\\[{problem.compilation}\\]{when}: {code(problem.backend)} {prose(problem.words, LONGEST_TEXT)}{at}"
+
+
+def _names(invocations: Sequence[Invocation]) -> str:
+    return one_line(", ".join(dict.fromkeys(invocation.backend for invocation in invocations)), LONGEST_NAME)
+
+
+def _call_count(invocations: Sequence[Invocation]) -> str:
+    return f"called {fmt.count(len(invocations), 'time')}, {seconds_of(invocations)}"
