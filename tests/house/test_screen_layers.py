@@ -97,8 +97,6 @@ PUBLIC = {
     "core.analysis.repairs",
     "core.graph.layout",
     "core.accelerator.program",
-    "core.sweep",
-    "core.sweep.presets",
     "core.runs.tools",
     "core.graph",
 }
