@@ -124,7 +124,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "core/sweep/presets/conditions.py": {"MOST_THREADS": "threads that the preset of threads tries"},
         "core/sweep/presets/preset.py": {"LONGEST_REASON": "characters of torch's reason in an answer"},
-        "pages/parts/sweep/pictures.py": {"MOST_BARS": "cells that are drawn as bars"},
+        "core/views/sweep/view.py": {"MOST_BARS": "cells that are drawn as bars"},
         "pages/session/sweeps.py": {"MOST_LISTED": "sweeps that the page lists"},
     },
     "A run and a tool": {

@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from core import CompileboardError, StoreError, Sweep
-from core.sweep import SweepRow, SweepStanding
-from core.sweep.presets import Answer, Question, answer
+from core import CompileboardError, StoreError, Sweep, SweepStanding
+from core.views.sweep import SweepView
 from pages import menu
 from pages.gate.visitor import who
 from pages.session import server, url
@@ -18,26 +17,19 @@ MOST_LISTED = 100
 
 @dataclass(frozen=True, slots=True)
 class ShownSweep:
-    """A sweep with its table's rows and its state, read at `read_s` of the monotonic clock.
+    """A sweep as it was at `read_s` of the monotonic clock.
 
     `changed_ns` is the last time that a cell started or ended.
     """
 
-    sweep: Sweep
-    rows: tuple[SweepRow, ...]
-    standing: SweepStanding
+    view: SweepView
     changed_ns: int
     read_s: float
 
     @property
-    def answer(self) -> Answer:
-        """The answer of its rows to its question."""
-        return answer(Question(self.sweep, self.rows, server.environment()))
-
-    @property
-    def name(self) -> str:
-        """The name that its owner gave it, else its title."""
-        return server.sweeps().store.name(self.sweep.id) or self.sweep.title
+    def standing(self) -> SweepStanding:
+        """Its state and progress."""
+        return self.view.standing
 
     @property
     def left_s(self) -> float | None:
@@ -48,13 +40,13 @@ class ShownSweep:
     @property
     def moment(self) -> str:
         """A value that changes with the data of its pictures."""
-        settled = [row.run for row in self.rows if row.settled]
-        return " ".join([self.sweep.id, *settled])
+        settled = [row.run for row in self.view.rows if row.settled]
+        return " ".join([self.view.sweep.id, *settled])
 
     @property
     def own(self) -> bool:
         """True if this visitor may change it."""
-        return who().owns(self.sweep.by)
+        return who().owns(self.view.sweep.by)
 
 
 def shown_sweep() -> str | None:
@@ -69,7 +61,10 @@ def open_sweep(sweep_id: str) -> ShownSweep | None:
         changed_ns = runner.store.changed_ns(sweep_id)
         sweep = runner.store.open(sweep_id)
         rows = runner.rows(sweep)
-        return ShownSweep(sweep, rows, runner.standing(sweep, rows), changed_ns, time.monotonic())
+        standing = runner.standing(sweep, rows)
+        name = runner.store.name(sweep_id) or sweep.title
+        view = SweepView(sweep, rows, standing, name, server.environment)
+        return ShownSweep(view, changed_ns, time.monotonic())
     except CompileboardError:
         return None
 
@@ -81,13 +76,13 @@ def is_as_shown(shown: ShownSweep) -> bool:
     """
     runner = server.sweeps()
     try:
-        changed = runner.store.changed_ns(shown.sweep.id) != shown.changed_ns
+        changed = runner.store.changed_ns(shown.view.sweep.id) != shown.changed_ns
     except StoreError:
         return False
-    live = [row for row in shown.rows if row.run and not row.settled]
+    live = [row for row in shown.view.rows if row.run and not row.settled]
     return (
         not changed
-        and runner.is_executing(shown.sweep) == shown.standing.live
+        and runner.is_executing(shown.view.sweep) == shown.standing.live
         and all(_state(row.run) == row.state for row in live)
     )
 

@@ -95,8 +95,6 @@ PUBLIC = {
     "core.analysis.repairs",
     "core.graph.layout",
     "core.accelerator.program",
-    "core.sweep",
-    "core.sweep.presets",
     "core.runs.tools",
 }
 SCREEN = [name for name in FILES if not name.startswith("core/")]

@@ -2,50 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from math import prod
-
 import streamlit as st
 
-from core import CompileJob, Environment, JobError
-from core.base import words as fmt
-from core.job.options import AXES
-from core.sweep import Axis, check_backends, new_sweep, parse_axes
-from core.sweep.presets import PRESETS, Plan, Preset
+from core import CompileJob, Environment
+from core.views.sweep import SweepQuestion, SweepQuestions
 from pages.gate.visitor import may_bring_code
 from pages.look.sizes import MAX_CHARS
-from pages.look.text import code
 from pages.session import actions, server
 from pages.session.actions import attempt, passed_over
 from pages.session.runs import last_took_s
 from pages.session.sweeps import show_sweep
 
-EXAMPLE = "backend=eager,aot_eager,inductor\nbatch=1,2,4,…,64"
-FIELDS = ", ".join(map(code, AXES))
-HELP = (
-    "One axis a line, `field=value,value`; every combination is a cell. Fields: "
-    f"{FIELDS}, `batch`, `inputs.0.1` (dimension 1 of argument 0), `options.NAME` (Inductor), `dynamo.NAME`. "
-    "An ellipsis goes on from the numbers before it."
-)
-# A sweep of more runs needs a confirmation.
-CONFIRMED_ABOVE = 10
-# The backends for visitors of a server that does not run their code.
-OPEN_BACKENDS = ("inductor", "eager", "aot_eager")
+
+def _questions(base: CompileJob) -> SweepQuestions:
+    """Return the questions about a job here; before torch has started, by the facts known without it."""
+    environment = server.environment() or Environment()
+    return SweepQuestions(base, environment, server.runner().limits, may_bring_code(), last_took_s(base))
 
 
 def preset_cards(base: CompileJob) -> None:
     """Draw each preset as a card with its question, its cost, and a button that starts it for a job."""
-    each_s = last_took_s(base)
     with st.grid(min_column_width=250):
-        for preset in PRESETS.values():
-            with st.container(border=True, key=f"preset-{preset.name}", gap="small", height="stretch"):
-                st.markdown(f"**{preset.title}**")
-                st.caption(preset.question)
+        for question in _questions(base).presets:
+            with st.container(border=True, key=f"preset-{question.name}", gap="small", height="stretch"):
+                st.markdown(question.heading)
+                st.caption(question.text)
                 with st.container(horizontal=True, vertical_alignment="center"):
-                    if st.button("Ask", key=f"ask-{preset.name}", icon=":material/play_arrow:", help=preset.question):
-                        ask(preset, base)
-                    st.caption(_planned_runs(preset, base, each_s))
+                    if st.button("Ask", key=f"ask-{question.name}", icon=":material/play_arrow:", help=question.text):
+                        ask(question)
+                    st.caption(_cost(question))
 
 
 def preset_menu(base: CompileJob | None, key: str) -> None:
@@ -54,117 +39,58 @@ def preset_menu(base: CompileJob | None, key: str) -> None:
         return
     with st.popover("Ask of this model…", icon=":material/apps:"):
         st.caption("Many runs, one question.")
-        each_s = last_took_s(base)
-        for preset in PRESETS.values():
+        for question in _questions(base).presets:
             with st.container(horizontal=True, vertical_alignment="center"):
-                if st.button(preset.title, key=f"{key}-{preset.name}", type="tertiary"):
-                    ask(preset, base)
-                st.caption(_planned_runs(preset, base, each_s))
+                if st.button(question.title, key=f"{key}-{question.name}", type="tertiary"):
+                    ask(question)
+                st.caption(_cost(question))
 
 
-def ask(preset: Preset, base: CompileJob) -> None:
+def ask(question: SweepQuestion) -> None:
     """Start a preset's sweep and go to it, or show why not; a sweep of many runs asks for confirmation."""
-    plan = attempt(lambda: planned(preset, base))
-    if plan is None:
-        return
-    if _cells(plan) > CONFIRMED_ABOVE:
-        _confirm(preset, plan, base)
-    else:
-        _start(plan.base, plan.axes, preset.name, _title(preset, base))
+    needs_confirmation = attempt(lambda: question.needs_confirmation)
+    if needs_confirmation:
+        _confirm(question)
+    elif needs_confirmation is not None:
+        _start(question)
 
 
 @st.dialog("Start so many runs?")
-def _confirm(preset: Preset, plan: Plan, base: CompileJob) -> None:
-    st.markdown(f"**{preset.title}**: {_runs(plan, last_took_s(base))}, one after the other on a device.")
-    if st.button(f"Start {fmt.count(_cells(plan), 'run')}", key="confirm-sweep", type="primary"):
-        _start(plan.base, plan.axes, preset.name, _title(preset, base))
+def _confirm(question: SweepQuestion) -> None:
+    st.markdown(question.confirmation)
+    if st.button(question.confirmation_label, key="confirm-sweep", type="primary"):
+        _start(question)
 
 
-def _title(preset: Preset, base: CompileJob) -> str:
-    return f"{preset.title}: {base.title()}"
+def _cost(question: SweepQuestion) -> str:
+    """Return the cost of a preset; empty if the job's calls cannot be read, which its own field reports."""
+    return attempt(lambda: question.cost, passed_over) or ""
 
 
-def planned(preset: Preset, base: CompileJob) -> Plan:
-    """Return a preset's plan for a job here; before torch has started, with the facts known without it."""
-    here = server.environment() or Environment()
-    return preset.plan(_alone(base), here if may_bring_code() else replace(here, backends=OPEN_BACKENDS))
-
-
-def _alone(base: CompileJob) -> CompileJob:
-    """Return a job as the start of a sweep: without a fix and without its sweep."""
-    return server.runner().limits.fitted(replace(base, repairs=(), repairs_of="", sweep=""))
-
-
-def _cells(plan: Plan) -> int:
-    return prod(len(axis.values) for axis in plan.axes)
-
-
-def _planned_runs(preset: Preset, base: CompileJob, each_s: float | None) -> str:
-    """Describe how many runs a preset makes; empty if the job's calls cannot be read, which its own field reports."""
-    plan = attempt(lambda: planned(preset, base), passed_over)
-    return "" if plan is None else _runs(plan, each_s)
-
-
-def _runs(plan: Plan, each_s: float | None) -> str:
-    """Describe how many runs a plan's axes make, the axes, and the total time if each run takes `each_s` seconds."""
-    fields = [axis.field for axis in plan.axes if axis.field != "variant"]
-    over = f" over {', '.join(map(code, fields))}" if fields else ""
-    return f"{fmt.count(_cells(plan), 'run')}{over}{_taking(_cells(plan), each_s)}"
-
-
-def _taking(runs: int, each_s: float | None) -> str:
-    return "" if each_s is None else f", about {fmt.duration_s(round(runs * each_s))} by the last run"
-
-
-def _start(base: CompileJob, axes: tuple[Axis, ...], preset: str, title: str) -> None:
-    started = attempt(lambda: actions.start_sweep(new_sweep(base, axes, preset, title)))
+def _start(question: SweepQuestion) -> None:
+    started = attempt(lambda: actions.start_sweep(question.sweep()))
     if started is not None:
         show_sweep(started.id)
 
 
 def own_axes(base: CompileJob) -> None:
     """Draw fields for custom axes, the number of cells, and the button that starts them."""
-    typed = st.text_area(
+    text = st.text_area(
         "Axes",
         key="axes",
-        placeholder=EXAMPLE,
-        help=HELP,
+        placeholder=SweepQuestions.axes_example,
+        help=SweepQuestions.axes_help,
         height=110,
         max_chars=MAX_CHARS,
         label_visibility="collapsed",
     )
-    lines = [line for line in typed.splitlines() if line.strip()]
-    if not lines:
-        st.caption(f"One axis a line, such as {code(EXAMPLE.splitlines()[0])} or {code(EXAMPLE.splitlines()[1])}.")
+    if not text.strip():
+        st.caption(SweepQuestions.axes_hint)
         return
-    axes = attempt(lambda: _read(base, lines))
-    if axes is None:
-        return
-    total = attempt(lambda: _counted(base, axes))
-    if total is None:
+    question = attempt(lambda: _questions(base).custom(text))
+    if question is None:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button("Start", key="start-own", type="primary", icon=":material/play_arrow:"):
-            _start(_alone(base), axes, "", "")
-        taking = _taking(total, last_took_s(base))
-        st.caption(f"{fmt.count(total, 'cell')}, each an ordinary run; one after the other on a device{taking}.")
-
-
-def _read(base: CompileJob, lines: Sequence[str]) -> tuple[Axis, ...]:
-    """Return the typed axes.
-
-    Raises JobError if one names a backend that is not here, or a file that this visitor may not run.
-    """
-    axes = parse_axes(lines)
-    named = [value for axis in axes if axis.field == "backend" for value in axis.values]
-    if not may_bring_code() and any(".py" in str(value) for value in named):
-        raise JobError("axis backend", "a backend is one of those that torch has here, and no file")
-    known = (server.environment() or Environment()).backends
-    if named:
-        check_backends(base, axes, known)
-    return axes
-
-
-def _counted(base: CompileJob, axes: tuple[Axis, ...]) -> int:
-    """Count the cells that the axes make of a job; raises JobError."""
-    return prod(len(axis.values) for axis in new_sweep(base, axes).axes)
+            _start(question)
+        st.caption(question.cells_sentence)

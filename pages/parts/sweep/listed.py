@@ -11,9 +11,9 @@ import streamlit as st
 
 from core import MOST_NAME_CHARS, CompileJob, Model, Sweep, samples
 from core.base import words as fmt
-from core.sweep.presets import preset_of
+from core.views.sweep import sweep_rows
 from pages.look.sizes import SHORT
-from pages.look.text import LONGEST_LINE, one_line, plain
+from pages.look.text import LONGEST_LINE, plain
 from pages.session import actions, server
 from pages.session.actions import attempt, toasted
 from pages.session.state import held
@@ -45,26 +45,13 @@ def asked_of(job: CompileJob | None) -> CompileJob:
 
 def sweeps_so_far() -> None:
     """Draw one row per sweep, which opens it; a ticked sweep can be renamed, and ticked sweeps can be deleted."""
-    found = listed_sweeps()
+    sweeps = listed_sweeps()
     st.header("Sweeps so far", anchor=False)
-    if not found:
+    if not sweeps:
         st.caption("None yet: each question above takes one click.")
         return
-    now = time.time()
-    runner = server.sweeps()
-    frame = pd.DataFrame(
-        [
-            {
-                "sweep": one_line(runner.store.name(sweep.id) or sweep.title, LONGEST_LINE),
-                "question": preset_of(sweep).title,
-                "axes": one_line("; ".join(_axis_words(axis.field, axis.named()) for axis in sweep.axes), LONGEST_LINE),
-                "cells": fmt.number(len(sweep.runs)),
-                "when": fmt.ago(sweep.created_s, now),
-            }
-            for sweep in found
-        ]
-    )
-    opened, ticked = opened_or_ticked(frame, found, "sweeps-table", "sweep", height=SHORT)
+    frame = pd.DataFrame(sweep_rows(sweeps, server.sweeps().store.name, time.time()))
+    opened, ticked = opened_or_ticked(frame, sweeps, "sweeps-table", "sweep", height=SHORT)
     if opened is not None:
         show_sweep(opened.id)
     if len(ticked) == 1:
@@ -94,7 +81,3 @@ def _delete(ticked: Sequence[Sweep]) -> None:
             for sweep in ticked:
                 attempt(partial(actions.delete_sweep, sweep.id, with_runs))
             st.rerun()
-
-
-def _axis_words(field: str, named: tuple[str, ...]) -> str:
-    return f"{field}={', '.join(named)}"

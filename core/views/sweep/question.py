@@ -1,0 +1,159 @@
+"""Questions about a job that sweeps answer: the presets, and custom axes; texts are Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from math import prod
+
+from core.base import words as fmt
+from core.base.errors import JobError
+from core.base.machine import Environment
+from core.job import CompileJob
+from core.job.options import AXES
+from core.runs.limits import Limits
+from core.sweep import Axis, Sweep, check_backends, new_sweep, parse_axes
+from core.sweep.presets import PRESETS, Plan, Preset
+from core.views.markdown import code
+
+EXAMPLE = "backend=eager,aot_eager,inductor\nbatch=1,2,4,…,64"
+FIELDS = ", ".join(map(code, AXES))
+HELP = (
+    "One axis a line, `field=value,value`; every combination is a cell. Fields: "
+    f"{FIELDS}, `batch`, `inputs.0.1` (dimension 1 of argument 0), `options.NAME` (Inductor), `dynamo.NAME`. "
+    "An ellipsis goes on from the numbers before it."
+)
+# A sweep of more runs needs a confirmation.
+CONFIRMED_ABOVE = 10
+# The backends for visitors of a server that does not run their code.
+OPEN_BACKENDS = ("inductor", "eager", "aot_eager")
+ONE_BY_ONE = "one after the other on a device"
+
+
+@dataclass(frozen=True)
+class SweepQuestion:
+    """A question about a job: that of a preset, or that of custom axes, which has no name and no text.
+
+    `make_plan` returns the job and the axes of its sweep, or raises JobError. `each_s` are the seconds of the model's
+    last run, None without one.
+    """
+
+    make_plan: Callable[[], Plan]
+    each_s: float | None
+    name: str = ""
+    title: str = ""
+    text: str = ""
+    sweep_title: str = ""
+
+    @cached_property
+    def plan(self) -> Plan:
+        """Job and axes of its sweep; raises JobError."""
+        return self.make_plan()
+
+    @property
+    def cells(self) -> int:
+        """Number of cells of its sweep; raises JobError."""
+        return prod(len(axis.values) for axis in self.plan.axes)
+
+    @property
+    def needs_confirmation(self) -> bool:
+        """True if its sweep has many runs; raises JobError."""
+        return self.cells > CONFIRMED_ABOVE
+
+    @property
+    def cost(self) -> str:
+        """Number of runs, the axes, and the total time by the last run; raises JobError."""
+        fields = [axis.field for axis in self.plan.axes if axis.field != "variant"]
+        over = f" over {', '.join(map(code, fields))}" if fields else ""
+        return f"{fmt.count(self.cells, 'run')}{over}{self._total_time}"
+
+    @property
+    def heading(self) -> str:
+        """Title of the preset."""
+        return f"**{self.title}**"
+
+    @property
+    def confirmation(self) -> str:
+        """Cost of a sweep that needs a confirmation."""
+        return f"{self.heading}: {self.cost}, {ONE_BY_ONE}."
+
+    @property
+    def confirmation_label(self) -> str:
+        """Label of the button that confirms."""
+        return f"Start {fmt.count(self.cells, 'run')}"
+
+    @property
+    def cells_sentence(self) -> str:
+        """Number of cells of custom axes, and their total time by the last run."""
+        return f"{fmt.count(self.cells, 'cell')}, each an ordinary run; {ONE_BY_ONE}{self._total_time}."
+
+    @property
+    def _total_time(self) -> str:
+        if self.each_s is None:
+            return ""
+        return f", about {fmt.duration_s(round(self.cells * self.each_s))} by the last run"
+
+    def sweep(self) -> Sweep:
+        """Return a new sweep that has not started; raises JobError."""
+        return new_sweep(self.plan.base, self.plan.axes, self.name, self.sweep_title)
+
+
+@dataclass(frozen=True)
+class SweepQuestions:
+    """Questions about a job on this machine.
+
+    `limits` are those of each run. `may_bring_code` is True if the visitor may run code of the visitor's choice.
+    """
+
+    base: CompileJob
+    environment: Environment
+    limits: Limits
+    may_bring_code: bool
+    each_s: float | None
+
+    axes_example = EXAMPLE
+    axes_help = HELP
+    axes_hint = "One axis a line, such as {} or {}.".format(*map(code, EXAMPLE.splitlines()))
+
+    @cached_property
+    def presets(self) -> tuple[SweepQuestion, ...]:
+        """Question of each preset."""
+        return tuple(map(self._preset, PRESETS.values()))
+
+    def _preset(self, preset: Preset) -> SweepQuestion:
+        return SweepQuestion(
+            partial(self._plan, preset),
+            self.each_s,
+            preset.name,
+            preset.title,
+            preset.question,
+            f"{preset.title}: {self.base.title()}",
+        )
+
+    def _plan(self, preset: Preset) -> Plan:
+        open_environment = replace(self.environment, backends=OPEN_BACKENDS)
+        return preset.plan(self._start, self.environment if self.may_bring_code else open_environment)
+
+    @property
+    def _start(self) -> CompileJob:
+        """The job as the start of a sweep: without a fix and without its sweep."""
+        return self.limits.fitted(replace(self.base, repairs=(), repairs_of="", sweep=""))
+
+    def custom(self, text: str) -> SweepQuestion:
+        """Return the question of typed axes, one a line.
+
+        Raises JobError if they make no sweep, or name a backend that is not here, or a file that the visitor may not
+        run.
+        """
+        axes = parse_axes([line for line in text.splitlines() if line.strip()])
+        self._check_backends(axes)
+        plan = Plan(self._start, new_sweep(self.base, axes).axes)
+        return SweepQuestion(lambda: plan, self.each_s)
+
+    def _check_backends(self, axes: Sequence[Axis]) -> None:
+        named = [value for axis in axes if axis.field == "backend" for value in axis.values]
+        if not self.may_bring_code and any(".py" in str(value) for value in named):
+            raise JobError("axis backend", "a backend is one of those that torch has here, and no file")
+        if named:
+            check_backends(self.base, tuple(axes), self.environment.backends)

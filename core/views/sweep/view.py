@@ -1,0 +1,258 @@
+"""View of a sweep: answer, progress, charts and table; texts are Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from core.base import words as fmt
+from core.base.machine import Environment
+from core.sweep import Sweep, SweepRow, SweepStanding, as_csv, as_json
+from core.sweep.presets import Answer, BreakEven, Crossover, Question, answer, preset_of, reason
+from core.views.markdown import LONGEST_TEXT, plain, prose
+from core.views.sweep.charts import (
+    CellView,
+    HeatMap,
+    RatioPoint,
+    RatioSeries,
+    SweepTotals,
+    TotalCurve,
+    call_labels,
+    measures_of,
+    numeric_axis,
+    ratio_series,
+)
+from core.views.sweep.table import cell_rows
+
+MOST_BARS = 40
+AXIS_TITLES = {"batch": "batch size", "threads": "threads"}
+WHY_ENDED = {"cancelled": "Cancelled. ", "interrupted": "Interrupted: the server that went through it ended. "}
+Picture = Literal["", "calls", "cumulative", "lines", "heat", "bars"]
+Chart = Literal["calls", "spent", "phases", "ratio", "lines", "memory", "times"]
+
+
+@dataclass(frozen=True)
+class SweepView:
+    """A sweep with the rows of its table and its progress.
+
+    `name` is the name that its owner chose, else its title. `read_environment` returns torch's description of this
+    machine, None while torch starts.
+    """
+
+    sweep: Sweep
+    rows: tuple[SweepRow, ...]
+    standing: SweepStanding
+    name: str
+    read_environment: Callable[[], Environment | None]
+
+    @cached_property
+    def answer(self) -> Answer:
+        """Answer of its rows to its question."""
+        return answer(Question(self.sweep, self.rows, self.read_environment()))
+
+    @property
+    def title(self) -> str:
+        """Answer; the failure if no cell is done and some failed; the question before any cell ended."""
+        if self.has_only_failures:
+            return prose(self._failure, LONGEST_TEXT)
+        return prose(self.answer.sentence or preset_of(self.sweep).question, LONGEST_TEXT)
+
+    @property
+    def _failure(self) -> str:
+        progress = self.standing
+        first = next(row for row in self.rows if row.settled)
+        part = "All" if progress.failed == progress.total else f"{fmt.number(progress.failed)} of"
+        return f"{part} {fmt.count(progress.total, 'cell')} failed: {reason(first) or first.state}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes of the answer."""
+        return tuple(prose(note, LONGEST_TEXT) for note in self.answer.notes)
+
+    @property
+    def caption(self) -> str:
+        """Name and settings, and what a click on the table does."""
+        settings = " · ".join(self.sweep.base.differences()) or "torch.compile(model)"
+        return f"{plain(self.name)} · {plain(settings)}. A click opens the run of a cell."
+
+    @property
+    def has_only_failures(self) -> bool:
+        """True if cells have ended, and all of them failed."""
+        return bool(self.standing.failed and not self.standing.done)
+
+    @property
+    def ended_part(self) -> float:
+        """Fraction of the cells that have ended."""
+        return (self.standing.done + self.standing.failed) / self.standing.total
+
+    def progress(self, left_s: float | None) -> str:
+        """Return the number of cells done, the current cells, and the time left by the estimate `left_s`."""
+        progress = self.standing
+        parts = [f"{fmt.number(progress.done)} of {fmt.count(progress.total, 'cell')} done"]
+        if progress.failed:
+            parts.append(f"{fmt.number(progress.failed)} failed")
+        if progress.live and progress.now:
+            parts.append("now " + "; ".join(map(", ".join, progress.now)))
+        if progress.live and left_s is not None:
+            parts.append(self._time_left(left_s))
+        return plain(" · ".join(parts), LONGEST_TEXT)
+
+    def _time_left(self, left_s: float) -> str:
+        left, untried = f"{fmt.duration_s(round(left_s))} left", self.standing.untried
+        known = f"about {left}, estimated by the cells so far"
+        return f"at least {left}: no cell with {untried} has ended yet" if untried else known
+
+    @property
+    def ending(self) -> str:
+        """Reason why a sweep that nobody executes has ended, and its progress."""
+        why = WHY_ENDED.get(self.standing.state, "")
+        return f"{why}{plain(self.standing.reason, LONGEST_TEXT)} {self.progress(None)}.".strip()
+
+    @property
+    def can_resume(self) -> bool:
+        """True if it stopped before its end."""
+        return not self.standing.live and self.standing.state != "done"
+
+    @property
+    def can_retry(self) -> bool:
+        """True if it is done, and cells failed."""
+        return self.standing.state == "done" and self.standing.failed > 0
+
+    @property
+    def table(self) -> list[dict[str, Any]]:
+        """A row for each cell."""
+        return cell_rows(self.sweep.axes, self.rows, self.answer)
+
+    @property
+    def csv(self) -> str:
+        """Table as CSV."""
+        return as_csv(self.sweep.axes, self.rows)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """Question and table as JSON-compatible data."""
+        return as_json(self.sweep, self.rows)
+
+    @cached_property
+    def charts(self) -> tuple[Chart, ...]:
+        """Charts to draw side by side; empty before a cell is done, and for a heat map."""
+        match self._picture:
+            case "calls":
+                return ("calls",)
+            case "cumulative":
+                return ("spent", *self._phases)
+            case "lines":
+                return ("ratio", "lines") if len(self.series) == 1 else ("ratio",)
+            case "bars":
+                return self._bars
+        return ()
+
+    @cached_property
+    def _picture(self) -> Picture:
+        """Kind of picture, by the axes and the preset; empty before a cell is done."""
+        chosen, axes = preset_of(self.sweep).picture, self.sweep.axes
+        if not self._done:
+            return ""
+        if chosen == "calls" and any(call.how for row in self._done for call in row.calls):
+            return "calls"
+        if chosen == "cumulative" and self.totals is not None:
+            return "cumulative"
+        if numeric_axis(axes) is not None and sum(row.ratio is not None for row in self._done) > 1:
+            return "lines"
+        return "heat" if len(axes) == 2 else "bars"
+
+    @property
+    def _bars(self) -> tuple[Chart, ...]:
+        memory: tuple[Chart, ...] = ("memory",) if self.memory_cells else ()
+        times: tuple[Chart, ...] = ("times",) if self.timed_cells else ()
+        return (*memory, *times) if memory and times else (*memory, *times, *self._phases)
+
+    @property
+    def _phases(self) -> tuple[Chart, ...]:
+        return ("phases",) if self.phase_cells else ()
+
+    @property
+    def _done(self) -> list[SweepRow]:
+        return [row for row in self.rows if row.state == "done"]
+
+    @cached_property
+    def cells(self) -> tuple[CellView, ...]:
+        """Cells that are done; at most `MOST_BARS` if each is a bar."""
+        most = MOST_BARS if self._picture == "bars" else None
+        return tuple(map(CellView, self._done[:most]))
+
+    @property
+    def timed_cells(self) -> list[CellView]:
+        """Cells with the times of both sides."""
+        return [cell for cell in self.cells if cell.is_timed]
+
+    @property
+    def memory_cells(self) -> list[CellView]:
+        """Cells with the peak memory of both sides."""
+        return [cell for cell in self.cells if cell.has_memory]
+
+    @property
+    def phase_cells(self) -> list[CellView]:
+        """Cells with compile times by phase."""
+        return [cell for cell in self.cells if cell.row.phases_s]
+
+    @property
+    def call_cells(self) -> list[CellView]:
+        """Cells with calls."""
+        return [cell for cell in self.cells if cell.row.calls]
+
+    @property
+    def call_labels(self) -> list[str]:
+        """Number and inputs of each call."""
+        return call_labels(self.call_cells[::-1])
+
+    @property
+    def axis_title(self) -> str:
+        """Title of the numeric axis."""
+        field = self.sweep.axes[numeric_axis(self.sweep.axes) or 0].field
+        return AXIS_TITLES.get(field, field)
+
+    @cached_property
+    def series(self) -> tuple[RatioSeries, ...]:
+        """Ratios over the numeric axis."""
+        place = numeric_axis(self.sweep.axes) or 0
+        return ratio_series(self.sweep.axes[place], place, self._done)
+
+    @property
+    def timed_points(self) -> list[RatioPoint]:
+        """Points of the only series whose cells have the times of both sides."""
+        return [
+            point for point in self.series[0].points if point.cell.seconds("eager") and point.cell.seconds("compiled")
+        ]
+
+    @property
+    def crossover(self) -> tuple[float, float] | None:
+        """Numbers between which compiled becomes faster; None if it does not."""
+        fact = next((fact for fact in self.answer.facts if isinstance(fact, Crossover)), None)
+        if fact is None or fact.slow is None or fact.fast is None:
+            return None
+        return fact.slow, fact.fast
+
+    @cached_property
+    def totals(self) -> SweepTotals | None:
+        """Total time over calls, of the cells whose first calls' cost is known; None without such cells."""
+        by_label = {fact.label: fact.cost_s for fact in self.answer.facts if isinstance(fact, BreakEven)}
+        costs_s = {
+            row.at[0]: cost_s
+            for row in self._done
+            if row.eager_s and (cost_s := by_label.get(", ".join(row.at))) is not None
+        }
+        curves = [TotalCurve(CellView(row), costs_s[row.at[0]]) for row in self._done if row.at[0] in costs_s]
+        return SweepTotals(tuple(curves)) if curves else None
+
+    @cached_property
+    def measures(self) -> tuple[str, ...]:
+        """Measures that a heat map can show; empty for other pictures."""
+        return measures_of(self._done) if self._picture == "heat" else ()
+
+    def heat_map(self, measure: str) -> HeatMap:
+        """Return a measure of all cells."""
+        down, across = (axis.named() for axis in self.sweep.axes)
+        return HeatMap(measure, down, across, self.rows)
