@@ -88,7 +88,12 @@ CALL: tuple[Option, ...] = (
         "compile.options",
         "Inductor options",
         flag=Flag(COMPILE, metavar="NAME=VALUE,…", parse=options_from_text),
-        form=FormField(at=("call", 2, 0), key="inductor"),
+        form=FormField(
+            at=("call", 2, 0),
+            key="inductor",
+            help="Inductor options as `torch.compile(options={…})` takes them: name=value, separated by commas. Not "
+            "together with a mode. Empty: as the file says; `none`: none of them, whatever it says.",
+        ),
         visitors=True,
         eager=False,
     ),
@@ -125,7 +130,12 @@ CALL: tuple[Option, ...] = (
         "the device that the model runs on",
         axis=True,
         flag=Flag(COMPILE),
-        form=FormField(at=("call", 1, 0)),
+        form=FormField(
+            at=("call", 1, 0),
+            label="generate for",
+            help="A device of this machine, on which the compiled model runs; or one that need not be here: then the "
+            "code is generated and compiled down to machine code, and not run.",
+        ),
         visitors=True,
         compared=False,
     ),

@@ -40,7 +40,7 @@ class Flag:
 class FormField:
     """A field of the form, labelled like its option by default; `key` is the end of its widget's key.
 
-    The base class is for widgets that the pages create themselves.
+    The base class is for fields that `core/views/job_form.py` creates itself.
     """
 
     key: str = ""

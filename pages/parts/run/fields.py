@@ -1,72 +1,49 @@
-"""Initial values of a job's form."""
+"""Widgets of a job's form, one for each kind of field."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import Any
 
-from core import GIB, OPEN_BACKENDS, SHIPPED_BACKENDS, CompileJob, Environment, FileSettings, Limits
+import streamlit as st
 
-BACKENDS = ("inductor", "aot_eager", "eager")
-OWN = "your own…"
-# Choice of a form field that leaves the setting to the model's file.
-AS_FILE = "as the file says"
-MOST_S, MOST_GIB, LEAST_GIB = 86_400.0, 1024.0, 0.5
+from core.views.job_form import JobField, JobForm
+from pages.look.sizes import MAX_CHARS
+from pages.session.state import held
+
+# The name that "What if" imports.
+Form = JobForm
+AS_FILE, OWN = JobForm.as_file, JobForm.custom_backend
+# Minimum width of a field in a row; fields that do not fit side by side wrap.
+ROW_PX = 560
+LINES_PX = 90
+Rows = tuple[tuple[JobField, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """Sources of the fields' initial values.
+def current_values(rows: Rows, key: str) -> dict[str, Any]:
+    """Return the widgets' current values by field, before they are drawn."""
+    return {field.key: held(f"{key}-{field.key}", field.initial) for row in rows for field in row}
 
-    `environment` has torch's devices and backends here, `start` is a job, `limits` are the bounds set by the server's
-    owner; `code` is True if this visitor may bring code, and `file` has the settings of the model's file.
-    """
 
-    environment: Environment
-    start: CompileJob
-    limits: Limits
-    code: bool = True
-    file: FileSettings = field(default_factory=FileSettings)
+def draw_rows(rows: Rows, key: str) -> dict[str, Any]:
+    """Draw the fields row by row, and return their values by field."""
+    values: dict[str, Any] = {}
+    for row in rows:
+        at = st.grid(min_column_width=ROW_PX // len(row), vertical_alignment="bottom") if len(row) > 1 else st
+        values |= {field.key: _draw(at, field, f"{key}-{field.key}") for field in row}
+    return values
 
-    def is_left(self, name: str) -> bool:
-        """Return True if the job leaves a setting to the model's file."""
-        return name in self.start.as_file_says()
 
-    @property
-    def backends(self) -> list[str]:
-        """Torch's backends here (without its test backends), the built-in ones, and the job's.
-
-        Visitors who may not bring code get only the backends that are open to everybody.
-        """
-        here = [name for name in self.environment.backends or BACKENDS if "TESTING" not in name]
-        chosen, forced = self.start.compile, self.start.conditions.force_backend
-        named = ("" if chosen.backend_code else chosen.backend, forced)
-        found = dict.fromkeys([*here, *SHIPPED_BACKENDS, *filter(None, named)])
-        return [name for name in found if self.code or name in OPEN_BACKENDS]
-
-    @property
-    def backend(self) -> str:
-        """The initial choice of the backend field; the custom backend if the job contains its code."""
-        if self.is_left("backend"):
-            return AS_FILE
-        return OWN if self.start.compile.backend_code else self.start.compile.backend
-
-    @property
-    def devices(self) -> dict[str, str]:
-        """The devices of this machine, each with its name."""
-        return self.environment.devices or {"cpu": ""}
-
-    @property
-    def device(self) -> str:
-        """The device or target of the job if it is available here, otherwise the first device."""
-        first = next(iter(self.devices), "cpu")
-        return self.start.target or (self.start.device if self.start.device in self.devices else first)
-
-    @property
-    def most_s(self) -> int:
-        """The longest time limit in seconds."""
-        return max(1, int(self.limits.time_s or MOST_S))
-
-    @property
-    def most_gib(self) -> float:
-        """The largest memory limit in GiB."""
-        return max(LEAST_GIB, (self.limits.memory_bytes or MOST_GIB * GIB) / GIB)
+def _draw(at: Any, field: JobField, key: str) -> Any:
+    label, value, texts = field.label, field.initial, {"key": key, "help": field.help or None}
+    if field.kind == "choice":
+        return at.selectbox(label, list(field.choices), field.index, field.choices.__getitem__, **texts)
+    if field.kind == "switch":
+        return at.toggle(label, value, **texts)
+    texts["placeholder"] = field.example or None
+    if field.kind == "number":
+        bounds = field.least, field.most
+        return at.number_input(label, *bounds, value, field.step, format="%g" if field.step else None, **texts)
+    most = max(MAX_CHARS, len(value))
+    if field.kind == "lines":
+        return at.text_area(label, value, height=LINES_PX, max_chars=most, **texts)
+    return at.text_input(label, value, max_chars=most, **texts)

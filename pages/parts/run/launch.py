@@ -8,6 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from core import CompileJob, Environment, Model, Run, Sample
+from core.views.job_form import JobForm
 from pages import menu
 from pages.components.code.editor import code_editor
 from pages.components.code.view import CodePicture, code_lines, code_view
@@ -137,7 +138,7 @@ def _form(environment: Environment | None, start: Beginning) -> None:
     model = start.job.model
     # Above the long options, so that the button is always visible.
     button = st.container(horizontal=True, vertical_alignment="center")
-    job = attempt(lambda: job_options(model, environment, start.job, server.runner().limits, start.run))
+    job = attempt(lambda: job_options(_job_form(environment, start.job), start.run))
     if job is None:
         return
     with button:
@@ -148,6 +149,10 @@ def _form(environment: Environment | None, start: Beginning) -> None:
         _offer_stored(job)
     if go:
         submit(job)
+
+
+def _job_form(environment: Environment | None, job: CompileJob) -> JobForm:
+    return JobForm(environment or Environment(), job, server.runner().limits, may_bring_code())
 
 
 def _offer_stored(job: CompileJob) -> None:
