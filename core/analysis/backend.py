@@ -179,7 +179,7 @@ def backend_sentence(report: Report) -> str:
     if not names:
         return _no_graph_words(report)
     graphs = sum(len(row.invocations) for row in rows)
-    received = f"{_name_list(names)} {agree(len(names), 'was', 'were')} given {count(graphs, 'graph')}"
+    received = f"{_name_list(names)} received {count(graphs, 'graph')}"
     problems = backend_problems(report)
     if problems and problems[0].execution is None:
         return f"{received}, and {_problem_words(problems[0])}."
@@ -209,18 +209,18 @@ def backend_lines(report: Report) -> Iterator[str]:
         place = f" at {problem.place[0]}:{problem.place[1]}" if problem.place else ""
         yield f"  [{problem.compilation}] `{problem.backend}` {_problem_words(problem)}{place}"
     for table in report.told_tables[:MOST_LINES]:
-        yield f"  [{table.compilation}] told {table.title!r}: {count(len(table.rows) + table.left_out, 'row')}"
+        yield f"  [{table.compilation}] reported {table.title!r}: {count(len(table.rows) + table.left_out, 'row')}"
     for text in report.told_texts[:MOST_LINES]:
-        yield f"  [{text.compilation}] told {text.title!r}"
+        yield f"  [{text.compilation}] reported {text.title!r}"
 
 
 def _no_graph_words(report: Report) -> str:
     backend = requested_backend(report)
     if not backend:
-        return "No call of a backend is recorded: a log from elsewhere does not tell of them."
+        return "No backend call was recorded: an imported log does not contain them."
     if backend == INDUCTOR:
         return "The backend was `inductor`."
-    return f"`{backend}` was given no graph."
+    return f"`{backend}` received no graph."
 
 
 def _name_list(names: Sequence[str]) -> str:
@@ -245,11 +245,11 @@ def _has_executions(rows: Sequence[BackendRow]) -> bool:
 def _execution_words(rows: Sequence[BackendRow], graphs: int, calls: Sequence[Call]) -> str:
     pronoun = agree(graphs, "it", "them")
     if not _has_executions(rows):
-        return f"how often that ran is {NOT_RECORDED}"
+        return f"executions {NOT_RECORDED}"
     times = sum(row.ran.calls for row in rows if row.ran)
     if not times:
         return f"no call ran {pronoun}"
-    return f"{count(len(calls), 'call')} ran {pronoun} {count(times, 'time')}" if calls else ""
+    return f"executed {count(times, 'time')} in {count(len(calls), 'call')}" if calls else ""
 
 
 def _reuse_words(rows: Sequence[BackendRow], calls: Sequence[Call]) -> str:
@@ -260,12 +260,12 @@ def _reuse_words(rows: Sequence[BackendRow], calls: Sequence[Call]) -> str:
     if len(calls) < 2:
         return ""
     if not quiet:
-        return "each of them compiled"
+        return "each call compiled"
     if len(calls) == 2:
         return f"the {'second' if compiled == [calls[0].index] else 'first'} compiled nothing"
     if compiled == [calls[0].index]:
         return f"the {number(quiet)} after the first compiled nothing"
-    return f"{number(quiet)} of them compiled nothing"
+    return f"{number(quiet)} calls compiled nothing"
 
 
 def _row_lines(row: BackendRow) -> Iterator[str]:

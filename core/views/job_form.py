@@ -366,7 +366,7 @@ def _memory(form: JobForm, option: Option, entry: FormField) -> JobField:
 
 def _bound(set_by_owner: float | None, most: str) -> str:
     """Return why the maximum is lower than usual; empty if the server's owner has set no limit."""
-    return f"At most {most}: the owner of this server gives no more to one run." if set_by_owner else ""
+    return f"At most {most}: a limit of this server for one run." if set_by_owner else ""
 
 
 # Options whose fields depend on the server, the machine or the model's file.

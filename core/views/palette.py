@@ -53,7 +53,7 @@ class PaletteView:
         return (RunEntryGroup(entries, left_out=len(compilations) - len(entries)),) if entries else ()
 
     def kernels(self, most: int) -> tuple[RunEntryGroup, ...]:
-        """Return the kernels by compilation, in each the slowest first."""
+        """Return the kernels grouped by compilation, slowest first."""
         reliable, compilations = not times_unreliable(self.report), self.report.compilations
         groups = (_kernels(compilation, reliable) for compilation in compilations if compilation.kernels)
         return _bounded(groups, most, sum(len(compilation.kernels) for compilation in compilations))
@@ -61,7 +61,7 @@ class PaletteView:
     def nodes(self, most: int, nodes_of: NodesOf) -> tuple[RunEntryGroup, ...]:
         """Return the ops of the graphs that Dynamo captured and Inductor lowered, the largest graphs first.
 
-        The graphs in between have the names of one or the other. `nodes_of` reads the nodes of a compilation's graph;
+        The graphs between them use the same node names. `nodes_of` reads the nodes of a compilation's graph;
         graphs without a place among the entries are not read.
         """
         graphs = [(compilation, graph) for compilation in self.report.compilations for graph in _ends(compilation)]
@@ -96,7 +96,7 @@ def _kernel(kernel: Kernel, name: str, seconds: float | None) -> RunEntry:
 
 
 def _ends(compilation: Compilation) -> list[FxGraph]:
-    """Return the first graph of a compilation and those that Inductor lowered."""
+    """Return the first graph of a compilation and the lowered graphs."""
     graphs = [graph for graph in compilation.graphs if graph.calls]
     return [GraphStages(graphs).first, *(graph for graph in graphs[1:] if graph.lowered)] if graphs else []
 

@@ -1,6 +1,4 @@
-"""Backend page: the backend's input graphs, its compiled code, the executions of that code, and the
-backend's reports.
-"""
+"""Backend page: the backend's input graphs, its compiled code, the executions of that code, and its annotations."""
 
 import streamlit as st
 

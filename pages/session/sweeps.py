@@ -1,4 +1,4 @@
-"""The sweeps that are listed for this visitor, the sweep of the URL, and its answer."""
+"""Sweeps that are listed for this visitor, and the sweep in the URL with its answer."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class ShownSweep:
 
     @property
     def left_s(self) -> float | None:
-        """The estimated seconds left, less the time since the estimate; None without one."""
+        """The estimated seconds left, minus the time since the estimate; None if there is no estimate."""
         left_s = self.standing.left_s
         return None if left_s is None else max(0.0, left_s - (time.monotonic() - self.read_s))
 
     @property
     def moment(self) -> str:
-        """A value that changes with the data of its pictures."""
+        """A value that changes with the data of its charts."""
         settled = [row.run for row in self.view.rows if row.settled]
         return " ".join([self.view.sweep.id, *settled])
 
@@ -50,7 +50,7 @@ class ShownSweep:
 
 
 def shown_sweep() -> str | None:
-    """Return the id of the sweep that the URL names; None if it names none."""
+    """Return the id of the sweep in the URL; None if there is none."""
     return url.asked(url.SWEEP)
 
 
@@ -70,7 +70,7 @@ def open_sweep(sweep_id: str) -> ShownSweep | None:
 
 
 def is_as_shown(shown: ShownSweep) -> bool:
-    """Return True if nothing of a sweep has changed except the time.
+    """Return True if a sweep has not changed since it was drawn, except for the elapsed time.
 
     Does not read its rows: reading 200 of them would disturb the running measurement.
     """

@@ -40,7 +40,7 @@ def test_a_callable_of_the_models_file_is_called_once_for_two_calls_and_again_fo
     report = open_report(run)
     assert run.output_tail() == "6\n7\n"
     assert backend_sentence(report) == (
-        "`mine` was given 2 graphs; 3 calls ran them 3 times; 1 of them compiled nothing."
+        "`mine` was given 2 graphs; 3 calls ran them 3 times; 1 calls compiled nothing."
     )
     assert strip_words(report) == "3 calls, 2 invocations, 3 executions"
     assert [found.invocations[0].nodes[2].target for found in report.compilations] == ["operator.matmul", "L_w_"]

@@ -121,7 +121,7 @@ def test_code_is_pasted_or_named_by_its_file(submitted: list[CompileJob], typed:
     app = opened(menu.NEW_RUN.script, held=OWN_CODE)
     if typed is not None:
         (way,) = (group for group in app.get("button_group") if group.label == "Where is it?")
-        way.select("A file on this machine").run()
+        way.select("File on this machine").run()
         next(item for item in app.text_input if item.label == "File").set_value(typed).run()
     app.button(key=f"compile-{model.kind}").click().run()
     assert_sound(app)

@@ -157,7 +157,7 @@ def _chosen(app: AppTest, key: str) -> dict[str, str]:
 def _typed_path(path: Path) -> AppTest:
     app = opened(menu.NEW_RUN.script, held=OWN_CODE)
     (way,) = (group for group in app.get("button_group") if group.label == "Where is it?")
-    way.select("A file on this machine").run()
+    way.select("File on this machine").run()
     return next(item for item in app.text_input if item.label == "File").set_value(str(path)).run()
 
 

@@ -251,7 +251,7 @@ def test_a_visitor_without_code_names_no_file_as_a_backend(
     monkeypatch.setattr(ask, "may_bring_code", lambda: False)
     app = opened(menu.SWEEP.script)
     app.text_area("axes").set_value("backend=eager,/etc/mine.py:f").run()
-    assert "a backend is one of those that torch has here, and no file" in app.error[0].value
+    assert "must be a backend that torch lists here, not a file" in app.error[0].value
     app.text_area("axes").set_value("backend=eager,nosuch").run()
     assert "`nosuch` is no backend here" in app.error[0].value
     assert started == []

@@ -133,8 +133,8 @@ CALL: tuple[Option, ...] = (
         form=FormField(
             at=("call", 1, 0),
             label="generate for",
-            help="A device of this machine, on which the compiled model runs; or one that need not be here: then the "
-            "code is generated and compiled down to machine code, and not run.",
+            help="A device of this machine runs the compiled model. For any other device, code is generated and "
+            "compiled to machine code, but not run.",
         ),
         visitors=True,
         compared=False,

@@ -128,14 +128,14 @@ def _trial_row(trial: RangeTrial) -> dict[str, str]:
 
 
 def _outcome(error: str, same: bool | None) -> str:
-    """Return torch's message first, since its refusals are the reason for this table."""
+    """Return torch's error message, otherwise the comparison with eager."""
     if error:
         return code(first_line(error), LONGEST_LINE)
     return {True: "equals eager", False: "differs from eager", None: "runs"}[same]
 
 
 def _unchecked_words(trials: tuple[RangeTrial, ...]) -> str:
-    """Return a warning that the package does not check its range itself; empty if no run showed this."""
+    """Return a warning that the package does not check its input range; empty if no trial showed this."""
     outside = ran_outside(trials)
     if not outside:
         return ""

@@ -15,7 +15,7 @@ MOST_FILES = 400
 MOST_METADATA = 60
 MOST_RESULTS = 200
 INDENT = "\u2003"
-# Order of interest: the C++ that calls the kernels, then the kernels.
+# File types, most interesting first: the C++ wrapper, then the kernels.
 FIRST_KINDS = ("wrapper", "kernels", "metadata")
 # Torch's name for compiled code: a digest in base 32.
 DIGEST = re.compile(r"\bc[a-z2-7]{50,}\.?")

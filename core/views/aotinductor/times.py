@@ -66,7 +66,7 @@ def _row(side: SideTime, run: PackageRun | None) -> dict[str, str | None]:
 
 
 def _speedup_words(side: SideTime) -> str:
-    """Return the speedup over eager; only its bounds if no difference is seen."""
+    """Return the speedup over eager; only its bounds if the difference is not significant."""
     if side.faster is None or side.faster.apart or side.faster.wide:
         return ratio_words(side.faster)
     return f"none seen ({fmt.number(side.faster.low)}–{fmt.number(side.faster.high)}×)"

@@ -12,9 +12,9 @@ from core.views.markdown import LONGEST_LINE, one_line
 
 LETTERS: dict[CallUse, str] = {"compiled": "g", "failed": "f", "used": "r", "unknown": "?", "": " "}
 LEGEND = {
-    "g": "the call met new code: the backend was given its graph",
-    "f": "the backend was given it, and failed",
-    "r": "the guards held: what was returned ran again",
+    "g": "new compilation: the call passed its graph to the backend",
+    "f": "new compilation: the backend failed",
+    "r": "guards passed: the returned callable ran again",
     "?": "not recorded whether it ran",
 }
 USES: dict[CallUse, str] = {
@@ -24,7 +24,7 @@ USES: dict[CallUse, str] = {
     "unknown": fmt.NOT_RECORDED,
     "": "",
 }
-NEVER, LATER = "none", "told at the end of the run"
+NEVER, LATER = "none", "recorded at the end of the run"
 
 
 def seconds_of(records: Sequence[Invocation] | Sequence[Execution]) -> str:
@@ -40,7 +40,7 @@ def no_executions(is_failed: bool, is_live: bool) -> str:
 
 
 def mark_text(cell: StripCell, inputs: str) -> str:
-    """Describe for a mark of the strip how a call used a compilation."""
+    """Return the text of a cell of the strip: how the call used the compilation."""
     parts = [LEGEND.get(LETTERS[cell.use], ""), cell.because.replace("`", ""), _cell_executions(cell)]
     words = "; ".join(filter(None, parts)) or "not of this compilation"
     call = f"call {cell.call} with {inputs}" if inputs else f"call {cell.call}"

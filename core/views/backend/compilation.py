@@ -127,8 +127,10 @@ class BackendCompilationView:
         if ran is None:
             return "How often it ran was not recorded."
         first = f"; the first {fmt.number(recorded)} are told one by one" if recorded < ran.calls else ""
-        outside = f", and {fmt.count(ran.measured, 'time')} outside of them, as while measuring" if ran.measured else ""
-        return f"What the backend returned ran {fmt.count(ran.calls, 'time')} in the calls of the run{first}{outside}."
+        outside = (
+            f", and {fmt.count(ran.measured, 'time')} outside of them, such as in measuring" if ran.measured else ""
+        )
+        return f"The backend's callable ran {fmt.count(ran.calls, 'time')} in the calls of the run{first}{outside}."
 
     @property
     def execution_bars(self) -> tuple[ExecutionBar, ...]:

@@ -46,10 +46,10 @@ class BackendView:
     is_live: bool = False
 
     contract = (
-        "A backend is any callable `(gm, example_inputs)` that returns a callable. Dynamo captures a frame as a graph, "
-        "gives it to the backend once, and from then on runs what came back at each call whose guards hold."
+        "A backend is a callable `(gm, example_inputs)` that returns a callable. Dynamo captures a frame as a graph and "
+        "passes it to the backend once. Each call whose guards pass runs the returned callable."
     )
-    once, always = "once for each graph", "at each call whose guards hold"
+    once, always = "once for each graph", "at each call whose guards pass"
     legend = LEGEND
 
     @property
@@ -71,10 +71,10 @@ class BackendView:
     def missing(self) -> str:
         """Reason why no backend call was recorded."""
         if self.is_inductor:
-            return "What Inductor was given is the Dynamo graph; what it made of it are kernels."
+            return "Inductor received the Dynamo graph and generated kernels."
         backend = requested_backend(self.report)
         if not backend:
-            return "The log holds no record of what the backend was given: Compileboard's worker writes it."
+            return "Not recorded: only Compileboard runs record the graphs that a backend receives."
         return f"What {code(backend)} was given was not recorded, or it was given nothing."
 
     @property

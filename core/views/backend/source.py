@@ -73,7 +73,7 @@ def _source(
 
 
 def _model_source(report: Report, backend: str, read: Callable[[str], str]) -> tuple[str, str]:
-    """Return the model's file if it defines the backend: a function, a class or a variable of its name."""
+    """Return the model's file if it defines the backend: a function, a class or a variable with its name."""
     path = source_path(report)
     text, name = read(path), re.escape(backend)
     is_defined = re.search(rf"^(def|class) {name}\b|^{name}\s*[:=]", text, re.MULTILINE)

@@ -113,7 +113,7 @@ class RatioSeries:
 
 
 def numeric_axis(axes: Sequence[Axis]) -> int | None:
-    """Return the only numeric axis among one or two; None without one, or if there are more axes."""
+    """Return the index of the only numeric axis among one or two; None if there is none, or if there are more axes."""
     places = [place for place, axis in enumerate(axes) if len(axis.values) > 1 and all(map(_is_number, axis.values))]
     return places[0] if len(places) == 1 and len(axes) <= 2 else None
 
@@ -191,7 +191,7 @@ class Measure:
 
 
 def _log_ratio(row: SweepRow) -> float | None:
-    """Return the ratio's logarithm; 0 if no difference was seen."""
+    """Return the ratio's logarithm; 0 if the difference is not significant."""
     if row.ratio is None:
         return None
     return math.log2(row.ratio.middle) if row.clear else 0.0
@@ -208,7 +208,7 @@ MEASURES: Mapping[str, Measure] = {
 
 
 def measures_of(rows: Sequence[SweepRow]) -> tuple[str, ...]:
-    """Return the measures that at least one row has."""
+    """Return the measures with a value in at least one row."""
     return tuple(name for name, measure in MEASURES.items() if any(measure.value(row) is not None for row in rows))
 
 

@@ -20,13 +20,12 @@ from core.views.markdown import code
 EXAMPLE = "backend=eager,aot_eager,inductor\nbatch=1,2,4,…,64"
 FIELDS = ", ".join(map(code, AXES))
 HELP = (
-    "One axis a line, `field=value,value`; every combination is a cell. Fields: "
-    f"{FIELDS}, `batch`, `inputs.0.1` (dimension 1 of argument 0), `options.NAME` (Inductor), `dynamo.NAME`. "
-    "An ellipsis goes on from the numbers before it."
+    f"One axis per line, `field=value,value`; every combination is a cell. Fields: {FIELDS}, `batch`, `inputs.0.1` "
+    "(dimension 1 of argument 0), `options.NAME` (Inductor), `dynamo.NAME`. `…` continues the numbers before it."
 )
-# A sweep of more runs needs a confirmation.
+# A sweep with more runs needs a confirmation.
 CONFIRMED_ABOVE = 10
-# The backends for visitors of a server that does not run their code.
+# Backends that are open to visitors who may not run code.
 OPEN_BACKENDS = ("inductor", "eager", "aot_eager")
 ONE_BY_ONE = "one after the other on a device"
 
@@ -154,6 +153,6 @@ class SweepQuestions:
     def _check_backends(self, axes: Sequence[Axis]) -> None:
         named = [value for axis in axes if axis.field == "backend" for value in axis.values]
         if not self.may_bring_code and any(".py" in str(value) for value in named):
-            raise JobError("axis backend", "a backend is one of those that torch has here, and no file")
+            raise JobError("axis backend", "must be a backend that torch lists here, not a file")
         if named:
             check_backends(self.base, tuple(axes), self.environment.backends)

@@ -13,11 +13,11 @@ from core.views.speedup import ratio_words
 
 
 def _unclear(row: SweepRow) -> str:
-    """Return the text that replaces an unclear ratio; empty if there is none."""
+    """Return the text that replaces an unclear ratio; empty if the ratio is clear."""
     return row.claim if row.claim and row.eager_s is not None else ""
 
 
-# Columns in the order of the table; a column without a value in any cell is left out.
+# Columns in table order; a column that is empty in all cells is omitted.
 COLUMNS: dict[str, Callable[[SweepRow], Any]] = {
     "eager / compiled": lambda row: ratio_words(row.ratio) if row.ratio and row.clear else _unclear(row),
     "eager": lambda row: row.eager_s,

@@ -28,7 +28,7 @@ from core.views.sweep.table import cell_rows
 
 MOST_BARS = 40
 AXIS_TITLES = {"batch": "batch size", "threads": "threads"}
-WHY_ENDED = {"cancelled": "Cancelled. ", "interrupted": "Interrupted: the server that went through it ended. "}
+WHY_ENDED = {"cancelled": "Cancelled. ", "interrupted": "Interrupted: its server ended. "}
 Picture = Literal["", "calls", "cumulative", "lines", "heat", "bars"]
 Chart = Literal["calls", "spent", "phases", "ratio", "lines", "memory", "times"]
 

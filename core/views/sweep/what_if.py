@@ -12,8 +12,8 @@ from core.sweep import AxisValue, applied, changed
 
 Alternatives = dict[str, CompileJob]
 HELP = (
-    "The same job with one option changed is run, unless it was run before, and compared with the shown run, which "
-    "stays on the left."
+    "Runs the same job with one option changed, and compares it with this run, which stays on the left. A stored run "
+    "is not repeated."
 )
 TYPED_NAMES = ", ".join(f"`{name}`" for name, option in AXES.items() if option.what_if is None)
 FIELDS_HELP = (
@@ -52,7 +52,7 @@ class WhatIfMenu:
 
 
 def _is_same(left: CompileJob, right: CompileJob) -> bool:
-    """Return True if both jobs have the same settings, no matter if the file or the job sets them."""
+    """Return True if both jobs have the same settings, set by the job or by the file."""
     return replace(left, from_file=()) == replace(right, from_file=())
 
 
@@ -62,9 +62,7 @@ def _each(field: str, values: Mapping[str, AxisValue]) -> Callable[[WhatIfMenu],
 
 
 def _modes(menu: WhatIfMenu) -> Alternatives:
-    """Return the job with each mode, on Inductor and without options: torch takes a mode or options, for
-    Inductor only.
-    """
+    """Return the job with each mode, on Inductor and without options, since torch takes either a mode or options."""
     without_options = menu.job.with_settings(options=None, backend="inductor", backend_code="")
     default = CompileOptions().mode
     return {mode: applied(without_options, "mode", default if mode == MODES[0] else mode) for mode in MODES}
@@ -84,7 +82,7 @@ def _targets(menu: WhatIfMenu) -> Alternatives:
     """Return the job for this machine's device and for each target, which needs no device but the CPU."""
     on_cpu = replace(menu.job, device="cpu")
     return {
-        "the device of this machine": applied(menu.job, "target", ""),
+        "this machine's device": applied(menu.job, "target", ""),
         **{target.title: applied(on_cpu, "target", key) for key, target in TARGETS.items()},
     }
 

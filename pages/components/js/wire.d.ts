@@ -239,7 +239,7 @@ export interface EditorData {
   most: number;
 }
 
-/** A phase; `kind` is the name of its colours, `depth` counts the phases around it, `is_open` is True until it ends. */
+/** A phase; `kind` names its colours, `depth` counts the enclosing phases, `is_open` is True until it ends. */
 export type SpanData = [
   name: string,
   kind: string,
@@ -249,7 +249,7 @@ export type SpanData = [
   is_open: boolean,
 ];
 
-/** The message to the browser; a phase's kind has a colour on light and one on dark paper, and a label. */
+/** The message to the browser; a phase kind has a colour on light and on dark background, and a label. */
 export interface ProgressData {
   steps: string[];
   to_come: string[];

@@ -23,9 +23,7 @@ _COMPONENT = st.components.v2.component(
 
 
 class SpanData(msgspec.Struct, frozen=True, array_like=True):
-    """A phase; `kind` is the name of its colours, `depth` counts the phases around it, `is_open` is True
-    until it ends.
-    """
+    """A phase; `kind` names its colours, `depth` counts the enclosing phases, `is_open` is True until it ends."""
 
     name: str
     kind: str
@@ -36,7 +34,7 @@ class SpanData(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ProgressData(msgspec.Struct, frozen=True):
-    """The message to the browser; a phase's kind has a colour on light and one on dark paper, and a label."""
+    """The message to the browser; a phase kind has a colour on light and on dark background, and a label."""
 
     steps: tuple[str, ...]
     to_come: tuple[str, ...]
@@ -48,7 +46,7 @@ class ProgressData(msgspec.Struct, frozen=True):
 
 
 def progress_view(progress: Progress, *, key: str, live: bool) -> None:
-    """Draw the timeline of a run so far; open phases reach to its end."""
+    """Draw the timeline of a run so far; open phases extend to its end."""
     data = ProgressData(
         steps=tuple(map(step_words, progress.steps[-MOST_STEPS:])),
         to_come=tuple(map(step_words, progress.to_come[:MOST_STEPS])),

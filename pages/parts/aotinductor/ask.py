@@ -24,7 +24,7 @@ BOUND_HELP = "Empty: torch's default bound. Torch reports a bound that the model
 
 
 def ask_for_package(view: RunView, label: str) -> None:
-    """Offer to package the run's model, and show the command line for it; nothing if the job may not run here."""
+    """Offer to package the run's model, and show the command line; draw nothing if the job may not run here."""
     job = job_again(view)
     if job is None or job.target:
         return
@@ -56,7 +56,7 @@ def _dims(view: RunView, job: CompileJob) -> tuple[DynamicDim, ...]:
 
 
 def _offered(view: RunView) -> dict[str, int]:
-    """Return the dimensions of the first call's tensors; none if its inputs are not recorded as a call's text."""
+    """Return the dimensions of the first call's tensors; empty if its inputs were not recorded as a call's text."""
     first = next(iter(view.report.calls), None)
     sizes = attempt(lambda: tensor_sizes(first.inputs), passed_over) if first else None
     if not sizes:
@@ -65,7 +65,7 @@ def _offered(view: RunView) -> dict[str, int]:
 
 
 def _bounded(name: str, before: DynamicDim) -> DynamicDim:
-    """Return a dimension with the typed bounds; empty bounds leave torch's own."""
+    """Return a dimension with the typed bounds; an empty field means torch's own bound."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"{code(name)} from", width=130)
         least = _bound("at least", name, before.least)

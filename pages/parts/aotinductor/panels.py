@@ -25,7 +25,7 @@ from pages.session.tables import newly_picked, shown
 
 
 def choose_step(aoti: AotInductorView) -> str:
-    """Draw the steps; return the open one: the first that failed, unless another is chosen."""
+    """Draw the steps; return the open step: the chosen one, by default the first failed step."""
     first = aoti.first_step
     url.read(url.STEP, aoti.step_ids, first)
     chosen = aoti.step(held(url.STEP, first))
@@ -83,7 +83,7 @@ def _not_exported(problem: str, line: int | None, picture: CodePicture | None) -
 
 
 def _package_panel(view: RunView, aoti: AotInductorView) -> None:
-    """Draw the files of the package beside the text of one of them."""
+    """Draw the files of the package, next to the text of the chosen file."""
     package = aoti.package
     if package is None:
         st.caption(aoti.no_package)
@@ -128,7 +128,7 @@ def _file_text(view: RunView, package: PackageView, name: str | None) -> None:
 
 
 def _python_panel(view: RunView, aoti: AotInductorView) -> None:
-    """Draw how the package is run from Python, and its results there."""
+    """Draw the Python code that runs the package, and its results."""
     left, right = st.columns(2, gap="medium")
     with left:
         lines = code_lines(aoti.python_code, prefix="y")
@@ -139,7 +139,7 @@ def _python_panel(view: RunView, aoti: AotInductorView) -> None:
 
 
 def _cpp_panel(view: RunView, aoti: AotInductorView) -> None:
-    """Draw the C++ program with its build files, how it was built, and its results."""
+    """Draw the C++ program with its build files, its build command, and its results."""
     left, right = st.columns([3, 2], gap="medium")
     with left:
         _cpp_sources(view, aoti)
@@ -162,7 +162,7 @@ def _cpp_sources(view: RunView, aoti: AotInductorView) -> None:
 
 
 def _results(aoti: AotInductorView, run: PackageRunView | None) -> None:
-    """Draw the outputs compared with eager, or the message of the failure."""
+    """Draw the outputs compared with eager, or the error message."""
     if run is None:
         st.caption(aoti.no_run)
         return
@@ -178,7 +178,7 @@ def _results(aoti: AotInductorView, run: PackageRunView | None) -> None:
 
 
 def _build(run: PackageRunView) -> None:
-    """Draw how the program was built, and its output."""
+    """Draw the build command of the program, and the program's output."""
     if run.build:
         st.caption(run.build)
     if run.command:

@@ -1,4 +1,4 @@
-"""The cost of a package per call, compared with eager and compiled, and the sizes that it takes."""
+"""Time of a package per call, compared with eager and compiled, and the sizes that it accepts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BAR_PX, FRAME_PX = 36, 66
 
 
 def times_part(view: RunView, aoti: AotInductorView) -> None:
-    """Draw the times of all sides in one chart with quartiles, and each compared with eager with its interval."""
+    """Draw the times of all sides in one chart with quartiles, and the speedup of each over eager with its interval."""
     times = aoti.times
     st.header("Time per call", anchor=False)
     if times is None:

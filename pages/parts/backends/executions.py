@@ -13,7 +13,7 @@ from pages.look.palette import MUTED, STATUS, Theme, kernel_colour
 
 HEIGHT = 300
 MOST_IN_LEGEND = 10
-# A chart of few bars has room for at least so many, so that no bar is as wide as the page.
+# Minimum number of bar positions in a chart, so that a single bar is not as wide as the page.
 LEAST_ROOM = 8
 
 
@@ -30,7 +30,7 @@ def executions_chart(view: BackendCompilationView, on: Theme) -> go.Figure:
     room = max(len(bars) + (outside_s is not None), LEAST_ROOM)
     legend = len(kinds) <= MOST_IN_LEGEND
     figure.update_layout(**plotly_layout(on), height=HEIGHT, showlegend=legend, barmode="overlay")
-    figure.update_xaxes(title="execution of what the backend returned", type="category", range=[-0.5, room - 0.5])
+    figure.update_xaxes(title="execution of the backend's callable", type="category", range=[-0.5, room - 0.5])
     figure.update_yaxes(title=f"time ({unit})", rangemode="tozero")
     return figure
 

@@ -1,12 +1,12 @@
 """The panes below the contract: nodes, graph, executions and reported tables left, texts right.
 
-The graphs that a backend received or made, coloured by its reports about their nodes.
+Graphs that a backend received or made, coloured by its annotations of their nodes.
 
 The nodes of a backend's input graph: a table with the columns of `print_tabular`, and `gm.code`.
 
 The code of a run's backend, with failures at its lines.
 
-Reports of a backend through torch's trace: tables, whose column `node` leads to the graph, and texts.
+Annotations of a backend through torch's trace: tables, whose column `node` links to the graph, and texts.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Panes = Mapping[str, Callable[[], None]]
 
 
 def pane(name: str, panes: Panes, first: str) -> None:
-    """Draw one of the panes; they are chosen in a row above, and the choice is in the URL."""
+    """Draw the pane that is chosen in the row above; the choice is in the URL."""
     url.read(name, panes, first)
     st.segmented_control(name, list(panes), key=name, label_visibility="collapsed")
     url.write(name)
@@ -121,7 +121,7 @@ def _execution_table(backend: BackendCompilationView) -> None:
 
 
 def _code(view: View, picture: CodePicture, name: str) -> None:
-    # The graph beside it sends its selection to the view in the browser; a table cannot.
+    # The graph sends its selection to the code view within the browser; a table cannot.
     selected = url.selected()
     apart = "" if held(url.PANE) == GRAPH else selected or ""
     code_view(picture, key=f"{name}-{view.compilation.id}-{apart}", height=FILL, selected=selected)
@@ -142,7 +142,7 @@ def _no_code() -> None:
 
 
 def graph_pane(view: View, backend: BackendCompilationView) -> None:
-    """Draw one of the graphs: first the one that the backend reported, else its input graph."""
+    """Draw one of the graphs: by default the graph that the backend annotated, otherwise its input graph."""
     graphs = view.compilation.graphs
     annotated = backend.annotated_graph(view.nodes)
     first = annotated or backend.first_graph
@@ -192,7 +192,7 @@ def reported_tables(backend: BackendCompilationView) -> None:
 
 
 def reported_texts(view: View, backend: BackendCompilationView) -> None:
-    """Draw one of the texts, which are chosen by title."""
+    """Draw the text that is chosen by title."""
     at = _chosen(url.TEXT, [text.label for text in backend.texts])
     text = backend.texts[at]
     picture = CodePicture(text.title, text.language, code_lines(view.text(text.payload), prefix="told"))

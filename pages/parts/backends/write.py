@@ -2,7 +2,7 @@
 
 The failures of a backend, or of the compiled code that it returned.
 
-A custom backend, edited on the page: the editor, and the button that runs the shown job with it.
+Custom backend on the page: an editor, and a button that runs the shown job with it.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ def why_nothing(backend: BackendView) -> None:
 
 
 def offer_backends(view: RunView) -> None:
-    """Offer the run's job with a built-in or a custom backend; nothing if the job may not run again."""
+    """Offer the run's job with a built-in or a custom backend; draw nothing if the job may not run again."""
     job = job_again(view)
     if job is None:
-        st.caption("This cannot be run again here: it came from elsewhere, or from code that may not be run here.")
+        st.caption("This cannot run again here: it is an imported log, or its code may not run here.")
         return
-    st.header("Run it with a backend that ships", anchor=False)
-    st.caption("Each is one file, to be read and changed.")
+    st.header("Run with a built-in backend", anchor=False)
+    st.caption("Each is one file that you can read and change.")
     with st.grid(min_column_width=200):
         for shipped in SHIPPED_BACKENDS.values():
             with st.container(border=True, gap="small", height="stretch"):
@@ -82,7 +82,7 @@ def editor(view: RunView, job: CompileJob, most: int = TALL) -> None:
 
 
 def run_with(job: CompileJob, chosen: BackendChoice) -> None:
-    """Show the job with another backend on this page: a finished run of it, or a new one."""
+    """Show a finished or new run of the job with another backend on this page."""
     run = run_of(with_backend(job, chosen))
     if run is not None:
         show_run(run.id, menu.BACKEND)

@@ -1,4 +1,4 @@
-"""What-if: change one option of the shown run's job, run it, and compare the two runs."""
+"""What-if runs: the shown run's job with one changed option, compared with the shown run."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from functools import partial
 import streamlit as st
 
 from core import CompileJob, Environment
+from core.views.job_form import JobForm
 from core.views.sweep import WhatIfMenu
 from pages.gate.visitor import may_bring_code
 from pages.look.sizes import MAX_CHARS
-from pages.parts.run.fields import Form
 from pages.parts.run.submit import job_again, run_of
 from pages.session import server, url
 from pages.session.actions import attempt
@@ -20,7 +20,7 @@ TYPED = "another field"
 
 
 def what_if(of: ShownRun | RunView) -> None:
-    """Offer to change one option; nothing for a log from elsewhere and for code that may not run here."""
+    """Offer to change one option; draw nothing for an imported log and for code that may not run here."""
     job = job_again(of)
     if job is None:
         return
@@ -56,7 +56,7 @@ def _typed(job: CompileJob) -> CompileJob | None:
 
 
 def _compare_with(job: CompileJob) -> None:
-    """Show a run of the job on the right: a finished run of the very same job, or a new one."""
+    """Show a run of the job on the right: a finished run of the same job, or a new one."""
     run = run_of(job)
     if run is not None:
         url.put(url.OTHER, run.id)
@@ -68,7 +68,7 @@ def _menu(job: CompileJob) -> WhatIfMenu:
 
 
 def _backends(job: CompileJob) -> list[str]:
-    return Form(server.environment() or Environment(), job, server.runner().limits, may_bring_code()).backends
+    return JobForm(server.environment() or Environment(), job, server.runner().limits, may_bring_code()).backends
 
 
 def _choices(label: str, job: CompileJob) -> dict[str, CompileJob]:

@@ -1,8 +1,8 @@
-"""The command palette over every page: its entries, and what a choice opens.
+"""Command palette on every page: its entries, and the effect of a choice.
 
-The actions of the command palette: those that pages offer as buttons, for the shown run and for the window.
+Actions of the command palette for the shown run and the window; pages offer the same actions as buttons.
 
-The entries of the command palette: pages, runs, and the compilations, kernels and nodes of the shown run.
+Entries of the command palette: pages, runs, and the compilations, kernels and nodes of the shown run.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from pages.session.runs import called, named_runs, run_detail, show_run
 from pages.session.shown import RunView, ShownRun, shown_run
 from pages.session.state import held
 
-# Pages that show no run: another run is opened on its overview.
+# Pages that show no run; a run chosen there opens on its overview.
 WITHOUT_RUN = (menu.NEW_RUN, menu.RUNS, menu.SWEEP)
 PARAMETERS = (url.COMPILATION, url.GRAPH, url.SELECT, url.OTHER)
 COMPARE, EDIT, MEASURE, DOWNLOAD, KEYS = "compare", "edit", "measure", "download", "keys"
-# The browser alone handles these.
+# Actions that the browser handles without the server.
 PRESENT, FULL = "present", "full"
 OF_A_RUN = {
     COMPARE: PaletteEntry(COMPARE, "Compare with…", "choose the other run"),
@@ -62,7 +62,7 @@ MOST_NODES = 2_000
 
 
 def command_palette() -> None:
-    """Draw the palette, and do what was chosen in it just now."""
+    """Draw the palette, and execute a new choice."""
     here = shown_run()
     chosen = palette(_data(here), key="palette")
     if here is not None:
@@ -87,14 +87,14 @@ def _run_entries(shown: ShownRun) -> None:
 
 
 def _entries(shown: ShownRun) -> Mapping[str, object]:
-    """Return the entries of a run; none without a report."""
+    """Return the entries of a run; empty without a report."""
     if shown.report is None:
         return {"run": shown.run.id, "groups": []}
     return run_groups(shown.run.id, RunView(shown, shown.report))
 
 
 def _open(chosen: PaletteChoice) -> None:
-    """Open the link of an entry; nothing for a page that the menu lacks."""
+    """Open the link of an entry; do nothing for a page that is not in the menu."""
     page = menu.PAGES.get(chosen.page or held(PAGE, ""))
     if page is None:
         return
@@ -122,7 +122,7 @@ def _of_run(shown: ShownRun, has_others: bool) -> list[str]:
 
 
 def act(action: str, shown: ShownRun | None) -> None:
-    """Start an action; nothing for one that is not possible now."""
+    """Start an action; do nothing if it is not possible now."""
     if action == KEYS:
         all_keys()
     if shown is None or action not in _of_run(shown, has_others=False):
@@ -164,7 +164,7 @@ def runs_group(named: Sequence[tuple[Run, Status]]) -> PaletteGroup:
 def run_groups(run_id: str, _view: RunView) -> Mapping[str, Any]:
     """Return the entries of a run with a report, as built-ins of RunEntriesData.
 
-    A live run has no nodes, since its graphs are not kept.
+    A live run has no nodes, since its graphs are not cached.
     """
     report = _view.report
     nodes = [] if _view.going else _node_groups(_view)

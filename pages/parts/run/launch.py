@@ -28,7 +28,7 @@ TEMPLATE = """import torch
 model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.GELU(), torch.nn.Linear(128, 64))
 inputs = (torch.randn(8, 64),)
 """
-PASTED, ON_DISK = "Pasted here", "A file on this machine"
+PASTED, ON_DISK = "Pasted here", "File on this machine"
 DRAFT = "draft"
 DRAWER_PX = 760
 PLACEHOLDER = "/home/me/model.py or /home/me/model.py:name"
@@ -45,7 +45,7 @@ def torch_is_starting() -> None:
     """Show that torch is starting; rerun the page once its environment is known."""
     if server.environment() is not None:
         st.rerun()
-    st.caption("torch is starting in the background; you can choose meanwhile.")
+    st.caption("torch is starting in the background. You can fill in the form now.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +101,8 @@ def code_form(environment: Environment | None, start: Beginning | None) -> None:
     """
     if not may_bring_code():
         st.info(
-            "This server does not run code that visitors bring, because it can be reached from other machines. "
-            "Its owner can allow it with `COMPILEBOARD_ALLOW_CODE=1`.",
+            "This server does not run visitors' code, because other machines can reach it. Its owner can allow it with "
+            "`COMPILEBOARD_ALLOW_CODE=1`.",
             icon=":material/lock:",
         )
         return
@@ -161,7 +161,7 @@ def _offer_stored(job: CompileJob) -> None:
     if stored is not None:
         st.page_link(
             menu.OVERVIEW.script,
-            label="The same job has run already: open it",
+            label="Open the run of the same job",
             icon=":material/history:",
             query_params={url.RUN: stored.id},
         )
@@ -170,8 +170,8 @@ def _offer_stored(job: CompileJob) -> None:
 def log_form() -> None:
     """Draw the form for a log of `TORCH_TRACE=dir python script.py`, uploaded or by its path."""
     st.caption(
-        "Record one anywhere with `TORCH_TRACE=/tmp/trace python script.py`; bring the file named "
-        "dedicated_log_torch_trace….log."
+        "Record a log on any machine with `TORCH_TRACE=/tmp/trace python script.py`. Open the file "
+        "dedicated_log_torch_trace….log here."
     )
     stored = upload(server.runner().limits.upload_bytes, key="upload")
     if stored is not None:

@@ -18,8 +18,7 @@ from pages.parts.run.fields import AS_FILE, OWN
 from pages.session.state import held, hold
 
 CONVENTION = (
-    "Any callable `(gm, example_inputs)` that returns a callable: torch gives it a graph, and calls what it returns at "
-    "each call whose guards hold."
+    "A callable `(gm, example_inputs)` that returns a callable. Each call whose guards pass runs the returned callable."
 )
 START = "template"
 WRITTEN, IN_FILE = "Written here", "In the model's file"

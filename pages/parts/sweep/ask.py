@@ -1,4 +1,4 @@
-"""The form that makes a sweep of a job: the presets as cards, and custom axes."""
+"""Form for a sweep of a job: the presets as cards, and custom axes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _questions(base: CompileJob) -> SweepQuestions:
 
 
 def preset_cards(base: CompileJob) -> None:
-    """Draw each preset as a card with its question, its cost, and a button that starts it for a job."""
+    """Draw each preset as a card with its question, its cost, and a button that starts its sweep of the job."""
     with st.grid(min_column_width=250):
         for question in _questions(base).presets:
             with st.container(border=True, key=f"preset-{question.name}", gap="small", height="stretch"):
@@ -34,10 +34,10 @@ def preset_cards(base: CompileJob) -> None:
 
 
 def preset_menu(base: CompileJob | None, key: str) -> None:
-    """Draw the presets as a menu, for a page with little room; nothing for a job that may not run again."""
+    """Draw the presets as a compact menu; nothing for a job that may not run again."""
     if base is None:
         return
-    with st.popover("Ask of this model…", icon=":material/apps:"):
+    with st.popover("Run a sweep…", icon=":material/apps:"):
         st.caption("Many runs, one question.")
         for question in _questions(base).presets:
             with st.container(horizontal=True, vertical_alignment="center"):
@@ -47,7 +47,7 @@ def preset_menu(base: CompileJob | None, key: str) -> None:
 
 
 def ask(question: SweepQuestion) -> None:
-    """Start a preset's sweep and go to it, or show why not; a sweep of many runs asks for confirmation."""
+    """Start a preset's sweep and go to it, or show why it was refused; a large sweep needs a confirmation."""
     needs_confirmation = attempt(lambda: question.needs_confirmation)
     if needs_confirmation:
         _confirm(question)
@@ -55,7 +55,7 @@ def ask(question: SweepQuestion) -> None:
         _start(question)
 
 
-@st.dialog("Start so many runs?")
+@st.dialog("Start these runs?")
 def _confirm(question: SweepQuestion) -> None:
     st.markdown(question.confirmation)
     if st.button(question.confirmation_label, key="confirm-sweep", type="primary"):

@@ -19,17 +19,17 @@ from pages.look.palette import INK, MUTED, PHASES, Theme, kernel_colour
 Side = Literal["eager", "compiled"]
 COLOURS: dict[Side, str] = {"eager": kernel_colour(3), "compiled": kernel_colour(0)}
 BAR_PX, FRAME_PX, LEAST_PX, MOST_PX = 46, 74, 190, 560
-# Bars with their seconds in them.
+# Height in pixels of a bar that contains its seconds as text.
 WITH_TEXT = 9
 SPANS = 20.0
 HEIGHT_PX = 330
 WIDE = 10.0
-# An interval is drawn up to so many times its middle.
+# An interval is drawn up to this multiple of its middle.
 SHOWN_TIMES = 3.0
 
 
 def height_of(lines: int) -> int:
-    """Return the height in pixels of a chart with so many bars."""
+    """Return the height in pixels of a chart with `lines` bars."""
     return max(LEAST_PX, min(MOST_PX, FRAME_PX + BAR_PX * lines))
 
 
@@ -42,7 +42,7 @@ def hover_text(lines: Sequence[str]) -> str:
 def times_chart(view: SweepView, on: Theme) -> go.Figure:
     """Draw median seconds of an eager and a compiled call in each cell, with quartiles.
 
-    As bars, or as points on a logarithmic axis if they span decades, where a bar would have no start.
+    They are bars, or points on a logarithmic axis (where bars have no start) if they span decades.
     """
     cells = view.timed_cells[::-1]
     sides: dict[Side, list[float]] = {side: [cell.seconds(side) for cell in cells] for side in ("compiled", "eager")}
@@ -140,9 +140,7 @@ def memory_chart(view: SweepView, on: Theme) -> go.Figure:
 
 
 def ratio_lines(view: SweepView, on: Theme) -> go.Figure:
-    """Draw eager over compiled against a number, one line per series, with 99 % intervals; above one compiled is
-    faster.
-    """
+    """Draw the speedup against a number, one line per series, with 99 % intervals; above 1 compiled is faster."""
     figure, title = go.Figure(), view.axis_title
     for place, series in enumerate(view.series):
         middles = [point.ratio.middle for point in series.points]
@@ -168,7 +166,7 @@ def ratio_lines(view: SweepView, on: Theme) -> go.Figure:
 
 
 def _ratio_axis(view: SweepView) -> dict[str, object]:
-    """Return a logarithmic axis of ratios; an uninformative interval does not flatten the others."""
+    """Return a logarithmic axis of ratios, which cuts very wide intervals so that they don't flatten the others."""
     ratios = [point.ratio for series in view.series for point in series.points]
     low = min(0.8, *(max(ratio.low, ratio.middle / SHOWN_TIMES) for ratio in ratios)) / 1.1
     high = max(1.25, *(min(ratio.high, ratio.middle * SHOWN_TIMES) for ratio in ratios)) * 1.1
@@ -259,7 +257,7 @@ def cumulative_chart(view: SweepView, on: Theme) -> go.Figure:
 
 
 def _number_axis(figure: go.Figure, x: Sequence[float], title: str) -> None:
-    """Return the axis of tried numbers, logarithmic if they span more than a decade."""
+    """Set the axis of the tried numbers, logarithmic if they span more than a decade."""
     wide = min(x) > 0 and max(x) > WIDE * min(x)
     ticks = sorted(set(x))
     texts = [number_words(value) for value in ticks]
@@ -267,5 +265,5 @@ def _number_axis(figure: go.Figure, x: Sequence[float], title: str) -> None:
 
 
 def number_words(value: float) -> str:
-    """Return a number of an axis as it was typed."""
+    """Return a number of an axis as text."""
     return fmt.exact(int(value) if value == int(value) else value)

@@ -1,4 +1,4 @@
-"""The start of the page Sweep: the model to ask about, and the list of sweeps."""
+"""Start of the page Sweep: the model to vary, and the list of sweeps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHOWN = "the shown run"
 
 
 def asked_of(job: CompileJob | None) -> CompileJob:
-    """Return the job to ask about: that of the shown run if it has one, else a sample's."""
+    """Return the job to vary: the shown run's if it has one, otherwise a sample's."""
     names = [item.name for item in samples()]
     offered = [*([SHOWN] if job else []), *names]
     titles = {item.name: item.title for item in samples()}
@@ -44,11 +44,11 @@ def asked_of(job: CompileJob | None) -> CompileJob:
 
 
 def sweeps_so_far() -> None:
-    """Draw one row per sweep, which opens it; a ticked sweep can be renamed, and ticked sweeps can be deleted."""
+    """Draw one row per sweep with a button to open it; a ticked sweep can be renamed, ticked sweeps can be deleted."""
     sweeps = listed_sweeps()
     st.header("Sweeps so far", anchor=False)
     if not sweeps:
-        st.caption("None yet: each question above takes one click.")
+        st.caption("No sweeps yet. Start one with a question above.")
         return
     frame = pd.DataFrame(sweep_rows(sweeps, server.sweeps().store.name, time.time()))
     opened, ticked = opened_or_ticked(frame, sweeps, "sweeps-table", "sweep", height=SHORT)
@@ -74,7 +74,7 @@ def _rename(sweep: Sweep) -> None:
 
 
 def _delete(ticked: Sequence[Sweep]) -> None:
-    """Delete sweeps, and on request the runs that they made."""
+    """Delete sweeps, and on request their runs."""
     with st.popover(f"Delete {fmt.count(len(ticked), 'sweep')}", icon=":material/delete:"):
         with_runs = st.checkbox(f"and the runs of {fmt.agree(len(ticked), 'its', 'their')} cells")
         if st.button("Delete for good", type="primary"):

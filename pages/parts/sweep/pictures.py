@@ -29,14 +29,14 @@ from pages.session.cache import kept, theme
 from pages.session.sweeps import ShownSweep
 
 ROW_PX, FRAME_PX, MOST_PX = 40, 90, 640
-# Ratios from here on have the full colour.
+# Ratios from this one on have the full colour.
 FULL = 4.0
-# The fullest shade has this fraction of the colour, so that text on it has enough contrast.
+# Maximum opacity of the colour, so that text on it has enough contrast.
 SHADE = 0.55
 
 
 def pictures(shown: ShownSweep) -> None:
-    """Draw the pictures, two of them side by side; nothing before a cell is done."""
+    """Draw the charts, two side by side; nothing before a cell is done."""
     if shown.view.measures:
         _heat(shown)
     elif shown.view.charts:
@@ -94,7 +94,7 @@ def heat_map(view: SweepView, measure: str, on: Theme) -> go.Figure:
 
 
 def _two_sided(known: Sequence[float], on: Theme) -> dict[str, object]:
-    """Return the colour scale of a ratio: compiled is faster on one side, eager on the other."""
+    """Return the two-sided colour scale of a ratio: compiled is faster on one side, eager on the other."""
     most = max([math.log2(FULL), *map(abs, known)])
     eager, compiled = (blended(kernel_colour(place), PAPER[on], SHADE) for place in (1, 0))
     return {"zmin": -most, "zmax": most, "colorscale": [[0, eager], [0.5, PAPER[on]], [1, compiled]]}

@@ -1,4 +1,4 @@
-"""A sweep on its page: progress, answer, pictures, table.
+"""A sweep on its page: progress, answer, charts, table.
 
 The table of a sweep: one row per cell, which opens its run.
 """
@@ -27,7 +27,7 @@ POLL_S = 1.0
 
 
 def sweep(shown: ShownSweep) -> None:
-    """Draw the answer so far as the title, then the progress, the pictures, and the table."""
+    """Draw the answer so far as the title, then the progress, the charts, and the table."""
     view = shown.view
     st.title(view.title, anchor=False)
     with st.container(horizontal=True, vertical_alignment="center", key="sweep-bar"):
@@ -48,9 +48,7 @@ def sweep(shown: ShownSweep) -> None:
 
 @st.fragment(run_every=POLL_S)
 def _going(shown: ShownSweep) -> None:
-    """Draw the progress of a running sweep, in red if all ended cells failed; rerun the page once there is more to
-    show.
-    """
+    """Draw the progress of a running sweep, in red if all ended cells failed; rerun the page when there is new data."""
     if not is_as_shown(shown):
         st.rerun()
     words = shown.view.progress(shown.left_s)
@@ -82,7 +80,7 @@ def _steer(shown: ShownSweep) -> None:
     if shown.view.can_resume:
         _resume(shown, "Resume", again=False)
     if shown.view.can_retry:
-        _resume(shown, "Failed cells again", again=True)
+        _resume(shown, "Run failed cells again", again=True)
 
 
 def _resume(shown: ShownSweep, words: str, *, again: bool) -> None:
@@ -98,12 +96,12 @@ def _resume(shown: ShownSweep, words: str, *, again: bool) -> None:
 
 
 def _go_on(sweep_id: str, again: bool) -> None:
-    """Resume a sweep, as a button's callback: shows a refusal itself."""
+    """Resume a sweep and show a refusal, as a button's callback."""
     attempt(lambda: actions.resume_sweep(sweep_id, again), toasted)
 
 
 def _whole(value: Any) -> str:
-    """Return a count as an integer, since a table with gaps makes it a floating-point number."""
+    """Return a count as integer text, since pandas turns a column with gaps into floats."""
     return fmt.number(int(value))
 
 

@@ -99,7 +99,7 @@ def test_two_calls_of_one_graph_are_one_invocation_and_two_executions() -> None:
 
 
 def test_a_call_is_let_through_by_the_guard_that_another_call_failed() -> None:
-    told = "`inspect` was given 2 graphs; 3 calls ran them 3 times; 1 of them compiled nothing."
+    told = "`inspect` was given 2 graphs; 3 calls ran them 3 times; 1 calls compiled nothing."
     assert backend_sentence(THREE) == told
     assert strip_words(THREE) == "3 calls, 2 invocations, 3 executions"
     first, second = backend_rows(THREE)
@@ -120,14 +120,14 @@ def test_an_execution_tells_of_a_use_that_dynamo_does_not() -> None:
 
 def test_what_is_not_recorded_is_said() -> None:
     assert backend_sentence(replace(TWO, ran=())) == (
-        "`inspect` was given 1 graph; how often that ran is not recorded; the second compiled nothing."
+        "`inspect` was given 1 graph; executions not recorded; the second compiled nothing."
     )
     assert strip_words(replace(TWO, ran=())) == "2 calls, 1 invocation, executions not recorded"
     assert backend_sentence(Report(Setting())) == (
         "No call of a backend is recorded: an imported log does not tell of them."
     )
     assert backend_sentence(Report(Setting(job={"compile": {"backend": "inductor"}}))) == "The backend was `inductor`."
-    assert backend_sentence(Report(Setting(job={"compile": {"backend": "mine"}}))) == "`mine` was given no graph."
+    assert backend_sentence(Report(Setting(job={"compile": {"backend": "mine"}}))) == "`mine` received no graph."
     assert list(backend_lines(Report(Setting()))) == []
 
 

@@ -31,7 +31,7 @@ def views_of(log: Path, problem: str = "", **fields: Any) -> tuple[BackendCompil
 
 def test_the_contract_has_the_numbers_of_all_compilations(log: Path) -> None:
     backend = BackendView(report_of(log))
-    assert backend.title == r"`mine` was given 2 graphs; 3 calls ran them 3 times; 1 of them compiled nothing\."
+    assert backend.title == r"`mine` was given 2 graphs; 3 calls ran them 3 times; 1 calls compiled nothing\."
     assert [(station.name, station.number, station.is_bad) for station in backend.stations] == [
         ("Dynamo", "2 compilations", False),
         ("graph", "2 graphs, 10 nodes", False),
@@ -67,10 +67,10 @@ def test_failures_beyond_the_first_are_counted(log: Path) -> None:
 @pytest.mark.parametrize(
     ("scenario", "missing"),
     [
-        ("measured", "What Inductor was given is the Dynamo graph; what it made of it are kernels."),
+        ("measured", "Inductor received the Dynamo graph and generated kernels."),
         (
             "foreign",
-            "The log holds no record of what the backend was given: Compileboard's worker writes it.",
+            "Not recorded: only Compileboard runs record the graphs that a backend receives.",
         ),
     ],
 )
@@ -81,7 +81,7 @@ def test_a_run_without_a_call_of_a_backend_says_why(scenario: str, missing: str)
 
 def test_executions_are_unknown_until_the_run_ends(log: Path) -> None:
     report = replace(report_of(log), ran=(), executions=())
-    for is_live, words in ((True, "told at the end of the run"), (False, "not recorded")):
+    for is_live, words in ((True, "recorded at the end of the run"), (False, "not recorded")):
         backend = BackendView(report, is_live)
         assert backend.stations[-1].number == words
         assert [view.execution_count for view in backend.compilations] == [words, words]
@@ -98,7 +98,7 @@ def test_a_compilation_has_a_mark_and_a_text_for_each_call(log: Path) -> None:
     )
     assert (first.marks, second.marks) == ("gr ", "  g")
     assert first.mark_texts[1:] == (
-        "call 1 with f32[4, 8], f32[8, 16]: the guards held: what was returned ran again; the guard held that call 2 "
+        "call 1 with f32[4, 8], f32[8, 16]: guards passed: the returned callable ran again; the guard held that call 2 "
         f"failed: {SIZES}; 1 execution, 20.0 µs",
         "call 2 with f32[6, 8], f32[8, 16]: not of this compilation",
     )
@@ -135,8 +135,7 @@ def test_executions_are_bars_with_the_mean_of_those_outside_of_calls(log: Path) 
     )
     assert (first.outside_s, first.outside_name, first.execution_count) == (None, "", "2 executions")
     assert second.execution_words == (
-        "What the backend returned ran 1 time in the calls of the run, and 200 times outside of them, as while "
-        "measuring."
+        "The backend's callable ran 1 time in the calls of the run, and 200 times outside of them, as while measuring."
     )
     assert [row["returned"] for row in second.execution_rows] == ["f32[6, 16]", "f32[6, 16]"]
 

@@ -115,9 +115,9 @@ def test_limits_of_the_server_bound_the_limits_of_a_run_and_say_so() -> None:
     memory = JobField("number", "memory", "memory limit (GiB)", 8.0, least=0.5, most=1024.0, step=0.5)
     assert there["memory"] == memory
     bounded = fields(JobForm(ENVIRONMENT, JOB, Limits(time_s=60.0, memory_bytes=2 * GIB)))
-    most_s = "At most 60 s: the owner of this server gives no more to one run."
+    most_s = "At most 60 s: a limit of this server for one run."
     assert bounded["time"] == replace(there["time"], initial=60, most=60, help=most_s)
-    most_gib = "At most 2 GiB: the owner of this server gives no more to one run."
+    most_gib = "At most 2 GiB: a limit of this server for one run."
     assert bounded["memory"] == replace(memory, initial=2.0, most=2.0, help=most_gib)
 
 

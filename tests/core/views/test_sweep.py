@@ -205,7 +205,7 @@ def test_custom_axes_are_counted_and_start_without_a_fix() -> None:
     [
         ("colour=red", "axis colour"),
         ("backend=eager,nosuch", "`nosuch` is no backend here"),
-        ("backend=/etc/mine.py:f", "a backend is one of those that torch has here, and no file"),
+        ("backend=/etc/mine.py:f", "must be a backend that torch lists here, not a file"),
     ],
 )
 def test_custom_axes_that_make_no_sweep_are_refused(text: str, message: str) -> None:

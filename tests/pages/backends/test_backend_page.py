@@ -14,7 +14,7 @@ from tests.support.apps import assert_sound, chips, code_of, component, keys, op
 from tests.support.homes import IMAGE, add_run, chain_log
 from tests.support.reports.backends import BACKEND, JOB, SIZES, backend_log
 
-SENTENCE = r"`mine` was given 2 graphs; 3 calls ran them 3 times; 1 of them compiled nothing\."
+SENTENCE = r"`mine` was given 2 graphs; 3 calls ran them 3 times; 1 calls compiled nothing\."
 
 
 def stored(home: Path, log: bytes | None = None, job: CompileJob = JOB) -> str:
@@ -55,7 +55,7 @@ def test_the_contract_stands_there_with_the_numbers_of_the_run(empty_home: Path)
         ),
     ]
     assert sent["rows"][0]["said"][1] == (
-        "call 1 with f32[4, 8], f32[8, 16]: the guards held: what was returned ran again; the guard held that call 2 "
+        "call 1 with f32[4, 8], f32[8, 16]: guards passed: the returned callable ran again; the guard held that call 2 "
         f"failed: {SIZES}; 1 execution, 20.0 µs"
     )
     assert f"[0/0] could not be used: {SIZES}" in sent["rows"][1]["said"][2]
@@ -87,7 +87,7 @@ def test_the_executions_are_told_one_by_one_with_the_guard_that_decided(empty_ho
     run = stored(empty_home)
     app = opened(menu.BACKEND.script, run, pane="executions", compilation="0/1")
     assert_sound(app)
-    assert "ran 1 time in the calls of the run, and 200 times outside of them, as while measuring." in words(app)
+    assert "ran 1 time in the calls of the run, and 200 times outside of them, such as in measuring." in words(app)
     calls, ran = (table.value.to_dict("split")["data"] for table in app.dataframe)
     assert calls == [
         [
