@@ -126,7 +126,7 @@ class BackendCompilationView:
         ran, recorded = self.row.ran, len(self.executions)
         if ran is None:
             return "How often it ran was not recorded."
-        first = f"; the first {fmt.number(recorded)} are told one by one" if recorded < ran.calls else ""
+        first = f"; the first {fmt.number(recorded)} are listed" if recorded < ran.calls else ""
         outside = (
             f", and {fmt.count(ran.measured, 'time')} outside of them, such as in measuring" if ran.measured else ""
         )

@@ -46,8 +46,8 @@ class BackendView:
     is_live: bool = False
 
     contract = (
-        "A backend is a callable `(gm, example_inputs)` that returns a callable. Dynamo captures a frame as a graph and "
-        "passes it to the backend once. Each call whose guards pass runs the returned callable."
+        "A backend is a callable `(gm, example_inputs)` that returns a callable. Dynamo captures a frame as a graph "
+        "and passes it to the backend once. Each call whose guards pass runs the returned callable."
     )
     once, always = "once for each graph", "at each call whose guards pass"
     legend = LEGEND

@@ -35,7 +35,8 @@ def test_without_the_compiled_code_the_plan_stands_alone(joint: PartitionView) -
 
     assert planned.title == "Before Inductor, the forward saves 9 activations, 167 kB for the backward."
     assert planned.caption.endswith(
-        "10 dropped (derived from the three graphs; reasons not recorded). The values that Inductor saves were not recorded."
+        "10 dropped (derived from the three graphs; reasons not recorded). The values that Inductor saves were not "
+        "recorded."
     )
 
 
