@@ -23,7 +23,7 @@ from core.graph.layout import lay_out
 from pages import menu
 from pages.session import runs
 from tests.record import SCENARIOS
-from tests.support.apps import EVIDENCE, components_found_once, opened
+from tests.support.apps import EVIDENCE, components_found_once, opened, torch_still_starting
 from tests.support.browser import PATIENCE_S
 from tests.support.homes import add_scenario
 from tests.support.places import TRACES
@@ -119,7 +119,11 @@ def assert_as_recorded(screen: Screen, app: AppTest) -> None:
 
 def main(pages: Sequence[str]) -> int:
     """Write the text of these pages, or of all of them, and drop what is no page any more."""
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home, components_found_once():
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home,
+        components_found_once(),
+        torch_still_starting(),
+    ):
         os.environ["COMPILEBOARD_HOME"] = home
         runs = {scenario: add_scenario(Path(home), scenario) for scenario in SCENARIOS}
         for scenario in SCENARIOS:

@@ -256,7 +256,7 @@ def _time_lines(times: PackageTimes) -> Iterator[str]:
     for side_time in side_times(times):
         low, high = side_time.quartiles_s
         yield (
-            f"  {SIDES[side_time.side]}: {duration_s(side_time.median_s)} ({duration_s(low)} to {duration_s(high)})"
+            f"  {SIDES[side_time.side]}: {duration_s(side_time.median_s)} ({duration_s(low)}–{duration_s(high)})"
             f"{_speedup_words(side_time.faster)}"
         )
 
@@ -268,8 +268,8 @@ def _speedup_words(faster: Interval | None) -> str:
     if faster.wide:
         return f", against eager {NOT_MEASURABLE}"
     if not faster.apart:
-        return f", no difference from eager seen ({number(faster.low)} to {number(faster.high)} times)"
-    return f", {ratio(faster.middle, (faster.low, faster.high))} of eager"
+        return f", no difference from eager seen ({number(faster.low)}–{number(faster.high)}×)"
+    return f", {ratio(faster.middle)} as fast as eager ({number(faster.low)}–{number(faster.high)})"
 
 
 def first_text_line(text: str) -> str:

@@ -265,7 +265,7 @@ def _reuse_words(rows: Sequence[BackendRow], calls: Sequence[Call]) -> str:
         return f"the {'second' if compiled == [calls[0].index] else 'first'} compiled nothing"
     if compiled == [calls[0].index]:
         return f"the {number(quiet)} after the first compiled nothing"
-    return f"{number(quiet)} calls compiled nothing"
+    return f"{count(quiet, 'call')} compiled nothing"
 
 
 def _row_lines(row: BackendRow) -> Iterator[str]:

@@ -24,8 +24,8 @@ from core.report.inductor import Direction
 Read = Callable[[Payload], str]
 MOST_DIGITS = 18
 IN_GRAPH = (
-    "The compiled call allocated nothing: it replays a CUDA graph in memory that was reserved before, and that size "
-    "was not recorded"
+    "The compiled call allocated nothing: it replays a CUDA graph in memory reserved when the graph was recorded, and "
+    "the size of that memory was not recorded"
 )
 SIDE_NAMES: tuple[MemorySide, MemorySide] = ("eager", "compiled")
 

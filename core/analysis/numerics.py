@@ -275,7 +275,9 @@ def outputs_words(graph: GraphNumerics) -> str:
     """Return a text: whether adding node values to the outputs changed the graph's own outputs."""
     if not graph.parts:
         return ""
-    source = f"Node values are from {count(graph.parts, 'compilation')} with every node as an output"
+    source = (
+        f"Compiled values are from {count(graph.parts, 'compilation')} with the compared nodes as additional outputs"
+    )
     if graph.changed is None:
         return f"{source}, which may change fusion."
     if graph.changed == 0:

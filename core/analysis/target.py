@@ -35,8 +35,8 @@ def ended_words(report: Report) -> str:
     first = ended[0].index
     subject = agree(len(ended), f"Call {first}", f"{count(len(ended), 'call')}, the first of them {first},")
     return (
-        f"{subject} could not finish on the CPU: {ended[0].ended}. Code that the model would compile after this point "
-        "is missing."
+        f"{subject} could not finish on the CPU: {ended[0].ended}. Code compiled before this point is complete; "
+        "code that the model would compile after it is missing."
     )
 
 

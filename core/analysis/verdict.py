@@ -92,7 +92,8 @@ def sentence(summary: Verdict) -> str:
     parts += work_words(summary.work)
     ended = f"{summary.ended}: " if summary.ended else ""
     clauses = [*([", ".join(first)] if first else []), ", ".join(parts), *_doubts(summary)]
-    return ended + _result_words(summary.result) + "; ".join(clauses) + "."
+    text = ended + _result_words(summary.result) + "; ".join(clauses) + "."
+    return text[:1].upper() + text[1:]
 
 
 def _result_words(result: Results | None) -> str:

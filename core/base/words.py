@@ -79,7 +79,7 @@ def per_second(x: float | None, unit: str = "B") -> str:
 
 
 def ratio(x: float | None, bounds: tuple[float, float] | None = None) -> str:
-    """Write a ratio, with the bounds of its interval if given: "1.82 × (1.78 to 1.86)"."""
+    """Write a ratio, with the bounds of its interval if given: "1.82× (1.78–1.86)"."""
     if x is None:
         return NOT_RECORDED
     return f"{number(float(x))}×" + (f" ({number(bounds[0])}–{number(bounds[1])})" if bounds else "")

@@ -176,7 +176,9 @@ def check_room(limits: Limits, store: Store, by: str) -> None:
             "cancel it"
         )
     if _full(limits.queue, used.queue):
-        raise AccessError(f"{used.queue} runs wait or go, as many as this server takes; try again when some have ended")
+        raise AccessError(
+            f"{used.queue} runs are queued or running, the limit of this server. Try again when some have ended"
+        )
 
 
 def check_tool(limits: Limits, store: Store, by: str) -> None:
@@ -191,10 +193,10 @@ def check_tool(limits: Limits, store: Store, by: str) -> None:
             "to end, or cancel it"
         )
     if by and used.answers >= MAX_ANSWERS:
-        raise AccessError(f"{used.answers} of your tool results are stored, the limit")
+        raise AccessError(f"{used.answers} of your tool results are stored, the limit for one visitor")
     if _full(limits.queue, used.tool_queue):
         raise AccessError(
-            f"{used.tool_queue} questions to kernel tools wait or go, as many as this server takes; try again later"
+            f"{used.tool_queue} tool requests are queued or running, the limit of this server. Try again later"
         )
 
 

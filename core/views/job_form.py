@@ -27,10 +27,10 @@ NONE = "none"
 CUSTOM_BACKEND, TEMPLATE = "your own…", "template"
 MOST_S, MOST_GIB, LEAST_GIB = 86_400.0, 1024.0, 0.5
 DOCS = "https://docs.pytorch.org/docs/stable/generated/torch.compile.html"
-SHIPPED_WORDS = "; ".join(f"`{backend.name}` {backend.words}" for backend in SHIPPED.values())
+SHIPPED_WORDS = "; ".join(f"`{backend.name}` ({backend.words})" for backend in SHIPPED.values())
 BACKEND_HELP = (
     "Which compiler gets the FX graph. `inductor` generates kernels; `aot_eager` stops after AOTAutograd; "
-    f"`eager` after Dynamo. Examples that ship: {SHIPPED_WORDS}. [torch.compile]({DOCS})"
+    f"`eager` after Dynamo. Built-in examples: {SHIPPED_WORDS}. [torch.compile]({DOCS})"
 )
 OPTIONS_EXAMPLE = "max_autotune=True, epilogue_fusion=False"
 SWITCH = {"on": True, "off": False}
@@ -71,7 +71,7 @@ class BackendChoice:
     @property
     def heading(self) -> str:
         """Name and description of a built-in backend; empty for other backends."""
-        return f"The backend `{self.name}` {self._shipped.words}" if self._shipped else ""
+        return f"Built-in backend `{self.name}` ({self._shipped.words})" if self._shipped else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -259,7 +259,7 @@ class MemoryView:
     def method(self) -> str:
         """Method, the constant memory, the system's own figures, and the places of the peaks."""
         first = self.uses[0]
-        where = "each in a separate process" if first.device == "cpu" else f"on {plain(first.device)}"
+        where = "in a separate process for each side" if first.device == "cpu" else f"on {plain(first.device)}"
         constant = fmt.bytes_(max(use.held_bytes for use in self.uses))
         resident = _by_side({use.side: use.resident_bytes for use in self.uses})
         counted = _by_side({use.side: use.counted_bytes for use in self.uses})

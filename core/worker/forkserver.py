@@ -3,10 +3,6 @@
 It starts no thread and uses no accelerator, so that a fork is safe on every device. Requests come on standard input,
 results go to the original standard output: `core.runs.engine.messages`.
 
-Work done once before all runs: resolving MKL's functions, and building Inductor's precompiled C++ header.
-
-The header takes 10–18 s the first time on a machine, while the user is still choosing.
-
 Children of the fork server: supervisors, each with a deadline, and helpers.
 
 A supervisor ends its run at its limits, and the fork server ends supervisors: it continues a stopped one, kills a late
@@ -31,7 +27,6 @@ from typing import BinaryIO
 
 import msgspec
 import psutil
-import torch
 
 from core.base.decoder import decoded_as
 from core.base.errors import CompileboardError, WorkerError
@@ -78,7 +73,7 @@ MODULES = (
     "torch._inductor.fx_passes.post_grad",
     "core.worker.supervisor",
     "core.worker.run",
-    "core.worker.forkserver",
+    "core.worker.warmup",
 )
 # Modules that torch and our recorders import in the first compilation. Not every version has each, and not every
 # machine can import each; a run that needs one reports the error itself.
@@ -125,11 +120,6 @@ QUOTED = (
     *("core.worker.calls", "core.worker.record", "core.worker.recorders.passes", "core.worker.recorders.scheduler"),
 )
 ANSWERS_FD = 200
-# Functions that ATen calls in MKL's vector math: IMPLEMENT_VML_MKL in its header vml.h.
-VECTOR_MATH = (
-    *("acos", "asin", "atan", "cos", "erf", "erfc", "erfinv", "exp", "log", "log10", "log2"),
-    *("sin", "sqrt", "tan", "tanh", "trunc"),
-)
 # A supervisor ends its run at the limit; after this many more seconds it counts as stuck.
 MARGIN_S = 10.0
 # Time for a supervisor to end its run when this process ends.
@@ -219,6 +209,8 @@ class _Server:
         if isinstance(message, Probe):
             return ProbeResult(self._probed())
         if isinstance(message, WarmUp):
+            from core.worker.warmup import warm_up
+
             pid = _fork(warm_up)
             self._children.add(pid)
             return StartMessage(pid)
@@ -274,6 +266,8 @@ def _import_everything() -> None:
             importlib.import_module(name)
     import torch
 
+    from core.worker.warmup import resolve_vector_math
+
     torch._dynamo.list_backends(exclude_tags=())
     resolve_vector_math()
     for module, function in CACHED:
@@ -324,24 +318,6 @@ def _close_streams() -> None:
     """Close the streams to the engine: a child must not write to them."""
     os.close(ANSWERS_FD)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-
-
-def resolve_vector_math() -> None:
-    """Call each function of MKL's vector math once, on one element, so that forked processes inherit MKL's choice.
-
-    MKL chooses a function's kernel at its first call. If several threads make that call at once, one of them may use a
-    kernel of low accuracy for its part (pytorch/pytorch issue 188792). One element needs no other thread.
-    """
-    for dtype in (torch.float32, torch.float64):
-        value = torch.full((1,), 0.5, dtype=dtype)
-        for name in VECTOR_MATH:
-            getattr(value, name)()
-
-
-def warm_up() -> None:
-    """Compile the smallest possible C++ kernel."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-    torch.compile(lambda x: x.sin() + 1)(torch.ones(64))
 
 
 class Children:

@@ -83,7 +83,7 @@ import os
 from pathlib import Path
 import torch
 from torch.nn.functional import softplus
-from core.accelerator import build
+from core.accelerator import library
 from core.accelerator.register import accelerating
 
 os.environ["COMPILEBOARD_CACHE"] = str(Path("cache").absolute())

@@ -40,7 +40,7 @@ def test_a_callable_of_the_models_file_is_called_once_for_two_calls_and_again_fo
     report = open_report(run)
     assert run.output_tail() == "6\n7\n"
     assert backend_sentence(report) == (
-        "`mine` was given 2 graphs; 3 calls ran them 3 times; 1 calls compiled nothing."
+        "`mine` received 2 graphs; executed 3 times in 3 calls; 1 call compiled nothing."
     )
     assert strip_words(report) == "3 calls, 2 invocations, 3 executions"
     assert [found.invocations[0].nodes[2].target for found in report.compilations] == ["operator.matmul", "L_w_"]
@@ -53,7 +53,7 @@ def test_a_model_that_its_file_has_compiled_is_run_as_it_is_with_what_the_backen
     report = open_report(run)
     assert (run.status().state, backend_sentence(report)) == (
         "done",
-        "`quiet` was given 1 graph; 1 call ran it 1 time.",
+        "`quiet` received 1 graph; executed 1 time in 1 call.",
     )
     assert report.notes == (
         "The file compiles its model itself, and that was run as it is: with the backend, mode and options that the "

@@ -86,7 +86,7 @@ def test_a_line_that_leads_into_a_library_is_one_break_in_a_marked_function(here
     before, _ = recorded(here, code.format("", line))
     advised = [finding.advice for finding in of(before, "graph breaks") if "in a library" in finding.advice]
     assert advised
-    assert all("put that line into a function of its own" in advice for advice in advised)
+    assert all("into a separate function marked with `torch.compiler.disable`" in advice for advice in advised)
     after, _ = recorded(here, code.format(OFF.format(line), "off(x)"))
     assert [len(found.compilations) for found in after.graph_breaks] == [1]
     assert graphs(after) > 0

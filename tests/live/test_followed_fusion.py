@@ -63,7 +63,7 @@ def test_work_on_the_whole_that_is_cut_last_is_one_kernel_with_less_traffic(
     here: Runner, bodies: tuple[str, str]
 ) -> None:
     before, after = (recorded(here, body) for body in bodies)
-    assert ["cut last" in found.advice for found in refused(before)] == [True]
+    assert ["slice last" in found.advice for found in refused(before)] == [True]
     assert refused(after) == []
     assert traffic(after) < 0.9 * traffic(before)
 

@@ -72,7 +72,11 @@ NEAR = {
     "norm": LIMIT.format(4) + NORM.format(STEPS[0], 3),
     "lists": LIMIT.format(4) + LISTS.format("n", 4),
 }
-WORDS = {"norm": "a buffer holds the number", "graph network": "a buffer holds the number", "lists": "always as many"}
+WORDS = {
+    "norm": "store the number in a buffer",
+    "graph network": "store the number in a buffer",
+    "lists": "always the same number of tensors",
+}
 # The same with the advice followed → how many graphs torch makes of it.
 FOLLOWED = {
     "norm, a buffer": (LIMIT.format(3) + NORM.format(STEPS[1], 6), 1),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from core.worker.forkserver import VECTOR_MATH
+from core.worker.warmup import VECTOR_MATH
 from tests.support.places import ROOT
 
 pytestmark = pytest.mark.torch

@@ -59,7 +59,7 @@ def test_every_guide_is_carried_out_here_and_named_where_contributors_look() -> 
 RECORD = """
 from pathlib import Path
 from core import build_report, from_json, to_json
-from core.trace.parsers import ours, table
+from core.trace.parsers import table, worker
 from core.worker.record import emit, start_trace
 from core.report import Held
 from docs.make import report_schema, trace_records
@@ -71,7 +71,7 @@ for index, size in enumerate((4096, 0)):
 report = build_report(log, strict=True)
 assert from_json(to_json(report)) == report
 print(report.held)
-table.PARSERS["artifact:compileboard_held"] = table.typed_parser(Held, ours.held)
+table.PARSERS["artifact:compileboard_held"] = table.typed_parser(Held, worker.held)
 print(build_report(log, strict=True).held)
 print("compileboard_held" in trace_records.tables(), "`held`" in report_schema.tables())
 """

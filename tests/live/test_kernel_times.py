@@ -102,7 +102,7 @@ def test_without_generated_code_the_record_says_why_nothing_was_timed(run_code: 
 
 COPIES = """
 import torch
-from core.worker.measuring.copies import Copies
+from core.worker.measuring.kernel_times import Copies
 
 base = torch.arange(6.0)
 values = {"whole": base, "view": base[2:4], "transposed": base.view(2, 3).t(), "number": 3}

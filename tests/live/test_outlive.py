@@ -235,7 +235,7 @@ CHILDREN = """
 import os, signal, sys, time
 import psutil
 from core.runs.engine.processes import become_subreaper, descendants
-from core.worker.children import Children
+from core.worker.forkserver import Children
 
 become_subreaper()
 children = Children(margin_s=0.0)

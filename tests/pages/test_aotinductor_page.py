@@ -69,7 +69,7 @@ def test_the_way_to_a_package_its_times_and_its_sizes_are_shown(empty_home: Path
     assert times[""].tolist() == ["eager", "compiled", "package, Python", "package, C++"]
     assert times["a call"].tolist() == ["20.0 µs", "30.0 µs", "12.0 µs", "10.0 µs"]
     assert times["eager over it"].tolist()[1:] == [
-        *("0.667 × (0.655 to 0.677)", "1.67 × (1.61 to 1.72)", "2.00 × (1.94 to 2.06)"),
+        *("0.667× (0.655–0.677)", "1.67× (1.61–1.72)", "2.00× (1.94–2.06)"),
     ]
     assert "The same library takes 1.20 times as long from Python (1.20 to 1.20), 2.00 µs more a call." in unescaped(
         app
@@ -219,7 +219,7 @@ def test_what_was_not_timed_is_said(empty_home: Path, times: object, says: str) 
 def test_times_without_a_difference_between_python_and_c_claim_none(empty_home: Path) -> None:
     sides = {**TIMES.sides, "c++": (1.1e-5, 1.3e-5) * 8, "python": (1.2e-5, 1.2e-5) * 8, "eager": (1.2e-5, 1.2e-5) * 8}
     app = opened(PAGE, run_of(empty_home, packaged_log(times=replace(TIMES, sides=sides))))
-    assert app.dataframe[0].value["eager over it"].tolist()[3] == "none seen (0.923 to 1.09 ×)"
+    assert app.dataframe[0].value["eager over it"].tolist()[3] == "none seen (0.923–1.09×)"
     assert "Between Python and C++ no difference is seen (the ratio is between 0.923 and 1.09)." in unescaped(app)
 
 

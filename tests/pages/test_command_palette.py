@@ -152,7 +152,7 @@ def test_a_forged_choice_opens_nothing(runs: dict[str, str], chosen: object) -> 
     app = opened(menu.GUARDS.script, runs["measured"])
     before = dict(app.query_params)
     app.session_state["palette"] = {"chosen": chosen}
-    assert "guards must hold" in sound(app.run()).title[0].value
+    assert "guards must pass" in sound(app.run()).title[0].value
     assert dict(app.query_params) == before
 
 

@@ -39,7 +39,7 @@ def test_the_title_says_what_differs_and_how_much_faster_it_is(two: tuple[str, s
     app = opened(PAGE, two[0], other=two[1])
     assert_sound(app)
     same = "Options, source, breaks, graphs, guards and kernels are the same"
-    assert title_of(app) == f"{same}; 1.50 × faster (1.42 to 1.58)."
+    assert title_of(app) == f"{same}; 1.50× faster (1.42–1.58)."
     table = app.dataframe[0].value.set_index("")
     assert table.loc["compiled call", ["left", "right"]].tolist() == ["1.00 ms", "667 µs"]
     assert "≠" not in table["≠"].tolist()

@@ -72,7 +72,7 @@ def test_of_too_many_phases_the_longest_are_drawn_and_names_are_cut() -> None:
 def test_what_ran_in_parallel_is_told_with_both_its_times() -> None:
     totals = (PhaseTotal("compile_file", 7, 2.0, 2.0, 2, 3.5), PhaseTotal("wait", 1, 3.0, 1.0, 1, 3.0))
     assert parallel_words(PHASES, totals) == (
-        "In parallel: `compile_file` in up to 2 threads, 3.50 s of theirs within 2.00 s of the clock. "
+        "In parallel: `compile_file` in up to 2 threads, 3.50 s of thread time in 2.00 s of wall time. "
         "Below the dashed line: other threads."
     )
     beside = "Below the dashed line: other threads."

@@ -16,7 +16,7 @@ WHOLE = (TRACES / "transformer_block" / "trace.log").read_bytes()
 HALF = WHOLE[: len(WHOLE) // 2]
 COMPARED = WHOLE + record("compileboard_step", {"schema": 1, "name": "measuring"})
 NOT_YET = "Not recorded yet; this page updates itself."
-SO_FAR = "What is recorded so far is shown here."
+SO_FAR = "The page shows what is recorded so far."
 
 
 def going(home: Path, log: bytes | None) -> Run:
@@ -53,7 +53,7 @@ def test_until_the_verdict_stands_the_steps_are_shown_with_those_to_come(empty_h
 
 def test_a_run_that_has_not_begun_says_so(empty_home: Path) -> None:
     app = page_of(empty_home, menu.GUARDS.script, None)
-    assert "The run has not begun…" in words(app)
+    assert "The run has not started…" in words(app)
     assert NOT_YET in words(app)
 
 
@@ -89,7 +89,7 @@ def test_what_is_recorded_is_shown_and_grows(empty_home: Path) -> None:
 
 def test_the_verdict_stands_while_its_numbers_are_measured(empty_home: Path) -> None:
     app = page_of(empty_home, menu.OVERVIEW.script, COMPARED)
-    assert "became 6 kernels" in titles(app)[0]
+    assert "fused into 6 kernels" in titles(app)[0]
     assert chips(app)[0] == "measuring …"
     assert "same" in " ".join(chips(app))
     assert "Measuring eager and compiled in turn… The numbers appear when it is done." in words(app)
@@ -98,7 +98,7 @@ def test_the_verdict_stands_while_its_numbers_are_measured(empty_home: Path) -> 
 
 def test_pages_say_what_there_is_not_once_all_is_compiled(empty_home: Path) -> None:
     app = page_of(empty_home, menu.RECOMPILES.script, COMPARED)
-    assert titles(app) == ["No recompile: the first code of every frame was good for all calls."]
+    assert titles(app) == ["No recompile: the first compilation of every frame served all calls."]
 
 
 def test_nothing_of_a_run_that_goes_on_is_stored(empty_home: Path) -> None:

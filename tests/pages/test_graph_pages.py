@@ -193,7 +193,7 @@ def test_saved_activations_are_told_with_their_bytes(runs: dict[str, str]) -> No
     table = app.dataframe[0].value
 
     assert_sound(app)
-    assert "he forward keeps " in titles(app)[0]
+    assert "he forward saves " in titles(app)[0]
     assert list(table["bytes"]) == sorted(table["bytes"], reverse=True)
     assert component(app, "joint-0/0-aot_joint_graph")["overlays"][-1]["name"] == "partition"
 
@@ -215,8 +215,8 @@ def test_what_inductor_keeps_is_told_beside_the_partitioners_plan(empty_home: Pa
     )
 
     assert_sound(app)
-    assert titles(app) == ["The forward saves 2 activations, 1.50 kB for the backward."]
-    assert "Inductor keeps 1 copy of an input besides." in words(app)
+    assert titles(app) == ["The forward saves 2 activations (1.50 kB) for the backward."]
+    assert "Inductor also saves 1 copy of an input." in words(app)
     table = app.dataframe[0].value
     assert dict(zip(table["value"], table["kept as"], strict=True))[given] == "buf0, a copy"
 

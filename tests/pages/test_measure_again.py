@@ -58,7 +58,7 @@ def test_kernels_that_there_was_no_time_for_are_timed_by_the_same_job_once_more(
     runs: dict[str, str], submitted: list[CompileJob]
 ) -> None:
     app = opened(menu.KERNELS.script, runs["untimed"])
-    assert "The kernels were not timed: one call takes 2.03 s" in words(app).replace("\\", "")
+    assert "Kernels were not timed: one call takes 2.03 s" in words(app).replace("\\", "")
     app.button(key="measure-again-0").click().run()
     assert_sound(app)
     (job,) = submitted

@@ -11,7 +11,7 @@ from tests.support.places import TRACES
 from tests.support.reports.remembered import COMPILED, EAGER, said
 
 LOG = (TRACES / "transformer_block" / "trace.log").read_bytes()
-PLAN = "5.25 MB in 7 pieces; 8 buffers take over 3.68 MB that are there already; at most 3.15 MB at once."
+PLAN = "5.25 MB in 7 pieces; 8 buffers reuse 3.68 MB of allocated memory; at most 3.15 MB at once."
 
 
 def log_of(*records: dict[str, object]) -> bytes:
@@ -24,7 +24,7 @@ def test_memory_is_told_with_its_peaks_and_the_plan(empty_home: Path) -> None:
     app = opened(menu.MEMORY.script, run.id)
 
     assert_sound(app)
-    assert titles(app) == ["Compiled takes 3.00 times less memory: 4.00 kB at its peak, eager 12.0 kB."]
+    assert titles(app) == ["Compiled takes 3.00× less memory: 4.00 kB at its peak, eager 12.0 kB."]
     assert "The resident memory of the process grew by: eager 12.3 kB, compiled 4.10 kB." in words(app)
     assert "Eager's peak is at `head · aten::add`, line 5, with 3 tensors alive." in words(app)
     assert PLAN in words(app)

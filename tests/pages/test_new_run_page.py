@@ -66,7 +66,7 @@ def test_a_sample_has_its_picture_and_says_what_its_last_run_gave(
     assert_sound(app)
     links = [link.proto for link in app.get("page_link")]
     assert {link.label for link in links if link.icon == ":material/history:"} == {
-        "26 → 6 kernels · 2.00 ×",
+        "26 → 6 kernels · 2.00×",
         "26 → 6 kernels",
         "last run",
     }
@@ -83,7 +83,7 @@ def test_the_gallery_reads_stored_verdicts_and_opens_no_report(
     run.report_path.unlink()
     app = opened(menu.NEW_RUN.script)
     links = [link.proto for link in app.get("page_link")]
-    assert [link.label for link in links if link.icon == ":material/history:"] == ["26 → 6 kernels · 2.00 ×"]
+    assert [link.label for link in links if link.icon == ":material/history:"] == ["26 → 6 kernels · 2.00×"]
     assert not run.report_path.exists()
 
 
@@ -186,7 +186,7 @@ def test_code_from_visitors_is_refused_where_the_owner_says_so(
     app = opened(menu.NEW_RUN.script, held=OWN_CODE)
 
     assert_sound(app)
-    assert "This server does not run code that visitors bring" in words(app)
+    assert "This server does not run visitors' code, because" in words(app)
     assert not [item for item in app.text_area if item.key == "pasted-code"]
 
 

@@ -81,13 +81,13 @@ SWEEPS: dict[str, tuple[str, Sequence[SweepRow], str]] = {
     "lines": (
         "batch",
         [timed(str(2**power), ratio=ratio) for power, ratio in enumerate((SLOWER, SAME, FASTER, FASTER))],
-        "Compiled is faster from a batch between 2 and 4 on; slower at 1.",
+        "Compiled becomes faster at a batch between 2 and 4; slower at 1.",
     ),
     "cumulative": (
         "calls",
         [timed("cold", calls=CALLS), timed("warm", calls=CALLS)],
-        "Compiling pays from between the 590th and the 630th call on with cold caches, and from between the 590th and "
-        "the 630th call on with warm caches.",
+        "Break-even: between the 590th and the 630th call with cold caches, between the 590th and the 630th call with "
+        "warm caches.",
     ),
     "calls": (
         "stances",
@@ -102,7 +102,7 @@ SWEEPS: dict[str, tuple[str, Sequence[SweepRow], str]] = {
             timed("inductor", phases_s={"inductor": 1.0}),
         ],
         "3 of 3 backends run this model here; all results are eager's; inductor is the fastest, "
-        "1.82 × (1.78 to 1.86) faster than eager.",
+        "1.82× (1.78–1.86) faster than eager.",
     ),
     "memory": (
         "memory",

@@ -297,7 +297,7 @@ def open_program(directory: Path, name: str) -> ProgramFile:
             head = file.read(HEADER_BYTES)
             size = file.seek(0, 2)
     except (OSError, ValueError):
-        raise ProgramError("the program's file is not here: a log from elsewhere comes without it") from None
+        raise ProgramError("the program's file is not here: an imported log comes without it") from None
     found = sections_of(head, size)
     if any(section.offset + section.bytes > size for section in found):
         raise ProgramError("the file's table names bytes that it does not have")

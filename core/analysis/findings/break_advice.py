@@ -23,7 +23,7 @@ SETTING = re.compile(r"torch\._dynamo\.config\.|torch\.compiler\.(?!set_stance)|
 WITHOUT_FULLGRAPH = re.compile(r"fullgraph\s*=\s*False")
 OF_OPTIMIZER = (
     "torch's optimizer requests this break itself; no change in your code removes it. Compile the step separately, "
-    "`torch.compile(optimizer.step)`: the update is then one graph."
+    "`torch.compile(optimizer.step)`: the update is then one graph, separate from forward and backward."
 )
 # Part of the worker's explanation of a Triton kernel launched without a GPU; torch's hint would be to allow it.
 INTERPRETED = "Triton's interpreter runs this kernel"
@@ -193,7 +193,7 @@ def _advice_without_marks(advice: SizeAdvice, name: str) -> str:
         at = f" at `{advice.place.short}`" if advice.place else ""
         return f"Tracing specializes on this size{at}, so each size needs a compilation: pad inputs to few sizes."
     if advice.why == "branch":
-        return "The code branches on this size, so each branch needs a compilation."
+        return "The size of the first call takes a different branch in the code, and each branch needs a compilation."
     return f"{DYNAMIC}." if advice.dynamic else "*Recompiles* shows which guard failed at which call."
 
 

@@ -108,7 +108,7 @@ CAUSES = (
     Cause(
         re.compile(r"(?P<name>[\w.\[\]'\"]+) == "),
         "`{name}` changed value",
-        "Set it once, before the first call: each new value needs a compilation.",
+        "Set it once, before the first call: each new value of an attribute needs a compilation.",
     ),
 )
 

@@ -90,7 +90,7 @@ def sentence(crossing: Crossover, rows: Sequence[SweepRow]) -> str:
         words = f"Compiled is faster than eager at every {name} from {low} to {high}"
     else:
         words = f"Compiled becomes faster at a {name} between {_plain(crossing.slow)} and {_plain(crossing.fast)}"
-        words += f", and at {listed(before)}" if before else ""
+        words += f"; also faster at {listed(before)}" if before else ""
     lost = [_plain(value(row)) for row in rows if slower(row)]
     return words + (f"; slower at {listed(lost)}." if lost else ".")
 

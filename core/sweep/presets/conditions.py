@@ -107,8 +107,8 @@ def threads_answer(question: Question) -> Answer:
     compiled = (fewest.compiled_s or 0.0) / (most.compiled_s or 1.0)
     ends = f"From {label(fewest)} to {count(int(most.at[0]), 'thread')}"
     words = f"{ends} eager takes {ratio(1 / eager)} its time, compiled {ratio(1 / compiled)}"
-    ratios = [f"with {label(row)} {interval_words(row.ratio)}" for row in (fewest, most) if row.ratio is not None]
-    return replace(result, sentence=f"{words}; eager over compiled is {', '.join(ratios)}.")
+    ratios = [f"{interval_words(row.ratio)} with {label(row)}" for row in (fewest, most) if row.ratio is not None]
+    return replace(result, sentence=f"{words}; eager over compiled: {', '.join(ratios)}.")
 
 
 DTYPE = Preset(

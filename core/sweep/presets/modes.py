@@ -109,7 +109,7 @@ def changed_words(mode: ModeFact) -> str:
     if mode.name == DEFAULT:
         return "–"
     if mode.same:
-        return "nothing" if mode.wrapper else "no kernel; the wrapper around them is another"
+        return "nothing" if mode.wrapper else "no kernel, only the wrapper"
     kernels, before = mode.generated
     parts = [f"{count(kernels, 'generated kernel')} instead of {number(before)}"] if kernels != before else []
     for names, noun, words in (
@@ -135,7 +135,7 @@ def _sentence(done: tuple[SweepRow, ...], facts: tuple[ModeFact, ...]) -> list[s
     if same:
         parts.append(f"{listed(same)} made the same kernels as default")
     if different:
-        parts.append(f"{listed(different)} made different ones")
+        parts.append(f"{listed(different)} made different kernels")
     return parts or [f"{count(len(done), 'mode')} compiled this model"]
 
 

@@ -126,11 +126,15 @@ class BackendCompilationView:
         ran, recorded = self.row.ran, len(self.executions)
         if ran is None:
             return "How often it ran was not recorded."
-        first = f"; the first {fmt.number(recorded)} are listed" if recorded < ran.calls else ""
-        outside = (
-            f", and {fmt.count(ran.measured, 'time')} outside of them, such as in measuring" if ran.measured else ""
-        )
-        return f"The backend's callable ran {fmt.count(ran.calls, 'time')} in the calls of the run{first}{outside}."
+        if recorded >= ran.calls:
+            listed = ""
+        elif recorded:
+            listed = f" Only the first {fmt.number(recorded)} {fmt.agree(recorded, 'is', 'are')} listed."
+        else:
+            listed = " No execution is listed."
+        outside = f", and {fmt.count(ran.measured, 'time')} outside of them, for example while measuring"
+        calls = f"{fmt.count(ran.calls, 'time')} in the calls of the run{outside if ran.measured else ''}"
+        return f"The backend's callable ran {calls}.{listed}"
 
     @property
     def execution_bars(self) -> tuple[ExecutionBar, ...]:

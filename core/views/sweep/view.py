@@ -239,12 +239,11 @@ class SweepView:
     def totals(self) -> SweepTotals | None:
         """Total time over calls, of the cells whose first calls' cost is known; None without such cells."""
         by_label = {fact.label: fact.cost_s for fact in self.answer.facts if isinstance(fact, BreakEven)}
-        costs_s = {
-            row.at[0]: cost_s
+        curves = [
+            TotalCurve(CellView(row), cost_s)
             for row in self._done
             if row.eager_s and (cost_s := by_label.get(", ".join(row.at))) is not None
-        }
-        curves = [TotalCurve(CellView(row), costs_s[row.at[0]]) for row in self._done if row.at[0] in costs_s]
+        ]
         return SweepTotals(tuple(curves)) if curves else None
 
     @cached_property

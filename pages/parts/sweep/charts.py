@@ -249,7 +249,7 @@ def cumulative_chart(view: SweepView, on: Theme) -> go.Figure:
         )
     figure.update_layout(**plotly_layout(on), height=HEIGHT_PX)
     figure.update_xaxes(type="log", title="calls", **decades(1, last, number_words))
-    least = min(calls[0] * eager_s, *(curve.cost_s for curve in totals.curves)) * factor
+    least = min(seconds for _, spent in curves.values() for seconds in spent if seconds > 0) * factor
     figure.update_yaxes(
         type="log", title=f"all time spent ({unit})", **decades(least, 2 * last * eager_s * factor, fmt.number)
     )

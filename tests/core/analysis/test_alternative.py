@@ -23,16 +23,16 @@ def of(**fields: Any) -> Report:
 @pytest.mark.parametrize(
     ("report", "words"),
     [
-        (of(compiled_s=SLOW, rival_s=FAST), f"{OTHER} is 2.00 times as fast as {OWN} (2.00 to 2.00)"),
-        (of(compiled_s=FAST, rival_s=SLOW), f"{OWN} is 2.00 times as fast as {OTHER} (2.00 to 2.00)"),
+        (of(compiled_s=SLOW, rival_s=FAST), f"{OTHER} is 2.00× as fast as {OWN} (2.00–2.00)"),
+        (of(compiled_s=FAST, rival_s=SLOW), f"{OWN} is 2.00× as fast as {OTHER} (2.00–2.00)"),
         (
             of(compiled_s=FAST, rival_s=FAST),
-            f"no difference seen between {OWN} and {OTHER} (the ratio is between 1.00 and 1.00)",
+            f"no difference seen between {OWN} and {OTHER} (1.00–1.00×)",
         ),
         (of(compiled_s=FAST[:3], rival_s=FAST[:3]), f"too few samples to say which of {OWN} and {OTHER} is faster"),
         (
             of(compiled_s=SLOW, rival_s=FAST, load=Load(0.0, 0.0, 0.1), calls=(DIFFERS,)),
-            f"{OTHER} is 2.00 times as fast as {OWN} (2.00 to 2.00); the machine was busy while it was measured; "
+            f"{OTHER} is 2.00× as fast as {OWN} (2.00–2.00); the machine was busy while it was measured; "
             f"{OTHER} differs from eager (output: all zeros)",
         ),
         (of(reason="RuntimeError: no"), f"{OTHER} was not timed against {OWN}: RuntimeError: no"),

@@ -163,9 +163,9 @@ def test_all_that_was_recorded_is_told_line_by_line() -> None:
         "  1 output equals eager",
         "the package from C++: loaded in 10.0 ms, first call 1.00 ms, built in 9.00 s",
         "  1 output equals eager, bit by bit what Python returned",
-        "  eager: 4.00 µs (4.00 µs to 4.00 µs)",
-        "  the package from Python: 2.00 µs (2.00 µs to 2.00 µs), 2.00 × (2.00 to 2.00) of eager",
-        "  the package from C++: 1.00 µs (1.00 µs to 1.00 µs), 4.00 × (4.00 to 4.00) of eager",
+        "  eager: 4.00 µs (4.00 µs–4.00 µs)",
+        "  the package from Python: 2.00 µs (2.00 µs–2.00 µs), 2.00× as fast as eager (2.00–2.00)",
+        "  the package from C++: 1.00 µs (1.00 µs–1.00 µs), 4.00× as fast as eager (4.00–4.00)",
     ]
 
 
@@ -173,9 +173,9 @@ def test_where_no_difference_from_eager_is_seen_no_ratio_is_told() -> None:
     eager = (4e-6,) * 12
     times = PackageTimes({"eager": eager, "python": (3.9e-6, 4.1e-6) * 6, "c++": eager[:3]})
     assert list(aoti_lines(replace(REPORT, package_times=(times,))))[-3:] == [
-        "  eager: 4.00 µs (4.00 µs to 4.00 µs)",
-        "  the package from Python: 4.00 µs (3.90 µs to 4.10 µs), no difference from eager seen (0.976 to 1.03 times)",
-        "  the package from C++: 4.00 µs (4.00 µs to 4.00 µs)",
+        "  eager: 4.00 µs (4.00 µs–4.00 µs)",
+        "  the package from Python: 4.00 µs (3.90 µs–4.10 µs), no difference from eager seen (0.976–1.03×)",
+        "  the package from C++: 4.00 µs (4.00 µs–4.00 µs)",
     ]
 
 
@@ -183,6 +183,6 @@ def test_lines_of_a_busy_machine_say_so_and_tell_no_ratio_of_a_decade() -> None:
     times = PackageTimes({"eager": (1e-3, 8e-3) * 6, "python": (8e-3, 1e-3) * 6}, load=Load(0.9, 0.5))
     assert list(aoti_lines(replace(REPORT, package_times=(times,))))[-3:] == [
         "  the machine was busy while it was measured",
-        "  eager: 4.50 ms (1.00 ms to 8.00 ms)",
-        "  the package from Python: 4.50 ms (1.00 ms to 8.00 ms), against eager not measurable",
+        "  eager: 4.50 ms (1.00 ms–8.00 ms)",
+        "  the package from Python: 4.50 ms (1.00 ms–8.00 ms), against eager not measurable",
     ]

@@ -88,7 +88,9 @@ THREE = replace(
 
 
 def test_two_calls_of_one_graph_are_one_invocation_and_two_executions() -> None:
-    assert backend_sentence(TWO) == "`inspect` was given 1 graph; 2 calls ran it 2 times; the second compiled nothing."
+    assert (
+        backend_sentence(TWO) == "`inspect` received 1 graph; executed 2 times in 2 calls; the second compiled nothing."
+    )
     assert strip_words(TWO) == "2 calls, 1 invocation, 2 executions"
     (row,) = backend_rows(TWO)
     assert row.ran == Executions("0/0", 2, 40, 0.5)
@@ -99,7 +101,7 @@ def test_two_calls_of_one_graph_are_one_invocation_and_two_executions() -> None:
 
 
 def test_a_call_is_let_through_by_the_guard_that_another_call_failed() -> None:
-    told = "`inspect` was given 2 graphs; 3 calls ran them 3 times; 1 calls compiled nothing."
+    told = "`inspect` received 2 graphs; executed 3 times in 3 calls; 1 call compiled nothing."
     assert backend_sentence(THREE) == told
     assert strip_words(THREE) == "3 calls, 2 invocations, 3 executions"
     first, second = backend_rows(THREE)
@@ -120,11 +122,11 @@ def test_an_execution_tells_of_a_use_that_dynamo_does_not() -> None:
 
 def test_what_is_not_recorded_is_said() -> None:
     assert backend_sentence(replace(TWO, ran=())) == (
-        "`inspect` was given 1 graph; executions not recorded; the second compiled nothing."
+        "`inspect` received 1 graph; executions not recorded; the second compiled nothing."
     )
     assert strip_words(replace(TWO, ran=())) == "2 calls, 1 invocation, executions not recorded"
     assert backend_sentence(Report(Setting())) == (
-        "No call of a backend is recorded: an imported log does not tell of them."
+        "No backend call was recorded: an imported log does not contain them."
     )
     assert backend_sentence(Report(Setting(job={"compile": {"backend": "inductor"}}))) == "The backend was `inductor`."
     assert backend_sentence(Report(Setting(job={"compile": {"backend": "mine"}}))) == "`mine` received no graph."
@@ -134,7 +136,7 @@ def test_what_is_not_recorded_is_said() -> None:
 def test_what_a_backend_raised_ends_the_sentence_with_its_line() -> None:
     raised = replace(MADE, returned="", problem="raised ValueError: no\nsuch op", place=("mine.py", 7))
     failed = replace(TWO, compilations=(compilation("0/0", 0, raised, status="failed"),), executions=(), ran=())
-    assert backend_sentence(failed) == "`inspect` was given 1 graph, and raised ValueError: no such op."
+    assert backend_sentence(failed) == "`inspect` received 1 graph, and raised ValueError: no such op."
     assert backend_problems(failed) == (
         BackendProblem("0/0", "inspect", "raised ValueError: no\nsuch op", ("mine.py", 7)),
     )
@@ -164,12 +166,12 @@ def test_a_told_table_gives_each_node_the_value_of_the_column_after_it() -> None
 def test_a_run_is_told_line_by_line() -> None:
     tables = (ToldTable("0/0", "kernels", ("node",), (("relu",),), 3),)
     assert list(backend_lines(replace(TWO, told_tables=tables))) == [
-        "`inspect` was given 1 graph; 2 calls ran it 2 times; the second compiled nothing.",
+        "`inspect` received 1 graph; executed 2 times in 2 calls; the second compiled nothing.",
         "  2 calls, 1 invocation, 2 executions",
         "  [0/0] `inspect` was given 3 nodes (1 placeholder, 1 call_function, 1 output) with f32[4, 8]; "
         "returned function `forward`, in 2.00 ms",
         "    ran 2 times in calls and 40 times beside them, 500 ms in all",
         "    call 0: compiled, since there was no code for it yet",
         "    call 1: used, since its 2 guards held",
-        "  [0/0] told 'kernels': 4 rows",
+        "  [0/0] reported 'kernels': 4 rows",
     ]

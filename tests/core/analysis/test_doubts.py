@@ -63,7 +63,7 @@ def test_kernels_that_were_timed_in_place_alone_are_named() -> None:
         REPORT, compilations=(replace(ITEM, kernels=(GELU, replace(MM, calls=(KernelCall(20, hurried),)))),)
     )
     assert untimed_words(REPORT) == ""
-    assert untimed_words(report) == "1 of 2 kernel calls was timed in place alone: `up · mm`"
+    assert untimed_words(report) == "1 of 2 kernel calls was only timed in place: `up · mm`"
     refused = replace(REPORT, untimed="TimeoutError: one call takes 2.00 s, and there is no time")
     assert untimed_words(refused) == "kernels were not timed: one call takes 2.00 s, and there is no time"
 

@@ -31,10 +31,10 @@ def report(*uses: MemoryUse) -> Report:
 @pytest.mark.parametrize(
     ("compiled", "said"),
     [
-        (COMPILED, "Compiled takes 3.00 times less memory: 4.00 kB at its peak, eager 12.0 kB."),
+        (COMPILED, "Compiled takes 3.00× less memory: 4.00 kB at its peak, eager 12.0 kB."),
         (
             replace(COMPILED, peak_bytes=24_000),
-            "Compiled takes 2.00 times more memory: 24.0 kB at its peak, eager 12.0 kB.",
+            "Compiled takes 2.00× more memory: 24.0 kB at its peak, eager 12.0 kB.",
         ),
         (replace(COMPILED, peak_bytes=12_000), "Compiled takes as much memory as eager: 12.0 kB at the peak."),
         (
@@ -44,8 +44,8 @@ def report(*uses: MemoryUse) -> Report:
         (replace(COMPILED, peak_bytes=0), "Compiled takes 0 B at its peak, eager 12.0 kB."),
         (
             replace(COMPILED, device="cuda", peak_bytes=0),
-            "The compiled call allocated nothing: a CUDA graph is replayed in memory that was set aside when it was "
-            "recorded, and how much that is was not recorded; eager takes 12.0 kB at its peak.",
+            "The compiled call allocated nothing: it replays a CUDA graph in memory reserved when the graph was "
+            "recorded, and the size of that memory was not recorded; eager takes 12.0 kB at its peak.",
         ),
         (FAILED, "The memory of compiled was not measured."),
     ],
@@ -79,7 +79,7 @@ def test_the_plan_of_a_training_step_begins_its_backward_with_what_the_forward_k
 
     assert [plan.title for plan in (forward, backward)] == ["forward", "backward"]
     assert plan_sentence(forward) == (
-        "167 kB in 11 pieces; 4 buffers take over 772 B that are there already; at most 167 kB at once"
+        "167 kB in 11 pieces; 4 buffers reuse 772 B of allocated memory; at most 167 kB at once"
     )
     kept = {memory.names[0]: memory.bytes for memory in backward.plan.made("saved")}
     left = sum(memory.bytes or 0 for memory in forward.plan.memories if memory.returned)

@@ -31,7 +31,7 @@ ZEROS = replace(WRONG, eager_error=None, compiled_error=None, eager_max_abs=0.0)
 OVERFLOWS = replace(SAME, eager_odd=3, apart=None)
 UNTOLD = Accuracy("float32", 8, apart=0.5, tolerance=2e-5, reason="the call draws random numbers")
 OF_NORM = "of the norm in float64, eager by 0.00200."
-OUTPUTS = "with them among the graph's outputs, which"
+OUTPUTS = "with the compared nodes as additional outputs"
 
 GRAPH = GraphNumerics(
     "0/0",
@@ -152,9 +152,9 @@ def test_a_graph_without_a_difference_says_how_many_nodes_have_the_same_bits() -
     ("parts", "changed", "words"),
     [
         (0, None, ""),
-        (1, 0.0, f"from 1 compilation {OUTPUTS} left its own outputs the same to the bit."),
-        (2, 0.003, f"from 2 compilations {OUTPUTS} changed its own outputs by up to 0.00300 of their norm."),
-        (1, None, f"from 1 compilation {OUTPUTS} may change what is fused."),
+        (1, 0.0, f"from 1 compilation {OUTPUTS}. The graph's own outputs are bit-identical."),
+        (2, 0.003, f"from 2 compilations {OUTPUTS}. The graph's own outputs changed by up to 0.00300 of their norm."),
+        (1, None, f"from 1 compilation {OUTPUTS}, which may change fusion."),
     ],
 )
 def test_what_giving_values_out_changed_is_said(parts: int, changed: float | None, words: str) -> None:

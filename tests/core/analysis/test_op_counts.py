@@ -20,16 +20,16 @@ def of(*became: How) -> Report:
     [
         (of("compiled", "reused", "reused"), ""),
         (of("", ""), ""),
-        (of("eager"), "the only call ran eagerly, with no compiled code that was good for it"),
-        (of("compiled", "eager"), "1 of 2 calls ran eagerly, with no compiled code that was good for it"),
+        (of("eager"), "the only call ran eagerly, because no compiled code fitted it"),
+        (of("compiled", "eager"), "1 of 2 calls ran eagerly, because no compiled code fitted it"),
         (
             of("compiled", "raised", "raised"),
-            "2 of 3 calls raised, since the stance refused to compile for them",
+            "2 of 3 calls raised, because the stance forbids compiling for them",
         ),
         (
             of("compiled", "mixed", "eager", "eager"),
-            "2 of 4 calls ran eagerly, with no compiled code that was good for them, 1 of 4 calls ran partly eager, "
-            "with no compiled code that was good for that part",
+            "2 of 4 calls ran eagerly, because no compiled code fitted them, 1 of 4 calls ran partly eagerly, "
+            "because no compiled code fitted that part",
         ),
     ],
 )
@@ -40,6 +40,6 @@ def test_calls_that_ran_no_compiled_code_are_counted(report: Report, words: str)
 def test_the_verdict_says_so_after_its_numbers() -> None:
     found = of("compiled", "raised")
     assert sentence(verdict(found)) == (
-        "0 graphs, 0 graph breaks; 1 of 2 calls raised, since the stance refused to compile for it."
+        "0 graphs, 0 graph breaks; 1 of 2 calls raised, because the stance forbids compiling for it."
     )
     assert [call.index for call in refused_calls(found)] == [1]

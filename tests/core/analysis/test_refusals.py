@@ -37,8 +37,7 @@ def schedule(*nodes: SchedulerNode, rejected: tuple[tuple[str, str, str], ...] =
         ),
         (
             node("op1", "a", ir="CppTemplateBuffer"),
-            "op1 is a template: only what works on its result, or prepares its input, element by element can be "
-            "fused into it.",
+            "op1 is a template: only pointwise ops on its inputs or its result can be fused into it.",
         ),
         (node("op1", "b"), "The scheduler tries only pairs that share a buffer; these two share none."),
         (node("op1", "a"), ""),

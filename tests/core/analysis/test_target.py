@@ -6,7 +6,7 @@ from core import Report
 from core.analysis import ended_words
 from core.report import Call, Setting
 
-REST = "The code is that of all that was compiled before; what the model would compile after it is missing."
+REST = "Code compiled before this point is complete; code that the model would compile after it is missing."
 
 
 @pytest.mark.parametrize(

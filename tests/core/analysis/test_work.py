@@ -88,11 +88,11 @@ def said(*compilations: Compilation) -> str:
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        (Traffic(1000, 877, False), "1.00 kB of traffic became 877 B, 12.3 % less"),
-        (Traffic(1000, 877, True), "at most 1.00 kB of traffic became at most 877 B, 12.3 % less"),
-        (Traffic(1000, 1040, False), "1.00 kB of traffic became 1.04 kB, 4.00 % more"),
-        (Traffic(1000, 1000, False), "1.00 kB of traffic became 1.00 kB"),
-        (Traffic(0, 0, False), "0 B of traffic became 0 B"),
+        (Traffic(1000, 877, False), "12.3 % less memory traffic (1.00 kB → 877 B)"),
+        (Traffic(1000, 877, True), "12.3 % less memory traffic (at most 1.00 kB → at most 877 B)"),
+        (Traffic(1000, 1040, False), "4.00 % more memory traffic (1.00 kB → 1.04 kB)"),
+        (Traffic(1000, 1000, False), "1.00 kB of memory traffic, unchanged"),
+        (Traffic(0, 0, False), "0 B of memory traffic, unchanged"),
     ],
 )
 def test_traffic_is_less_or_more_and_a_bound_is_called_one(found: Traffic, words: str) -> None:
@@ -101,7 +101,7 @@ def test_traffic_is_less_or_more_and_a_bound_is_called_one(found: Traffic, words
 
 def test_a_sentence_counts_views_apart_and_says_kernels_and_calls() -> None:
     assert said(compilation("0/0", schedule(1000, 877))) == (
-        "0 graphs, 0 graph breaks, 7 ops (and 4 views) became 2 kernels in 5 calls, 12.3 % less memory traffic."
+        "0 graphs, 0 graph breaks, 7 ops (and 4 views) fused into 2 kernels (5 launches), 12.3 % less memory traffic."
     )
 
 
@@ -112,15 +112,15 @@ def test_kernels_are_distinct_functions_whatever_calls_them() -> None:
 def test_only_the_newest_compilation_of_a_frame_counts_and_the_sentence_says_so() -> None:
     first, again = compilation("0/0", schedule(500, 500)), compilation("0/1", schedule(1000, 900))
     assert said(first, again, compilation("1/0", schedule(1000, 700))) == (
-        "0 graphs, 0 graph breaks, newest compilation of each frame: 14 ops (and 8 views) became 3 kernels in "
-        "10 calls, 20.0 % less memory traffic."
+        "0 graphs, 0 graph breaks, newest compilation of each frame: 14 ops (and 8 views) fused into 3 kernels "
+        "(10 launches), 20.0 % less memory traffic."
     )
 
 
 def test_forward_and_backward_of_one_compilation_are_summed_and_named() -> None:
     both = compilation("0/0", schedule(10, 10), graphs=(graph("forward"), graph("backward")))
     assert work_words(work(Report(Setting(), (both,)))) == [
-        "14 ops (and 8 views) of forward and backward became 2 kernels in 5 calls"
+        "14 ops (and 8 views) of forward and backward fused into 2 kernels (5 launches)"
     ]
 
 
@@ -137,7 +137,7 @@ def test_a_log_whose_fused_nodes_were_counted_otherwise_has_no_traffic_to_compar
     report = Report(Setting(), (compilation("0/0", schedule(66, 327, one_count=False)),))
     found = verdict(report)
     assert (found.work.traffic, found.work.uneven) == (None, True)
-    assert sentence(found) == "0 graphs, 0 graph breaks, 7 ops (and 4 views) became 2 kernels in 5 calls."
+    assert sentence(found) == "0 graphs, 0 graph breaks, 7 ops (and 4 views) fused into 2 kernels (5 launches)."
     assert [fact.value for fact in verdict_facts(found) if fact.label == "memory traffic"] == ["not comparable"]
 
 

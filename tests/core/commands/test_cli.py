@@ -42,14 +42,13 @@ def test_report_of_a_log_is_json_on_standard_output_alone(scenario: str, capsys:
 def test_report_of_a_folder_is_of_its_log(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(TRACES / "graph_break_zoo")]) == OK
     first, *rest = capsys.readouterr().out.splitlines()
-    assert (
-        first
-        == "9 graphs, 5 graph breaks, 16 ops (and 1 view) became 9 kernels in 9 calls, 5.96 % less memory traffic."
+    assert first == (
+        "9 graphs, 5 graph breaks, 16 ops (and 1 view) fused into 9 kernels (9 launches), 5.96 % less memory traffic."
     )
     assert sum(line.startswith("  graph break at /compileboard/run/model.py:") for line in rest) == 5
     told = [line for line in rest if line.startswith("  → ")]
     assert len(told) == 3
-    assert all(line.startswith("  → A graph break at `model.py:") for line in told)
+    assert all(line.startswith("  → Graph break at `model.py:") for line in told)
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def options(*arguments: str) -> argparse.Namespace:
             report(slower=2.0),
             ["--least-speedup", "0.9"],
             SLOW,
-            "check failed: 0.500 times as fast as eager (0.500 to 0.500), at least 0.900 asked\n",
+            "check failed: 0.500× as fast as eager (0.500–0.500), at least 0.900× required\n",
         ),
         (report(slower=2.0), ["--least-speedup", "0.4"], OK, ""),
         (

@@ -92,7 +92,7 @@ def test_ctrl_c_leaves_a_sweep_that_can_be_resumed(
 
     monkeypatch.setattr(command, "_follow", interrupted)
     assert main(["sweep", "mlp", *AXES]) == CANCELLED
-    assert "cancelled, 1 of 4 cells done; go on with --resume" in capsys.readouterr().err
+    assert "cancelled, 1 of 4 cells done; resume with --resume" in capsys.readouterr().err
 
 
 def test_sweep_of_which_no_cell_is_done_has_failed(engine: PromptEngine) -> None:

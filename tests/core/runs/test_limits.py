@@ -98,7 +98,7 @@ def test_a_job_that_asks_for_more_than_there_is_stores_nothing(tmp_path: Path, l
 def test_a_visitor_has_so_many_live_runs_and_others_have_theirs(tmp_path: Path) -> None:
     found = runner(tmp_path, Limits(live_runs=2))
     first, _ = found.submit(JOB, "ann"), found.submit(JOB, "ann")
-    with pytest.raises(AccessError, match="2 of your runs wait or go"):
+    with pytest.raises(AccessError, match="2 of your runs are queued or running, the limit for one visitor"):
         found.submit(JOB, "ann")
     found.submit(JOB, "bob")
     for _ in range(3):
@@ -113,7 +113,7 @@ def test_a_queue_is_full_for_all(tmp_path: Path) -> None:
     found.submit(JOB, "ann")
     found.submit(JOB, "bob")
     for name in ("cid", ""):
-        with pytest.raises(AccessError, match="as many as this server takes"):
+        with pytest.raises(AccessError, match="2 runs are queued or running, the limit of this server"):
             found.submit(JOB, name)
 
 
@@ -163,7 +163,7 @@ def test_the_widgets_show_the_bound_and_why(closed_pages: Path, monkeypatch: pyt
         "time limit (s)": (90, 90),
         "memory limit (GiB)": (2.0, 2.0),
     }
-    assert all("the owner of this server gives no more" in (item.help or "") for item in limits.values())
+    assert all((item.help or "").endswith(": a limit of this server for one run.") for item in limits.values())
 
 
 def test_the_page_runs_says_what_is_used_and_warns_before_it_is_used_up(
@@ -193,8 +193,8 @@ def test_answers_of_tools_are_used_by_who_asks_whoever_made_the_run(tmp_path: Pa
 @pytest.mark.parametrize(
     ("cookies", "limits", "taken", "words"),
     [
-        (1, PUBLIC, 4, "4 of your questions to kernel tools wait or go"),
-        (100, PUBLIC, 40, "40 questions to kernel tools wait or go, as many as this server takes"),
+        (1, PUBLIC, 4, "4 of your tool requests are queued or running, the limit for one visitor"),
+        (100, PUBLIC, 40, "40 tool requests are queued or running, the limit of this server"),
         (1, replace(PUBLIC, visitor_bytes=30_000, live_runs=None), 2, "your runs would take more than"),
     ],
 )
@@ -221,7 +221,7 @@ def test_stored_answers_of_a_visitor_have_an_end(tmp_path: Path, monkeypatch: py
     run = anns(found)
     for program in range(2):
         found.start_tool(run, Interpret(kernel_of(run), program=(program, 0, 0)), "bob")
-    with pytest.raises(AccessError, match="2 answers of kernel tools are stored for you"):
+    with pytest.raises(AccessError, match="2 of your tool results are stored, the limit for one visitor"):
         found.start_tool(run, Interpret(kernel_of(run), program=(9, 0, 0)), "bob")
     assert found.start_tool(run, Interpret(kernel_of(run), program=(1, 0, 0)), "bob").path.exists()
 

@@ -42,10 +42,10 @@ def test_what_is_written_is_a_line_of_what_it_is_and_the_log(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("sentence", "speedup"),
     [
-        ("1 graph, 1.25 times faster (1.20 to 1.29) from about the 690th call on.", 1.25),
-        ("1 graph, 1.25 times slower than eager (1.20 to 1.29).", 0.8),
-        ("1 graph, no difference in speed seen (0.998 to 1.00 times).", None),
-        ("1 graph; by the wall clock, launches included, compiled is 1.54 times slower (1.52 to 1.54).", None),
+        ("1.25× faster (1.20–1.29), pays off from about the 690th call; 1 graph.", 1.25),
+        ("1.25× slower than eager (1.20–1.29); 1 graph.", 0.8),
+        ("No difference in speed seen (0.998–1.00×); 1 graph.", None),
+        ("1 graph; by the wall clock, launches included, compiled is 1.54× slower (1.52–1.54).", None),
     ],
 )
 def test_the_speedup_of_a_recording_is_the_one_that_its_verdict_claims(sentence: str, speedup: float | None) -> None:
@@ -85,5 +85,5 @@ def test_the_recorded_batch_sizes_are_a_sweep_that_says_from_which_on_compiling_
     rows = runner.rows(sweep)
     assert [(row.at, row.state) for row in rows] == [((str(size),), "done") for size in batch.axis.values]
     assert (runner.standing(sweep).state, sweep.by) == ("done", "guest")
-    said = "Compiled is faster from a batch between 16 and 64 on; slower at 1, 4 and 16."
+    said = "Compiled becomes faster at a batch between 16 and 64; slower at 1, 4 and 16."
     assert answer(Question(sweep, rows)).sentence == said

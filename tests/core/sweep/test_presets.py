@@ -87,7 +87,7 @@ def test_backends_say_where_they_stop_which_is_fastest_and_in_torchs_words_why_o
     found = asked("backends", *BACKEND_ROWS)
     assert found.sentence == (
         "3 of 4 backends run this model here; 1 cannot; all results are eager's; "
-        "inductor is the fastest, 1.82 × (1.78 to 1.86) faster than eager."
+        "inductor is the fastest, 1.82× (1.78–1.86) faster than eager."
     )
     assert [
         (fact.name, fact.stops, fact.runs, fact.reason) for fact in found.facts if isinstance(fact, BackendFact)
@@ -111,24 +111,26 @@ def test_modes_say_what_they_set_what_they_changed_and_why_a_cpu_has_no_use_for_
     lite = timed("lite", ratio=SLOWER, compiled_s=0.004, made=("library", "calls"), generated=0, skips=0, **common)
     found = asked("modes", default, overhead, lite)
     assert found.sentence == (
-        "No mode is clearly the fastest; reduce-overhead made the same kernels as default; lite made others."
+        "No mode is clearly the fastest; reduce-overhead made the same kernels as default; lite made different kernels."
     )
     assert found.columns["sets"] == ("nothing", "triton.cudagraphs=True", "use_dce=False")
     assert found.columns["changed against default"] == (
         "–",
-        "no kernel; the wrapper around them is another",
+        "no kernel, only the wrapper",
         "0 generated kernels instead of 2",
     )
     assert found.notes == (
-        "On a CPU reduce-overhead changes no kernel: it sets triton.cudagraphs, which replays the launches of a GPU's "
-        "kernels at once, and a CPU's kernels are called as functions. Torch skipped 1 CUDA graph.",
+        "On a CPU, reduce-overhead changes no kernel. It sets triton.cudagraphs, which replays GPU launches; CPU "
+        "kernels are plain function calls. Torch skipped 1 CUDA graph.",
     )
     fact = found.facts[1]
     assert isinstance(fact, ModeFact)
     assert (fact.sets, fact.same, fact.wrapper, fact.skips) == ({"triton.cudagraphs": True}, True, False, 1)
     moved = asked("modes", default, replace(overhead, made=("others", "others")), lite)
-    assert moved.notes[0].startswith("On a CPU reduce-overhead replays nothing. It sets triton.cudagraphs, with which ")
-    assert moved.notes[0].endswith("and so kernels are others. Torch skipped 1 CUDA graph.")
+    assert moved.notes[0].startswith(
+        "On a CPU, reduce-overhead replays nothing. But it sets triton.cudagraphs, and Inductor then "
+    )
+    assert moved.notes[0].endswith("so the kernels differ. Torch skipped 1 CUDA graph.")
     other = replace(MLP, device="cuda")
     assert asked("modes", default, overhead, lite, base=other).notes == ()
 
@@ -142,7 +144,7 @@ def test_shapes_count_compilations_for_each_way_to_treat_sizes() -> None:
     )
     found = asked("shapes", *rows)
     assert found.sentence == (
-        "4 sizes in turn need 4 compilations with static shapes, 2 with automatic ones, 1 with dynamic ones and "
+        "4 sizes need 4 compilations with static shapes, 2 with automatic ones, 1 with dynamic ones and "
         "1 with mark_dynamic."
     )
     assert [fact.compilations for fact in found.facts if isinstance(fact, ShapeFact)] == [4, 2, 1, 1]
@@ -183,7 +185,7 @@ def batches(*ratios: Interval, **more: object) -> tuple[SweepRow, ...]:
     [
         (
             batches(SLOWER, SAME, FASTER, FASTER),
-            "Compiled is faster from a batch between 2 and 4 on; slower at 1.",
+            "Compiled becomes faster at a batch between 2 and 4; slower at 1.",
             Crossover("batch", 2, 4),
         ),
         (
@@ -193,22 +195,22 @@ def batches(*ratios: Interval, **more: object) -> tuple[SweepRow, ...]:
         ),
         (
             batches(SAME, SLOWER),
-            "At no batch from 1 to 2 is compiled seen to be faster than eager; slower at 2.",
+            "Compiled is not clearly faster than eager at any batch from 1 to 2; slower at 2.",
             Crossover("batch", 2, None),
         ),
         (
             batches(FASTER, SAME, FASTER),
-            "Compiled is faster from a batch between 2 and 4 on, and at 1.",
+            "Compiled becomes faster at a batch between 2 and 4; also faster at 1.",
             Crossover("batch", 2, 4, back=True),
         ),
         (
             batches(FASTER, SAME),
-            "Compiled is faster at 1, and not at the largest batch of 2.",
+            "Compiled is faster at 1, but not at the largest batch, 2.",
             Crossover("batch", 2, None, back=True),
         ),
         (
             batches(SAME, FASTER, disturbed="the machine was busy while it was measured"),
-            "Compiled is faster from a batch between 1 and 2 on; all measured on a busy machine.",
+            "Compiled becomes faster at a batch between 1 and 2; all measured on a busy machine.",
             Crossover("batch", 1, 2),
         ),
     ],
@@ -244,8 +246,7 @@ def test_compiling_pays_after_as_many_calls_as_make_up_for_the_first_ones() -> N
 
     found = asked("calls", cell("cold", 2.0), cell("warm", 0.1))
     assert found.sentence == (
-        "Compiling pays from about the 2,000th call on with cold caches, "
-        "and from about the 100th call on with warm caches."
+        "Break-even: about the 2,000th call with cold caches, about the 100th call with warm caches."
     )
     assert [fact.label for fact in found.facts if isinstance(fact, BreakEven)] == ["cold", "warm"]
     none = asked("calls", timed("cold", ratio=SAME, calls=(SweepCall("f32[1]", 0.002, 1.0),)))
@@ -258,14 +259,14 @@ def test_memory_and_conditions_say_both_sides() -> None:
     assert found.sentence == "At its peak, inference needs 1.00 MB compiled and 4.00 MB eagerly, 75.0 % less."
     assert found.facts == (MemoryFact("inference", 4_000_000, 1_000_000),)
     assert asked("dtype", timed("float32", ratio=SAME, compiled_s=0.002), timed("bfloat16")).sentence == (
-        "Compiled is quickest with bfloat16, 1.00 ms; float32: no difference seen (0.970 to 1.05 times); bfloat16: "
-        "1.82 × (1.78 to 1.86) faster than eager."
+        "Compiled is quickest with bfloat16, 1.00 ms; float32: no difference seen (0.970–1.05×); bfloat16: "
+        "1.82× (1.78–1.86) faster than eager."
     )
     assert asked(
         "threads", timed("1", ratio=FASTER, compiled_s=0.002), timed("2", ratio=FASTER, compiled_s=0.001)
     ).sentence == (
-        "From 1 to 2 threads eager takes 0.500 × its time, compiled 0.500 ×; eager over compiled is with 1 "
-        "1.82 × (1.78 to 1.86), with 2 1.82 × (1.78 to 1.86)."
+        "From 1 to 2 threads eager takes 0.500× its time, compiled 0.500×; eager over compiled: "
+        "1.82× (1.78–1.86) with 1, 1.82× (1.78–1.86) with 2."
     )
 
 
@@ -284,5 +285,5 @@ def test_an_axis_of_ones_own_asks_what_the_preset_of_its_field_asks() -> None:
     )
     assert answer(Question(two, rows)).sentence == (
         "Compiled is faster in 1 of 2 cells, slower in 0; the quickest is inductor, 1 with 100 µs, "
-        "1.82 × (1.78 to 1.86) faster than eager; 1 cell failed."
+        "1.82× (1.78–1.86) faster than eager; 1 cell failed."
     )

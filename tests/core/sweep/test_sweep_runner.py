@@ -178,9 +178,9 @@ def test_two_processes_do_not_go_through_one_sweep(tmp_path: Path) -> None:
     first, second = sweeper(tmp_path, engine), sweeper(tmp_path, PromptEngine())
     sweep = first.start(new_sweep(CompileJob(CODE), FOUR))
     until(lambda: len(engine.started) == 1)
-    with pytest.raises(WorkerError, match="gone through already"):
+    with pytest.raises(WorkerError, match="already running, here or in another process"):
         second.resume(sweep.id)
-    with pytest.raises(WorkerError, match="gone through already"):
+    with pytest.raises(WorkerError, match="already running, here or in another process"):
         second.store.delete(sweep.id)
     second.cancel(sweep.id)
     first.wait(sweep.id)
@@ -213,7 +213,7 @@ def test_sweep_of_changed_code_is_not_resumed(tmp_path: Path) -> None:
     sweep = found.start(new_sweep(CompileJob(Model("file", str(file))), FOUR))
     found.wait(sweep.id)
     file.write_text("model = abs\ninputs = (2,)\n")
-    with pytest.raises(JobError, match="no longer what this sweep has measured"):
+    with pytest.raises(JobError, match="the code has changed since this sweep started"):
         found.resume(sweep.id)
 
 

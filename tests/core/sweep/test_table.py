@@ -109,9 +109,9 @@ def test_table_of_text_leaves_out_what_says_nothing_and_cannot_be_printed() -> N
     ]
     rows += [SweepRow(("b",), "s", "failed", "ImportError: no\ntvm")]
     assert as_text(["backend"], rows, {"stops after": ["", "Dynamo"]}).splitlines() == [
-        "backend  eager    compiled  compiled against eager                   stops after",
-        "a [31m   1.00 ms  500 µs    2.00 × (1.90 to 2.10) faster than eager",
-        "b                                                                    Dynamo       failed: ImportError: no tvm",
+        "backend  eager    compiled  compiled against eager               stops after",
+        "a [31m   1.00 ms  500 µs    2.00× (1.90–2.10) faster than eager",
+        "b                                                                Dynamo       failed: ImportError: no tvm",
     ]
 
 

@@ -39,7 +39,7 @@ def test_a_program_has_entries_passes_and_memory() -> None:
     assert program is not None
     assert program.words.startswith("5 ops of the graph became 2 inputs, 2 instructions and 1 result.")
     assert [row["op"] for row in program.instructions({})] == [entry.op for entry in SEGMENT.entries]
-    assert program.memory.startswith("Temporaries of 192 B in an arena of 128 B, 66.7 % of that: ")
+    assert program.memory.startswith("Temporaries of 192 B in an arena of 128 B, 66.7 % of that, because ")
     assert program.pass_diff(0) is None
     assert list(program.arena_marks) == ["arena 128 B", "each by itself 192 B"]
 

@@ -186,7 +186,7 @@ def test_times_have_a_bar_and_a_row_for_each_side() -> None:
     ]
     assert [tuple(row.values()) for row in times.rows[::3]] == [
         ("eager", "20.0 µs", "19.8 µs to 20.3 µs", None, None, None),
-        ("package, C++", "10.0 µs", "9.95 µs to 10.1 µs", "2.00 × (1.94 to 2.06)", "8.00 ms", "300 µs"),
+        ("package, C++", "10.0 µs", "9.95 µs to 10.1 µs", "2.00× (1.94–2.06)", "8.00 ms", "300 µs"),
     ]
     assert times.method == (
         "All in turn, 12 rounds of 100 calls each on 2 threads after 4 rounds of warm-up. The brackets hold the ratio "
@@ -199,7 +199,7 @@ def test_no_difference_is_claimed_that_is_not_seen() -> None:
     sides = {**TIMES.sides, "c++": (1.1e-5, 1.3e-5) * 8, "python": (1.2e-5,) * 16, "eager": (1.2e-5,) * 16}
     times = aoti(times=replace(TIMES, sides=sides)).times
     assert times is not None
-    assert times.rows[-1]["eager over it"] == "none seen (0.923 to 1.09 ×)"
+    assert times.rows[-1]["eager over it"] == "none seen (0.923–1.09×)"
     assert times.method.endswith("no difference is seen (the ratio is between 0.923 and 1.09).")
 
 
@@ -228,8 +228,8 @@ def test_sizes_are_ranges_and_calls_at_their_ends() -> None:
         ("batch\u00a0=\u00a00", "outside", skipped, skipped, ""),
     ]
     assert sizes.checks == (
-        "Without checks, the package ran outside of its range (129) without an error. A package that checks is one "
-        "that is loaded with `AOTI_RUNTIME_CHECK_INPUTS=1` in the environment."
+        "Without checks, the package ran outside of its range (129) without an error. A package checks its "
+        "inputs if it is loaded with `AOTI_RUNTIME_CHECK_INPUTS=1` in the environment."
     )
 
 

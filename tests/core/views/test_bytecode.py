@@ -27,7 +27,7 @@ def test_the_title_counts_instructions_and_calls() -> None:
     bytecode = bytecode_of("graph_break_zoo", "1/0")
     assert bytecode.is_recorded
     assert bytecode.title.startswith("\\[1/0\\] look: ")
-    assert " to go on after a break." in bytecode.title
+    assert ", which call 1 compiled graph and 1 resume function." in bytecode.title
 
 
 def test_the_modified_listing_marks_calls_of_the_graph_and_of_resume_functions() -> None:
@@ -35,7 +35,7 @@ def test_the_modified_listing_marks_calls_of_the_graph_and_of_resume_functions()
     assert {listing.notes[number] for number in listing.calls_graph} <= {"the compiled graph"}
     resumes = [note for number, note in listing.notes.items() if number not in listing.calls_graph]
     assert resumes
-    assert all(note.startswith("goes on") for note in resumes)
+    assert all(note.startswith("resumes in ") for note in resumes)
 
 
 def test_resume_functions_are_linked() -> None:

@@ -30,7 +30,7 @@ def test_rows_and_their_sum_are_of_the_chosen_compilation() -> None:
 
 def test_phases_that_never_ended_are_counted() -> None:
     note = CompileTimeView(REPORT).chart_note
-    assert note.endswith("stands below the dashed line. 1 phase never ended and cannot be drawn.")
+    assert note.endswith("Below the dashed line: other threads. 1 phase never ended and cannot be drawn.")
 
 
 def test_a_phase_leads_to_the_graph_that_it_makes() -> None:

@@ -32,7 +32,7 @@ def test_all_compatible_fixes_are_one_job() -> None:
     fixes = fixes_of("graph_break_zoo")
     fix = fixes.of_all_breaks(fixes.report.graph_breaks)
     assert fix is not None
-    assert fix.name == "All 5 repairs together."
+    assert fix.name == "All 5 fixes together."
     assert fix.job is not None
     assert [sorted(step) for step in fix.job.repairs] == [["hoist:41", "keep_tensor:31", "print_op:20:x", "where:25"]]
     assert (fix.job.conditions.dynamo, fix.job.repairs_of) == ({"capture_dynamic_output_shape_ops": True}, "run")

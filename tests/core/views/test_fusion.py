@@ -19,7 +19,7 @@ def fusion() -> FusionView:
 
 
 def test_the_title_counts_ops_nodes_and_traffic(fusion: FusionView) -> None:
-    traffic = "25.7 MB of traffic became 22.6 MB, 12.3 % less"
+    traffic = "12.3 % less memory traffic (25.7 MB → 22.6 MB)"
     assert fusion.name == "inference 0"
     assert fusion.title == f"26 ops in 16 scheduler nodes became 10: {traffic}."
     assert fusion.help == (
@@ -47,7 +47,7 @@ def test_nodes_are_titled_by_their_ops_and_kernels(fusion: FusionView) -> None:
 
 
 def test_a_refusal_has_torchs_reason_and_the_shared_memory(fusion: FusionView) -> None:
-    bound = "at most that much traffic could have been saved (a bound, not a measurement)"
+    bound = "fusing could save at most this much traffic (a bound, not a measurement)"
     assert fusion.pair == ("op9_op10_op11_op12", "op16")
     assert fusion.refusal(*fusion.pair) == FusionRefusal(
         "", ((1, "intermediate nodes between node1 & node2"),), f"They share 1.05 MB of buffers: {bound}."

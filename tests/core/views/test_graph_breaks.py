@@ -14,7 +14,7 @@ def breaks_of(name: str) -> GraphBreaksView:
 def test_titles_count_the_breaks_and_how_often_they_were_hit() -> None:
     titles = [breaks_of(name).title for name in ("graph_break_zoo", "transformer_block")]
     assert titles == [
-        "5 places where Dynamo stopped, met 10 times.",
+        "5 graph breaks, hit 10 times.",
         "No graph break: Dynamo captured every frame whole.",
     ]
     assert GraphBreaksView(Report(Setting())).title == "No graph break: no frame was compiled."
@@ -25,7 +25,7 @@ def test_a_box_has_the_line_the_place_and_the_cost_of_a_break() -> None:
     costs = {cost.graph_break.registry_id: cost for cost in view.costs}
     box = next(box for box in view.boxes if box.graph_break.registry_id == "GB0036")
     seconds = duration_s(costs["GB0036"].compile_s)
-    assert box.caption.startswith("line 36 in select · met 2 times, in \\[9/0\\], \\[10/0\\] · 2 more graphs in ")
+    assert box.caption.startswith("line 36 in select · hit 2 times, in \\[9/0\\], \\[10/0\\] · 2 more graphs in ")
     assert f", {seconds} of compile time, " in box.caption
     assert box.line == "`positive = x[x > 0] # the shape of the result depends on data`"
     assert box.given_up == ()
@@ -39,7 +39,7 @@ def test_the_registry_describes_the_kind_of_a_break() -> None:
     entry = breaks_of("graph_break_zoo").boxes[0].registry
     assert entry is not None
     assert entry.link.startswith("[Its page on the web](https://")
-    assert entry.origin.endswith("braces stand for what varies.")
+    assert entry.origin.endswith("; text in braces is filled in for each break.")
 
 
 def test_the_file_of_the_most_expensive_break_is_first() -> None:

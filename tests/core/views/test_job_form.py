@@ -44,7 +44,7 @@ def test_a_setting_of_the_file_is_a_choice_with_the_files_value() -> None:
         "training",
         "training",
         "as the file says",
-        "Run the backward too: AOTAutograd then traces a joint graph and partitions it. *(file)*: as the file says.",
+        "Also run the backward: AOTAutograd traces a joint graph and partitions it. *(file)*: as the file says.",
         {"as the file says": "on (file)", "on": "on", "off": "off"},
     )
     assert fields(FORM)["training"] == training
@@ -81,7 +81,7 @@ def test_each_other_kind_of_field_has_its_label_its_help_and_its_bounds() -> Non
         "marks",
         "marked dynamic",
         "",
-        "Dimensions that are marked by `torch._dynamo.mark_dynamic` before each compiled call.",
+        "Dimensions to mark with `torch._dynamo.mark_dynamic` before each compiled call.",
         example="0.0, mask.1",
     )
     assert (there["calls"].kind, there["calls"].label) == ("lines", "calls")
@@ -203,7 +203,7 @@ def test_an_editor_starts_with_the_backend_of_the_job() -> None:
 
 def test_a_built_in_backend_has_a_heading_and_its_code() -> None:
     template, custom = BackendChoice("template"), BackendChoice("template", CODE)
-    assert template.heading.startswith("The backend `template` the least that a backend is")
+    assert template.heading == "Built-in backend `template` (minimal backend: takes a graph, returns a callable)"
     assert template.text == BackendChoice.custom(JOB).text
     assert [(custom.heading, custom.text), (BackendChoice("eager").heading, BackendChoice("eager").text)] == [
         ("", CODE),

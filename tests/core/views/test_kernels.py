@@ -16,16 +16,16 @@ KERNELS = KernelsView(REPORT, ITEM, ledger(REPORT, ITEM))
 def test_the_kernel_with_the_most_time_above_the_roofline_is_named() -> None:
     rows = KERNELS.rows
     assert [row.name for row in rows] == [MM.name, GELU.name]
-    assert worst_words(rows[1:]) == "Most above the roofline: `gelu`, 2.00 ms where 1.60 ms are allowed."
-    assert worst_words(rows) == "Most above the roofline: `up · mm`, 2.50 ms where 2.00 ms are allowed."
+    assert worst_words(rows[1:]) == "Furthest above the roofline: `gelu` takes 2.00 ms, the roofline allows 1.60 ms."
+    assert worst_words(rows) == "Furthest above the roofline: `up · mm` takes 2.50 ms, the roofline allows 2.00 ms."
     assert worst_words([replace(rows[0], allowed_s=None)]) == worst_words([]) == ""
 
 
 def test_title_and_caption_sum_up_the_ledger() -> None:
-    assert KERNELS.title == "2 kernel calls take 4.50 ms, 900 µs of it above the roofline."
+    assert KERNELS.title == "2 kernel launches take 4.50 ms, 900 µs of it above the roofline."
     assert KERNELS.caption == (
-        "Kernels take 77.6 % of a compiled call's 5.80 ms. "
-        "Most above the roofline: `up · mm`, 2.50 ms where 2.00 ms are allowed."
+        "Kernels take 77.6 % of a compiled call (5.80 ms). "
+        "Furthest above the roofline: `up · mm` takes 2.50 ms, the roofline allows 2.00 ms."
     )
 
 
@@ -36,15 +36,15 @@ def test_a_compiled_call_is_a_sentence_and_its_parts_are_a_bar() -> None:
         'aria-label="kernels 4.50 ms, cold caches 700 µs, wrapper 200 µs, outside 400 µs, beside eager 200 µs"' in bar
     )
     assert f"width:75.0%;background:{ACCENT['light']}" in bar
-    assert "Dynamo&#x27;s and autograd&#x27;s runtime" in bar
+    assert "guards, the runtime of Dynamo and autograd, waiting for launches" in bar
 
 
 def test_kernels_that_take_more_than_the_call_are_the_whole_call() -> None:
     total = LedgerSum(kernels_s=6e-3, in_place_s=5e-3, wrapper_s=5e-3, call_s=5.5e-3, steady_s=5.4e-3)
-    assert call_words(total) == "Kernels take about all of a compiled call's 5.50 ms."
+    assert call_words(total) == "Kernels take about all of a compiled call (5.50 ms)."
     assert [(part.name, part.seconds) for part in total.parts] == [("kernels", 5.5e-3)]
     assert call_words(None) == call_words(replace(total, call_s=None)) == ""
-    assert call_words(summary(REPORT)) == "Kernels take 77.6 % of a compiled call's 5.80 ms."
+    assert call_words(summary(REPORT)) == "Kernels take 77.6 % of a compiled call (5.80 ms)."
 
 
 def test_pictures_are_those_with_figures_and_areas_are_the_largest_first() -> None:

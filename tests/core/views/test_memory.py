@@ -10,7 +10,7 @@ MEMORY = MemoryView(Report(Setting(), memory=(EAGER, COMPILED)), lambda _: "firs
 
 
 def test_a_measurement_has_a_method_and_the_places_of_both_peaks() -> None:
-    assert MEMORY.title == "Compiled takes 3.00 times less memory: 4.00 kB at its peak, eager 12.0 kB."
+    assert MEMORY.title == "Compiled takes 3.00× less memory: 4.00 kB at its peak, eager 12.0 kB."
     assert "The resident memory of the process grew by: eager 12.3 kB, compiled 4.10 kB." in MEMORY.method
     assert "Eager's peak is at `head · aten::add`, line 5, with 3 tensors alive." in MEMORY.method
 

@@ -23,17 +23,17 @@ def joint() -> PartitionView:
 
 
 def test_the_title_names_what_the_forward_keeps(joint: PartitionView) -> None:
-    assert joint.title == "The forward saves 9 activations, 167 kB for the backward."
+    assert joint.title == "The forward saves 9 activations (167 kB) for the backward."
     assert joint.caption == (
         "21 forward, 41 backward, 13 saved, 11 recomputed, 10 dropped (as the partitioner decided). "
-        "Before Inductor that was 9 activations, 167 kB."
+        "Before Inductor that was 9 activations (167 kB)."
     )
 
 
 def test_without_the_compiled_code_the_plan_stands_alone(joint: PartitionView) -> None:
     planned = replace(joint, partition=replace(joint.partition, kept=None, recorded=False))
 
-    assert planned.title == "Before Inductor, the forward saves 9 activations, 167 kB for the backward."
+    assert planned.title == "Before Inductor, the forward saves 9 activations (167 kB) for the backward."
     assert planned.caption.endswith(
         "10 dropped (derived from the three graphs; reasons not recorded). The values that Inductor saves were not "
         "recorded."
@@ -44,7 +44,7 @@ def test_a_copy_of_an_input_is_counted_and_named(joint: PartitionView) -> None:
     copy = KeptValue("primals_4", "buf9", "activation", 64)
     copied = replace(joint, partition=replace(joint.partition, kept=(copy,)))
 
-    assert copied.caption.endswith("167 kB; Inductor keeps 1 copy of an input besides.")
+    assert copied.caption.endswith("9 activations (167 kB); Inductor also saves 1 copy of an input.")
     assert [row["kept as"] for row in copied.rows if row["value"] == "primals_4"] == ["buf9, a copy"]
 
 

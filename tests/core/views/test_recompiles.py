@@ -13,7 +13,7 @@ def recompiles_of(name: str) -> RecompilesView:
 
 def test_a_run_without_a_recompile_says_so() -> None:
     view = recompiles_of("transformer_block")
-    assert (view.count, view.title) == (0, "No recompile: the first code of every frame was good for all calls.")
+    assert (view.count, view.title) == (0, "No recompile: the first compilation of every frame served all calls.")
 
 
 def test_a_tree_has_a_row_for_each_compilation_of_its_frame() -> None:
@@ -30,7 +30,7 @@ def test_the_chosen_recompile_is_described_in_the_tree_that_has_it() -> None:
     assert details is not None
     assert details.heading.startswith("**\\[0/4\\] → \\[0/5\\]** took ")
     assert details.condition == "tensor 'x' requires_grad mismatch. expected requires_grad=0"
-    assert details.values.startswith("expected `requires_grad=0` · met `requires_grad=1` · call 5 with ")
+    assert details.values.startswith("expected `requires_grad=0` · got `requires_grad=1` · call 5 with ")
     assert details.guard_search == "L['x']"
     assert view.trees("9/9")[0].shown is None
 
@@ -46,4 +46,4 @@ def test_a_compilation_that_the_visitor_chose_comes_before_the_most_frequent_gua
 def test_the_title_has_the_seconds_of_all_recompiles() -> None:
     view = recompiles_of("recompile_zoo")
     seconds = sum(node.seconds or 0.0 for frame in lineages(view.report) for node in frame.nodes[1:])
-    assert view.title == f"{view.count} recompiles because a guard failed, which took {duration_s(seconds)}."
+    assert view.title == f"{view.count} recompiles because a guard failed, {duration_s(seconds)} of compile time."

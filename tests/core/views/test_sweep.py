@@ -32,7 +32,7 @@ def preset_view(preset: str, rows: Sequence[SweepRow]) -> SweepView:
 
 
 def test_a_sweep_is_titled_by_its_answer_then_by_its_question_or_its_failures() -> None:
-    assert view_of(BATCH_ROWS).title == ("Compiled is faster from a batch between 2 and 4 on; slower at 1\\.")
+    assert view_of(BATCH_ROWS).title == ("Compiled becomes faster at a batch between 2 and 4; slower at 1\\.")
     waiting = view_of([SweepRow(("1",))], standing=SweepStanding("going", 0, 0, 4))
     assert (waiting.title, waiting.has_only_failures) == (PRESETS["batch"].question, False)
     failures = [SweepRow((size,), "", "failed", error="IndexError: no") for size in ("1", "2")]
@@ -72,7 +72,7 @@ def test_an_ended_sweep_says_why_and_can_be_resumed_or_retried(
 def test_a_table_has_the_position_first_and_no_empty_column() -> None:
     row = timed("1", kernels=3, breaks=0)
     failure = SweepRow(("2",), "run", "failed", error="no\nroom")
-    ratio = "1.82 × (1.78 to 1.86)"
+    ratio = "1.82× (1.78–1.86)"
     assert view_of([row, failure], Axis("seed", (1, 2))).table == [
         {
             **{"seed": "1", "state": "done", "eager / compiled": ratio, "eager": row.eager_s, "compiled": 0.001},
@@ -121,10 +121,10 @@ def test_ratios_over_a_number_are_in_its_order_with_the_crossover() -> None:
     (series,) = view.series
     assert (view.axis_title, series.name, view.crossover) == ("batch size", "", (2, 4))
     assert [(point.x, point.ratio, point.words) for point in series.points] == [
-        (1.0, SLOWER, "0.500 × (0.500 to 0.500)"),
-        (2.0, SAME, "1.01 × (0.970 to 1.05)"),
-        (4.0, FASTER, "1.82 × (1.78 to 1.86)"),
-        (8.0, FASTER, "1.82 × (1.78 to 1.86)"),
+        (1.0, SLOWER, "0.500× (0.500–0.500)"),
+        (2.0, SAME, "1.01× (0.970–1.05)"),
+        (4.0, FASTER, "1.82× (1.78–1.86)"),
+        (8.0, FASTER, "1.82× (1.78–1.86)"),
     ]
     both = view_of([timed("1", "eager"), timed("2", "tvm")], BATCH, Axis("backend", ("eager", "tvm")))
     assert [series.name for series in both.series] == ["eager", "tvm"]
@@ -145,8 +145,8 @@ def test_a_heat_map_has_a_value_a_text_and_lines_for_each_pair_of_labels() -> No
     heat = view_of(rows, *axes).heat_map("speedup")
     assert (heat.down, heat.across, heat.is_two_sided) == (("1", "2"), ("eager", "tvm"), True)
     assert heat.values == [[0.0, pytest.approx(0.864, abs=1e-3)], [None, None]]
-    assert heat.texts == [["none seen", "1.82 ×"], ["", ""]]
-    claim = "1.82 × (1.78 to 1.86): faster"
+    assert heat.texts == [["none seen", "1.82×"], ["", ""]]
+    claim = "1.82× (1.78–1.86): faster"
     assert heat.cell_lines[0][1] == ["1, tvm", "done", claim, "eager 1.82 ms, compiled 1.00 ms"]
     assert heat.cell_lines[1] == [["not made yet"], ["not made yet"]]
 

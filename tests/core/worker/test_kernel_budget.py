@@ -9,7 +9,7 @@ pytestmark = pytest.mark.torch
 
 SHARED = """
 from core.worker.measuring.kernel_times import Times, _least
-from core.worker.measuring.repeated import KernelTiming
+from core.worker.measuring.kernel_times import KernelTiming
 
 times = Times(None)
 for line, seconds in ((10, 1.0), (11, 0.2), (12, 0.5), (13, 0.001)):

@@ -14,7 +14,7 @@ from tests.support.apps import assert_sound, chips, code_of, component, keys, op
 from tests.support.homes import IMAGE, add_run, chain_log
 from tests.support.reports.backends import BACKEND, JOB, SIZES, backend_log
 
-SENTENCE = r"`mine` was given 2 graphs; 3 calls ran them 3 times; 1 calls compiled nothing\."
+SENTENCE = r"`mine` received 2 graphs; executed 3 times in 3 calls; 1 call compiled nothing\."
 
 
 def stored(home: Path, log: bytes | None = None, job: CompileJob = JOB) -> str:
@@ -87,7 +87,9 @@ def test_the_executions_are_told_one_by_one_with_the_guard_that_decided(empty_ho
     run = stored(empty_home)
     app = opened(menu.BACKEND.script, run, pane="executions", compilation="0/1")
     assert_sound(app)
-    assert "ran 1 time in the calls of the run, and 200 times outside of them, such as in measuring." in words(app)
+    assert "ran 1 time in the calls of the run, and 200 times outside of them, for example while measuring." in words(
+        app
+    )
     calls, ran = (table.value.to_dict("split")["data"] for table in app.dataframe)
     assert calls == [
         [
@@ -126,7 +128,7 @@ def test_a_backend_that_raised_is_the_headline_with_its_line(empty_home: Path) -
     log = backend_log("raised ValueError: I know no relu", place=["/gone/backend.py", 2])
     app = opened(menu.BACKEND.script, stored(empty_home, log), compilation="0/1")
     assert_sound(app)
-    assert titles(app) == [r"`mine` was given 2 graphs, and raised ValueError\: I know no relu\."]
+    assert titles(app) == [r"`mine` received 2 graphs, and raised ValueError\: I know no relu\."]
     assert [item.value for item in app.error] == [
         r"\[0/1\]: `mine` raised ValueError\: I know no relu at `backend.py:2`"
     ]

@@ -55,7 +55,7 @@ def test_what_was_not_recorded_is_said(runs: dict[str, str]) -> None:
     assert titles(app) == ["No bytecode of this compilation."]
     assert "The bytecode was not recorded." in words(app)
     app = opened(menu.BYTECODE.script, runs["refused"])
-    assert "it runs as it was written" in words(app)
+    assert "Dynamo did not rewrite this function: it runs unchanged." in words(app)
 
 
 def test_the_record_has_both_sides_and_names_what_goes_on(empty_home: Path) -> None:
@@ -63,7 +63,7 @@ def test_the_record_has_both_sides_and_names_what_goes_on(empty_home: Path) -> N
 
     assert_sound(app)
     assert titles(app) == [
-        "\\[0/0\\] Net\\.f: 2 instructions became 2, which call 1 compiled graph and 1 function to go on after a break."
+        "\\[0/0\\] Net\\.f: 2 instructions became 2, which call 1 compiled graph and 1 resume function."
     ]
     rows = code_of(app, "bytecode-modified")["lines"]
     assert [row[6] for row in rows] == [
@@ -80,7 +80,7 @@ def test_decompiled_code_says_who_wrote_it_and_what_could_not_be_read(empty_home
     app = opened(menu.BYTECODE.script, run, listing="Python again")
 
     assert_sound(app)
-    assert "Written by depyf 0\\.20\\.0 from the bytecode" in words(app)
+    assert "Decompiled from the bytecode by depyf 0\\.20\\.0: the same" in words(app)
     assert "It could not read all: DecompilationError\\: CALL" in app.warning[0].value
     assert [key for key in keys(app) if key.startswith("bytecode-python")] == ["bytecode-python-modified"]
 

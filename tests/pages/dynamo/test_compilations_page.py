@@ -66,7 +66,7 @@ def test_what_was_not_compiled_says_why(runs: dict[str, str]) -> None:
     app = opened(menu.COMPILATIONS.script, runs["recompile_zoo"], compilation="0/8")
 
     assert_sound(app)
-    assert "the frame was compiled as often as torch allows" in words(app)
+    assert "the frame is over the recompile limit: calls that fit no compiled code run eagerly" in words(app)
     assert "recompile limit" in app.warning[0].value
 
 

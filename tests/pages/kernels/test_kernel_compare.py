@@ -18,7 +18,7 @@ def test_without_another_run_a_kernel_is_not_compared_with_its_own_assembly(empt
     run, _ = made(empty_home, "cpp")
     app = sound(opened(PAGE, run.id, view="compare"))
 
-    assert "There is no other run of this model that generates C++." in app.info[0].value
+    assert "No other run of this model generates C++. Run it again" in app.info[0].value
     assert [box.key for box in app.selectbox if str(box.key).startswith("compare-")] == []
 
 

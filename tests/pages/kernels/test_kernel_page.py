@@ -168,14 +168,14 @@ def test_a_log_from_elsewhere_runs_nothing_before_it_is_trusted(
     run, kernel = made(empty_home, "triton", kind="log")
     monkeypatch.setenv("COMPILEBOARD_ALLOW_CODE", "1")
     app = sound(opened(PAGE, run.id))
-    assert "Go on only if you trust it." in app.info[0].value
+    assert "Continue only if you trust it." in app.info[0].value
     assert not (run.path / "tools").exists()
     answer_with(run, Ladder(kernel.id), LADDER)
     app.button(key="trust").click().run()
     assert "Compiled for NVIDIA H100" in words(sound(app))
     monkeypatch.setenv("COMPILEBOARD_ALLOW_CODE", "0")
     app = sound(opened(PAGE, run.id))
-    assert "This server does that for its own runs alone." in app.info[0].value
+    assert "This server allows that only for its own runs." in app.info[0].value
 
 
 def test_a_deep_link_opens_a_kernel_and_a_view(empty_home: Path) -> None:

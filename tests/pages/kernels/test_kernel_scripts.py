@@ -23,7 +23,9 @@ def test_the_reproduction_script_can_be_read_and_downloaded(empty_home: Path) ->
     assert "torch.testing.assert_close" in script
 
 
-@pytest.mark.parametrize(("code", "said"), [(0, "It ran, and what could be"), (3, "It ended with exit code 3.")])
+@pytest.mark.parametrize(
+    ("code", "said"), [(0, "It ran, and all compared results equal eager."), (3, "It ended with exit code 3.")]
+)
 def test_the_reproduction_script_runs_when_it_is_asked_for(empty_home: Path, code: int, said: str) -> None:
     run, kernel = made(empty_home, "cpp")
     answer_with(run, Reproduce(kernel.id), ReproduceAnswer("" if code else "eager 1 ms", code))

@@ -71,8 +71,8 @@ def test_the_title_says_what_the_kernels_take_and_waste(timed_run: str) -> None:
     app = opened(PAGE, timed_run)
 
     assert_sound(app)
-    assert read_titles(app) == ["9 kernel calls take 900 µs, 877 µs of it above the roofline."]
-    assert "Kernels take 75.0 % of a compiled call's 1.20 ms. Most above the roofline: " in read_words(app)
+    assert read_titles(app) == ["9 kernel launches take 900 µs, 877 µs of it above the roofline."]
+    assert "Kernels take 75.0 % of a compiled call (1.20 ms). Furthest above the roofline: " in read_words(app)
     assert any("kernels 900 µs, wrapper 200 µs, outside 100 µs" in item.proto.body for item in app.get("html"))
     told = next(item.help for item in app.caption if item.value.startswith("Kernels take"))
     assert told.replace("\\", "") == (
@@ -85,7 +85,7 @@ def test_beside_a_busy_machine_no_waste_is_told(empty_home: Path) -> None:
     app = opened(PAGE, add_run(empty_home, "timed", log, job=job_of("transformer_block")).id)
 
     assert_sound(app)
-    assert read_titles(app) == ["9 kernel calls; the machine was busy while the kernels were timed."]
+    assert read_titles(app) == ["9 kernel launches; the machine was busy while the kernels were timed."]
     assert "The times below are not reliable; no finding uses them." in read_words(app)
     assert "share" not in app.dataframe[0].value.columns
     assert not any("kernels 9" in item.proto.body for item in app.get("html"))
@@ -145,14 +145,14 @@ def test_a_log_without_times_says_so(empty_home: Path) -> None:
     app = opened(PAGE, add_scenario(empty_home, "foreign"))
 
     assert_sound(app)
-    assert "The log does not hold the kernels' times" in read_words(app).replace("\\", "")
+    assert "The log does not contain kernel times; Compileboard" in read_words(app).replace("\\", "")
 
 
 def test_a_run_that_did_not_measure_says_so(empty_home: Path) -> None:
     app = opened(PAGE, add_scenario(empty_home, "transformer_block"))
 
     assert_sound(app)
-    assert "The kernels were not timed: the run did not measure" in read_words(app).replace("\\", "")
+    assert "Kernels were not timed: measuring was off, or the run ended" in read_words(app).replace("\\", "")
 
 
 def test_the_whole_output_code_can_be_shown(empty_home: Path) -> None:

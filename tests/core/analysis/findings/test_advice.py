@@ -46,7 +46,11 @@ def test_all_inputs_of_the_size_that_changed_are_marked_together() -> None:
     ("later", "first", "words"),
     [
         ((tensor("h", 70, 8),), (tensor("h", 50, 8),), "Tracing specializes on this size"),
-        ((tensor("h", None, 8), condition("L['h'].size()[0] != 50")), (tensor("h", 50, 8),), "takes another branch"),
+        (
+            (tensor("h", None, 8), condition("L['h'].size()[0] != 50")),
+            (tensor("h", 50, 8),),
+            "takes a different branch in the code, and each branch needs a compilation",
+        ),
         ((tensor("h", None, 50),), (tensor("h", 50, 50),), "`dynamic=True` is not enough"),
         ((), (), "`dynamic=True` makes sizes symbolic from the first call."),
     ],
@@ -59,7 +63,7 @@ def test_a_call_of_size_one_keeps_a_compilation_of_its_own() -> None:
     report = resized((tensor("h", None, 8),), (tensor("h", 1, 8),))
     reason = "tensor 'h' size mismatch at index 0. expected 1, actual 70"
     said = advice(replace(report, recompiles=(Recompile("0/1", "0/0", reason),)))
-    assert "torch makes a specialization for size 1" in said
+    assert "torch specializes size 1: a call with it always needs its own compilation." in said
     assert "make the first call with 2 or more" in said
     assert "mark_dynamic" not in said
 
@@ -67,10 +71,10 @@ def test_a_call_of_size_one_keeps_a_compilation_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("backend", "words", "tried"),
     [
-        ("inductor", "`backend='aot_eager'` tells", "aot_eager"),
-        ("aot_eager", "`backend='eager'` tells whether AOTAutograd", "eager"),
-        ("eager", "No backend had a part in it", None),
-        ("mine", "look at what the backend `mine` gives (execution 0, output)", "eager"),
+        ("inductor", "Try `backend='aot_eager'`: if the problem is gone, Inductor causes it.", "aot_eager"),
+        ("aot_eager", "Try `backend='eager'`: if the problem is gone, AOTAutograd causes it.", "eager"),
+        ("eager", "No backend is involved: `eager` runs the graph", None),
+        ("mine", "look at the output of the backend `mine` (execution 0, output)", "eager"),
     ],
 )
 def test_the_next_backend_to_try_is_below_the_one_that_ran(backend: str, words: str, tried: str | None) -> None:
@@ -82,7 +86,7 @@ def test_the_next_backend_to_try_is_below_the_one_that_ran(backend: str, words: 
 def test_code_that_asks_whether_it_is_compiled_is_the_first_suspect_of_a_difference() -> None:
     report = replace(DIFFERS, sources=(asking(),), setting=Setting(job={"compile": {"backend": "inductor"}}))
     (differs,) = of(report, "results differ")
-    assert differs.advice.startswith("The code branches on being compiled, at `m.py:5`: `backend='eager'`")
+    assert differs.advice.startswith("The code branches on being compiled, at `m.py:5`: try `backend='eager'`")
     assert [found.weight for found in of(report, "asks whether it is compiled")] == ["wrong"]
     assert [found.weight for found in of(FIRES["asks whether it is compiled"], "asks whether it is compiled")] == [
         "note"
@@ -112,7 +116,7 @@ def test_no_line_of_a_library_is_advised_to_be_edited() -> None:
     of_torch = broken(torchs, remove, reason="Call to `torch._dynamo.graph_break()`")
     assert "`torch.compile(optimizer.step)`" in advice(of_torch, "graph breaks")
     library = advice(broken("/venv/lib/python3.11/site-packages/lib/a.py", remove), "graph breaks")
-    assert "`m.py:9` leads there, `opt.step()`" in library
+    assert "it is reached from `m.py:9`, `opt.step()`" in library
     assert "Remove" not in library
     assert advice(broken("/home/me/m.py", remove), "graph breaks") == remove
 
@@ -121,7 +125,10 @@ def test_a_librarys_line_is_marked_by_its_function_where_the_log_has_no_line_of_
     report = broken("/venv/lib/python3.11/site-packages/lib/a.py", "Try `torch.compiler.set_stance('force_eager')`.")
     (found,) = report.graph_breaks
     own = advice(report, "graph breaks")
-    assert "put that line into a function of its own, marked with `torch.compiler.disable`" in own
+    assert (
+        "move that call out of the compiled function, or into a separate function marked with `torch.compiler.disable`"
+        in own
+    )
     assert "set_stance" not in own
     theirs = replace(report, graph_breaks=(replace(found, stack=found.stack[1:]),))
     assert "or mark `step` of `a.py:79` with `torch.compiler.disable`" in advice(theirs, "graph breaks")
@@ -136,7 +143,7 @@ def test_a_frame_that_is_given_up_is_not_advised_another_break() -> None:
         graph_breaks=(replace(found, compilations=("0/0",)),),
     )
     assert advice(given_up, "graph breaks").endswith("Otherwise move that call out of the compiled function.")
-    assert "gives the frame up as well" in advice(given_up, "not compiled")
+    assert "makes Dynamo skip the whole frame" in advice(given_up, "not compiled")
 
 
 def test_a_frame_with_an_rnn_is_offered_the_setting_that_lets_dynamo_trace_it() -> None:
@@ -191,7 +198,7 @@ def test_a_hint_to_do_what_the_run_does_is_left_out() -> None:
 
 def test_a_break_without_a_cost_has_no_zeros() -> None:
     (found,) = of(broken("/home/me/m.py"), "graph breaks")
-    assert found.title == "A graph break at `m.py:79`."
+    assert found.title == "Graph break at `m.py:79`."
 
 
 def test_a_library_that_says_it_is_slow_is_quoted_with_its_line() -> None:
@@ -208,7 +215,7 @@ def test_a_fast_path_that_may_be_of_another_device_costs_nothing_on_a_cpu(device
 
 
 @pytest.mark.parametrize(
-    ("device", "words"), [("cpu", "leave `mode='reduce-overhead'`"), ("cuda", "set_logs(cudagraphs")]
+    ("device", "words"), [("cpu", "leave out `mode='reduce-overhead'`"), ("cuda", "set_logs(cudagraphs")]
 )
 def test_cuda_graphs_are_advised_on_where_there_are_any(device: str, words: str) -> None:
     report = replace(FIRES["CUDA graphs skipped"], setting=Setting(job={"device": device}))

@@ -24,13 +24,15 @@ def test_guards_are_worth_a_thought_from_a_twentieth_of_a_call_on(warm_us: float
 def test_a_call_is_slower_only_where_the_interval_says_so_and_the_machine_was_quiet() -> None:
     slow = Timing((1e-3,) * 12, (2e-3,) * 12, 0, 1)
     assert [found.each_s for found in of(replace(QUIET, timing=slow), "slower than eager")] == [1e-3]
-    assert of(replace(QUIET, timing=slow), "slower than eager")[0].reason.endswith("slower once all is compiled.")
+    assert of(replace(QUIET, timing=slow), "slower than eager")[0].reason.endswith(
+        "is 2.00× slower in the steady state."
+    )
     assert (
         "run it eagerly: torch's own kernels are as fast"
         in of(replace(QUIET, timing=slow), "slower than eager")[0].advice
     )
     small = Timing((1e-5,) * 12, (2e-5,) * 12, 0, 1)
-    assert "the call is too small to pay" in of(replace(QUIET, timing=small), "slower than eager")[0].advice
+    assert "the call is too small to pay off." in of(replace(QUIET, timing=small), "slower than eager")[0].advice
     assert of(replace(QUIET, timing=STEADY), "slower than eager") == []
     busy = replace(slow, load=Load(0.9, 0.9))
     assert of(replace(QUIET, timing=busy), "slower than eager") == []
@@ -40,7 +42,7 @@ def test_on_a_gpu_it_is_said_what_timed_the_calls_and_guards_are_held_against_th
     wall = {"eager_wall_s": (2e-3,) * 12, "compiled_wall_s": (3e-3,) * 12, "clock": "CUDA events"}
     both = Timing((1e-3,) * 12, (2e-3,) * 12, 0, 1, **wall)
     (found,) = of(replace(QUIET, timing=both), "slower than eager")
-    assert found.reason.endswith("slower once all is compiled, timed by CUDA events.")
+    assert found.reason.endswith("is 2.00× slower in the steady state, timed by CUDA events.")
     (guards,) = of(replace(QUIET, timing=both, compilations=(frame("0/0", guard_warm_us=300.0),)), "guards")
     assert guards.title == "Guards take 300 µs of every call, 10.0 % of it."
 
@@ -54,13 +56,13 @@ def test_time_outside_of_kernels_counts_from_a_quarter_of_a_call_on(call_s: floa
     assert of(replace(report, kernel_load=Load(0.9, 0.9)), "outside of kernels") == []
     if found:
         assert found[0].title == "35.0 % of a call, 2.80 ms of 8.00 ms, is not spent in kernels."
-        assert "of 1 graph with 2 kernel calls" in found[0].reason
+        assert "take this time for any tensor size: 1 graph, 2 kernel launches." in found[0].reason
         assert found[0].proposal is None
         on_gpu = replace(report, setting=Setting(job={"device": "cuda:0"}))
         (found_there,) = of(on_gpu, "outside of kernels")
         assert found_there.proposal is not None
         assert found_there.proposal.compile == {"mode": "reduce-overhead"}
-        assert "CUDA graphs (`mode='reduce-overhead'`) spare the launches" in found_there.advice
+        assert "CUDA graphs (`mode='reduce-overhead'`) avoid the launches" in found_there.advice
 
 
 @pytest.mark.parametrize(
@@ -88,7 +90,7 @@ def test_cuda_graphs_are_proposed_to_a_run_without_them_and_beside_what_it_asks_
     [
         ({}, "`torch.compile(model, options={'guard_filter_fn': "),
         ({"mode": "max-autotune"}, "options={**torch._inductor.list_mode_options('max-autotune'), 'guard_filter_fn': "),
-        ({"options": {"max_autotune": True}}, "`, added to the options of the job, leaves out"),
+        ({"options": {"max_autotune": True}}, "`, added to the options of the job, drops the guards"),
     ],
 )
 def test_a_filter_of_guards_is_advised_beside_the_mode_and_the_options_of_the_run(
@@ -119,11 +121,11 @@ def test_a_first_call_is_told_where_it_is_long_and_one_thing_is_most_of_it(
     assert bool(found) is fires
     if found:
         assert "in kernel compilation" in found[0].title
-        assert "has 900 ms of Dynamo tracing left, and saves up to 1.10 s" in found[0].advice
+        assert "caches and save up to 1.10 s. Dynamo tracing (900 ms) runs again." in found[0].advice
         (cached,) = of(replace(report, caches=(CacheEvent("fx_graph", "hit", "0/0"),)), "first call")
-        assert "came out of a cache" in cached.advice
+        assert "already came from a cache" in cached.advice
         (elsewhere,) = of(replace(report, setting=Setting(job={"compile": {"backend": "aot_eager"}})), "first call")
-        assert "Only Inductor keeps" in elsewhere.advice
+        assert "Only Inductor has an on-disk cache" in elsewhere.advice
 
 
 def test_a_first_call_that_is_mostly_tracing_tells_of_layers_that_are_alike_or_of_many_compilations() -> None:
@@ -136,7 +138,7 @@ def test_a_first_call_that_is_mostly_tracing_tells_of_layers_that_are_alike_or_o
         "torch.compiler.nested_compile_region(Layer.forward)` compiles those with equal shapes once."
     )
     (several,) = of(replace(report, compilations=(model, frame("1/0"))), "first call")
-    assert several.advice.startswith("Each of the 2 compilations is traced by itself")
+    assert several.advice.startswith("Dynamo traces each of the 2 compilations: fewer")
     three = {name: module for name, module in layers.items() if not module.path.endswith("3")}
     small = dict(list(layers.items())[:16])
     for too_few in (three, small):
@@ -150,7 +152,7 @@ def test_products_at_the_roofline_leave_a_smaller_dtype() -> None:
     rule = "products at the roofline"
     (found,) = of(report, rule)
     # 2 GFLOP at 1 TFLOP/s take 2 ms, of 2.5 ms; the rest of the kernels takes 2 ms.
-    assert found.title == "55.6 % of kernel time are a library's matrix products, at 80.0 % of the roofline."
+    assert found.title == "Library matmuls take 55.6 % of kernel time and run at 80.0 % of the roofline."
     assert found.each_s == pytest.approx(0.5e-3)
     assert found.proposal is not None
     assert found.proposal.job == {"dtype": "bfloat16"}
@@ -183,12 +185,12 @@ def test_fallbacks_and_copies_count_from_a_twentieth_of_the_kernels_time_on(seco
 def test_a_custom_op_is_no_fallback_to_aten() -> None:
     custom = timed("torch.ops.mine.lookup.default", 1e-3, ("lookup",), extern=True)
     (found,) = of(with_kernels(GELU, MM, custom), "fallbacks")
-    assert found.title.startswith("1 kernel call is of a custom op: ")
+    assert found.title.startswith("1 kernel launch is of a custom op: ")
     assert "`torch.ops.mine.lookup.default`" in found.reason
     aten = timed("torch.ops.aten.cummax.default", 1e-3, ("cummax",), extern=True)
     assert [found.title.partition(":")[0] for found in of(with_kernels(GELU, MM, custom, aten), "fallbacks")] == [
-        "1 kernel call falls back to ATen",
-        "1 kernel call is of a custom op",
+        "1 kernel launch falls back to ATen",
+        "1 kernel launch is of a custom op",
     ]
 
 

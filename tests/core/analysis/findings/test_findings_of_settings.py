@@ -74,8 +74,8 @@ def test_a_refused_fusion_is_a_finding_where_it_was_a_choice_and_the_two_share_m
 @pytest.mark.parametrize(
     ("reason", "origins", "sizes", "advice"),
     [
-        ("numel/rnumel mismatch (non-reduce) (90, 100), (1, 1)", ("slice_1",), (90, 100), "cut last"),
-        ("nodes numel incompatibility", ("constant_pad_nd",), (100, 90), "cut last"),
+        ("numel/rnumel mismatch (non-reduce) (90, 100), (1, 1)", ("slice_1",), (90, 100), "slice last"),
+        ("nodes numel incompatibility", ("constant_pad_nd",), (100, 90), "slice last"),
         ("numel/rnumel mismatch (non-reduce) (100, 200), (1, 1)", ("slice_1",), (100, 200), ""),
         ("numel/rnumel mismatch (reduce) (20, 10), (5, 10)", ("slice_1",), (100, 100), ""),
         ("numel/rnumel mismatch (non-reduce) (90, 100), (1, 1)", ("relu",), (90, 100), ""),
@@ -100,10 +100,10 @@ def test_a_refused_fusion_costs_what_its_bytes_take_where_the_memory_was_measure
 @pytest.mark.parametrize(
     ("reason", "advice"),
     [
-        ("skipping cudagraphs due to cpu device (arg0_1). Found from : \n line 3", "runs on the device"),
-        ("skipping cudagraphs due to mutated inputs (1 instances)", "written in place"),
+        ("skipping cudagraphs due to cpu device (arg0_1). Found from : \n line 3", "must run on the GPU"),
+        ("skipping cudagraphs due to mutated inputs (1 instances)", "cannot mutate an input"),
         ("graph with symbolic shapes inputs and config.triton.cudagraph_skip_dynamic_graphs=True.", "few sizes"),
-        ("disabling cudagraphs due to incompatible op aten.nonzero.default", "take it out"),
+        ("disabling cudagraphs due to incompatible op aten.nonzero.default", "move it out"),
         ("what nobody has seen before", "torch._logging.set_logs(cudagraphs=True)"),
     ],
 )

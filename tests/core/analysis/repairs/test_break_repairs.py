@@ -163,7 +163,7 @@ def test_every_break_of_the_zoo_has_a_repair_and_all_of_them_go_together() -> No
     ]  # fmt: skip
     assert together(ZOO, tuple(first)) == tuple(first)
     mended = repaired(ZOO, [[repair.id for repair in first if repair.fix.edits]])
-    assert "return torch.where(x.mean() > 0, x.relu(), x.neg())  # which way to go depends on data\n" in mended
+    assert "return torch.where(x.mean() > 0, x.relu(), x.neg())  # a branch that depends on data\n" in mended
     assert "CRC32 = zlib.crc32(FEATURE) % 64\n\n\ndef lookup(x: Tensor) -> Tensor:\n    column = CRC32  #" in mended
 
 

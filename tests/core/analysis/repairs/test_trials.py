@@ -42,7 +42,7 @@ def test_a_break_that_stays_under_another_reason_is_not_repaired() -> None:
     found = trial(BEFORE, after(*ids, breaks=(*other_lines(20, 31), other)), ids)
     assert found.outcome == "partly"
     assert found.left == (Remainder("line 31", "Data-dependent branching", new=False),)
-    assert found.words == "1 of 2 repaired, equal results; 1 remains"
+    assert found.words == "1 of 2 fixed, equal results; 1 remains"
 
 
 def test_a_break_that_was_behind_the_repaired_one_is_new() -> None:
@@ -67,7 +67,7 @@ def test_other_printed_text_is_no_full_success() -> None:
     calls = tuple(replace(call, printed="compiled prints nothing where eager prints 'mean'") for call in WHOLE.calls)
     found = trial(BEFORE, after("where:25", report=replace(WHOLE, calls=calls)), ("where:25",))
     assert found.outcome == "partly"
-    assert found.words == "1 of 1 repaired, equal results, but compiled prints nothing where eager prints 'mean'"
+    assert found.words == "1 of 1 fixed, equal results, but compiled prints nothing where eager prints 'mean'"
 
 
 def test_other_results_are_refused_and_what_cannot_be_compared_is_told() -> None:

@@ -196,9 +196,9 @@ def test_a_recompiles_hint_is_apart_from_its_line_and_its_value(empty_home: Path
 @pytest.mark.parametrize(
     ("records", "told"),
     [
-        ([], "took torch 1.23 µs; the time with a warm cache was not recorded. Counted in the printed tree"),
-        ([{"parts": [1] * 7 + [2, 1, 1, 2], "warm_us": 0.5}], "took torch 1.23 µs; warm, as in a later call, it takes 500 ns."),
-        ([{"parts": [1], "warm_us": None}], "The tree itself has 1 guard: Compileboard does not know this print format of torch."),
+        ([], "Torch checked all guards in 1.23 µs with a cold cache; the time with a warm cache was not recorded. Counted in the printed tree"),
+        ([{"parts": [1] * 7 + [2, 1, 1, 2], "warm_us": 0.5}], "Torch checked all guards in 1.23 µs with a cold cache; a later call takes 500 ns (warm cache)."),
+        ([{"parts": [1], "warm_us": None}], "The tree has 1 guard: Compileboard does not know this print format of torch."),
     ],
 )  # fmt: skip
 def test_the_page_says_what_a_check_costs_and_how_sure_the_count_is(

@@ -69,7 +69,7 @@ def phase(name: str, kind: str, at_s: float) -> bytes:
     ("kind", "words"),
     [
         ("exported_program", "Dynamo compiled nothing in this log: it is an export by torch.export."),
-        ("link", "the log has no compile ids."),
+        ("link", "The log has no compile ids."),
     ],
 )
 def test_the_headline_says_what_a_log_is_of_that_dynamo_has_no_part_in(tmp_path: Path, kind: str, words: str) -> None:

@@ -1,0 +1,26 @@
+"""Charts of a sweep at the edges of their axes."""
+
+import pytest
+
+from core import CompileJob, Environment, Model, SweepStanding, new_sweep
+from core.sweep import SweepCall
+from core.sweep.presets import PRESETS
+from core.views.sweep import SweepView
+from pages.parts.sweep.charts import cumulative_chart
+from tests.support.sweeps import timed
+
+
+@pytest.mark.parametrize("costs_s", [(0.0,), (0.5, 0.0)])
+def test_total_time_starts_above_zero_if_the_first_calls_cost_nothing(costs_s: tuple[float, ...]) -> None:
+    job, machine = CompileJob(Model("sample", "mlp")), Environment(torch="2.13.0")
+    sweep = new_sweep(job, PRESETS["calls"].plan(job, machine).axes, "calls")
+    cells = zip(("cold", "warm"), costs_s, strict=False)
+    rows = tuple(timed(at, calls=(SweepCall("f32[1]", 0.002, 0.001 + cost_s),)) for at, cost_s in cells)
+    view = SweepView(sweep, rows, SweepStanding("done", len(rows), 0, len(rows)), "a_name", lambda: machine)
+    figure = cumulative_chart(view, "light")
+
+    drawn = [value for trace in figure.data for value in trace.y]
+    ticks = figure.layout.yaxis.tickvals
+    assert min(ticks) > 0
+    assert min(ticks) <= min(drawn) * 10
+    assert all(band.x0 > 0 for band in figure.layout.shapes)
