@@ -87,7 +87,7 @@ from core.accelerator import library
 from core.accelerator.register import accelerating
 
 os.environ["COMPILEBOARD_CACHE"] = str(Path("cache").absolute())
-build.LIBRARY, build.ONCE = ("whole",), ("-O0",)
+library.LIBRARY, library.ONCE = ("whole",), ("-O0",)
 records, x = [], torch.linspace(-30, 30, 601)
 with accelerating(records.append, Path("programs")):
     difference = torch.compile(softplus, backend="accelerator")(x) - softplus(x)
