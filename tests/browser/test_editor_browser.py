@@ -133,5 +133,7 @@ def test_code_is_typed_undone_and_kept(server: Server, page: Page) -> None:
     expect(headline(page)).to_have_text("Runs")
     settle(page)
     link_to(page, "New run").click()
+    expect(headline(page)).not_to_have_text("Runs")
+    settle(page)
     page.get_by_role("tab", name="Your code").click()
     expect_code(page.get_by_label("Code", exact=True), EDITED)

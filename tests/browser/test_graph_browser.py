@@ -236,13 +236,13 @@ def test_a_graph_is_readable_in_the_dark_and_usable_on_a_telephone(
 
 
 # In one moment: a drawing that is being resized moves between two questions.
-STACK = """view => [view, ...[".top", ".viewport", ".foot"].map((name) => view.querySelector(name))]
+EXTENTS = """view => [view, ...[".top", ".viewport", ".foot"].map((name) => view.querySelector(name))]
     .map((part) => part.getBoundingClientRect()).map(({ top, bottom }) => [top, bottom])"""
 
 
 def assert_nothing_covers(view: Locator) -> None:
     """Bar, drawing and foot stand one below the other, and the drawing has most of the room."""
-    whole, top, drawing, foot = view.evaluate(STACK)
+    whole, top, drawing, foot = view.evaluate(EXTENTS)
     assert top[1] <= drawing[0] + 0.5
     assert drawing[1] <= foot[0] + 0.5
     assert foot[1] <= whole[1] + 0.5

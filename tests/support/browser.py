@@ -33,12 +33,13 @@ from tests.support.places import ROOT
 
 # A busy machine is slow, not wrong.
 PATIENCE_S = 240.0
+POLL_MS = 100
 expect.set_options(timeout=1000 * PATIENCE_S)
 # What moves while the server works is drawn in software, sixty times a second: a fifth of a page's load.
 LOOK = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"}
 POSITIONS = "root => root.compileboardView.positions()"
 CAMERA = "root => { const { x, y, k } = root.compileboardView.camera; return { x, y, k } }"
-HOLDS = """([field, text]) =>
+HOLDS = """(field, text) =>
   text === [...field.querySelectorAll(".cm-line")].map((line) => line.textContent).join("\\n")"""
 # Playwright answers for it.
 SOURCES = "http://127.0.0.1:1"
@@ -207,7 +208,11 @@ def training(server: Server) -> str:
 
 def expect_code(field: Locator, text: str) -> None:
     """Wait until an editor holds a text that is short enough to be drawn in full."""
-    field.page.wait_for_function(HOLDS, arg=[field.element_handle(), text])
+    deadline = time.monotonic() + PATIENCE_S
+    # The editor is found again each time: a rerun may draw another one.
+    while not field.evaluate(HOLDS, text):
+        assert time.monotonic() < deadline, field.inner_text()
+        field.page.wait_for_timeout(POLL_MS)
 
 
 def open_sources(page: Page) -> None:
