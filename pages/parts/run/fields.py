@@ -10,7 +10,6 @@ from core.views.job_form import JobField, JobForm
 from pages.look.sizes import MAX_CHARS
 from pages.session.state import held
 
-# The name that "What if" imports.
 AS_FILE, OWN = JobForm.as_file, JobForm.custom_backend
 # Minimum width of a field in a row; fields that do not fit side by side wrap.
 ROW_PX = 560
