@@ -108,8 +108,9 @@ def recording_or_not(recorded: bool, traces: Path) -> Iterator[None]:
     import torch._inductor.config
 
     from core.job import Conditions
-    from core.worker.record import emit, recording, start_trace
+    from core.worker.record import emit, start_trace
     from core.worker.recorders.deferred import DeferredRecords
+    from core.worker.recording import recording
 
     if recorded:
         start_trace(traces)

@@ -8,7 +8,6 @@ by `torch._logging.trace_structured`. So tlparse can read our logs, and our read
 from __future__ import annotations
 
 import json
-import logging
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,25 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import torch._inductor.config
 import torch._inductor.metrics
 import torch._logging._internal as torch_logging
 from torch._dynamo.utils import counters
 from torch._logging import trace_structured
 
-from core.job import Conditions
 from core.report.records import RECORDS, SCHEMA, Record
 from core.report.records.run import StepRecord
-from core.worker.backends.watch import watching_backends
-from core.worker.conditions import lookups
-from core.worker.recorders.autotuning import watching_autotuning
-from core.worker.recorders.bytecode import watching_bytecode
-from core.worker.recorders.deferred import DeferredRecords
-from core.worker.recorders.guards import watching_guards
-from core.worker.recorders.partition import emit_saved_values, watching_partition
-from core.worker.recorders.passes import PassRecorder
-from core.worker.recorders.scheduler import ScheduleRecorder
-from core.worker.recorders.stacks import Modules
 
 NAMES = {kind: f"compileboard_{what}" for what, kind in RECORDS.items()}
 
@@ -98,38 +85,3 @@ def unrecorded() -> Iterator[None]:
         counters.clear()
         counters.update(counted)
         torch_logging.trace_log.addHandler(handler)
-
-
-@contextmanager
-def recording(later: DeferredRecords, conditions: Conditions) -> Iterator[None]:
-    """Enable all recorders of a run, and disable caches that would hide compilations.
-
-    A run that tests the caches keeps them enabled. Slow records are deferred to `later`, so that no call waits for
-    them.
-    """
-    # torch.compile deep-copies Inductor's config; a bound method would be copied with its object, a lambda isn't.
-    modules = Modules()
-    recorder = ScheduleRecorder(emit, modules)
-    passes = PassRecorder(emit, modules, later.sources)
-    logger = logging.getLogger("torch._inductor.scheduler.__fusion")
-    logger.addHandler(recorder)
-    logger.setLevel(logging.DEBUG)
-    logger.propagate = False
-    settings = {
-        "_pre_fusion_custom_pass": lambda nodes: recorder.before_fusion(nodes),
-        "_post_fusion_custom_pass": lambda nodes: recorder.after_fusion(emit_saved_values(emit, nodes)),
-    }
-    # With a custom pass, torch doesn't use its graph caches.
-    watched = {} if conditions.caches == "warm" else settings
-    with (
-        lookups(conditions),
-        torch._inductor.config.patch(watched),
-        recorder.watching_kernels(),
-        watching_bytecode(emit, is_recorded, later),
-        watching_guards(emit),
-        watching_autotuning(emit),
-        passes.watching(),
-        watching_partition(emit, passes.subgraph),
-        watching_backends(emit, is_recorded),
-    ):
-        yield

@@ -56,8 +56,9 @@ from core.worker.measuring.pairs import SLOW_LIMIT_S, TimedSide, measure_alterna
 from core.worker.measuring.roofline import emit_roofline
 from core.worker.memory.watch import MemoryWatch
 from core.worker.numerics.nodes import emit_graph_numerics
-from core.worker.record import emit, recording, start_trace, step
+from core.worker.record import emit, start_trace, step
 from core.worker.recorders.deferred import DeferredRecords
+from core.worker.recording import recording
 from core.worker.streams import flush, silence
 from core.worker.user_kernels import interpret_kernels
 

@@ -17,8 +17,9 @@ from torch import nn
 from torch._dynamo.eval_frame import _debug_get_cache_entry_list
 
 from core.job import Conditions
-from core.worker.record import emit, recording, start_trace
+from core.worker.record import emit, start_trace
 from core.worker.recorders.deferred import DeferredRecords
+from core.worker.recording import recording
 
 OFFSET = 3
 TABLE = {"a": 1.5, "b": {"c": [1, 2, 3]}, 7: "x"}

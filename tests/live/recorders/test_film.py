@@ -87,7 +87,8 @@ KEPT = """
 import sys, torch
 from torch import nn
 from core.job import Conditions
-from core.worker.record import emit, recording, start_trace
+from core.worker.record import emit, start_trace
+from core.worker.recording import recording
 from core.worker.recorders.deferred import DeferredRecords
 
 start_trace(sys.argv[1])

@@ -1,0 +1,58 @@
+"""The recorders of a run, enabled together around its compilations."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+import torch._inductor.config
+
+from core.job import Conditions
+from core.worker.backends.watch import watching_backends
+from core.worker.conditions import lookups
+from core.worker.record import emit, is_recorded
+from core.worker.recorders.autotuning import watching_autotuning
+from core.worker.recorders.bytecode import watching_bytecode
+from core.worker.recorders.deferred import DeferredRecords
+from core.worker.recorders.guards import watching_guards
+from core.worker.recorders.partition import emit_saved_values, watching_partition
+from core.worker.recorders.passes import PassRecorder
+from core.worker.recorders.scheduler import ScheduleRecorder
+from core.worker.recorders.stacks import Modules
+
+
+@contextmanager
+def recording(later: DeferredRecords, conditions: Conditions) -> Iterator[None]:
+    """Enable all recorders of a run, and disable caches that would hide compilations.
+
+    A run that tests the caches keeps them enabled. Slow records are deferred to `later`, so that no call waits for
+    them.
+    """
+    # torch.compile deep-copies Inductor's config; a bound method would be copied with its object, a lambda isn't.
+    modules = Modules()
+    recorder = ScheduleRecorder(emit, modules)
+    passes = PassRecorder(emit, modules, later.sources)
+    logger = logging.getLogger("torch._inductor.scheduler.__fusion")
+    logger.addHandler(recorder)
+    logger.setLevel(logging.DEBUG)
+    logger.propagate = False
+    settings = {
+        "_pre_fusion_custom_pass": lambda nodes: recorder.before_fusion(nodes),
+        "_post_fusion_custom_pass": lambda nodes: recorder.after_fusion(emit_saved_values(emit, nodes)),
+    }
+    # With a custom pass, torch doesn't use its graph caches.
+    watched = {} if conditions.caches == "warm" else settings
+    with (
+        lookups(conditions),
+        torch._inductor.config.patch(watched),
+        recorder.watching_kernels(),
+        watching_bytecode(emit, is_recorded, later),
+        watching_guards(emit),
+        watching_autotuning(emit),
+        passes.watching(),
+        watching_partition(emit, passes.subgraph),
+        watching_backends(emit, is_recorded),
+    ):
+        yield
