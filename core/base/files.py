@@ -79,6 +79,15 @@ def regular(path: Path) -> os.stat_result | None:
     return status if stat.S_ISREG(status.st_mode) else None
 
 
+def sizes(directory: Path, pattern: str) -> dict[Path, int]:
+    """Return the size in bytes of each regular file of a directory; what vanishes meanwhile is not in it."""
+    try:
+        paths = list(directory.glob(pattern))
+    except OSError:
+        return {}
+    return {path: status.st_size for path in paths if (status := regular(path))}
+
+
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a file so that it exists whole or not at all."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")

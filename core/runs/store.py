@@ -39,8 +39,8 @@ from core.base.files import (
     open_regular,
     read,
     read_line,
-    regular,
     remove,
+    sizes,
     tidy,
     write_atomically,
     write_even_if_full,
@@ -113,8 +113,8 @@ class Run:
 
     def log_path(self) -> Path | None:
         """Return the largest trace log; None before torch has written one."""
-        sizes = {path: stat.st_size for path in self.trace_dir.glob("*.log") if (stat := regular(path))}
-        return max(sizes, key=sizes.__getitem__, default=None)
+        logs = sizes(self.trace_dir, "*.log")
+        return max(logs, key=logs.__getitem__, default=None)
 
     def job(self) -> CompileJob | None:
         """Return the job; None for an imported log. Raises StoreError, JobError."""

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import torch._logging._internal as torch_logging
 
+from core.base.errors import TraceError
+from core.base.files import sizes
 from core.report.records.run import EndRecord
 from core.trace import TraceReader
 from core.worker.record import emit
@@ -61,9 +63,12 @@ class LogWatch(logging.Filter):
 
 def has_end(directory: Path) -> bool:
     """Return True if a log in a directory has its last record."""
-    return any(_has_end(path) for path in directory.glob("*.log"))
+    return any(_has_end(path) for path in sizes(directory, "*.log"))
 
 
 def _has_end(path: Path) -> bool:
-    with TraceReader(path) as reader:
-        return any(record.kind == END for record in reader.records(max(0, reader.size - TAIL_BYTES)))
+    try:
+        with TraceReader(path) as reader:
+            return any(record.kind == END for record in reader.records(max(0, reader.size - TAIL_BYTES)))
+    except TraceError:
+        return False

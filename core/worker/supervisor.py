@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 import psutil
 
+from core.base.files import sizes
 from core.base.words import gib, limit_s
 from core.job import CompileJob
 from core.runs.engine.handles import process_handle
@@ -208,8 +209,7 @@ def _check_memory(job: CompileJob | Task, stop: _Stop) -> int:
 
 
 def _check_trace(run: Run, stop: _Stop) -> None:
-    size = sum(path.stat().st_size for path in run.trace_dir.glob("*.log"))
-    if size > MAX_TRACE_BYTES:
+    if sum(sizes(run.trace_dir, "*.log").values()) > MAX_TRACE_BYTES:
         stop.set("crashed", f"the trace log grew beyond {MAX_TRACE_BYTES // 1024**3} GiB")
 
 

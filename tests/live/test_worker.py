@@ -130,6 +130,9 @@ def test_binary_output_is_kept_and_read_as_text(run_code: RunCode) -> None:
         "os.chdir('/')",
         "sys.setrecursionlimit(50_000)",
         "os.environ.clear()",
+        "os.path.lexists(OTHER_LOG) or os.symlink('/nowhere', OTHER_LOG)",
+        "os.path.lexists(OTHER_LOG) or os.mkfifo(OTHER_LOG)",
+        "os.path.lexists(OTHER_LOG) or os.mkdir(OTHER_LOG)",
     ],
 )
 def test_harmless_mischief_does_not_keep_a_run_from_its_end(run_code: RunCode, line: str) -> None:

@@ -14,8 +14,9 @@ def calling(*lines: str) -> str:
     """Code whose model does something before it computes; it knows the files of its log."""
     body = "\n    ".join(lines)
     logs = "LOGS = glob.glob(os.path.dirname(__file__) + '/trace/*.log')"
+    other = "OTHER_LOG = os.path.dirname(__file__) + '/trace/other.log'"
     return (
-        f"import glob, os, signal, sys, threading, time; {logs}\nimport torch\ndef model(x):\n    {body}\n    "
+        f"import glob, os, signal, sys, threading, time; {logs}; {other}\nimport torch\ndef model(x):\n    {body}\n    "
         f"return x.sin()\n{INPUTS}"
     )
 
