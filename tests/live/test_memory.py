@@ -5,6 +5,7 @@ import pytest
 from core import CompileJob, Model, Report, Runner, load_text, open_report
 from core.analysis import graph_plans, kernel_at, memory_of, place_of_peak
 from core.report import MemoryPlace, MemoryUse
+from tests.support.user_code import ended
 
 pytestmark = pytest.mark.torch
 
@@ -43,6 +44,7 @@ def measured(runner: Runner, code: str, *, training: bool) -> tuple[Report, Memo
     """The report of a run, both sides, and the bytes that its wrappers make."""
     job = CompileJob(Model("code", code), training=training, measure=False, memory=True)
     run = runner.wait(runner.submit(job))
+    assert ended(run)[0] == "done", (ended(run), run.output_tail())
     report = open_report(run)
     log = run.log_path()
     assert log is not None
