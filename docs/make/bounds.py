@@ -181,7 +181,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_DIFF_LINES": "lines of one pass's diff",
             "MAX_DIFFS": "passes that changed something",
         },
-        "core/runs/tools/answers.py": {"MAX_LINES": "lines of an answer"},
+        "core/runs/tools/requests.py": {"MAX_LINES": "lines of an answer"},
         "core/runs/tools/ask.py": {"MAX_CODE_CHARS": "code that is given to a tool"},
         "core/commands/compare.py": {
             "MOST_LINES": "graphs that differ, of a compilation, that the command line prints"

@@ -51,7 +51,7 @@ PACKAGES: dict[str, dict[str, str]] = {
         "MOST_RESULTS": "outputs of a package",
     },
     "core/views/aotinductor/run.py": {"MOST_SOURCES": "sources of the program that runs a package"},
-    "pages/parts/aotinductor/ask.py": {
+    "pages/parts/aotinductor/panels.py": {
         "MOST_OFFERED": "dimensions of the inputs that are offered to be dynamic",
         "MOST_SIZE": "a bound of a dynamic dimension",
     },
@@ -104,7 +104,7 @@ BACKENDS: dict[str, dict[str, str]] = {
     "core/views/accelerator/run.py": {"MOST_COMPILATIONS": "other compilations that a page without a graph names"},
     "pages/parts/accelerator/program.py": {"MOST_NAMED": "ticks of an axis"},
     "pages/parts/accelerator/panels.py": {"LARGEST_DOWNLOAD_BYTES": "a program that the page gives out"},
-    "pages/parts/backends/executions.py": {"MOST_IN_LEGEND": "calls that the chart of executions names"},
+    "pages/parts/backends/panes.py": {"MOST_IN_LEGEND": "calls that the chart of executions names"},
     "core/views/backend/compilation.py": {
         "MOST_NODES": "nodes of a graph that a backend was given",
         "MOST_ANNOTATIONS": "tables, and texts, of a backend that can be chosen",

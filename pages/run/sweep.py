@@ -4,8 +4,7 @@ import streamlit as st
 
 from pages.parts.run.submit import job_again
 from pages.parts.sweep.ask import own_axes, preset_cards
-from pages.parts.sweep.listed import asked_of, sweeps_so_far
-from pages.parts.sweep.shown import sweep
+from pages.parts.sweep.shown import asked_of, sweep, sweeps_so_far
 from pages.session.shown import shown_run
 from pages.session.sweeps import open_sweep, shown_sweep
 

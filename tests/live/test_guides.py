@@ -231,16 +231,11 @@ def test_a_tool_is_asked_and_answers(copy: Copy) -> None:
     question, answer, tool = code("adding-a-tool")
     copy.put("core/runs/tools/requests.py", question, before="Request = ")
     copy.put("core/runs/tools/requests.py", " | Traffic", before="\n\n\ndef digest")
-    copy.put("core/runs/tools/answers.py", answer, before="Answer = ")
-    copy.add("core/runs/tools/answers.py", "Answer |= TrafficAnswer\n")
+    copy.put("core/runs/tools/requests.py", answer, before="Answer = ")
+    copy.add("core/runs/tools/requests.py", "Answer |= TrafficAnswer\n")
     copy.put(
         "core/runs/tools/__init__.py",
-        "from core.runs.tools.answers import TrafficAnswer\n",
-        before="from core.runs.tools.ask ",
-    )
-    copy.put(
-        "core/runs/tools/__init__.py",
-        "from core.runs.tools.requests import Traffic\n",
+        "from core.runs.tools.requests import Traffic, TrafficAnswer\n",
         before="from core.runs.tools.tasks ",
     )
     copy.put(

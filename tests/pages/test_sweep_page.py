@@ -12,7 +12,7 @@ from core.sweep import SweepCall, SweepStore
 from core.sweep.presets import PRESETS
 from pages import menu
 from pages.look.charts import decades, log_ticks
-from pages.parts.sweep import ask, listed
+from pages.parts.sweep import ask, shown
 from pages.session import actions, server
 from pages.session.sweeps import is_as_shown, open_sweep
 from tests.support.apps import assert_sound, opened, titles, words
@@ -180,7 +180,7 @@ def test_a_sweep_that_goes_on_says_how_far_it_is(empty_home: Path) -> None:
 def test_one_sweep_that_is_ticked_can_be_named(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = PRESETS["memory"].plan(MLP, Environment())
     sweep = add_sweep(empty_home, new_sweep(plan.base, plan.axes, "memory"), [timed("inference")])
-    monkeypatch.setattr(listed, "opened_or_ticked", lambda _, rows, *__, **___: (None, list(rows)))
+    monkeypatch.setattr(shown, "opened_or_ticked", lambda _, rows, *__, **___: (None, list(rows)))
     app = opened(menu.SWEEP.script)
     app.text_input(f"name-{sweep.id}").set_value("before the change").run()
     assert_sound(app)

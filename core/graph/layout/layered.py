@@ -1,19 +1,21 @@
 """Our layered layout: nearly linear in the graph's size, for graphs on which dot would take minutes.
 
-The steps are Sugiyama's (open cycles, rank, order, place, route), one module each, for each connected part separately;
-the parts are then packed in rows.
-
-Order within each layer: barycentre sweeps down and up.
+The steps are Sugiyama's, for each connected part separately; the parts are then packed in rows. Cycles are opened, and
+ranks assigned. Each layer is ordered by barycentre sweeps down and up, then placed as close to its neighbours as its
+order allows: isotonic regression in the L1 norm (pool adjacent violators on weighted medians), where boxes that would
+overlap join a block at the weighted median of their preferred positions. A median, unlike a mean, is exactly the
+preferred position of a majority, so chains become straight lines. Edges are chains of cubic Béziers that leave a box at
+its bottom and arrive at the top.
 """
 
-from collections.abc import Iterator, Sequence
+from bisect import insort
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from math import sqrt
 
-from core.graph.layout.model import Box, BoxPlace, Curve, Edge, Layout
-from core.graph.layout.position import centres
+from core.graph.layout.model import Box, BoxPlace, Curve, Edge, Layout, Point
 from core.graph.layout.ranks import Neighbours, Pair, neighbours, ranks, without_cycles
-from core.graph.layout.routes import Bands, bent, in_lane, loop, mirrored, moved
 
 ROW_GAP = 40.0
 PART_GAP = 40.0
@@ -22,6 +24,13 @@ BEND_WIDTH = 4.0
 LONGEST_BENT = 16
 BENDS_PER_BOX = 4
 SWEEPS = 6
+Wish = tuple[float, float]
+GAP = 22.0
+LANE_GAP = 10.0
+PASSES = 5
+LANE_DISTANCE = 14.0
+LANES = 12
+LANE_PITCH = 5.0
 
 
 class ConnectedPart:
@@ -186,3 +195,222 @@ def _number(layer: list[int], place: list[int]) -> None:
 def _barycentre(node: int, fixed: Neighbours, place: list[int]) -> float:
     near = fixed[node]
     return sum(place[neighbour] for neighbour in near) / len(near) if near else place[node]
+
+
+class Block:
+    """Touching boxes that move together.
+
+    `wishes` are preferred positions for offset zero, in order of position.
+    """
+
+    __slots__ = ("at", "first", "middle", "wishes")
+
+    def __init__(self, first: int, offset: float, wishes: list[Wish]) -> None:
+        self.first = first
+        self.middle = offset
+        self.wishes = wishes
+        self.at = weighted_median(wishes, -offset)
+
+    def absorb(self, right: "Block") -> None:
+        """Merge the block to the right."""
+        if len(right.wishes) < 4:
+            for wish in right.wishes:
+                insort(self.wishes, wish)
+        else:
+            self.wishes = sorted(self.wishes + right.wishes)
+        self.middle = (self.middle + right.middle) / 2
+        self.at = weighted_median(self.wishes, -self.middle)
+
+
+def weighted_median(wishes: Sequence[Wish], centre: float) -> float:
+    """Return the weighted median of (position, weight) pairs.
+
+    Of two equally good ones, the one nearer to the centre. Always taking the left one would move every split and join
+    to the left, layer by layer.
+    """
+    half = sum(weight for _, weight in wishes) / 2
+    total = 0.0
+    for index, (place, weight) in enumerate(wishes):
+        total += weight
+        if total > half:
+            return place
+        if total == half:
+            return min(place, wishes[index + 1][0], key=lambda end: abs(end - centre))
+    return wishes[-1][0]
+
+
+def centres(
+    layers: list[list[int]], widths: list[float], real: int, before: Neighbours, after: Neighbours
+) -> list[float]:
+    """Return the x of each node's centre; nodes from index `real` on are bends of long edges."""
+    x = [0.0] * len(widths)
+    for layer in layers:
+        offsets = _offsets(layer, widths, real)
+        for node, offset in zip(layer, offsets, strict=True):
+            x[node] = offset - offsets[-1] / 2
+    for number in range(PASSES):
+        downwards = number % 2 == 0
+        last = number == PASSES - 1
+        for layer in layers if downwards else reversed(layers):
+            layer_wishes = [_wishes(node, before if downwards else after, x, real) for node in layer]
+            if last:
+                for node, wishes in zip(layer, layer_wishes, strict=True):
+                    wishes.extend(_wishes(node, after, x, real))
+                    wishes.sort()
+            _place(layer, layer_wishes, _offsets(layer, widths, real), x)
+    return x
+
+
+def _offsets(layer: list[int], widths: list[float], real: int) -> list[float]:
+    """Return the distances from the first centre to each centre at minimum spacing."""
+    offsets = [0.0]
+    for left, right in pairwise(layer):
+        gap = GAP if left < real and right < real else LANE_GAP
+        offsets.append(offsets[-1] + (widths[left] + widths[right]) / 2 + gap)
+    return offsets
+
+
+def _wishes(node: int, fixed: Neighbours, x: list[float], real: int) -> list[Wish]:
+    """Return the preferred positions of a node.
+
+    A bend gives a straight line more weight than a box does, as in dot.
+    """
+    wishes = [
+        (x[neighbour], (4.0 if node >= real else 1.0) * (2.0 if neighbour >= real else 1.0))
+        for neighbour in fixed[node]
+    ]
+    wishes.sort()
+    return wishes or [(x[node], 0.01)]
+
+
+def _place(layer: list[int], layer_wishes: list[list[Wish]], offsets: list[float], x: list[float]) -> None:
+    blocks: list[Block] = []
+    for index, wishes in enumerate(layer_wishes):
+        offset = offsets[index]
+        block = Block(index, offset, [(place - offset, weight) for place, weight in wishes])
+        while blocks and blocks[-1].at > block.at:
+            left = blocks.pop()
+            left.absorb(block)
+            block = left
+        blocks.append(block)
+    ends = [block.first for block in blocks[1:]] + [len(layer)]
+    for block, end in zip(blocks, ends, strict=True):
+        for index in range(block.first, end):
+            x[layer[index]] = block.at + offsets[index]
+
+
+class Reach:
+    """Maximum of any range of values in constant time; stores the maximum of each power-of-two range."""
+
+    __slots__ = ("_levels",)
+
+    def __init__(self, values: Sequence[float]) -> None:
+        self._levels = [list(values)]
+        step = 1
+        while 2 * step <= len(values):
+            last = self._levels[-1]
+            self._levels.append([max(pair) for pair in zip(last, last[step:], strict=False)])
+            step *= 2
+
+    def largest(self, first: int, last: int) -> float:
+        """Return the maximum of the values `first` to `last`, both included."""
+        level = (last - first + 1).bit_length() - 1
+        return max(self._levels[level][first], self._levels[level][last + 1 - (1 << level)])
+
+
+@dataclass(frozen=True, slots=True)
+class Bands:
+    """Layers as horizontal bands: their top, middle, bottom, and horizontal extent."""
+
+    top: list[float]
+    middle: list[float]
+    bottom: list[float]
+    left: Reach
+    right: Reach
+
+    @classmethod
+    def of(
+        cls, layers: list[list[int]], x: list[float], widths: list[float], heights: list[float], gap: float
+    ) -> "Bands":
+        """Stack the layers; nodes without a height (bends) take none."""
+        left = Reach([widths[layer[0]] / 2 - x[layer[0]] for layer in layers])
+        right = Reach([x[layer[-1]] + widths[layer[-1]] / 2 for layer in layers])
+        bands = cls([], [], [], left, right)
+        y = 0.0
+        for layer in layers:
+            height = max((heights[node] for node in layer if node < len(heights)), default=0.0)
+            bands.top.append(y)
+            bands.middle.append(y + height / 2)
+            bands.bottom.append(y + height)
+            y += height + gap
+        return bands
+
+
+def bent(chain: Sequence[int], rank: list[int], x: list[float], boxes: Sequence[Box], bands: Bands) -> Curve:
+    """Return the curve through a chain of bends: vertical inside every layer, curved between layers."""
+    source, target = chain[0], chain[-1]
+    stops: list[Point] = [(x[source], bands.middle[rank[source]] + boxes[source].height / 2)]
+    stops.append((x[source], bands.bottom[rank[source]]))
+    for bend in chain[1:-1]:
+        stops += [(x[bend], bands.top[rank[bend]]), (x[bend], bands.bottom[rank[bend]])]
+    stops.append((x[target], bands.top[rank[target]]))
+    stops.append((x[target], bands.middle[rank[target]] - boxes[target].height / 2))
+    return _smooth(stops)
+
+
+def in_lane(source: int, target: int, rank: list[int], x: list[float], boxes: Sequence[Box], bands: Bands) -> Curve:
+    """Return a curve around all layers in between, on the nearer side: for edges too long for bends."""
+    first, last = rank[source], rank[target]
+    left, right = -bands.left.largest(first, last), bands.right.largest(first, last)
+    shift = LANE_DISTANCE + first % LANES * LANE_PITCH
+    to_left = x[source] + x[target] - 2 * left < 2 * right - x[source] - x[target]
+    lane = left - shift if to_left else right + shift
+    return _smooth(
+        [
+            (x[source], bands.middle[first] + boxes[source].height / 2),
+            (x[source], bands.bottom[first]),
+            (lane, bands.top[first + 1]),
+            (lane, bands.bottom[last - 1]),
+            (x[target], bands.top[last]),
+            (x[target], bands.middle[last] - boxes[target].height / 2),
+        ]
+    )
+
+
+def loop(x: float, middle: float, box: Box, reach: float) -> Curve:
+    """Return the curve from a box's right side back to the box."""
+    side, rise = x + box.width / 2, min(box.height / 4, 12.0)
+    return _rounded(
+        [(side, middle - rise), (side + reach, middle - rise), (side + reach, middle + rise), (side, middle + rise)]
+    )
+
+
+def mirrored(curve: Curve) -> Curve:
+    """Return the same curve in the opposite direction."""
+    return curve[::-1]
+
+
+def moved(curve: Curve, across: float, down: float) -> Curve:
+    """Return the curve moved by an offset, rounded to a tenth of a pixel."""
+    return _rounded((x + across, y + down) for x, y in curve)
+
+
+def _rounded(points: Iterable[Point]) -> Curve:
+    return tuple((round(x, 1), round(y, 1)) for x, y in points)
+
+
+def _smooth(stops: Sequence[Point]) -> Curve:
+    """Return a chain of Béziers between the stops with vertical ends; stops on one vertical line are merged."""
+    bends = [stops[0]]
+    for index, stop in enumerate(stops[1:], start=1):
+        if stop == bends[-1]:
+            continue
+        ahead = stops[index + 1] if index + 1 < len(stops) else None
+        if ahead is not None and bends[-1][0] == stop[0] == ahead[0]:
+            continue
+        bends.append(stop)
+    points = [bends[0]]
+    for (x0, y0), (x1, y1) in pairwise(bends):
+        middle = (y0 + y1) / 2
+        points += [(x0, middle), (x1, middle), (x1, y1)]
+    return tuple(points)

@@ -3,23 +3,29 @@
 from core.code.cpp import Loop, Region
 from core.code.resources import Resources
 from core.job.targets import TARGETS
-from core.runs.tools.answers import (
+from core.runs.tools.ask import find_kernel, reproduction_of, task_for
+from core.runs.tools.requests import (
     Answer,
+    Assembly,
     AssemblyAnswer,
     CachedFile,
     ConfigFigures,
+    Configs,
     ConfigsAnswer,
+    Interpret,
     InterpretAnswer,
+    Ladder,
     LadderAnswer,
     PassChange,
+    Passes,
     PassesAnswer,
+    Reproduce,
     ReproduceAnswer,
+    Request,
     Rung,
     TouchedElements,
     Trouble,
 )
-from core.runs.tools.ask import find_kernel, reproduction_of, task_for
-from core.runs.tools.requests import Assembly, Configs, Interpret, Ladder, Passes, Reproduce, Request
 from core.runs.tools.tasks import Task, create, forget, has_answer, read_task, result, tool_run, write_answer
 
 __all__ = [

@@ -25,8 +25,7 @@ from core.base.words import duration_s
 from core.job import GIB
 from core.runs.status import Status
 from core.runs.store import Run
-from core.runs.tools.answers import Answer, Trouble
-from core.runs.tools.requests import Request, digest
+from core.runs.tools.requests import Answer, Request, Trouble, digest
 
 TIME_LIMIT_S = 120.0
 MEMORY_LIMIT_BYTES = 6 * GIB

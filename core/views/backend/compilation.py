@@ -1,19 +1,30 @@
-"""A compilation that called a custom backend: its graph, calls, executions, and code."""
+"""A compilation that called a custom backend: its graph, calls, executions, code, and what the backend reported."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from core.analysis.backend import BackendRow
+from core.accelerator.backends import SHIPPED
+from core.analysis.backend import NODE_COLUMN, BackendRow
 from core.base import words as fmt
-from core.graph import annotation_name, annotations_of
+from core.graph import annotation_name, annotations_of, source_path
 from core.job import CompileJob
-from core.report import BackendNode, Compilation, Execution, FxGraph, FxNode, Invocation, Report
+from core.report import (
+    BackendNode,
+    Compilation,
+    Execution,
+    FxGraph,
+    FxNode,
+    Invocation,
+    Payload,
+    Report,
+    ToldTable,
+    ToldText,
+)
 from core.views.backend.calls import LETTERS, call_row, mark_text, no_executions, seconds_of
-from core.views.backend.output import BackendTable, BackendText
-from core.views.backend.source import BackendSource, backend_source, code_links
 from core.views.fx_graph import GraphStages
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line
 
@@ -21,6 +32,10 @@ MOST_NODES = 2_000
 MOST_ANNOTATIONS = 24
 OUTSIDE, FAILED = "outside of the calls", "raised"
 COLUMNS = ("opcode", "name", "target", "args", "kwargs", "users", "value")
+# `add = x + 1`, `relu: "f32[8]" = …` and `return (add,)` in `gm.code`.
+ASSIGNED = re.compile(r"^\s*(\w+)(?:\s*:[^=]*)?\s*=(?!=)")
+RETURNED = re.compile(r"^\s*return\b")
+OWN_FILE = "backend.py"
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,3 +286,139 @@ def _node_row(node: BackendNode) -> dict[str, str]:
         "users": one_line(", ".join(node.users), LONGEST_LINE),
         "value": one_line(node.value, LONGEST_NAME),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class BackendTable:
+    """A table that a backend reported."""
+
+    table: ToldTable
+
+    @property
+    def label(self) -> str:
+        """Title, or that there is none."""
+        return _label(self.table)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns, made distinct."""
+        names = [one_line(name, LONGEST_NAME) or f"column {at}" for at, name in enumerate(self.table.columns, 1)]
+        return [name if name not in names[:at] else f"{name} ({at + 1})" for at, name in enumerate(names)]
+
+    @property
+    def rows(self) -> list[list[str | int | float | None]]:
+        """Cells of each row."""
+        return [
+            [one_line(cell, LONGEST_LINE) if isinstance(cell, str) else cell for cell in row] for row in self.table.rows
+        ]
+
+    @property
+    def node_ids(self) -> list[str] | None:
+        """Id of each row's node; None without a column `node`."""
+        if NODE_COLUMN not in self.table.columns:
+            return None
+        at = self.table.columns.index(NODE_COLUMN)
+        return [f"n:{row[at]}" for row in self.table.rows]
+
+    @property
+    def left_out(self) -> str:
+        """Number of rows that were not recorded; empty without any."""
+        return f"{fmt.count(self.table.left_out, 'more row')} not shown." if self.table.left_out else ""
+
+
+@dataclass(frozen=True, slots=True)
+class BackendText:
+    """A text that a backend reported."""
+
+    text: ToldText
+
+    @property
+    def label(self) -> str:
+        """Title, or that there is none."""
+        return _label(self.text)
+
+    @property
+    def title(self) -> str:
+        """Title in one line; empty without one."""
+        return one_line(self.text.title, LONGEST_LINE)
+
+    @property
+    def language(self) -> str:
+        """Language of its code."""
+        return self.text.language
+
+    @property
+    def payload(self) -> Payload:
+        """Place of the text in the log."""
+        return self.text.text
+
+
+def _label(annotation: ToldTable | ToldText) -> str:
+    return one_line(annotation.title, LONGEST_NAME) or "without a title"
+
+
+@dataclass(frozen=True, slots=True)
+class BackendSource:
+    """A file that defines a backend, with its notes by line."""
+
+    title: str
+    code: str
+    notes: dict[int, str]
+
+
+def code_links(text: str, nodes: Sequence[BackendNode]) -> dict[int, tuple[str, ...]]:
+    """Return the ids of the nodes that a line of `gm.code` computes, by line."""
+    names = {node.name for node in nodes}
+    ends = {kind: tuple(f"n:{n.name}" for n in nodes if n.op == kind) for kind in ("placeholder", "output")}
+    links: dict[int, tuple[str, ...]] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        assigned = ASSIGNED.match(line)
+        if assigned and assigned[1] in names:
+            links[number] = (f"n:{assigned[1]}",)
+        elif RETURNED.match(line):
+            links[number] = ends["output"]
+        elif line.startswith("def forward"):
+            links[number] = ends["placeholder"]
+    return links
+
+
+def backend_source(
+    report: Report, invocation: Invocation, job: CompileJob | None, read: Callable[[str], str]
+) -> BackendSource | None:
+    """Return the backend's own file, with the failure at its line; None if there is none."""
+    title, text = _source(report, invocation, job, read)
+    line = invocation.place[1] if invocation.place else 0
+    return BackendSource(title, text, {line: invocation.problem} if line else {}) if text else None
+
+
+def _source(
+    report: Report, invocation: Invocation, job: CompileJob | None, read: Callable[[str], str]
+) -> tuple[str, str]:
+    """Return the title and the text of the code, as it was when it ran if the log holds it."""
+    logged = [source.path for source in report.sources]
+    if invocation.place and invocation.place[0] in logged:
+        return _file_name(invocation.place[0]), read(invocation.place[0])
+    if job is None:
+        return "", ""
+    options = job.compile
+    own = OWN_FILE if options.backend_code else f"{options.backend}.py"
+    path = next((path for path in logged[1:] if _file_name(path) == own), "")
+    if path:
+        return own, read(path)
+    if options.backend_code:
+        return own, options.backend_code
+    if options.backend in SHIPPED:
+        return own, SHIPPED[options.backend].path.read_text(encoding="utf-8")
+    return _model_source(report, invocation.backend, read)
+
+
+def _model_source(report: Report, backend: str, read: Callable[[str], str]) -> tuple[str, str]:
+    """Return the model's file if it defines the backend: a function, a class or a variable with its name."""
+    path = source_path(report)
+    text, name = read(path), re.escape(backend)
+    is_defined = re.search(rf"^(def|class) {name}\b|^{name}\s*[:=]", text, re.MULTILINE)
+    return (_file_name(path), text) if is_defined else ("", "")
+
+
+def _file_name(path: str) -> str:
+    return path.rpartition("/")[2]

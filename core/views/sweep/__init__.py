@@ -1,8 +1,7 @@
 """Sweeps: the questions about a job, the answer, table and charts of one sweep, and the menu What if."""
 
-from core.views.sweep.question import SweepQuestion, SweepQuestions
+from core.views.sweep.question import SweepQuestion, SweepQuestions, WhatIfMenu
 from core.views.sweep.table import sweep_rows
 from core.views.sweep.view import SweepView
-from core.views.sweep.what_if import WhatIfMenu
 
 __all__ = ["SweepQuestion", "SweepQuestions", "SweepView", "WhatIfMenu", "sweep_rows"]

@@ -15,7 +15,7 @@ from core.code.cpp import OFF, loops, regions, remarks
 from core.code.locations import loc_lines
 from core.code.output_code import definition_in
 from core.runs.tools import AssemblyAnswer, Rung, Task
-from core.runs.tools.answers import MAX_LINES
+from core.runs.tools.requests import MAX_LINES
 
 COMPILER_LIMIT_S = 110
 FUNCTION = re.compile(r"^\s*\.type\s+([^\s,]+), *[@%]function")

@@ -5,9 +5,8 @@ of torch that are replaced are listed, too. `tests/live/test_private_names.py` l
 torch, and fails if the worker uses a private name that is not listed.
 """
 
-from core.worker.private.accelerator import ACCELERATOR
 from core.worker.private.cross_compilation import ABSENT, TRITON
-from core.worker.private.dynamo import DYNAMO, LOG, VALUES
+from core.worker.private.dynamo import ACCELERATOR, DYNAMO, LOG, VALUES
 from core.worker.private.inductor import AOTI, CPP, PARTITION, PASSES, SCHEDULER, TIMING
 from core.worker.private.name import FIRST, PrivateName
 

@@ -1,7 +1,7 @@
-"""The steps to a package as boxes, and the result of the selected step below them.
+"""The form to package a run's model, the steps to the package as boxes, and the result of the selected step.
 
 Export: the program and its signature. Package: its files as a tree, the text of the chosen file, and the metadata.
-Python and C++: the code that runs the package, and its results.
+Python and C++: the code that runs the package, and its results. Last, the time of a call beside eager and compiled.
 """
 
 from __future__ import annotations
@@ -12,16 +12,35 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from core.views.aotinductor import AotInductorView, PackageRunView, PackageView
+from core import BATCH, CompileJob, DynamicDim, tensor_sizes
+from core.base import words as fmt
+from core.views.aotinductor import AotInductorView, PackageRequest, PackageRunView, PackageView
+from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.components.way.view import WayStage, way
+from pages.look.charts import PLOTLY_CONFIG, median_bars
 from pages.look.sizes import SHORT, TALL, code_height
+from pages.look.text import code
 from pages.parts.code import user_code
+from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import url
+from pages.session.actions import attempt, passed_over
+from pages.session.cache import kept, theme
 from pages.session.downloads import package_download
 from pages.session.shown import RunView
 from pages.session.state import held, hold
 from pages.session.tables import newly_picked, shown
+
+COLOURS = {"eager": 3, "compiled": 0, "python": 2, "c++": 1}
+BAR_PX, FRAME_PX = 36, 66
+MOST_OFFERED = 60
+MOST_SIZE = 2**40
+FORM_PX = 620
+HELP = (
+    "Input dimensions that are dynamic in the package, each a `torch.export.Dim` with bounds. `batch` is dimension 0 "
+    "of every tensor whose dimension 0 has the same size as that of the first tensor."
+)
+BOUND_HELP = "Empty: torch's default bound. Torch reports a bound that the model narrows."
 
 
 def choose_step(aoti: AotInductorView) -> str:
@@ -194,3 +213,105 @@ PANELS: dict[str, Callable[[RunView, AotInductorView], None]] = {
     "python": _python_panel,
     "c++": _cpp_panel,
 }
+
+
+def times_part(view: RunView, aoti: AotInductorView) -> None:
+    """Draw the times of all sides in one chart with quartiles, and the speedup of each over eager with its interval."""
+    times = aoti.times
+    st.header("Time per call", anchor=False)
+    if times is None:
+        st.caption(aoti.not_timed)
+        return
+    on = theme()
+    rows = [(bar.name, bar.median_s, bar.quartiles_s, COLOURS[bar.side]) for bar in times.bars]
+    height = FRAME_PX + BAR_PX * len(rows)
+    figure = kept(lambda: median_bars(rows, on, height), "package-times", view.run.id, view.report.log_bytes, on)
+    st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key="package-times")
+    st.dataframe(pd.DataFrame(times.rows), hide_index=True, placeholder="")
+    st.caption(times.method)
+
+
+def sizes_part(aoti: AotInductorView) -> None:
+    """Draw the requested dynamic dimensions, torch's own ranges, and the results of calls at their ends."""
+    sizes = aoti.sizes
+    st.header("Sizes", anchor=False)
+    if sizes is None:
+        return
+    for dim in sizes.dims:
+        st.caption(dim)
+    if sizes.ranges:
+        st.caption("`range_constraints`, as torch prints them")
+        st.code(sizes.ranges, language=None)
+    rows = sizes.rows
+    if rows:
+        st.caption("Calls with other sizes", help=aoti.trials_help)
+        st.table(pd.DataFrame(rows).set_index("size"))
+        for advice in sizes.advice:
+            st.info(advice, icon=":material/lightbulb:")
+        st.caption(sizes.checks)
+
+
+def ask_for_package(view: RunView, label: str) -> None:
+    """Offer to package the run's model, and show the command line; draw nothing if the job may not run here."""
+    job = job_again(view)
+    if job is None or job.target:
+        return
+    request = PackageRequest(job, _dims(view, job))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if st.button(label, key="package-model", type="primary", icon=menu.AOTINDUCTOR.icon):
+            submit_or_open(request.job)
+        st.caption(request.caption)
+    st.caption("From a terminal, with the C++ program and its build files in a folder:")
+    st.code(request.command, language=None, wrap_lines=True)
+
+
+def _dims(view: RunView, job: CompileJob) -> tuple[DynamicDim, ...]:
+    """Return the chosen dimensions, each with its bounds."""
+    sizes = _offered(view)
+    before = {dim.at: dim for dim in (job.aoti.dims if job.aoti else ())}
+    names = list(dict.fromkeys([*before, BATCH, *sizes]))
+    chosen = st.multiselect(
+        "Dynamic dimensions",
+        names,
+        [name for name in names if name in before],
+        lambda name: f"{name} (now {fmt.number(sizes[name])})" if name in sizes else name,
+        key="package-dims",
+        help=HELP,
+        placeholder="every size is fixed",
+        width=FORM_PX,
+    )
+    return tuple(_bounded(name, before.get(name, DynamicDim(name))) for name in chosen)
+
+
+def _offered(view: RunView) -> dict[str, int]:
+    """Return the dimensions of the first call's tensors; empty if its inputs were not recorded as a call's text."""
+    first = next(iter(view.report.calls), None)
+    sizes = attempt(lambda: tensor_sizes(first.inputs), passed_over) if first else None
+    if not sizes:
+        return {}
+    return {BATCH: next(iter(sizes.values())), **dict(list(sizes.items())[:MOST_OFFERED])}
+
+
+def _bounded(name: str, before: DynamicDim) -> DynamicDim:
+    """Return a dimension with the typed bounds; an empty field means torch's own bound."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"{code(name)} from", width=130)
+        least = _bound("at least", name, before.least)
+        st.markdown("to", width=20)
+        most = _bound("at most", name, before.most)
+    return DynamicDim(name, least, most)
+
+
+def _bound(label: str, name: str, before: int | None) -> int | None:
+    found = st.number_input(
+        label,
+        0,
+        MOST_SIZE,
+        before,
+        key=f"package-{label}-{name}",
+        placeholder=label,
+        help=BOUND_HELP,
+        label_visibility="collapsed",
+        width=150,
+    )
+    return None if found is None else int(found)

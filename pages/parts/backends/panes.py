@@ -1,30 +1,28 @@
-"""The panes below the contract: nodes, graph, executions and reported tables left, texts right.
+"""The contract between torch.compile and a backend as a picture with the run's numbers, and the panes below it.
 
-Graphs that a backend received or made, coloured by its annotations of their nodes.
-
-The nodes of a backend's input graph: a table with the columns of `print_tabular`, and `gm.code`.
-
-The code of a run's backend, with failures at its lines.
-
-Annotations of a backend through torch's trace: tables, whose column `node` links to the graph, and texts.
+Left are the nodes as `print_tabular` lists them, the graph coloured by the backend's annotations, the chart of
+executions, and the tables that the backend reported; right are its code with failures at their lines, and its texts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from core import CompileJob
-from core.views.backend import BackendCompilationView
+from core.base import words as fmt
+from core.views.backend import BackendCompilationView, BackendView, ExecutionBar
 from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
+from pages.components.contract.view import ContractData, GivenData, StationData
 from pages.gate.visitor import may_bring_code
-from pages.look.charts import PLOTLY_CONFIG
+from pages.look.charts import PLOTLY_CONFIG, in_unit, plotly_layout
+from pages.look.palette import MUTED, STATUS, Theme, kernel_colour
 from pages.look.sizes import FILL, TALL
-from pages.parts.backends.executions import executions_chart
 from pages.parts.backends.write import editor
 from pages.parts.code import source_text
 from pages.parts.graphs.drawn import fx_drawn, show, stage_row
@@ -42,6 +40,10 @@ TABLES, TEXTS, PRINTED = "what it told", "texts it told", "printed"
 TABLE_PX, EDITOR_PX = 420, 460
 FEW = 6
 Panes = Mapping[str, Callable[[], None]]
+HEIGHT = 300
+MOST_IN_LEGEND = 10
+# Minimum number of bar positions in a chart, so that a single bar is not as wide as the page.
+LEAST_ROOM = 8
 
 
 def pane(name: str, panes: Panes, first: str) -> None:
@@ -207,3 +209,78 @@ def _chosen(name: str, titles: Sequence[str]) -> int:
         st.selectbox(name, places, key=name, format_func=lambda at: titles[int(at)], label_visibility="collapsed")
     url.write(name)
     return int(held(name, places[0]))
+
+
+def executions_chart(view: BackendCompilationView, on: Theme) -> go.Figure:
+    """Draw the seconds of each execution as bars, coloured by call, and the mean of the others."""
+    bars, outside_s = view.execution_bars, view.outside_s
+    factor, unit = in_unit(max([bar.seconds for bar in bars] + [outside_s or 0.0]))
+    figure = go.Figure()
+    kinds = list(dict.fromkeys(bar.kind for bar in bars))
+    for kind in kinds:
+        _add_bars(figure, kind, [bar for bar in bars if bar.kind == kind], factor, on)
+    if outside_s is not None:
+        _add_mean(figure, view.outside_name, outside_s, factor, on)
+    room = max(len(bars) + (outside_s is not None), LEAST_ROOM)
+    legend = len(kinds) <= MOST_IN_LEGEND
+    figure.update_layout(**plotly_layout(on), height=HEIGHT, showlegend=legend, barmode="overlay")
+    figure.update_xaxes(title="execution of the backend's callable", type="category", range=[-0.5, room - 0.5])
+    figure.update_yaxes(title=f"time ({unit})", rangemode="tozero")
+    return figure
+
+
+def _add_bars(figure: go.Figure, kind: str, bars: list[ExecutionBar], factor: float, on: Theme) -> None:
+    figure.add_bar(
+        name=kind,
+        x=[str(bar.number) for bar in bars],
+        y=[bar.seconds * factor for bar in bars],
+        marker={"color": _colour(bars[0], on)},
+        customdata=[_hover(bar.hover) for bar in bars],
+        hovertemplate="%{customdata}<extra></extra>",
+    )
+
+
+def _add_mean(figure: go.Figure, name: str, seconds: float, factor: float, on: Theme) -> None:
+    figure.add_bar(
+        name=name,
+        x=["mean of the others"],
+        y=[seconds * factor],
+        marker={"color": MUTED[on]},
+        hovertemplate=f"{name}: {fmt.duration_s(seconds)}<extra></extra>",
+    )
+
+
+def _colour(bar: ExecutionBar, on: Theme) -> str:
+    if bar.is_failed:
+        return STATUS["bad"].on(on)
+    return MUTED[on] if bar.call is None else kernel_colour(bar.call)
+
+
+def _hover(lines: Iterable[str]) -> str:
+    """Return the hover text, escaped, since Plotly reads some HTML."""
+    return "<br>".join(line.replace("<", "&lt;") for line in lines)
+
+
+def contract(backend: BackendView, chosen: str) -> ContractData:
+    """Return the picture's data: stations with the numbers of the run, and a line per compilation."""
+    return ContractData(
+        stations=tuple(
+            StationData(station.name, station.code, station.number, station.is_bad) for station in backend.stations
+        ),
+        once=backend.once,
+        always=backend.always,
+        rows=tuple(map(_line, backend.compilations)),
+        legend=backend.legend,
+        chosen=chosen,
+    )
+
+
+def _line(view: BackendCompilationView) -> GivenData:
+    return GivenData(
+        id=view.id,
+        cells=view.cells,
+        failed=view.is_failed,
+        marks=view.marks,
+        said=view.mark_texts,
+        ran=view.execution_count,
+    )

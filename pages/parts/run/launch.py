@@ -1,4 +1,4 @@
-"""Three forms for a new run: a sample, custom code, an imported log."""
+"""Three forms for a new run (a sample, custom code, an imported log), each with the options of its job."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.components.upload.view import upload
 from pages.gate.visitor import may_bring_code
 from pages.look.sizes import MAX_LINE_CHARS, MAX_PATH_CHARS, SHORT, TALL
-from pages.parts.run.options import job_options
+from pages.parts.run.fields import current_values, draw_rows
+from pages.parts.run.own_backend import chosen_backend, current_backend
 from pages.parts.run.submit import stored_run, submit
 from pages.parts.sweep.ask import preset_menu
 from pages.session import actions, server, url
@@ -184,3 +185,28 @@ def log_form() -> None:
         run = attempt(lambda: actions.add_log_at(Path(typed).expanduser()))
         if run is not None:
             show_run(run.id)
+
+
+def job_options(form: JobForm, run_id: str) -> CompileJob:
+    """Draw the options of `torch.compile` and of the run; return the new job.
+
+    `run_id` is the run that the form's job comes from, empty if there is none. Raises JobError.
+    """
+    key = _key(form, run_id)
+    for sentence in form.unread:
+        st.caption(sentence)
+    # The widgets are drawn below the lines that show their values.
+    current = current_values(form.call, key)
+    backend = current_backend(current["backend"], form.job, key)
+    with st.expander(form.call_line(current, backend), icon=":material/tune:"):
+        values = draw_rows(form.call, key)
+    backend = chosen_backend(values["backend"], form.job, key)
+    with st.expander(form.conditions_line(current_values(form.conditions, key)), icon=":material/science:"):
+        values |= draw_rows(form.conditions, key)
+    return form.new_job(values, backend)
+
+
+def _key(form: JobForm, run_id: str) -> str:
+    model = form.job.model
+    sample = model.value if model.kind == "sample" else ""
+    return f"options-{model.kind}-{sample}{run_id and f'-{run_id}'}"
