@@ -14,8 +14,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from core import (
-    GIB,
-    MODES,
     CompileJob,
     CompileOptions,
     LocalEngine,
@@ -29,6 +27,7 @@ from core import (
     sentence,
     verdict,
 )
+from core.job import GIB, MODES
 from core.runs.recordings import RECORDINGS, Recording, add_recording, write_recording
 from tests.record import RUN_ID, machine_places, normalised
 

@@ -54,6 +54,15 @@ def decoded(data: str | bytes) -> Any:
     return _storable(value) if odd else value
 
 
+def decoded_object(data: str | bytes) -> dict[str, Any]:
+    """Return the object of a JSON text; empty if it is none."""
+    try:
+        value = decoded(data)
+    except DecodeError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
 @overload
 def decoded_as(data: str | bytes, kind: type[T]) -> T: ...
 @overload

@@ -158,6 +158,7 @@ class CompareView:
     """The differences of the right run from the left run."""
 
     phases_note = PHASES_NOTE
+    unlike, unknown = UNLIKE, UNKNOWN
 
     def __init__(self, left: RunSide, right: RunSide) -> None:
         """Compare two runs."""
@@ -353,7 +354,7 @@ def _seconds_by_class(report: Report) -> dict[str, float]:
     return seconds
 
 
-__all__ = ["UNKNOWN", "UNLIKE", "CompareTimes", "CompareView", "PairView"]
+__all__ = ["CompareTimes", "CompareView", "PairView"]
 
 
 class MedianBar(NamedTuple):

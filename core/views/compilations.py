@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from core.analysis import (
     Entry,
@@ -22,7 +21,7 @@ from core.analysis import (
     tree_sentence,
 )
 from core.base import words as fmt
-from core.base.decoder import converted
+from core.base.decoder import converted, decoded_object
 from core.graph import source_path
 from core.report import Compilation, Payload, Report
 from core.report.records.graphs import BytecodeRecord
@@ -65,12 +64,11 @@ class BytecodeListing:
 
 @dataclass(frozen=True)
 class BytecodeView:
-    """The bytecode of a compilation; `read_text` and `read_json` return payloads of the log."""
+    """The bytecode of a compilation; `read_text` returns a payload of the log."""
 
     report: Report
     compilation: Compilation
     read_text: Callable[[Payload], str]
-    read_json: Callable[[Payload], Mapping[str, Any]]
 
     @property
     def is_recorded(self) -> bool:
@@ -172,7 +170,7 @@ class BytecodeView:
     def _record(self) -> BytecodeRecord | None:
         """The run's own record; None in a log from elsewhere."""
         bytecode = self.compilation.bytecode
-        content = self.read_json(bytecode.record) if bytecode is not None and bytecode.record else None
+        content = decoded_object(self.read_text(bytecode.record)) if bytecode is not None and bytecode.record else None
         return converted(content, BytecodeRecord) if content else None
 
     @cached_property

@@ -134,6 +134,8 @@ class PairOfKernels:
 class KernelPairsView:
     """The kernels of a compilation compared with those of a compilation of another run."""
 
+    unlike, unknown = UNLIKE, UNKNOWN
+
     def __init__(self, left: Side, right: Side) -> None:
         """Compare two compilations with kernels; `of` makes the sides."""
         self._left, self._right = left, right

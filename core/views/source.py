@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from core.base import words as fmt
+from core.base.decoder import decoded_object
 from core.graph import source_path
 from core.report import GraphBreak, Payload, Place, Report, RunError
 
@@ -16,10 +16,10 @@ NOTE_CHARS = 600
 
 @dataclass(frozen=True, slots=True)
 class SourceView:
-    """The user's files of a run; `read` returns a payload of its log as a JSON object."""
+    """The user's files of a run; `read` returns a payload of its log as text."""
 
     report: Report
-    read: Callable[[Payload], Mapping[str, Any]]
+    read: Callable[[Payload], str]
 
     @property
     def path(self) -> str:
@@ -30,7 +30,7 @@ class SourceView:
         """Return the text of a file, by default of the first; empty if the log does not contain it."""
         files = self.report.sources
         source = next((source for source in files if source.path == path), None) if path else next(iter(files), None)
-        return str(self.read(source.payload).get("text", "")) if source else ""
+        return str(decoded_object(self.read(source.payload)).get("text", "")) if source else ""
 
     def notes(self, path: str, breaks: Iterable[GraphBreak], error: RunError | None) -> dict[int, str]:
         """Return the reasons of graph breaks and the error, by line of a file; equal reasons once, with their count."""

@@ -50,11 +50,11 @@ PACKAGES: dict[str, dict[str, str]] = {
         "MOST_METADATA": "lines of its metadata",
         "MOST_RESULTS": "outputs of a package",
     },
-    "core/views/aotinductor/run.py": {"MOST_SOURCES": "sources of the program that runs a package"},
-    "pages/parts/aotinductor/panels.py": {
+    "core/views/aotinductor/run.py": {
         "MOST_OFFERED": "dimensions of the inputs that are offered to be dynamic",
-        "MOST_SIZE": "a bound of a dynamic dimension",
+        "MOST_SOURCES": "sources of the program that runs a package",
     },
+    "pages/parts/aotinductor/panels.py": {"MOST_SIZE": "a bound of a dynamic dimension"},
     "pages/session/downloads.py": {"MOST_DOWNLOADED_BYTES": "a package that the page offers to download"},
 }
 

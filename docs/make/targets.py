@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from core import TARGETS, Target
-from core.job.targets import Architecture
+from core import TARGETS
+from core.job.targets import Architecture, Target
 
 PAGE = Path(__file__).parents[1] / "targets.md"
 HEAD = (

@@ -17,7 +17,7 @@ if aoti.compiled_for:
 st.title(aoti.title, anchor=False, help=GLOSSARY["package"])
 if aoti.story is None:
     st.write(aoti.introduction)
-    ask_for_package(view, "Package this model")
+    ask_for_package(view, aoti, "Package this model")
     st.stop()
 
 step = choose_step(aoti)
@@ -31,4 +31,4 @@ panel(view, aoti, step)
 with st.container(horizontal=True, vertical_alignment="center"):
     json_twin("aotinductor", aoti.story, key="aotinductor")
 with st.expander("Package again, with other sizes", aoti.export_failed, icon=":material/tune:"):
-    ask_for_package(view, "Package again")
+    ask_for_package(view, aoti, "Package again")

@@ -9,7 +9,7 @@ from pages.session.downloads import text_twin
 from pages.session.require import require_view
 
 view = require_view("What Dynamo makes of your function's bytecode will stand here.")
-bytecode = BytecodeView(view.report, view.compilation, view.text, view.json) if view is not None else None
+bytecode = BytecodeView(view.report, view.compilation, view.text) if view is not None else None
 if view is None or bytecode is None or not bytecode.is_recorded:
     st.title("No bytecode of this compilation.", anchor=False)
     st.write(bytecode.why_none if bytecode is not None else "Nothing was compiled.")

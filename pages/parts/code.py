@@ -18,7 +18,7 @@ from pages.session.shown import RunView, View
 
 def source_text(view: RunView, path: str = "") -> str:
     """Return the text of a file, by default the user's own; empty if the log does not contain it."""
-    return SourceView(view.report, view.json).text(path)
+    return SourceView(view.report, view.text).text(path)
 
 
 def recorded_files(view: RunView, nodes: Iterable[FxNode]) -> list[str]:
@@ -60,7 +60,7 @@ def user_code(
 
     None if the log does not contain the file.
     """
-    source = SourceView(view.report, view.json)
+    source = SourceView(view.report, view.text)
     path = path or source.path
     text = source.text(path)
     if not text:

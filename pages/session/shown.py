@@ -8,21 +8,18 @@ from __future__ import annotations
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 
 from core import (
     CompileboardError,
     CompileJob,
-    DecodeError,
     GrowingReport,
     Progress,
     Run,
     RunSide,
     Status,
     StoreError,
-    decoded,
     is_compiled,
     is_stored,
     load_text,
@@ -219,14 +216,6 @@ class RunView:
     def text(self, payload: Payload) -> str:
         """Return a payload of the run's log as text."""
         return _text(self.run.id, payload.offset, payload.length)
-
-    def json(self, payload: Payload) -> dict[str, Any]:
-        """Return a payload of the run's log as a JSON object; empty if it is not an object."""
-        try:
-            value = decoded(self.text(payload))
-        except DecodeError:
-            return {}
-        return value if isinstance(value, dict) else {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,19 +13,7 @@ import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
-from core import (
-    Run,
-    as_json,
-    from_json,
-    load_text,
-    open_graph,
-    open_model,
-    open_report,
-    sentence,
-    speed,
-    to_json,
-    verdict,
-)
+from core import Run, as_json, from_json, load_text, open_graph, open_report, sentence, speed, to_json, verdict
 from core.analysis import (
     break_even_calls,
     compile_seconds,
@@ -53,7 +41,7 @@ from core.code import cpp_facts
 from core.graph import after_model, as_dot, before_model, digest, film_model, fusion_frames, levels_below, source_path
 from core.graph import as_json as graph_json
 from core.report import Compilation, FxGraph, FxNode, Report
-from core.runs.stored import store_graphs
+from core.runs.stored import open_model, store_graphs
 from pages import menu
 from tests.support.homes import add_run
 from tests.support.places import APP

@@ -2,7 +2,8 @@
 
 import pytest
 
-from core import MODES, CompileJob, CompileOptions, Model, Runner, SweepRunner, new_sweep
+from core import CompileJob, CompileOptions, Model, Runner, SweepRunner, new_sweep
+from core.job import MODES
 from core.sweep.presets import PRESETS, Answer, Question, answer
 from core.sweep.presets.preset import ShapeFact, StanceFact
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from core import LocalEngine, Run, Runner, Store, ToolError, open_report
+from core import LocalEngine, Run, Runner, Store, open_report
+from core.base.errors import ToolError
 from core.runs.engine.protocol import Assignment
 from core.runs.tools import (
     Assembly,

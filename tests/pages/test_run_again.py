@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from core import CompileJob, CompileOptions, Conditions, Model, options_as_text, options_from_text
-from core.job import FILE_SETTINGS
+from core import CompileJob, CompileOptions, Conditions, Model
+from core.job import FILE_SETTINGS, options_as_text, options_from_text
 from core.job.prepared import prepared
 from pages import menu
 from pages.parts.run.launch import TEMPLATE

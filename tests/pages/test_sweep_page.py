@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from core import Axis, CompileJob, Environment, Model, Run, Store, Sweep, SweepRow, new_sweep
-from core.sweep import SweepCall, SweepStore
+from core import Axis, CompileJob, Environment, Model, Run, Store, Sweep, new_sweep
+from core.sweep import SweepCall, SweepRow, SweepStore
 from core.sweep.presets import PRESETS
 from pages import menu
 from pages.look.charts import decades, log_ticks

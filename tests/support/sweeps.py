@@ -10,10 +10,11 @@ from pathlib import Path
 import msgspec
 import psutil
 
-from core import Store, Sweep, SweepCall, SweepRow, SweepStore
+from core import Store, Sweep, SweepStore
 from core.analysis import Interval
 from core.report import SCHEMA, How
 from core.runs.engine.handles import process_handle
+from core.sweep import SweepCall, SweepRow
 from core.sweep.store import ROWS
 from core.sweep.table import VERSION
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -24,7 +24,9 @@ from core.analysis import (
     times_disturbed,
 )
 from core.base import words as fmt
-from core.job import CompileJob, DynamicDim, Packaging
+from core.base.errors import JobError
+from core.job import BATCH, CompileJob, DynamicDim, Packaging
+from core.job.arguments import tensor_sizes
 from core.report import PackageRun, PackageText, PackageTimes, Report
 from core.views.aotinductor.export import ExportView, SizesView
 from core.views.aotinductor.package import FILE_NAME, PackageCode, PackageRunView, PackageView
@@ -32,6 +34,7 @@ from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_li
 from core.views.speedup import ratio_words
 
 MOST_SOURCES = 8
+MOST_OFFERED = 60
 STEPS: tuple[StepId, ...] = ("export", "package", "python", "c++")
 FROM_PYTHON = """import torch
 
@@ -113,6 +116,16 @@ class AotInductorView:
         return ExportView(export, graph) if export else None
 
     @property
+    def sizes_now(self) -> dict[str, int]:
+        """Size of each dimension of the first call, the batch first; empty if its inputs are no text of tensors."""
+        first = next(iter(self.report.calls), None)
+        try:
+            sizes = tensor_sizes(first.inputs) if first else {}
+        except JobError:
+            return {}
+        return {BATCH: next(iter(sizes.values())), **dict(list(sizes.items())[:MOST_OFFERED])} if sizes else {}
+
+    @property
     def sizes(self) -> SizesView | None:
         """Sizes that the package takes; None without an export."""
         export = self._records.export
@@ -183,10 +196,25 @@ def _source(text: PackageText) -> PackageCode:
 
 @dataclass(frozen=True, slots=True)
 class PackageRequest:
-    """A run's job again, with a package of its model whose dimensions `dims` are dynamic."""
+    """A run's job again, with a package of its model; `bounds` of each dynamic dimension, None for torch's own."""
 
     before: CompileJob
-    dims: tuple[DynamicDim, ...]
+    bounds: Mapping[str, tuple[int | None, int | None]]
+
+    @staticmethod
+    def bounds_of(job: CompileJob) -> dict[str, tuple[int | None, int | None]]:
+        """Return the bounds of each dimension that is dynamic in a job's package."""
+        return {dim.at: (dim.least, dim.most) for dim in job.aoti.dims} if job.aoti else {}
+
+    @staticmethod
+    def names(job: CompileJob, sizes: Iterable[str]) -> list[str]:
+        """Return the dimensions to choose from: a job's own first, then the batch and the call's sizes."""
+        return list(dict.fromkeys([*PackageRequest.bounds_of(job), BATCH, *sizes]))
+
+    @property
+    def dims(self) -> tuple[DynamicDim, ...]:
+        """Dynamic dimensions with their bounds."""
+        return tuple(DynamicDim(name, least, most) for name, (least, most) in self.bounds.items())
 
     @property
     def job(self) -> CompileJob:

@@ -12,7 +12,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from core import BATCH, CompileJob, DynamicDim, tensor_sizes
+from core import CompileJob
 from core.base import words as fmt
 from core.views.aotinductor import AotInductorView, PackageRequest, PackageRunView, PackageView
 from pages import menu
@@ -24,7 +24,6 @@ from pages.look.text import code
 from pages.parts.code import user_code
 from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import url
-from pages.session.actions import attempt, passed_over
 from pages.session.cache import kept, theme
 from pages.session.downloads import package_download
 from pages.session.shown import RunView
@@ -33,7 +32,6 @@ from pages.session.tables import newly_picked, shown
 
 COLOURS = {"eager": 3, "compiled": 0, "python": 2, "c++": 1}
 BAR_PX, FRAME_PX = 36, 66
-MOST_OFFERED = 60
 MOST_SIZE = 2**40
 FORM_PX = 620
 HELP = (
@@ -251,12 +249,12 @@ def sizes_part(aoti: AotInductorView) -> None:
         st.caption(sizes.checks)
 
 
-def ask_for_package(view: RunView, label: str) -> None:
+def ask_for_package(view: RunView, aoti: AotInductorView, label: str) -> None:
     """Offer to package the run's model, and show the command line; draw nothing if the job may not run here."""
     job = job_again(view)
     if job is None or job.target:
         return
-    request = PackageRequest(job, _dims(view, job))
+    request = PackageRequest(job, _bounds(aoti.sizes_now, job))
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button(label, key="package-model", type="primary", icon=menu.AOTINDUCTOR.icon):
             submit_or_open(request.job)
@@ -265,11 +263,10 @@ def ask_for_package(view: RunView, label: str) -> None:
     st.code(request.command, language=None, wrap_lines=True)
 
 
-def _dims(view: RunView, job: CompileJob) -> tuple[DynamicDim, ...]:
+def _bounds(sizes: dict[str, int], job: CompileJob) -> dict[str, tuple[int | None, int | None]]:
     """Return the chosen dimensions, each with its bounds."""
-    sizes = _offered(view)
-    before = {dim.at: dim for dim in (job.aoti.dims if job.aoti else ())}
-    names = list(dict.fromkeys([*before, BATCH, *sizes]))
+    before = PackageRequest.bounds_of(job)
+    names = PackageRequest.names(job, sizes)
     chosen = st.multiselect(
         "Dynamic dimensions",
         names,
@@ -280,26 +277,16 @@ def _dims(view: RunView, job: CompileJob) -> tuple[DynamicDim, ...]:
         placeholder="every size is fixed",
         width=FORM_PX,
     )
-    return tuple(_bounded(name, before.get(name, DynamicDim(name))) for name in chosen)
+    return {name: _typed_bounds(name, *before.get(name, (None, None))) for name in chosen}
 
 
-def _offered(view: RunView) -> dict[str, int]:
-    """Return the dimensions of the first call's tensors; empty if its inputs were not recorded as a call's text."""
-    first = next(iter(view.report.calls), None)
-    sizes = attempt(lambda: tensor_sizes(first.inputs), passed_over) if first else None
-    if not sizes:
-        return {}
-    return {BATCH: next(iter(sizes.values())), **dict(list(sizes.items())[:MOST_OFFERED])}
-
-
-def _bounded(name: str, before: DynamicDim) -> DynamicDim:
-    """Return a dimension with the typed bounds; an empty field means torch's own bound."""
+def _typed_bounds(name: str, least: int | None, most: int | None) -> tuple[int | None, int | None]:
+    """Return the typed bounds of a dimension; an empty field means torch's own bound."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"{code(name)} from", width=130)
-        least = _bound("at least", name, before.least)
+        typed = _bound("at least", name, least)
         st.markdown("to", width=20)
-        most = _bound("at most", name, before.most)
-    return DynamicDim(name, least, most)
+        return typed, _bound("at most", name, most)
 
 
 def _bound(label: str, name: str, before: int | None) -> int | None:

@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.base import words as fmt
-from core.views.compare import UNKNOWN, UNLIKE, CompareTimes, CompareView, PairView
+from core.views.compare import CompareTimes, CompareView, PairView
 from core.views.graph import GraphUnionView
 from pages.components.graph.store import stored
 from pages.components.graph.view import GraphDrawing, drawn
@@ -35,7 +35,7 @@ from pages.session.shown import RunView
 from pages.session.tables import in_words, newly_picked
 
 MARK = "background-color: rgba(204, 140, 20, 0.2)"
-FIGURE_PX = {"": 130, "left": 150, UNLIKE: 30, "right": 150, "difference": 210}
+FIGURE_PX = {"": 130, "left": 150, CompareView.unlike: 30, "right": 150, "difference": 210}
 PHASE_FORMS = {"left": fmt.duration_s, "right": fmt.duration_s, "right over left": fmt.ratio}
 # Colours of eager and compiled, as on the page Speedup.
 COLOURS = {"compiled": 0, "eager": 3}
@@ -58,12 +58,12 @@ def summary(compare: CompareView) -> None:
     with left:
         columns = {name: st.column_config.TextColumn(width=width) for name, width in FIGURE_PX.items()}
         table = pd.DataFrame(compare.figure_rows).style.map(
-            lambda value: MARK if value == UNLIKE else "", subset=[UNLIKE]
+            lambda value: MARK if value == CompareView.unlike else "", subset=[CompareView.unlike]
         )
         st.dataframe(table, hide_index=True, height="content", key="compare-figures", column_config=columns)
         st.caption(
-            f"{UNLIKE} marks a certain difference. A value that was measured once has no interval, so no difference is "
-            "claimed."
+            f"{compare.unlike} marks a certain difference. A value that was measured once has no interval, so no "
+            "difference is claimed."
         )
     with right:
         st.header("Options", anchor=False)
@@ -128,7 +128,7 @@ def phases(compare: CompareView, moment: tuple[str | int, ...]) -> None:
     figure = kept(lambda: phase_chart(compare, on), "compare-phases", *moment, on)
     st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key="compare-phase-chart")
     table = in_words(pd.DataFrame(compare.phase_rows), PHASE_FORMS)
-    st.dataframe(table, hide_index=True, height=TALL, key="compare-phases", placeholder=UNKNOWN)
+    st.dataframe(table, hide_index=True, height=TALL, key="compare-phases", placeholder=CompareView.unknown)
     st.caption(compare.phases_note)
 
 

@@ -9,7 +9,6 @@ import streamlit as st
 from pandas.io.formats.style import Styler
 
 from core.base import words as fmt
-from core.views.compare import UNKNOWN, UNLIKE
 from core.views.kernel_pairs import KernelPairsView, PairOfKernels
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.sizes import TALL
@@ -40,13 +39,15 @@ def kernel_pairs(kernels: KernelPairsView, key: str) -> None:
     st.caption(kernels.times)
     ids = list(kernels.pairs)
     height = "content" if len(ids) < 12 else TALL
-    picked_by_url(table(kernels), ids, key, column_config=COLUMNS, height=height, placeholder=UNKNOWN)
+    picked_by_url(table(kernels), ids, key, column_config=COLUMNS, height=height, placeholder=KernelPairsView.unknown)
     pair = kernels.chosen(url.selected())
     url.select(pair.id)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(pair.title)
         json_twin("comparison", kernels.comparison, key="targets")
-    details = pd.DataFrame(pair.rows).style.map(lambda value: MARK if value == UNLIKE else "", subset=[UNLIKE])
+    details = pd.DataFrame(pair.rows).style.map(
+        lambda value: MARK if value == KernelPairsView.unlike else "", subset=[KernelPairsView.unlike]
+    )
     st.dataframe(details, hide_index=True, height="content", key=f"{key}-pair-{ids.index(pair.id)}")
     sources(pair, f"{key}-{pair.id}")
 
@@ -58,7 +59,7 @@ def table(kernels: KernelPairsView) -> Styler:
     """
     frame = pd.DataFrame([pair.row for pair in kernels.pairs.values()])
     frame = frame.drop(columns=[name for name in frame if not frame[name].map(_has_text).any()])
-    tinted = frame.style.map(lambda value: MARK if isinstance(value, str) and UNLIKE in value else "")
+    tinted = frame.style.map(lambda value: MARK if isinstance(value, str) and KernelPairsView.unlike in value else "")
     return tinted.format({name: fmt.duration_s for name in ("left time", "right time") if name in frame}, na_rep="")
 
 

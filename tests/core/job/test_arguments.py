@@ -6,20 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from core import (
-    CompileJob,
-    CompileOptions,
-    Conditions,
-    JobError,
-    Model,
-    compile_options_from_text,
-    options_from_text,
-    sizes_from_text,
-    tensor_sizes,
-)
+from core import CompileJob, CompileOptions, Conditions, JobError, Model
 from core.base.syntax import MAX_CHARS, expression, module
-from core.job import dims_from_text, validated
-from core.job.arguments import MAX_CALL_CHARS, parse_call
+from core.job import compile_options_from_text, dims_from_text, options_from_text, sizes_from_text, validated
+from core.job.arguments import MAX_CALL_CHARS, parse_call, tensor_sizes
 from core.job.text import MAX_CALLS_CHARS, MAX_OPTIONS_CHARS, MAX_SIZE_CHARS
 from core.sweep import changed, parse_axes, parse_axis
 from core.sweep.axes import MAX_AXIS_CHARS

@@ -19,11 +19,11 @@ from core import (
     StoreError,
     TraceError,
     open_graph,
-    open_model,
     open_report,
 )
 from core.graph import as_json
 from core.runs.runner import prepared
+from core.runs.stored import open_model
 from core.runs.tools import Assembly, Trouble, result, tool_run
 from pages import menu
 from tests.support.damage import DAMAGE

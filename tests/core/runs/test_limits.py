@@ -10,7 +10,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import (
-    GIB,
     AccessError,
     CompileJob,
     Environment,
@@ -19,12 +18,13 @@ from core import (
     Model,
     Run,
     Runner,
-    SettingError,
     Store,
     limits_of,
     open_report,
     usage,
 )
+from core.base.errors import SettingError
+from core.job import GIB
 from core.runs.limits import PUBLIC, VARIABLES
 from core.runs.tools import Interpret, Ladder
 from pages import menu

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from core import CompileJob, DynamicDim, JobError, Model, Packaging, dims_from_text
-from core.job import fingerprint
+from core import CompileJob, DynamicDim, JobError, Model, Packaging
+from core.job import dims_from_text, fingerprint
 from core.runs.packages import aoti_steps
 
 JOB = CompileJob(Model("sample", "mlp"))

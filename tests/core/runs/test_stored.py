@@ -9,11 +9,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from core import Run, Store, from_json, load_graph, open_graph, open_model, open_report, to_json
+from core import Run, Store, from_json, open_graph, open_report, to_json
 from core.base.errors import ReportError
 from core.graph import GraphModel, as_json, fx_model
 from core.report import FxNode
-from core.runs.stored import LARGE_GRAPH_NODES, store_graphs
+from core.runs.stored import LARGE_GRAPH_NODES, open_model, store_graphs
+from core.trace.parsers import load_graph
 from tests.support.homes import add_scenario, chain
 from tests.support.places import STORES, TRACES
 

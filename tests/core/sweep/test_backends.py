@@ -2,7 +2,8 @@
 
 import pytest
 
-from core import CompileJob, Environment, Model, SweepRow, new_sweep
+from core import CompileJob, Environment, Model, new_sweep
+from core.sweep import SweepRow
 from core.sweep.presets import PRESETS, BackendFact, Question, answer
 from core.sweep.presets.backends import ABOUT
 

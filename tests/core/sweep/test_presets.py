@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from core import Axis, CompileJob, Environment, Model, Sweep, SweepRow
+from core import Axis, CompileJob, Environment, Model, Sweep
 from core.analysis import Interval
 from core.base.machine import BackendEntry
-from core.sweep import SweepCall, new_sweep
+from core.sweep import SweepCall, SweepRow, new_sweep
 from core.sweep.presets import PRESETS, Answer, Plan, Question, answer, preset_of
 from core.sweep.presets.preset import (
     BackendFact,

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from core import Axis, CompileJob, Model, Report, Status, Sweep, SweepRow, from_json, new_sweep
+from core import Axis, CompileJob, Model, Report, Status, Sweep, from_json, new_sweep
 from core.analysis import Interval, speed
 from core.commands.sweep import as_text, progress_words, row_words
 from core.report import Timing
-from core.sweep import as_csv, as_json, table
+from core.sweep import SweepRow, as_csv, as_json, table
 from core.sweep.row import SETTLED
 from core.sweep.table import standing_of
 from tests.support.places import TRACES

@@ -247,12 +247,13 @@ def test_the_code_for_python_names_the_package_and_the_program_has_its_sources()
 
 def test_a_training_step_is_packaged_in_inference() -> None:
     before = CompileJob(Model("file", "model.py", "net"), training=True)
-    dims = (DynamicDim("0.0", 1, 128),)
-    request = PackageRequest(before, dims)
-    assert (request.job.training, request.job.aoti) == (False, Packaging(dims))
+    request = PackageRequest(before, {"0.0": (1, 128)})
+    assert (request.job.training, request.job.aoti) == (False, Packaging((DynamicDim("0.0", 1, 128),)))
+    assert PackageRequest.bounds_of(request.job) == request.bounds
+    assert PackageRequest.names(request.job, ["batch", "0.1"]) == ["0.0", "batch", "0.1"]
     assert request.command == "python -m core aoti model.py:net --dim 0.0=1..128 --no-training --out package"
     assert request.caption.startswith("The same job in inference")
-    plain = PackageRequest(request.job, ())
+    plain = PackageRequest(request.job, {})
     assert (plain.job, plain.command) == (
         replace(request.job, aoti=Packaging()),
         "python -m core aoti model.py:net --out package",

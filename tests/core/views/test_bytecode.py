@@ -1,10 +1,6 @@
 """Bytecode before and after Dynamo, in words and listings."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from core import build_report, decoded, load_text
-from core.report import Payload
+from core import build_report, load_text
 from core.views.compilations import BytecodeView
 from tests.support.places import TRACES
 
@@ -15,12 +11,7 @@ def bytecode_of(name: str, compile_id: str) -> BytecodeView:
     compilation = report.compilation(compile_id)
     assert compilation is not None
 
-    def read_json(payload: Payload) -> Mapping[str, Any]:
-        content = decoded(load_text(log, payload))
-        assert isinstance(content, dict)
-        return content
-
-    return BytecodeView(report, compilation, lambda payload: load_text(log, payload), read_json)
+    return BytecodeView(report, compilation, lambda payload: load_text(log, payload))
 
 
 def test_the_title_counts_instructions_and_calls() -> None:

@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from core import CompileJob, Model, Report, build_report, decoded, load_text
-from core.report import Payload
+from core import CompileJob, Model, Report, build_report, load_text
 from core.views.fixes import FixesView, TrialView
 from core.views.source import SourceView
 from tests.support.places import TRACES
@@ -14,13 +13,7 @@ JOB = CompileJob(Model("sample", "graph_break_zoo"), training=False, measure=Fal
 def source_of(name: str) -> tuple[Report, str]:
     log = TRACES / name / "trace.log"
     report = build_report(log)
-
-    def read(payload: Payload) -> dict[str, str]:
-        content = decoded(load_text(log, payload))
-        assert isinstance(content, dict)
-        return content
-
-    return report, SourceView(report, read).text()
+    return report, SourceView(report, lambda payload: load_text(log, payload)).text()
 
 
 def fixes_of(name: str, job: CompileJob | None = JOB) -> FixesView:

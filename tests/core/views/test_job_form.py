@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from core import GIB, CompileJob, CompileOptions, Conditions, Environment, JobError, Limits, Model
+from core import CompileJob, CompileOptions, Conditions, Environment, JobError, Limits, Model
+from core.job import GIB
 from core.views.job_form import BackendChoice, JobField, JobForm
 
 JOB = CompileJob(Model("code", "training = True\ntorch_compile = {'mode': 'lite', 'options': {'max_autotune': True}}"))

@@ -1,9 +1,6 @@
 """The user's files of a log, and the notes beside their lines."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from core import Report, build_report, decoded, load_text
+from core import Report, build_report, load_text
 from core.report import Frame, GraphBreak, Payload, Place, RunError, Setting
 from core.views.source import SourceView
 from tests.support.places import TRACES
@@ -12,10 +9,8 @@ LOG = TRACES / "graph_break_zoo" / "trace.log"
 CALLER, BROKEN = Frame("model.py", 3, "f", "g(x)"), Frame("library.py", 9, "g", "x.item()")
 
 
-def read(payload: Payload) -> Mapping[str, Any]:
-    content = decoded(load_text(LOG, payload))
-    assert isinstance(content, dict)
-    return content
+def read(payload: Payload) -> str:
+    return load_text(LOG, payload)
 
 
 def test_the_text_is_that_of_the_compiled_file_or_of_a_file_by_its_path() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from core import ToolError
+from core.base.errors import ToolError
 from core.runs.tools import Interpret, Reproduce, ReproduceAnswer
 from pages import menu
 from tests.support.apps import code_of, opened, read_titles, sound
