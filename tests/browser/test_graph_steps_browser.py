@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.support.browser import POSITIONS, Server, box, click_row, item, opened, settle
+from tests.support.browser import PATIENCE_S, POLL_MS, POSITIONS, Server, box, click_row, item, opened, settle
 from tests.support.homes import add_run, film_log
 
 pytestmark = pytest.mark.browser
@@ -122,25 +124,29 @@ def test_both_sides_of_fusion_move_and_fold_in_step(server: Server, transformer:
     expect(after.locator("[data-id]").first).to_be_attached()
     sides = [before.element_handle(), after.element_handle()]
 
-    def assert_in_step(order: list[Any]) -> float:
-        page.wait_for_timeout(300)
-        mine, theirs = page.evaluate(IN_STEP, order)
-        assert theirs == pytest.approx(mine, abs=2)
-        return float(mine[2])
+    def scale(order: list[Any], has_come: Callable[[float], bool]) -> float:
+        """Wait until the first view has come to a scale, and both rest in step; gives the scale."""
+        deadline, last = time.monotonic() + PATIENCE_S, None
+        while True:
+            page.wait_for_timeout(POLL_MS)
+            mine, theirs = now = page.evaluate(IN_STEP, order)
+            if now == last and has_come(mine[2]) and theirs == pytest.approx(mine, abs=2):
+                return float(mine[2])
+            assert time.monotonic() < deadline, now
+            last = now
 
     drawing = box(before.locator(".viewport"))
     page.mouse.move(drawing["x"] + drawing["width"] / 2, drawing["y"] + drawing["height"] / 2)
     page.mouse.wheel(0, -200)
-    closer = assert_in_step(sides)
-    assert closer > 1
+    closer = scale(sides, lambda k: k > 1)
     page.mouse.down()
     page.mouse.move(drawing["x"] + drawing["width"] / 2, drawing["y"] + 20, steps=4)
     page.mouse.up()
-    assert assert_in_step(sides) == closer
+    assert scale(sides, lambda k: k > 1) == closer
     drawing = box(after.locator(".viewport"))
     page.mouse.move(drawing["x"] + drawing["width"] / 2, drawing["y"] + drawing["height"] / 2)
     page.mouse.wheel(0, 300)
-    assert assert_in_step(sides[::-1]) < closer
+    scale(sides[::-1], lambda k: k < closer)
 
     before.get_by_role("button", name="Fit the whole graph (f)").click()
     expect(item(after, "m:attention")).to_have_attribute("aria-expanded", "true")

@@ -20,6 +20,8 @@ def test_the_palette_goes_to_pages_runs_and_nodes(server: Server, transformer: s
         page.get_by_role("combobox", name="Go to a page"),
     )
     chosen = dialog.locator("[role='option'][aria-selected='true']")
+    # Its key is heard once it is there.
+    page.locator("dialog.palette").wait_for(state="attached")
     page.locator("a[data-testid='stSidebarNavLink']").nth(1).focus()
     focused = page.evaluate(FOCUSED)
     assert focused
