@@ -71,10 +71,10 @@ class FusionView:
         lowered = None if schedule.subgraph else self.compilation.lowered(schedule.direction)
         ops = f"{fmt.count(computing_ops(lowered), 'op')} in " if lowered else ""
         before, after = fmt.count(len(schedule.before), "scheduler node"), fmt.number(len(schedule.after))
-        return (
-            f"{scope_words(self.report, self.compilation)}{ops}{before} became {after}"
-            f"{f': {traffic_words(traffic)}' if traffic else ''}."
-        )
+        where = f"{scope_words(self.report, self.compilation)}{ops}{before}"
+        if not steps(schedule):
+            return f"{where}, none fused."
+        return f"{where} became {after}{f': {traffic_words(traffic)}' if traffic else ''}."
 
     @property
     def help(self) -> str:

@@ -14,6 +14,8 @@ from core.report import GraphBreak, Report
 from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 from core.views.source import line_in, place_in_folder
 
+# With `fullgraph=True`, torch raises this at a graph break, and logs no break.
+REFUSED = "Unsupported:"
 REGISTRY = "https://meta-pytorch.github.io/compile-graph-break-site/gb"
 
 
@@ -90,6 +92,11 @@ class GraphBreaksView:
             times = sum(len(graph_break.compilations) for graph_break in breaks)
             head = f"{fmt.count(len(breaks), 'graph break')}, hit {fmt.count(times, 'time')}"
             return f"{head}; {rest}." if rest else f"{head}."
+        refused = sum(failure.kind == "failed" and failure.reason.startswith(REFUSED) for failure in self.failures)
+        if refused:
+            return (
+                f"{fmt.count(refused, 'compilation')} failed at a graph break, which `fullgraph=True` does not allow."
+            )
         if rest:
             return f"No graph break, but {rest}."
         if not self.report.compilations:

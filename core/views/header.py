@@ -231,7 +231,7 @@ class HeaderView:
             *first_facts(summary),
             *not_run,
             *failure_facts(failures(self.report)),
-            *verdict_facts(summary),
+            *verdict_facts(summary, ended=self._tone not in ("bad", "warn")),
             *memory_facts(self.report),
             *backend_facts(self.report),
             *settings,
@@ -336,10 +336,13 @@ def first_facts(summary: Verdict) -> list[HeaderFact]:
     return [*([_speed_fact(summary.speed)] if summary.speed is not None else []), breaks, recompiles]
 
 
-def verdict_facts(summary: Verdict) -> list[HeaderFact]:
-    """Return the other facts of the verdict: result, graphs, ops and kernels, memory traffic."""
+def verdict_facts(summary: Verdict, *, ended: bool = True) -> list[HeaderFact]:
+    """Return the other facts of the verdict: result, graphs, ops and kernels, memory traffic.
+
+    Equal results are no success if the run did not come to its end.
+    """
     graphs = HeaderFact(fmt.number(summary.graphs), fmt.agree(summary.graphs, "graph", "graphs"), page="fx_graph")
-    result = [_result_fact(summary.result)] if summary.result is not None else []
+    result = [_result_fact(summary.result, ended)] if summary.result is not None else []
     return [*result, graphs, *_work_facts(summary.work)]
 
 
@@ -353,11 +356,14 @@ def _speed_fact(speed: Speed) -> HeaderFact:
     return HeaderFact(text, "speedup", claimed, "speedup", help_)
 
 
-def _result_fact(result: Results) -> HeaderFact:
+def _result_fact(result: Results, ended: bool) -> HeaderFact:
     compared = compared_words(result.compared)
     text = results_words(result) or (f"Compared with eager: {compared}" if compared else "")
     label = "in results" if result.outcome == "other strides" else "result"
-    return HeaderFact(result.outcome, label, RESULT_TONES[result.outcome], "speedup", one_line(text, LONGEST_TEXT))
+    tone = RESULT_TONES[result.outcome]
+    return HeaderFact(
+        result.outcome, label, tone if ended or tone != "ok" else "", "speedup", one_line(text, LONGEST_TEXT)
+    )
 
 
 def _work_facts(work: Work) -> list[HeaderFact]:

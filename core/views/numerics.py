@@ -34,6 +34,7 @@ MEANING = (
     "the tolerance, it must not exceed the error of eager."
 )
 NO_CALL = "No call was recorded: an imported log has no eager calls."
+NO_RESULT = "The run ended before a call was compared."
 FIGURES = ("eager", "compiled", "of tolerance", "apart", "largest, eager", "largest, compiled")
 
 
@@ -86,7 +87,7 @@ class NumericsView:
         if self.state == "not run":
             return f"The code was {target_words(self.report)}."
         if self._results is None:
-            return NOT_RECORDED if self.report.calls else NO_CALL
+            return NOT_RECORDED if self.report.calls else NO_RESULT if self.report.setting.run else NO_CALL
         reasons = [f"{reason[:1].upper()}{reason[1:]}." for reason in self._results.reasons]
         more = [*reasons, narrowed_words(self._results.narrowed)]
         return " ".join([MEANING, *map(prose, filter(None, more))])

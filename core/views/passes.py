@@ -85,6 +85,8 @@ class PassesView:
         """Number of steps, the changed graph, and its op counts before and after."""
         graph = CHAPTERS.get(self.segment.chapter, self.segment.chapter)
         before, after = fmt.count(self._ops(0), "op"), fmt.number(self._ops(self.last))
+        if not self.last:
+            return f"No pass changed {graph}: {before}."
         return f"{fmt.count(self.last, 'step')} changed {graph}: {before} became {after}."
 
     @property

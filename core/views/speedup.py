@@ -103,6 +103,8 @@ class SpeedupView:
         """Sentence below the title of a run without a measurement; empty with one."""
         if self.compiled_for:
             return f"The code was {self.compiled_for}. *Kernels* has times estimated from the device's roofline."
+        if not self.report.calls and self.report.setting.run:
+            return "The run ended before a call was compared."
         if not self.report.calls:
             return (
                 "An imported log has no eager calls. A Compileboard run calls the model eagerly and compiled, and "

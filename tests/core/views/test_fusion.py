@@ -1,5 +1,7 @@
 """The fusion of a recorded transformer block in words, with the reasons of its refusals."""
 
+from dataclasses import replace
+
 import pytest
 
 from core import build_report
@@ -26,6 +28,11 @@ def test_the_title_counts_ops_nodes_and_traffic(fusion: FusionView) -> None:
         f"{GLOSSARY['fusion']} 6 fusions; the scheduler tried 2 rounds. "
         "Bytes that the scheduler nodes read and write, counted by the same rule before and after fusion."
     )
+
+
+def test_without_a_fusion_nothing_became_something_else(fusion: FusionView) -> None:
+    schedule = replace(fusion.schedule, rounds=(), after=fusion.schedule.before)
+    assert replace(fusion, schedule=schedule).title == "26 ops in 16 scheduler nodes, none fused."
 
 
 def test_the_film_goes_from_the_nodes_to_the_kernels(fusion: FusionView) -> None:

@@ -1,10 +1,13 @@
 """Graph breaks in words."""
 
+from dataclasses import replace
+
 from core import Report, build_report
 from core.base.words import duration_s
 from core.report import Setting
 from core.views.graph_breaks import GraphBreaksView
 from tests.support.places import TRACES
+from tests.support.reports.findings import failing
 
 
 def breaks_of(name: str) -> GraphBreaksView:
@@ -18,6 +21,14 @@ def test_titles_count_the_breaks_and_how_often_they_were_hit() -> None:
         "No graph break: Dynamo captured every frame whole.",
     ]
     assert GraphBreaksView(Report(Setting())).title == "No graph break: no frame was compiled."
+
+
+def test_a_break_that_fullgraph_refused_is_the_title() -> None:
+    refused, wrong = (
+        GraphBreaksView(replace(failing(kind, "no"), graph_breaks=())).title for kind in ("Unsupported", "ValueError")
+    )
+    assert refused == "1 compilation failed at a graph break, which `fullgraph=True` does not allow."
+    assert wrong == "No graph break, but 1 compilation failed."
 
 
 def test_a_box_has_the_line_the_place_and_the_cost_of_a_break() -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from core import Status, build_report
 from core.report import Report, Setting
+from core.runs.status import State
 from core.views.header import HeaderFact, HeaderView, PageContent, page_contents
 from tests.support.places import TRACES
 
@@ -23,6 +24,12 @@ def test_the_verdict_in_facts() -> None:
         ("26 → 6", "post-grad ops → kernels", "", "kernels"),
         ("−12.3 %", "memory traffic", "", "fusion"),
     ]
+
+
+@pytest.mark.parametrize(("state", "tone"), [("done", "ok"), ("failed", ""), ("cancelled", "")])
+def test_equal_results_are_a_success_of_a_run_that_came_to_its_end(state: State, tone: str) -> None:
+    facts = HeaderView(Status(state, 0.0), report_of("transformer_block"), None).facts
+    assert [fact.tone for fact in facts if fact.label == "result"] == [tone]
 
 
 @pytest.mark.parametrize(

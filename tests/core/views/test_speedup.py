@@ -28,6 +28,8 @@ def test_without_a_measurement_there_is_a_reason() -> None:
     assert speedup_of("transformer_block").not_measured == "Measuring was off, or the run ended before it."
     assert speedup_of("target_h100").title == "Nothing was run, so nothing was measured."
     assert SpeedupView(Report(Setting())).title == "No call was recorded."
+    assert SpeedupView(Report(Setting())).not_measured.startswith("An imported log has no eager calls.")
+    assert SpeedupView(Report(Setting(run="a run"))).not_measured == "The run ended before a call was compared."
 
 
 def test_totals_begin_with_the_cost_of_compiling() -> None:
