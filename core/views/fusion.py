@@ -72,7 +72,7 @@ class FusionView:
         ops = f"{fmt.count(computing_ops(lowered), 'op')} in " if lowered else ""
         before, after = fmt.count(len(schedule.before), "scheduler node"), fmt.number(len(schedule.after))
         where = f"{scope_words(self.report, self.compilation)}{ops}{before}"
-        if not steps(schedule):
+        if not steps(schedule) and len(schedule.before) == len(schedule.after):
             return f"{where}, none fused."
         return f"{where} became {after}{f': {traffic_words(traffic)}' if traffic else ''}."
 
