@@ -287,7 +287,7 @@ def _invocation_words(compilation: Compilation, invocation: Invocation) -> str:
     returned = f"; returned {invocation.returned}" if invocation.returned else ""
     took = duration_s(invocation.seconds)
     nodes = f"{count(len(invocation.nodes), 'node')}{more} ({kinds})"
-    return f"`{invocation.backend}` was given {nodes}{inputs}{returned}, in {took}"
+    return f"`{invocation.backend}` received {nodes}{inputs}{returned}, in {took}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,14 +19,14 @@ NODES = "holding each node against float64"
 SHORTEST_S = 0.0005
 OF_A_CALL = re.compile(r"(?:making the inputs of )?call (\d+)(?:: (.+))?")
 STEP_WORDS = {
-    MEASURING: "measuring eager and compiled in turn",
+    MEASURING: "measuring eager and compiled, interleaved",
     TIMING: "timing each kernel by itself",
     MEMORY: "measuring the memory of eager and of compiled",
     NODES: "running the model in float64, and compiling it once more for the value of each node",
     EXPORTING: "torch.export captures the whole model",
     COMPILING: "AOTInductor compiles the exported program",
     FROM_CPP: "running the package from C++, by a program that is built once",
-    PACKAGE_TIMING: "timing eager, compiled and the package in turn",
+    PACKAGE_TIMING: "timing eager, compiled and the package, interleaved",
     "eager": "running eagerly",
     "compiled": "compiling and running",
     "comparing": "comparing with eager",

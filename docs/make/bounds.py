@@ -46,7 +46,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_ITEMS": "entries of one list in a report",
             "MAX_STACK": "frames of a stack",
         },
-        "core/trace/parsers/build.py": {"MAX_KINDS": "kinds of records that are told apart"},
+        "core/trace/parsers/build.py": {"MAX_KINDS": "kinds of records that are distinguished"},
         "core/trace/parsers/inductor.py": {"MOST_DEEP": "frames of a node's stack"},
         "core/trace/parsers/dynamo.py": {"MAX_LINES": "lines of a guard tree"},
         "core/trace/parsers/events.py": {"MAX_TIME_US": "a time in microseconds"},
@@ -56,7 +56,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/analysis/dynamo/failures.py": {"MAX_REASON_CHARS": "the reason of a failure in a sentence"},
         "core/analysis/kernels/names.py": {
             "LONGEST_GENERATED": "characters of a kernel's name that are read as ops",
-            "LONGEST_PATH": "characters of a module's path in a kernel's name, where it can be told shorter",
+            "LONGEST_PATH": "characters of a module's path in a kernel's name, where it can be shortened",
         },
         "core/analysis/repairs/source.py": {"LONGEST_LINE": "a repaired line that keeps its comments"},
         "core/analysis/dynamo/compilations.py": {"MOST_DEPTH": "functions in one another, in the tree of compilations"},
@@ -148,7 +148,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/worker/measuring/pairs.py": {"MAX_REASON_CHARS": "why a rival was not timed"},
         "core/worker/memory/allocator.py": {
             "MOST_POINTS": "points of the curve of a call's memory",
-            "MOST_ALIVE": "places whose memory is told of at the peak",
+            "MOST_ALIVE": "places whose memory at the peak is listed",
         },
         "core/worker/memory/standby.py": {"MAX_REASON_CHARS": "why memory was not measured"},
         "core/worker/measuring/wrappers.py": {"MAX_CODE_BYTES": "generated code that is timed line by line"},
@@ -200,12 +200,12 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "core/graph/levels.py": {
             "MOST_FOR_DOT": "items of an opened group that Graphviz lays out",
-            "MOST_ENDS": "edges of a bundle whose ends are told",
+            "MOST_ENDS": "edges of a bundle whose ends are listed",
         },
         "core/graph/tree.py": {"MOST_MEMBERS": "nodes of a group before it is cut in chunks"},
         "core/graph/fx.py": {
             "MOST_INPUTS": "inputs of a graph that are drawn as nodes; of more, none",
-            "MOST_CHIPS": "inputs that are told on a node",
+            "MOST_CHIPS": "inputs that a node shows",
             "LONGEST_CHIP": "characters of one",
             "LONGEST_TOOLTIP": "characters of a tooltip's line",
         },
@@ -214,8 +214,8 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/report/fx.py": {"MOST_REMEMBERED": "answers that are kept of a question to a graph"},
         "core/graph/assemble.py": {
             "MOST_NAMES": "functions that name a run of ops between modules",
-            "MOST_SHAPES": "shapes that are told of a group",
-            "MOST_UNKNOWN": "ops of unknown size, of all, beside which shares are told",
+            "MOST_SHAPES": "shapes that a group shows",
+            "MOST_UNKNOWN": "ops of unknown size, of all, up to which shares are shown",
         },
         "core/graph/layout/layered.py": {"LONGEST_BENT": "rows through which an edge is led"},
         "core/graph/layout/ladder.py": {

@@ -6,7 +6,7 @@ PACKAGES: dict[str, dict[str, str]] = {
     "core/trace/parsers/worker.py": {"MOST_NAME_CHARS": "the name of a text that belongs to a package"},
     "core/analysis/aoti.py": {
         "MOST_LINES": "lines of a message about a package on the command line",
-        "MOST_DEEP": "folders of a package in one another that are told apart",
+        "MOST_DEEP": "folders of a package in one another that are distinguished",
         "LONGEST_SAID": "characters of the first line of what torch said of a package",
     },
     "core/worker/aoti/archive.py": {
@@ -38,7 +38,7 @@ PACKAGES: dict[str, dict[str, str]] = {
     "core/worker/aoti/trials.py": {
         "MOST_TRIALS": "sizes that dynamic dimensions are tried with",
         "MOST_TRIED_BYTES": "inputs of such a call",
-        "MOST_SAID_CHARS": "what is said to one",
+        "MOST_SAID_CHARS": "characters of the answer to one call",
     },
     "core/views/aotinductor/export.py": {
         "MOST_VALUES": "inputs and outputs of an exported program",
@@ -60,17 +60,17 @@ PACKAGES: dict[str, dict[str, str]] = {
 
 BACKENDS: dict[str, dict[str, str]] = {
     "core/trace/parsers/worker.py": {
-        "MOST_TOLD_ROWS": "rows of a table that a backend told",
+        "MOST_TOLD_ROWS": "rows of a table that a backend reported",
         "MOST_TOLD_COLUMNS": "columns of such a table",
-        "MOST_CELL_CHARS": "characters of a cell, or of a title, that a backend told",
+        "MOST_CELL_CHARS": "characters of a cell, or of a title, that a backend reported",
     },
     "core/worker/backends/watch.py": {
-        "MOST_NODES": "nodes of a graph that a backend was given",
-        "MOST_VALUES": "example inputs, arguments or results that are told of a backend",
+        "MOST_NODES": "nodes of a graph that a backend received",
+        "MOST_VALUES": "example inputs, arguments or results of a backend that are recorded",
         "MOST_TEXT_CHARS": "characters of a node's arguments, a value or a problem of a backend",
-        "MOST_USERS": "users of a node that a backend was given",
-        "MOST_CODE_CHARS": "characters of the code of a graph that a backend was given",
-        "MOST_EXECUTIONS": "executions of a compilation that are told in full; all are counted",
+        "MOST_USERS": "users of a node that a backend received",
+        "MOST_CODE_CHARS": "characters of the code of a graph that a backend received",
+        "MOST_EXECUTIONS": "executions of a compilation that are recorded in full; all are counted",
         "MOST_COMPILATIONS": "compilations whose executions are watched",
         "MOST_PROBLEM_CHARS": "characters of what a backend raised",
     },
@@ -83,12 +83,12 @@ BACKENDS: dict[str, dict[str, str]] = {
     },
     "core/accelerator/program/file.py": {
         "MOST_CHECKED_BYTES": "a section of a program whose checksum is made again when it is shown",
-        "MOST_TABLE_BYTES": "a section of a program that is told record by record",
+        "MOST_TABLE_BYTES": "a section of a program that is listed record by record",
         "MOST_C_BYTES": "a program as C that is read",
     },
     "core/accelerator/program/dump.py": {
         "MOST_ROWS": "rows of sixteen bytes of a program that are shown at once",
-        "LONGEST_WORDS": "characters of what is said of a row",
+        "LONGEST_WORDS": "characters of the description of a row",
     },
     "core/accelerator/backend.py": {"MOST_WRITTEN_AS_C_BYTES": "a program that is written as C, too"},
     "core/accelerator/program/program.py": {"MAX_RANK": "dimensions of a tensor in the accelerator's programs"},
@@ -106,8 +106,8 @@ BACKENDS: dict[str, dict[str, str]] = {
     "pages/parts/accelerator/panels.py": {"LARGEST_DOWNLOAD_BYTES": "a program that the page gives out"},
     "pages/parts/backends/panes.py": {"MOST_IN_LEGEND": "calls that the chart of executions names"},
     "core/views/backend/compilation.py": {
-        "MOST_NODES": "nodes of a graph that a backend was given",
+        "MOST_NODES": "nodes of a graph that a backend received",
         "MOST_ANNOTATIONS": "tables, and texts, of a backend that can be chosen",
     },
-    "core/views/backend/run.py": {"MOST_PROBLEMS": "problems of a backend that are told one by one"},
+    "core/views/backend/run.py": {"MOST_PROBLEMS": "problems of a backend that are listed"},
 }

@@ -42,7 +42,7 @@ def test_until_the_verdict_stands_the_steps_are_shown_with_those_to_come(empty_h
     ]
     assert sent["to_come"] == [
         "call 0: comparing with eager",
-        "measuring eager and compiled in turn",
+        "measuring eager and compiled, interleaved",
         "timing each kernel by itself",
     ]
     assert "bytecode_tracing" in {span[0] for span in sent["spans"]}
@@ -92,7 +92,7 @@ def test_the_verdict_stands_while_its_numbers_are_measured(empty_home: Path) -> 
     assert "fused into 6 kernels" in titles(app)[0]
     assert chips(app)[0] == "measuring …"
     assert "same" in " ".join(chips(app))
-    assert "Measuring eager and compiled in turn… The numbers appear when it is done." in words(app)
+    assert "Measuring eager and compiled, interleaved… The numbers appear when it is done." in words(app)
     assert app.button(key="cancel").label == "Cancel"
 
 

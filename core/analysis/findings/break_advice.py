@@ -66,8 +66,8 @@ def break_advice(facts: RunFacts, graph_break: GraphBreak) -> str:
     code = f", `{line.text}`" if line and line.text else ""
     return (
         f"The line is in a library that you cannot edit; {at}{code}. "
-        + (f"{setting.rstrip('.')}. " if setting else "")
-        + f"Otherwise move that call out of the compiled function{_moved_out(facts, graph_break, line)}."
+        + (f"{setting.rstrip('.')}. Otherwise move" if setting else "Move")
+        + f" that call out of the compiled function{_moved_out(facts, graph_break, line)}."
     )
 
 

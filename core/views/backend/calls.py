@@ -18,7 +18,7 @@ LEGEND = {
     "?": "not recorded whether it ran",
 }
 USES: dict[CallUse, str] = {
-    "compiled": "the backend was given the graph",
+    "compiled": "the backend received the graph",
     "failed": "the backend failed",
     "used": "ran again",
     "unknown": fmt.NOT_RECORDED,

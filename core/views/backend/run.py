@@ -75,7 +75,7 @@ class BackendView:
         backend = requested_backend(self.report)
         if not backend:
             return "Not recorded: only Compileboard runs record the graphs that a backend receives."
-        return f"What {code(backend)} was given was not recorded, or it was given nothing."
+        return f"{code(backend)} received no graph, or its calls were not recorded."
 
     @property
     def problems(self) -> list[str]:

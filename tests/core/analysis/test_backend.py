@@ -168,7 +168,7 @@ def test_a_run_is_told_line_by_line() -> None:
     assert list(backend_lines(replace(TWO, told_tables=tables))) == [
         "`inspect` received 1 graph; executed 2 times in 2 calls; the second compiled nothing.",
         "  2 calls, 1 invocation, 2 executions",
-        "  [0/0] `inspect` was given 3 nodes (1 placeholder, 1 call_function, 1 output) with f32[4, 8]; "
+        "  [0/0] `inspect` received 3 nodes (1 placeholder, 1 call_function, 1 output) with f32[4, 8]; "
         "returned function `forward`, in 2.00 ms",
         "    ran 2 times in calls and 40 times beside them, 500 ms in all",
         "    call 0: compiled, since there was no code for it yet",

@@ -86,7 +86,7 @@ def test_what_is_to_come_is_known_from_the_start(
         (step("call 0: compiled") + phase("B", "dynamo", 1) + phase("B", "async_compile.wait", 2),
          "the kernels are compiled"),
         (step("call 0: comparing"), "call 0: comparing with eager"),
-        (phase("B", "dynamo", 1) + step("measuring"), "measuring eager and compiled in turn"),
+        (phase("B", "dynamo", 1) + step("measuring"), "measuring eager and compiled, interleaved"),
     ],
 )  # fmt: skip
 def test_what_is_done_now_is_said_in_plain_words(tmp_path: Path, data: bytes, words: str) -> None:

@@ -106,7 +106,7 @@ def test_a_compilation_has_a_mark_and_a_text_for_each_call(log: Path) -> None:
         {
             "call": "2",
             "with": "f32[6, 8], f32[8, 16]",
-            "what became of it": "the backend was given the graph",
+            "what became of it": "the backend received the graph",
             "why": f"[0/0] could not be used: {SIZES}",
             "executions": "1 execution, 60.0 µs",
         }

@@ -95,7 +95,7 @@ def test_the_executions_are_told_one_by_one_with_the_guard_that_decided(empty_ho
         [
             "2",
             "f32[6, 8], f32[8, 16]",
-            "the backend was given the graph",
+            "the backend received the graph",
             f"[0/0] could not be used: {SIZES}",
             "1 execution, 60.0 µs",
         ]

@@ -126,7 +126,7 @@ def test_a_librarys_line_is_marked_by_its_function_where_the_log_has_no_line_of_
     (found,) = report.graph_breaks
     own = advice(report, "graph breaks")
     assert (
-        "move that call out of the compiled function, or into a separate function marked with `torch.compiler.disable`"
+        "Move that call out of the compiled function, or into a separate function marked with `torch.compiler.disable`"
         in own
     )
     assert "set_stance" not in own
@@ -142,7 +142,7 @@ def test_a_frame_that_is_given_up_is_not_advised_another_break() -> None:
         compilations=(frame("0/0", status="failed", error_type="Unsupported"),),
         graph_breaks=(replace(found, compilations=("0/0",)),),
     )
-    assert advice(given_up, "graph breaks").endswith("Otherwise move that call out of the compiled function.")
+    assert advice(given_up, "graph breaks").endswith("Move that call out of the compiled function.")
     assert "makes Dynamo skip the whole frame" in advice(given_up, "not compiled")
 
 
