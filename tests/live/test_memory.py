@@ -44,8 +44,8 @@ def measured(runner: Runner, code: str, *, training: bool) -> tuple[Report, Memo
     """The report of a run, both sides, and the bytes that its wrappers make."""
     job = CompileJob(Model("code", code), training=training, measure=False, memory=True)
     run = runner.wait(runner.submit(job))
-    assert ended(run)[0] == "done", (ended(run), run.output_tail())
     report = open_report(run)
+    assert ended(run)[0] == "done", (report.error, run.output_tail())
     log = run.log_path()
     assert log is not None
     plans = [

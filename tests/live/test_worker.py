@@ -1,5 +1,7 @@
 """What a run does when the user's code misbehaves or it is cancelled: a clear status, and every record so far."""
 
+import os
+import secrets
 import stat
 import time
 
@@ -9,7 +11,8 @@ import pytest
 from core import CompileJob, Model, Run, Runner, StoreError, open_report
 from core.job import GIB
 from tests.support.browser import PATIENCE_S
-from tests.support.user_code import EAGER, LOG_LOST, RunCode, calling, ended, records
+from tests.support.homes import CACHE
+from tests.support.user_code import EAGER, INPUTS, LOG_LOST, RunCode, calling, ended, records
 
 pytestmark = pytest.mark.torch
 MARK = "compileboard-test-sleeper"
@@ -148,6 +151,22 @@ def test_run_that_deletes_its_directory_still_says_how_it_ended(runner: Runner) 
         assert time.monotonic() < deadline
         time.sleep(0.05)
     assert ended_or_none(run) == ("crashed", LOG_LOST)
+
+
+@pytest.mark.parametrize("left_bytes", [0, 64, 4_000])
+def test_object_whose_build_was_killed_is_built_again(runner: Runner, left_bytes: int) -> None:
+    constant = repr(secrets.randbelow(2**20) / 2**20)
+    job = CompileJob(
+        Model("code", f"import torch\ndef model(x):\n    return x.sin() * {constant}\n{INPUTS}"), measure=False
+    )
+    assert ended(runner.wait(runner.submit(job)))[0] == "done"
+    sources = (CACHE / "inductor").glob("*/*.cpp")
+    built = next(path for path in sources if constant in path.read_text()).with_suffix(".so")
+    size = built.stat().st_size
+    os.truncate(built, left_bytes)
+    run = runner.wait(runner.submit(job))
+    assert ended(run)[0] == "done", open_report(run).error
+    assert built.stat().st_size == size
 
 
 def test_worker_cannot_talk_to_the_runner(run_code: RunCode) -> None:

@@ -7,7 +7,7 @@ torch, and fails if the worker uses a private name that is not listed.
 
 from core.worker.private.cross_compilation import ABSENT, TRITON
 from core.worker.private.dynamo import ACCELERATOR, DYNAMO, LOG, VALUES
-from core.worker.private.inductor import AOTI, CPP, PARTITION, PASSES, SCHEDULER, TIMING
+from core.worker.private.inductor import AOTI, CPP, OBJECTS, PARTITION, PASSES, SCHEDULER, TIMING
 from core.worker.private.name import FIRST, PrivateName
 
 __all__ = ["FIRST", "PRIVATE_NAMES", "PrivateName"]
@@ -17,6 +17,7 @@ PRIVATE_NAMES = (
     *DYNAMO,
     *PASSES,
     *PARTITION,
+    *OBJECTS,
     *SCHEDULER,
     *TIMING,
     *VALUES,

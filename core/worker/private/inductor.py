@@ -47,6 +47,11 @@ PASSES = (
     ),
     PrivateName("torch.fx.node", "_format_arg", "compares arguments as text, which adds no guards on symbolic sizes"),
 )
+OBJECTS = (
+    PrivateName("torch._inductor.codecache", "_worker_compile_cpp", "wrapped: an object whose build was killed goes"),
+    PrivateName("torch._inductor.codecache", "LOCK_TIMEOUT", "how long torch waits for another build of an object"),
+    PrivateName("torch.utils._filelock", "FileLock", "held by whoever builds an object"),
+)
 PARTITION = (
     PrivateName(
         "torch._inductor.compile_fx",
