@@ -31,12 +31,9 @@ import torch._dynamo.config
 import torch._functorch.config
 import torch._inductor.config
 from torch._dynamo.utils import counters
-from torch._inductor import codecache
-from torch.utils._filelock import FileLock
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from core.base.errors import JobError
-from core.base.files import regular
 from core.base.words import duration_s, number
 from core.job import BATCH, Conditions, OptionValue
 
@@ -45,9 +42,6 @@ FAIL = "fail_on_recompile"
 # Positional and keyword arguments.
 CallInputs = tuple[tuple[Any, ...], dict[str, Any]]
 DIRECTORY = "caches"
-ELF_HEADER_BYTES = 64
-# Place of the section headers in a file of 64 bits: their offset, the size of each, and their number.
-SECTIONS = ((40, 48), (58, 60), (60, 62))
 FAILED = 1
 
 
@@ -241,39 +235,6 @@ def use_run_caches(conditions: Conditions, run: Path) -> None:
         return
     for name, part in (("TORCHINDUCTOR_CACHE_DIR", "inductor"), ("TRITON_CACHE_DIR", "triton")):
         os.environ[name] = str(run / DIRECTORY / part)
-
-
-def rebuild_broken_objects() -> None:
-    """Have torch build an object again if its build was killed: torch loads any file of the right name.
-
-    A cancelled or ended run leaves such a file in the shared cache, empty or cut off.
-    """
-    build = codecache._worker_compile_cpp
-
-    def build_whole(lock_path: str, builders: Sequence[Any], *others: Any) -> None:
-        # Whoever has the lock is building: its file is not whole yet.
-        with FileLock(lock_path, timeout=codecache.LOCK_TIMEOUT):
-            for path in (Path(builder.get_target_file_path()) for builder in builders):
-                if is_broken(path):
-                    path.unlink()
-        build(lock_path, builders, *others)
-
-    codecache._worker_compile_cpp = build_whole
-
-
-def is_broken(path: Path) -> bool:
-    """Return True if a built file is empty, or an ELF file that ends before its section headers."""
-    status = regular(path)
-    if status is None or path.suffix not in (".so", ".o"):
-        return False
-    with path.open("rb") as file:
-        header = file.read(ELF_HEADER_BYTES)
-    if not header.strip(b"\0"):
-        return True
-    if not header.startswith(b"\x7fELF"):
-        return False
-    offset, size, count = (int.from_bytes(header[start:end], "little") for start, end in SECTIONS)
-    return len(header) < ELF_HEADER_BYTES or status.st_size < offset + size * count
 
 
 @contextmanager

@@ -266,10 +266,11 @@ def _import_everything() -> None:
             importlib.import_module(name)
     import torch
 
-    from core.worker.warmup import resolve_vector_math
+    from core.worker.warmup import rebuild_broken_objects, resolve_vector_math
 
     torch._dynamo.list_backends(exclude_tags=())
     resolve_vector_math()
+    rebuild_broken_objects()
     for module, function in CACHED:
         compute = getattr(importlib.import_module(module), function, None)
         if compute is not None:

@@ -46,14 +46,7 @@ from core.worker.compiling import (
     make_compiled_calls,
     parts_words,
 )
-from core.worker.conditions import (
-    cache_hit_words,
-    fill_caches,
-    rebuild_broken_objects,
-    set_dynamo,
-    set_threads,
-    use_run_caches,
-)
+from core.worker.conditions import cache_hit_words, fill_caches, set_dynamo, set_threads, use_run_caches
 from core.worker.environment import device_name, devices
 from core.worker.frames import user_frames
 from core.worker.load import ModelCopy
@@ -111,7 +104,6 @@ def work(run: Run, job: CompileJob) -> int:
     write_code(job, run.path)
     files = [path, *filter(None, [backend_file(job.compile)])]
     use_run_caches(conditions, run.path)
-    rebuild_broken_objects()
     filling = fill_caches(conditions, lambda: make_compiled_calls(job, path))
     original = run.original_path if job.repairs else path
     memory = MemoryWatch(job, original, path)

@@ -1,19 +1,31 @@
 """Work done once before all runs: resolving MKL's functions, and building Inductor's precompiled C++ header.
 
+Torch's loader of compiled objects is changed for all of them, so that it builds a broken object again.
+
 The header takes 10–18 s the first time on a machine, while the user is still choosing.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import torch
+from torch._inductor import codecache
+from torch.utils._filelock import FileLock
+
+from core.base.files import regular
 
 # Functions that ATen calls in MKL's vector math: IMPLEMENT_VML_MKL in its header vml.h.
 VECTOR_MATH = (
     *("acos", "asin", "atan", "cos", "erf", "erfc", "erfinv", "exp", "log", "log10", "log2"),
     *("sin", "sqrt", "tan", "tanh", "trunc"),
 )
+ELF_HEADER_BYTES = 64
+# Place of the section headers in a file of 64 bits: their offset, the size of each, and their number.
+SECTIONS = ((40, 48), (58, 60), (60, 62))
 
 
 def resolve_vector_math() -> None:
@@ -32,3 +44,36 @@ def warm_up() -> None:
     """Compile the smallest possible C++ kernel."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     torch.compile(lambda x: x.sin() + 1)(torch.ones(64))
+
+
+def rebuild_broken_objects() -> None:
+    """Have torch build an object again if its build was killed: torch loads any file of the right name.
+
+    A cancelled or ended run leaves such a file in the shared cache, empty or cut off.
+    """
+    build = codecache._worker_compile_cpp
+
+    def build_whole(lock_path: str, builders: Sequence[Any], *more: Any) -> None:
+        # Whoever has the lock is building: its file is not whole yet.
+        with FileLock(lock_path, timeout=codecache.LOCK_TIMEOUT):
+            for path in (Path(builder.get_target_file_path()) for builder in builders):
+                if is_broken(path):
+                    path.unlink()
+        build(lock_path, builders, *more)
+
+    codecache._worker_compile_cpp = build_whole
+
+
+def is_broken(path: Path) -> bool:
+    """Return True if a built file is empty, or an ELF file that ends before its section headers."""
+    status = regular(path)
+    if status is None or path.suffix not in (".so", ".o"):
+        return False
+    with path.open("rb") as file:
+        header = file.read(ELF_HEADER_BYTES)
+    if not header.strip(b"\0"):
+        return True
+    if not header.startswith(b"\x7fELF"):
+        return False
+    offset, size, count = (int.from_bytes(header[start:end], "little") for start, end in SECTIONS)
+    return len(header) < ELF_HEADER_BYTES or status.st_size < offset + size * count
