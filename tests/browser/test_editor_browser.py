@@ -128,7 +128,7 @@ def test_code_is_typed_undone_and_kept(server: Server, page: Page) -> None:
     field.press("Control+z")
     expect_code(field, EDITED)
 
-    # At once: the text is sent before the click, which would lead back otherwise.
+    # At once: a value that is sent after the click would lead back.
     page.get_by_role("link", name="Runs", exact=True).click()
     expect(headline(page)).to_have_text("Runs")
     settle(page)
@@ -138,3 +138,8 @@ def test_code_is_typed_undone_and_kept(server: Server, page: Page) -> None:
     settle(page)
     page.get_by_role("tab", name="Your code").click()
     expect_code(page.get_by_label("Code", exact=True), EDITED)
+    page.get_by_label("Name of the callable").fill("net")
+    page.get_by_role("link", name="Runs", exact=True).click()
+    expect(headline(page)).to_have_text("Runs")
+    settle(page)
+    expect(headline(page)).to_have_text("Runs")

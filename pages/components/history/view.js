@@ -9,6 +9,18 @@ function isSamePage(before, after) {
   return before.pathname === after.pathname && (old === fresh || !old || !fresh);
 }
 
+// Streamlit sends a field's value by a timer, and a change of the page at once: a value that is sent after it leads back.
+// So a click on a link to a page waits for the timers before it.
+/** @param {MouseEvent} event */
+function afterValues(event) {
+  const path = event.composedPath();
+  const link = path.find((part) => part instanceof HTMLAnchorElement);
+  if (!event.isTrusted || !link || link.target || link.download || link.origin !== location.origin) return;
+  event.stopImmediatePropagation();
+  event.preventDefault();
+  setTimeout(() => path[0]?.dispatchEvent(new MouseEvent(event.type, event)));
+}
+
 export default function () {
   if (kept in globalThis) return;
   Object.assign(globalThis, { [kept]: true });
@@ -17,6 +29,7 @@ export default function () {
     addEventListener(gesture, () => (atClick = new URL(location.href)), { capture: true });
   }
   const push = history.pushState.bind(history);
+  addEventListener("click", afterValues, { capture: true });
   history.pushState = (state, unused, url) => {
     const here = new URL(location.href);
     const there = new URL(url ?? here, here);

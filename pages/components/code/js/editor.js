@@ -20,8 +20,6 @@ export default function (args) {
 
 class Editor {
   resting = 0;
-  sending = false;
-  listening = new AbortController();
 
   /** @param {Arguments<EditorData>} args */
   constructor(args) {
@@ -49,7 +47,6 @@ class Editor {
       ],
     });
     this.told = this.view.state.doc;
-    addEventListener("click", (event) => this.hold(event), { capture: true, signal: this.listening.signal });
     this.count();
   }
 
@@ -69,18 +66,6 @@ class Editor {
     if (doc.eq(this.told)) return;
     this.told = doc;
     this.args.setStateValue("text", doc.toString());
-    this.sending = true;
-    setTimeout(() => (this.sending = false));
-  }
-
-  // Streamlit sends the text by a timer, and a click on a link at once: the text would come after it, and lead back.
-  /** @param {MouseEvent} event */
-  hold(event) {
-    const [target] = event.composedPath();
-    if (!this.sending || !event.isTrusted || !target) return;
-    event.stopImmediatePropagation();
-    event.preventDefault();
-    setTimeout(() => target.dispatchEvent(new MouseEvent(event.type, event)));
   }
 
   // The button's shortcut comes before a pause.
@@ -94,7 +79,6 @@ class Editor {
     this.tell();
     setTimeout(() => {
       if (this.root.isConnected) return;
-      this.listening.abort();
       this.view.destroy();
       editors.delete(this.args.parentElement);
     });
