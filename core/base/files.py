@@ -88,6 +88,12 @@ def sizes(directory: Path, pattern: str) -> dict[Path, int]:
     return {path: status.st_size for path in paths if (status := regular(path))}
 
 
+def largest(directory: Path, pattern: str) -> Path | None:
+    """Return the largest regular file of a directory; None if there is none."""
+    files = sizes(directory, pattern)
+    return max(files, key=files.__getitem__, default=None)
+
+
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a file so that it exists whole or not at all."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
@@ -193,8 +199,7 @@ def _entries_of(directory: Path) -> list[Path]:
 
 def _is_empty(run: Path) -> bool:
     """Return True if a directory never became a run: it has no status, and no log with content."""
-    logs = (regular(path) for path in (run / "trace").glob("*.log"))
-    return not (run / "status.json").exists() and not any(log and log.st_size for log in logs)
+    return not (run / "status.json").exists() and not any(sizes(run / "trace", "*.log").values())
 
 
 def _written_s(path: Path) -> float:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from core.analysis.comparison import RunSide
 from core.base.errors import TraceError
+from core.base.files import largest
 from core.job import CompileJob
 from core.job.model import REPAIRED
 from core.runs.status import Status
@@ -45,10 +46,10 @@ def log_at(what: str) -> Path | None:
     """Return the log at a path, or the largest in a directory; None if there is neither. Raises TraceError."""
     path = Path(what)
     if path.is_dir():
-        logs = sorted(path.glob("*.log"), key=lambda log: log.stat().st_size)
-        if not logs:
+        log = largest(path, "*.log")
+        if log is None:
             raise TraceError(f"{path} holds no .log file")
-        return logs[-1]
+        return log
     return path if path.is_file() else None
 
 

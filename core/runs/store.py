@@ -34,13 +34,13 @@ from core.base.files import (
     NO_FILE,
     OWNER_ALONE,
     in_words,
+    largest,
     make_private,
     one_line,
     open_regular,
     read,
     read_line,
     remove,
-    sizes,
     tidy,
     write_atomically,
     write_even_if_full,
@@ -113,8 +113,7 @@ class Run:
 
     def log_path(self) -> Path | None:
         """Return the largest trace log; None before torch has written one."""
-        logs = sizes(self.trace_dir, "*.log")
-        return max(logs, key=logs.__getitem__, default=None)
+        return largest(self.trace_dir, "*.log")
 
     def job(self) -> CompileJob | None:
         """Return the job; None for an imported log. Raises StoreError, JobError."""
