@@ -14,8 +14,6 @@ from core.report import GraphBreak, Report
 from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 from core.views.source import line_in, place_in_folder
 
-# With `fullgraph=True`, torch raises this at a graph break, and logs no break.
-REFUSED = "Unsupported:"
 REGISTRY = "https://meta-pytorch.github.io/compile-graph-break-site/gb"
 
 
@@ -92,11 +90,11 @@ class GraphBreaksView:
             times = sum(len(graph_break.compilations) for graph_break in breaks)
             head = f"{fmt.count(len(breaks), 'graph break')}, hit {fmt.count(times, 'time')}"
             return f"{head}; {rest}." if rest else f"{head}."
-        refused = sum(failure.kind == "failed" and failure.reason.startswith(REFUSED) for failure in self.failures)
+        refused = sum(failure.at_break for failure in self.failures)
         if refused:
-            return (
-                f"{fmt.count(refused, 'compilation')} failed at a graph break, which `fullgraph=True` does not allow."
-            )
+            whole = ((self.report.setting.job or {}).get("compile") or {}).get("fullgraph")
+            reason = ", which `fullgraph=True` does not allow" if whole else ""
+            return f"{fmt.count(refused, 'compilation')} failed at a graph break{reason}."
         if rest:
             return f"No graph break, but {rest}."
         if not self.report.compilations:

@@ -39,6 +39,11 @@ class Failure:
     place: Place
 
     @property
+    def at_break(self) -> bool:
+        """True if torch raised an error at a graph break instead of compiling around it, as with `fullgraph=True`."""
+        return self.kind == "failed" and self.reason.startswith("Unsupported:")
+
+    @property
     def consequence(self) -> str:
         """Consequence of the failure for the calls, in words."""
         if self.kind == "failed":

@@ -24,10 +24,13 @@ def test_titles_count_the_breaks_and_how_often_they_were_hit() -> None:
 
 
 def test_a_break_that_fullgraph_refused_is_the_title() -> None:
-    refused, wrong = (
-        GraphBreaksView(replace(failing(kind, "no"), graph_breaks=())).title for kind in ("Unsupported", "ValueError")
+    whole = Setting(job={"compile": {"fullgraph": True}})
+    refused, wrong, exported = (
+        GraphBreaksView(replace(failing(kind, "no"), graph_breaks=(), setting=setting)).title
+        for kind, setting in (("Unsupported", whole), ("ValueError", whole), ("Unsupported", Setting()))
     )
     assert refused == "1 compilation failed at a graph break, which `fullgraph=True` does not allow."
+    assert exported == "1 compilation failed at a graph break."
     assert wrong == "No graph break, but 1 compilation failed."
 
 
