@@ -1,8 +1,7 @@
 """Work done once before all runs: resolving MKL's functions, and building Inductor's precompiled C++ header.
 
-Torch's loader of compiled objects is changed for all of them, so that it builds a broken object again.
-
-The header takes 10–18 s the first time on a machine, while the user is still choosing.
+The header takes 10–18 s the first time on a machine, while the user is still choosing. Torch's builder of compiled
+objects is wrapped for all runs, so that it builds a broken object again.
 """
 
 from __future__ import annotations

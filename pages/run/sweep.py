@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.parts.run.submit import job_again
 from pages.parts.sweep.ask import own_axes, preset_cards
-from pages.parts.sweep.shown import asked_of, sweep, sweeps_so_far
+from pages.parts.sweep.shown import job_to_vary, sweep, sweeps_so_far
 from pages.session.shown import shown_run
 from pages.session.sweeps import open_sweep, shown_sweep
 
@@ -18,7 +18,7 @@ if here is not None:
 
 st.title("Many runs, one question.", anchor=False)
 shown = shown_run()
-base = asked_of(job_again(shown) if shown is not None else None)
+base = job_to_vary(job_again(shown) if shown is not None else None)
 preset_cards(base)
 with st.expander("Axes of your own", icon=":material/tune:"):
     own_axes(base)

@@ -303,7 +303,7 @@ def _sampling_words(times: PackageTimes) -> str:
     timed = f", timed by {plain(times.clock, LONGEST_LINE)}" if times.clock else ""
     disturbed = times_disturbed(times)
     return (
-        f"All in turn, {fmt.count(rounds, 'round')} of {fmt.count(times.calls_per_sample, 'call')} each{threads} after "
+        f"Interleaved, {fmt.count(rounds, 'round')} of {fmt.count(times.calls_per_sample, 'call')} each{threads} after "
         f"{fmt.count(times.warm_up, 'round')} of warm-up{timed}. The brackets hold the ratio with 99 % confidence."
         + (f" {sentence(disturbed)}" if disturbed else "")
     )

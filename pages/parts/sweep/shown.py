@@ -270,7 +270,7 @@ CHARTS: dict[str, Callable[[SweepView, Theme], go.Figure]] = {
 }
 
 
-def asked_of(job: CompileJob | None) -> CompileJob:
+def job_to_vary(job: CompileJob | None) -> CompileJob:
     """Return the job to vary: the shown run's if it has one, otherwise a sample's."""
     names = [item.name for item in samples()]
     offered = [*([SHOWN] if job else []), *names]

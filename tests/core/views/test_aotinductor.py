@@ -189,7 +189,7 @@ def test_times_have_a_bar_and_a_row_for_each_side() -> None:
         ("package, C++", "10.0 µs", "9.95 µs to 10.1 µs", "2.00× (1.94–2.06)", "8.00 ms", "300 µs"),
     ]
     assert times.method == (
-        "All in turn, 12 rounds of 100 calls each on 2 threads after 4 rounds of warm-up. The brackets hold the ratio "
+        "Interleaved, 12 rounds of 100 calls each on 2 threads after 4 rounds of warm-up. The brackets hold the ratio "
         "with 99 % confidence. The same library takes 1.20 times as long from Python (1.20 to 1.20), 2.00 µs more a "
         "call."
     )
