@@ -9,8 +9,8 @@ function isSamePage(before, after) {
   return before.pathname === after.pathname && (old === fresh || !old || !fresh);
 }
 
-// Streamlit sends a field's value by a timer, and a change of the page at once: a value that is sent after it leads back.
-// So a click on a link to a page waits for the timers before it.
+// Streamlit sends a field's value by a timer, and a change of the page at once: a value that is sent
+// after it leads back. So a click on a link to a page waits for the timers before it.
 /** @param {MouseEvent} event */
 function afterValues(event) {
   const path = event.composedPath();
