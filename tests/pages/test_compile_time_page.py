@@ -80,6 +80,14 @@ def test_what_ran_in_parallel_is_told_with_both_its_times() -> None:
     assert parallel_words(PHASES[:1], totals[1:]) == ""
 
 
+def test_of_many_phases_in_parallel_three_are_named_and_the_others_counted() -> None:
+    totals = tuple(PhaseTotal(f"phase_{at}", 2, 2.0, 2.0, 2, 3.5) for at in range(5))
+    text = parallel_words(PHASES[:1], totals)
+    assert [f"phase_{at}" in text for at in range(5)] == [True, True, True, False, False]
+    assert text.endswith("; and 2 more phases. ")
+    assert "more" not in parallel_words(PHASES[:1], totals[:3])
+
+
 def test_all_pages_and_the_command_line_tell_one_compile_time(
     runs: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:

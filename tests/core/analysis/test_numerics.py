@@ -180,3 +180,9 @@ def test_a_run_is_told_line_by_line() -> None:
     ]
     assert of_tolerance(WRONG) == 150
     assert of_tolerance(replace(WRONG, tolerance=0.0)) is None
+
+
+def test_a_node_without_a_verdict_or_without_errors_has_no_accuracy_class() -> None:
+    assert standing(replace(FURTHER, same=None)) == "not told"
+    assert standing(replace(FURTHER, eager_error=None, eager_max_abs=None)) == "not told"
+    assert standing(FURTHER) == "further"

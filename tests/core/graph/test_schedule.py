@@ -1,9 +1,12 @@
 """The scheduler as a graph: before fusion, kernels after it, and fusion as a film."""
 
+from dataclasses import replace
+
 import pytest
 
 from core.analysis import groups_after, launch_groups, steps
 from core.graph import Node, after_model, before_model, fusion_frames
+from core.graph.fusion import launch_seconds
 from core.report import Compilation, FxNode, Schedule
 from core.trace.parsers import build_report, load_graph
 from tests.support.places import TRACES
@@ -113,3 +116,11 @@ def test_frames_begin_unfused_and_end_with_the_kernels() -> None:
         "Fusion 2 of 2, in round 2",
         "Code generation",
     ]
+
+
+def test_launches_that_were_not_timed_one_by_one_share_their_kernels_time_equally() -> None:
+    _, schedule, _ = schedules("transformer_block")[0]
+    first, second, third, *_ = (replace(node, kernel="k") for node in schedule.before)
+    boxes = ((first,), (second, third))
+    assert launch_seconds(boxes, {}, {"k": 3.0}) == {first.name: 1.5, second.name: 1.5}
+    assert launch_seconds(boxes, {}, {"other": 3.0}) == {}

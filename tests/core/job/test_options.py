@@ -8,6 +8,7 @@ import pytest
 from core import CompileJob, CompileOptions, Conditions, JobError, Model
 from core.job import add_job_options, job_of
 from core.job.options import OPTIONS, ChoiceField, with_values
+from core.job.options.row import one_of
 from core.runs import permission
 from core.runs.permission import allowed
 from core.sweep.axes import changed
@@ -75,3 +76,9 @@ def test_an_option_that_says_nothing_of_visitors_is_closed_to_them(monkeypatch: 
     with pytest.raises(JobError) as error:
         allowed(replace(JOB, seed=1))
     assert error.value.field == "seed"
+
+
+def test_a_value_that_is_no_choice_is_cut_in_the_message() -> None:
+    check = one_of(None, "fast", "slow")
+    assert (check(None), check("fast")) == ("", "")
+    assert check("x" * 100) == f"`{'x' * 60}` is none of fast, slow"

@@ -221,3 +221,13 @@ def test_columns_of_a_reported_table_are_distinct(log: Path) -> None:
         [[1, None, "a b"]],
     )
     assert (table.node_ids, table.left_out) == (None, "2 more rows not shown.")
+
+
+def test_nodes_beyond_those_that_have_a_row_are_counted_with_the_unrecorded_ones(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.views.backend.compilation.MOST_NODES", 3)
+    assert [view.nodes_left_out for view in views_of(log, left_out=3)] == [
+        "2 more nodes not shown.",
+        "5 more nodes not shown.",
+    ]

@@ -269,3 +269,16 @@ def test_a_break_in_a_library_is_repaired_at_the_line_that_called_it() -> None:
 
 def test_every_rule_of_the_table_is_there() -> None:
     assert {name for names in OF_BREAKS.values() for name in names} - {LOG} <= set(RULES)
+
+
+@pytest.mark.parametrize(
+    ("call", "hoisted"),
+    [
+        ("torch.ones(3, requires_grad=True)", True),
+        ("torch.nn.Parameter(torch.ones(3))", True),
+        ("torch.ones(3, dtype=torch.float32)", False),
+    ],
+)
+def test_only_a_leaf_of_autograd_is_created_before_the_model_runs(call: str, hoisted: bool) -> None:
+    repair = repair_of(f"import torch\ndef model(x):\n    return x * {call}\n", "hoist_tensor:3")
+    assert (repair is not None) is hoisted
