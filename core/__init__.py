@@ -13,7 +13,7 @@ from core.accelerator.backends import SHIPPED as SHIPPED_BACKENDS
 from core.analysis import Verdict, sentence, speed, verdict
 from core.analysis.comparison import RunComparison, RunSide, compare_runs, comparison_sentence
 from core.base.errors import AccessError, CompileboardError, JobError, ReportError, StoreError, TraceError, WorkerError
-from core.base.machine import Environment, cpp_compiler
+from core.base.machine import Environment
 from core.job import (
     CompileJob,
     CompileOptions,
@@ -106,7 +106,6 @@ __all__ = [
     "compare_runs",
     "comparison_sentence",
     "compile_options_as_text",
-    "cpp_compiler",
     "from_json",
     "is_compiled",
     "is_stored",

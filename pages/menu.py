@@ -62,6 +62,8 @@ NUMERICS = Page("Performance", "numerics", "Numerics", ":material/exposure:")
 BACKEND = Page("Backends", "backend", "Backend", ":material/handshake:")
 ACCELERATOR = Page("Backends", "accelerator", "Accelerator", ":material/conveyor_belt:")
 AOTINDUCTOR = Page("Backends", "aotinductor", "AOTInductor", ":material/package_2:")
+OPTIONS = Page("Setup", "options", "Options", ":material/tune:")
+DOCTOR = Page("Setup", "doctor", "Doctor", ":material/stethoscope:")
 
 # In menu order; the first page opens without a path.
 ENTRIES = (
@@ -78,6 +80,7 @@ ENTRIES = (
     MenuEntry("Compile time", (COMPILE_TIME,)),
     MenuEntry("Measurements", (SPEEDUP, MEMORY, NUMERICS)),
     MenuEntry("Backends", (BACKEND, ACCELERATOR, AOTINDUCTOR)),
+    MenuEntry("Setup", (OPTIONS, DOCTOR)),
 )
 PAGES = {page.name: page for entry in ENTRIES for page in entry.pages}
 # Earlier names of pages, which old links contain.

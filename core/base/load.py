@@ -1,4 +1,4 @@
-"""Load of the machine by other processes during a measurement."""
+"""Load of the machine: memory, and the work of other processes during a measurement."""
 
 from __future__ import annotations
 
@@ -100,3 +100,9 @@ def _thread_seconds() -> tuple[float, float] | tuple[None, None]:
     except OSError:
         return None, None
     return sum(int(ran) for ran, _, _ in counts) / 1e9, sum(int(waited) for _, waited, _ in counts) / 1e9
+
+
+def memory_bytes() -> tuple[int, int]:
+    """Return the available and the total bytes of memory."""
+    memory = psutil.virtual_memory()
+    return int(memory.available), int(memory.total)

@@ -11,10 +11,12 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from filelock import FileLock
 
 PROJECT_DIR = Path(__file__).resolve().parents[2]
+ConfigModule = Literal["inductor", "dynamo"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +32,37 @@ class BackendEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class ConfigOption:
+    """An option of `torch._inductor.config` or `torch._dynamo.config` in the fork server's process.
+
+    `value` and `default` are as Python writes them, `changed` is True if they differ; an alias has neither, and `alias`
+    is the full name of its option. torch's default follows the environment: `variables` are those that torch reads for
+    it, and `environment` are those among them that are set, as `NAME=value`. `comment` is torch's own, `deprecated` is
+    torch's reason, and `line` is that of its assignment, 0 if unknown.
+    """
+
+    module: ConfigModule
+    name: str
+    value: str
+    default: str = ""
+    changed: bool = False
+    kind: str = ""
+    alias: str = ""
+    variables: tuple[str, ...] = ()
+    environment: tuple[str, ...] = ()
+    comment: str = ""
+    line: int = 0
+    deprecated: str = ""
+
+    @property
+    def is_set(self) -> bool:
+        """True if the value differs from the default, or an environment variable sets it."""
+        return self.changed or bool(self.environment)
+
+
+@dataclass(frozen=True, slots=True)
 class Environment:
-    """Capabilities of torch on this machine: versions, devices, backends, settings of each mode, C++ compiler.
+    """Capabilities of torch on this machine: versions, devices, backends, modes, configuration options, C++ compiler.
 
     `devices` maps a device to its description. Fields are empty if torch does not report them; `problem` is why torch
     cannot be started.
@@ -43,6 +74,7 @@ class Environment:
     backends: tuple[str, ...] = ()
     entries: tuple[BackendEntry, ...] = ()
     modes: dict[str, dict[str, bool | int | float | str | None]] = field(default_factory=dict)
+    options: tuple[ConfigOption, ...] = ()
     cpus: int = 0
     compiler: str | None = None
     problem: str = ""
@@ -56,6 +88,11 @@ def cpp_compiler() -> str | None:
 def python_path() -> str:
     """Return a PYTHONPATH with which another Python finds our code: ours, then the current entries."""
     return os.pathsep.join(filter(None, [str(PROJECT_DIR), os.environ.get("PYTHONPATH", "")]))
+
+
+def default_home() -> Path:
+    """Return the directory of the default store: `COMPILEBOARD_HOME`, otherwise `~/.compileboard`."""
+    return Path(os.environ.get("COMPILEBOARD_HOME") or "~/.compileboard").expanduser()
 
 
 def build_cache(part: str) -> Path:

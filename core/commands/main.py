@@ -11,6 +11,8 @@
     python -m core sweep --resume ID
     python -m core sweeps [ID] [--json | --csv]
     python -m core backends [--json]
+    python -m core doctor [--no-compile] [--json]
+    python -m core options [WORD…] [--module inductor|dynamo] [--changed] [--json]
 
 With --json the report alone goes to standard output; progress and messages go to standard error. Exit codes: 0 done, 1
 the run or every cell of the sweep failed, or the sweep stopped, 2 the command or the job is invalid, 3 the run, sweep
@@ -24,7 +26,7 @@ import argparse
 from collections.abc import Sequence
 
 from core.base.errors import CompileboardError, JobError, StoreError, TraceError
-from core.commands import aoti, backends, compare, pipeline, report, run, samples, sweep
+from core.commands import aoti, backends, compare, doctor, options, pipeline, report, run, samples, sweep
 from core.commands.output import CANCELLED, FAILED, MISSING, USAGE, complain
 
 COMMANDS = (
@@ -38,6 +40,8 @@ COMMANDS = (
     sweep.add_command,
     sweep.add_list_command,
     backends.add_command,
+    doctor.add_command,
+    options.add_command,
 )
 
 

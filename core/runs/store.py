@@ -45,6 +45,7 @@ from core.base.files import (
     write_atomically,
     write_even_if_full,
 )
+from core.base.machine import default_home
 from core.base.run_id import RUN_ID, creation_time_s, fresh_id, slug_of
 from core.base.words import gib
 from core.job import MAX_CODE_BYTES, CompileJob, job_from_json, job_to_json
@@ -198,7 +199,7 @@ class Store:
     def __init__(self, home: Path | None = None, max_log_bytes: int = MAX_LOG_BYTES) -> None:
         self._max_log_bytes = max_log_bytes
         self.liveness: Liveness = LOCAL
-        self.home = (home or Path(os.environ.get("COMPILEBOARD_HOME") or "~/.compileboard").expanduser()).resolve()
+        self.home = (home or default_home()).resolve()
         self.runs_dir, self.cache_dir = self.home / "runs", self.home / "cache"
         with in_words(self.home):
             self.home.mkdir(parents=True, exist_ok=True, mode=OWNER_ALONE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,10 @@ from core.job import CompileJob, CompileOptions
 from core.worker.backends.selection import compiler_of, load_backend
 from core.worker.calls import ModelCalls, observed
 from core.worker.conditions import set_dynamo, set_threads
+from core.worker.config import alias_notes, check_option
 from core.worker.load import ModelCopy
 
+INDUCTOR = "inductor"
 AS_IT_IS = (
     "The file compiles its model itself, and that was run as it is: with the backend, mode and options that the file "
     "gives to torch.compile."
@@ -28,8 +30,14 @@ FOR_TARGET = (
 
 
 def compiled_by(job: CompileJob, model_copy: ModelCopy) -> Callable[..., Any]:
-    """Return a copy's model, to be compiled at its first call with the job's options."""
+    """Return a copy's model, to be compiled at its first call with the job's options.
+
+    Raises JobError for an option that Inductor does not have.
+    """
     options = job.compile
+    if options.backend == INDUCTOR:
+        for name in options.options or {}:
+            check_option(f"compile.options.{name}", "inductor", name)
     function: Callable[..., Any] = torch.compile(
         model_copy.model,
         fullgraph=options.fullgraph,
@@ -73,6 +81,17 @@ def parts_words(parts: Sequence[str]) -> str:
     named = ", ".join(f"`{name}`" for name in parts[:MOST_NAMED])
     more = f" and {number(len(parts) - MOST_NAMED)} more" if len(parts) > MOST_NAMED else ""
     return f"The file compiles {named}{more} by themselves. This run compiles the whole model, with them inlined."
+
+
+def compile_notes(job: CompileJob, model: Any) -> Iterator[str]:
+    """Yield a note if the file compiles its model, or parts of it, itself, and one for each alias among the options."""
+    if is_compiled(model):
+        yield compiled_words(job)
+    elif parts := compiled_parts(model):
+        yield parts_words(parts)
+    yield from alias_notes("dynamo", job.conditions.dynamo or {})
+    if job.compile.backend == INDUCTOR:
+        yield from alias_notes("inductor", job.compile.options or {})
 
 
 def effective_job(job: CompileJob, model_copy: ModelCopy) -> CompileJob:

@@ -36,6 +36,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 from core.base.errors import JobError
 from core.base.words import duration_s, number
 from core.job import BATCH, Conditions, OptionValue
+from core.worker.config import check_option
 
 Stance = Callable[[], AbstractContextManager[Any]]
 FAIL = "fail_on_recompile"
@@ -54,7 +55,7 @@ def set_threads(conditions: Conditions) -> None:
 def set_dynamo(conditions: Conditions) -> None:
     """Set names of `torch._dynamo.config`, overriding the file's values.
 
-    Raises JobError with the wrong name.
+    Raises JobError with the wrong name. An alias sets its option.
     """
     for name, value in (conditions.dynamo or {}).items():
         field = f"conditions.dynamo.{name}"
@@ -67,10 +68,8 @@ def set_dynamo(conditions: Conditions) -> None:
 
 def _check(field: str, name: str, value: OptionValue) -> None:
     """Raise JobError for a value of the wrong type: torch would accept it and fail later."""
-    config = torch._dynamo.config.get_config_copy()
-    if name not in config:
-        raise JobError(field, f"torch {torch.__version__} has no torch._dynamo.config.{name}")
-    current = config[name]
+    check_option(field, "dynamo", name)
+    current = getattr(torch._dynamo.config, name)
     fits = (
         current is None
         or value is None

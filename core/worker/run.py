@@ -37,15 +37,7 @@ from core.runs.store import Run
 from core.worker.aoti.stage import PackageStage
 from core.worker.backends.selection import backend_file, defines, load_backend, register_built_in, write_code
 from core.worker.calls import Pair, PreparedCall, make_calls
-from core.worker.compiling import (
-    compiled_parts,
-    compiled_side,
-    compiled_words,
-    effective_job,
-    is_compiled,
-    make_compiled_calls,
-    parts_words,
-)
+from core.worker.compiling import compile_notes, compiled_side, effective_job, make_compiled_calls
 from core.worker.conditions import cache_hit_words, fill_caches, set_dynamo, set_threads, use_run_caches
 from core.worker.environment import device_name, devices
 from core.worker.frames import user_frames
@@ -158,10 +150,8 @@ def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: Me
     compiled = ModelCopy(path, job, "compileboard_model")
     for name in unread(original.read_text("utf-8")):
         emit(NoteRecord(text=UNREAD.format(name=name)))
-    if is_compiled(compiled.model):
-        emit(NoteRecord(text=compiled_words(job)))
-    elif parts := compiled_parts(compiled.model):
-        emit(NoteRecord(text=parts_words(parts)))
+    for text in compile_notes(job, compiled.model):
+        emit(NoteRecord(text=text))
     if job.compile.backend_code and not defines(job):
         emit(NoteRecord(text=CODE_UNUSED.format(name=job.compile.backend)))
     set_threads(job.conditions)

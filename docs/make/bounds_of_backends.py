@@ -77,6 +77,11 @@ BACKENDS: dict[str, dict[str, str]] = {
     "core/worker/backends/selection.py": {
         "MOST_NAMED": "functions of a file that are named where a backend is not found"
     },
+    "core/worker/config.py": {
+        "MOST_NEAR": "names that are proposed for a wrong name of an option",
+        "LONGEST_VALUE": "characters of the value of an option of torch",
+    },
+    "core/code/config_source.py": {"MOST_USES": "lines of torch that read an option"},
     "core/analysis/backend.py": {
         "MOST_PROBLEM_CHARS": "what was wrong with a backend in a sentence",
         "MOST_LINES": "compilations, calls, problems or tables of a backend that the command line tells",

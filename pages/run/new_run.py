@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from core import cpp_compiler, samples
+from core import samples
+from core.views.doctor import DoctorView
 from pages.gate.addresses import MISSING
-from pages.look.text import LONGEST_NAME, code
+from pages.look.text import LONGEST_NAME, code, plain
 from pages.parts.run.gallery import card, last_runs, recorded_form, tab_title
 from pages.parts.run.launch import asked_again, code_form, log_form, sample_form, torch_is_starting
 from pages.session import server, url
@@ -19,17 +20,13 @@ if missing := url.asked(MISSING):
         f"There is no page {code(missing, LONGEST_NAME)}. The menu on the left lists all pages.",
         icon=":material/explore_off:",
     )
-if cpp_compiler() is None:
-    st.error(
-        "There is no C++ compiler here, so Inductor cannot build kernels for the CPU. Install one "
-        "(`apt-get install g++`, or `xcode-select --install`), or set `CXX`, then start the dashboard again.",
-        icon=":material/build:",
-    )
 found = server.environment()
+if problem := DoctorView(server.runner().store.home, found).compiler_problem:
+    st.error(plain(problem), icon=":material/build:")
 # Reserve this position, so that the tabs keep their place and selection when torch has started.
 with st.empty():
     if found is None:
-        torch_is_starting()
+        torch_is_starting("You can fill in the form now.")
     elif found.problem:
         st.error(f"torch cannot be started: {found.problem}", icon=":material/error:")
 

@@ -11,6 +11,8 @@ RUN, COMPILATION, SELECT, DRAWER, COLOUR = "run", "compilation", "select", "draw
 # The shown part of a page; `frame` is a film's frame on the page Passes, and a Python frame on Compile time.
 SAMPLE, FILTER, AGAIN = "sample", "filter", "again"
 GUARD, LISTING = "guard", "listing"
+# Options page: the search.
+OPTION = "option"
 GRAPH, CHAPTER, FRAME, JOINT = "graph", "chapter", "frame", "joint"
 # The aspect in which two runs are compared.
 ASPECT = "aspect"

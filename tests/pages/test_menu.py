@@ -20,6 +20,7 @@ MENU = {
     "Graphs": ["Graph", "Fusion", "Kernels"],
     "Performance": ["Compile time", "Measurements"],
     "Backends": ["Backends"],
+    "Setup": ["Setup"],
 }
 PANES = {
     "Compare": ["Compare", "Targets", "Sweep"],
@@ -28,6 +29,7 @@ PANES = {
     "Graph": ["FX graph", "Passes", "Forward and backward"],
     "Measurements": ["Speedup", "Memory", "Numerics"],
     "Backends": ["Backend", "Accelerator", "AOTInductor"],
+    "Setup": ["Options", "Doctor"],
 }
 OLD_ADDRESSES = (
     *("overview", "compare", "runs", "compilations", "graph_breaks", "guards", "recompiles", "dynamic_shapes"),
@@ -48,7 +50,7 @@ def panes(app: AppTest) -> dict[str, str]:
     return {link.label: link.help for link in links}
 
 
-def test_the_menu_has_thirteen_entries_in_five_sections() -> None:
+def test_the_menu_has_fourteen_entries_in_six_sections() -> None:
     sections: dict[str, list[str]] = {}
     for entry in menu.ENTRIES:
         assert {page.section for page in entry.pages} == {entry.panes[0].section}
@@ -139,5 +141,14 @@ def test_a_live_run_has_counts_and_no_empty_pages(empty_home: Path) -> None:
 
 
 def test_each_page_of_a_run_can_be_empty() -> None:
-    needs_none = {menu.NEW_RUN, menu.OVERVIEW, menu.RUNS, menu.COMPARE, menu.SWEEP, menu.KERNEL}
+    needs_none = {
+        menu.NEW_RUN,
+        menu.OVERVIEW,
+        menu.RUNS,
+        menu.COMPARE,
+        menu.SWEEP,
+        menu.KERNEL,
+        menu.OPTIONS,
+        menu.DOCTOR,
+    }
     assert set(WHY_EMPTY) == {page.name for page in menu.PAGES.values() if page not in needs_none}

@@ -21,7 +21,8 @@ LOG = (
 )
 DYNAMO = (
     PrivateName("torch._dynamo", "config.recompile_limit", "how often a frame may be compiled, as the user left it"),
-    PrivateName("torch._dynamo", "config.get_config_copy", "which settings a job may name, and of which type they are"),
+    PrivateName("torch._dynamo", "config._config", "which settings a job may name, their defaults and their aliases"),
+    PrivateName("torch._inductor", "config._config", "which options a job may name, their defaults and their aliases"),
     PrivateName("torch._dynamo", "mark_dynamic", "marks the dimensions that a job names"),
     PrivateName("torch._dynamo", "config.patch", "captures again what a captured graph may hold"),
     PrivateName(

@@ -42,11 +42,11 @@ CONVENTION = (
 
 
 @st.fragment(run_every=1.0)
-def torch_is_starting() -> None:
-    """Show that torch is starting; rerun the page once its environment is known."""
+def torch_is_starting(meanwhile: str = "") -> None:
+    """Show that torch is starting, and what can be done meanwhile; rerun the page once its environment is known."""
     if server.environment() is not None:
         st.rerun()
-    st.caption("torch is starting in the background. You can fill in the form now.")
+    st.caption(f"torch is starting in the background. {meanwhile}")
 
 
 @dataclass(frozen=True, slots=True)

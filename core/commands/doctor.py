@@ -1,0 +1,71 @@
+"""`python -m core doctor`: what is here, what is missing and what that switches off, and a compiled function."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+
+from core.base.errors import CompileboardError
+from core.base.machine import Environment, default_home
+from core.base.words import duration_s
+from core.commands.output import FAILED, OK, Commands, add_json_option
+from core.job import CompileJob, Model
+from core.runs.doctor import Check, checks, summary
+from core.runs.engine.opening import open_engine
+from core.runs.runner import Runner
+from core.runs.store import Store
+
+CODE = "import torch\n\n\ndef model(x):\n    return x.sin() + 1\n\n\ninputs = (torch.randn(8),)\n"
+MARKS = {"ok": "✓", "optional": "–", "problem": "✗"}
+COMPILES = "Compiling"
+
+
+def add_command(commands: Commands) -> None:
+    """Add the command `doctor`."""
+    command = commands.add_parser("doctor", help="check what this machine has, and compile one function")
+    command.set_defaults(function=_check)
+    command.add_argument("--no-compile", action="store_true", help="look only, and do not start torch")
+    add_json_option(command)
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    """Print each check; returns the exit code, `FAILED` if there is a problem."""
+    environment, compiled = (None, ()) if arguments.no_compile else _with_torch()
+    found = (*checks(default_home(), environment), *compiled)
+    if arguments.json:
+        print(json.dumps(msgspec.to_builtins(found), indent=2))
+    else:
+        width = max(len(check.name) for check in found)
+        for check in found:
+            print(f"{MARKS[check.state]} {check.name:<{width}}  {check.found}")
+            for text in filter(None, (check.consequence, check.remedy and f"mend: {check.remedy}")):
+                print(f"  {'':<{width}}  {text}")
+        print(summary(found))
+    return FAILED if any(check.state == "problem" for check in found) else OK
+
+
+def _with_torch() -> tuple[Environment, tuple[Check, ...]]:
+    """Start torch and compile a function in a temporary home; what fails is in the environment or the check."""
+    try:
+        with TemporaryDirectory(prefix="compileboard-") as home:
+            return _compiled(Store(Path(home)))
+    except (CompileboardError, OSError) as error:
+        return Environment(problem=str(error)), ()
+
+
+def _compiled(store: Store) -> tuple[Environment, tuple[Check, ...]]:
+    engine = open_engine(store)
+    try:
+        environment = engine.environment()
+        runner = Runner(store, engine)
+        status = runner.wait(runner.submit(CompileJob(Model("code", CODE), measure=False))).status()
+    finally:
+        engine.close()
+    if status.state == "done":
+        seconds = duration_s((status.ended_s or 0.0) - (status.started_s or 0.0))
+        return environment, (Check(COMPILES, "ok", f"`x.sin() + 1` was compiled and run in {seconds}"),)
+    return environment, (Check(COMPILES, "problem", status.reason, "torch.compile does not work here."),)

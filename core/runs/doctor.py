@@ -1,0 +1,250 @@
+"""Checks of this machine: the tools, packages, devices and room that Compileboard uses, without importing torch."""
+
+from __future__ import annotations
+
+import ctypes.util
+import os
+import platform
+import shutil
+import subprocess
+import sysconfig
+import tempfile
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Literal
+
+from core.base.load import memory_bytes
+from core.base.machine import Environment, build_cache, cpp_compiler
+from core.base.words import bytes_, count
+
+CheckState = Literal["ok", "optional", "problem"]
+SUPPORTED = ((2, 11), (2, 15))
+LEAST_MEMORY_BYTES, LEAST_DISK_BYTES = 2 << 30, 1 << 30
+VERSION_TIMEOUT_S = 10.0
+PROBE_BYTES = 4096
+# Optional packages: what does not work without them, and how to install them.
+PACKAGES = {
+    "triton": ("Triton kernels are neither compiled, interpreted nor generated for a target.", "pip install triton"),
+    "pygraphviz": (
+        "Graphs are drawn by the built-in layout instead of Graphviz's.",
+        "apt-get install graphviz libgraphviz-dev && pip install pygraphviz",
+    ),
+    "depyf": ("*Bytecode* shows no decompiled source.", "pip install depyf"),
+    "mlx": ("Models for MLX cannot run.", "pip install mlx-cpu"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A thing that Compileboard uses: what was found, what its absence switches off, and what mends it.
+
+    `state` is `problem` if ordinary runs fail or may fail without it, `optional` if only the named feature is missing.
+    """
+
+    name: str
+    state: CheckState
+    found: str
+    consequence: str = ""
+    remedy: str = ""
+
+
+def checks(home: Path, environment: Environment | None) -> tuple[Check, ...]:
+    """Check everything; `environment` is torch's own report, None while torch is starting."""
+    return (
+        Check("Python", "ok", f"{platform.python_version()}, {platform.platform()}"),
+        torch_check(environment),
+        compiler_check(),
+        headers_check(),
+        cmake_check(),
+        *(package_check(name) for name in PACKAGES),
+        device_check(environment),
+        driver_check(),
+        Check("Threads", "ok", f"{count(os.cpu_count() or 1, 'core')}"),
+        memory_check(),
+        *(disk_check(name, path) for name, path in _folders(home).items()),
+        browser_check(),
+    )
+
+
+def torch_check(environment: Environment | None) -> Check:
+    """Check that torch starts, and that its version is a supported one."""
+    name = "torch"
+    installed = _version("torch")
+    if installed is None:
+        return Check(name, "problem", "not installed", "Nothing can be compiled.", "pip install -r requirements.txt")
+    if environment is None:
+        return Check(name, "ok", f"{installed}, not started yet")
+    if environment.problem:
+        return Check(name, "problem", f"{installed}: {environment.problem}", "Nothing can be compiled.")
+    numbers = tuple(int(part) for part in environment.torch.split(".")[:2] if part.isdecimal())
+    if not SUPPORTED[0] <= numbers <= SUPPORTED[1]:
+        least, most = (".".join(map(str, pair)) for pair in SUPPORTED)
+        return Check(name, "problem", environment.torch, f"Tested with torch {least} to {most} only.")
+    return Check(name, "ok", environment.torch)
+
+
+def compiler_check(start: bool = True) -> Check:
+    """Check that there is a C++ compiler, and that it starts if `start`."""
+    name, consequence = "C++ compiler", "Inductor cannot build kernels for the CPU."
+    remedy = "apt-get install g++ (macOS: xcode-select --install), or set CXX"
+    path = cpp_compiler()
+    if path is None:
+        return Check(name, "problem", f"no {os.environ.get('CXX', 'g++')} on PATH", consequence, remedy)
+    answer = _version_line(path) if start else path
+    if answer is None:
+        return Check(name, "problem", f"{path} does not start", consequence, remedy)
+    return Check(name, "ok", answer)
+
+
+def headers_check() -> Check:
+    """Check that Python's headers are installed."""
+    header = Path(sysconfig.get_path("include")) / "Python.h"
+    if header.is_file():
+        return Check("Python headers", "ok", str(header.parent))
+    return Check(
+        "Python headers",
+        "problem",
+        f"no {header}",
+        "Inductor cannot build the Python side of its C++ kernels.",
+        "apt-get install python3-dev",
+    )
+
+
+def cmake_check() -> Check:
+    """Check that CMake is there, which builds the C++ project of an AOTInductor package."""
+    path = shutil.which("cmake")
+    answer = _version_line(path) if path else None
+    if answer:
+        return Check("CMake", "ok", answer)
+    missing = "The C++ project of an AOTInductor package is not built and run."
+    return Check("CMake", "optional", "not on PATH", missing, "pip install cmake")
+
+
+def package_check(name: str) -> Check:
+    """Check that an optional package is installed; it is not imported."""
+    found = _version(name)
+    if found is not None:
+        return Check(name, "ok", found)
+    consequence, remedy = PACKAGES[name]
+    return Check(name, "optional", "not installed", consequence, remedy)
+
+
+def device_check(environment: Environment | None) -> Check:
+    """Check which devices torch can use."""
+    if environment is None:
+        return Check("Devices", "ok", "known when torch has started")
+    if environment.problem:
+        return Check("Devices", "optional", "unknown, since torch does not start", "Nothing runs on a device.")
+    accelerators = [name for name in environment.devices if name != "cpu"]
+    found = ", ".join(f"{name} ({words})" for name, words in environment.devices.items())
+    if accelerators:
+        return Check("Devices", "ok", found)
+    return Check(
+        "Devices", "optional", found, "Code for a GPU is generated for a target (`--target h100`), but does not run."
+    )
+
+
+def driver_check() -> Check:
+    """Check that the driver of an NVIDIA GPU is loaded."""
+    loaded = Path("/proc/driver/nvidia/version")
+    try:
+        return Check("NVIDIA driver", "ok", loaded.read_text().splitlines()[0])
+    except (OSError, IndexError):
+        library = ctypes.util.find_library("cuda") if shutil.which("ldconfig") or shutil.which("gcc") else None
+    found = f"{library}, without a loaded kernel module" if library else "not loaded"
+    return Check("NVIDIA driver", "optional", found, "A CUDA build of torch sees no GPU here.")
+
+
+def memory_check() -> Check:
+    """Check that a worker, which takes about a gigabyte, has room."""
+    available, total = memory_bytes()
+    found = f"{bytes_(available)} of {bytes_(total)} available"
+    if available >= LEAST_MEMORY_BYTES:
+        return Check("Memory", "ok", found)
+    return Check(
+        "Memory", "problem", found, "A run may end out of memory.", "End other processes, or lower the run's limit."
+    )
+
+
+def disk_check(name: str, path: Path) -> Check:
+    """Check that a folder can be written, and that there is room."""
+    problem = _write_problem(path)
+    if problem:
+        return Check(
+            name, "problem", f"{path}: {problem}", "Runs end with an error when they write.", "Free some room."
+        )
+    free = shutil.disk_usage(_existing(path)).free
+    found = f"{path}, {bytes_(free)} free"
+    if free >= LEAST_DISK_BYTES:
+        return Check(name, "ok", found)
+    return Check(name, "problem", found, "A run may end with a full disk.", "Free some room.")
+
+
+def browser_check() -> Check:
+    """Check that Chromium is installed, which the browser tests drive."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path:
+        return Check("Chromium", "ok", path)
+    return Check("Chromium", "optional", "not on PATH", "The browser tests cannot run.", "apt-get install chromium")
+
+
+def summary(results: tuple[Check, ...]) -> str:
+    """Return a sentence with the number of problems and of missing optional things."""
+    problems = [check.name for check in results if check.state == "problem"]
+    optional = sum(check.state == "optional" for check in results)
+    rest = f"{count(optional, 'optional thing')} missing" if optional else "nothing is missing"
+    if problems:
+        return f"{count(len(problems), 'problem')}: {', '.join(problems)}; {rest}."
+    return f"Everything that a run needs is here; {rest}."
+
+
+def _folders(home: Path) -> dict[str, Path]:
+    folders = {"Store": home, "Temporary files": _temporary(), "Build cache": build_cache("")}
+    caches = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
+    return {**folders, "Inductor's cache": Path(caches)} if caches else folders
+
+
+def _temporary() -> Path:
+    """Return the folder of temporary files; Python names none if it cannot write in any."""
+    try:
+        return Path(tempfile.gettempdir())
+    except OSError:
+        return Path(os.environ.get("TMPDIR", "/tmp"))
+
+
+def _existing(path: Path) -> Path:
+    """Return the folder itself, or its nearest parent that exists."""
+    return next(folder for folder in (path, *path.parents) if folder.is_dir())
+
+
+def _write_problem(path: Path) -> str:
+    """Return why no file can be written in a folder; empty if one can."""
+    try:
+        with tempfile.NamedTemporaryFile(dir=_existing(path)) as file:
+            file.write(b"\0" * PROBE_BYTES)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+@lru_cache(maxsize=16)
+def _version_line(path: str) -> str | None:
+    """Return the first line of a program's `--version`; None if it does not start or fails."""
+    try:
+        done = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, timeout=VERSION_TIMEOUT_S, check=True, errors="replace"
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return next(iter(done.stdout.splitlines()), "").strip() or path

@@ -1,0 +1,174 @@
+"""Options of torch's configuration modules: the search, the table, one option, and a job with it."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import ClassVar
+
+from core.analysis.config import matching
+from core.base import words as fmt
+from core.base.errors import JobError
+from core.base.machine import ConfigModule, ConfigOption, Environment
+from core.code.config_source import ConfigUse, config_uses
+from core.job import CompileJob
+from core.job.text import options_from_text
+from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line
+
+NAMES: dict[ConfigModule, str] = {"inductor": "Inductor", "dynamo": "Dynamo"}
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigOptionView:
+    """An option with its facts, its uses in the installed torch, and the ways to set it for a run."""
+
+    option: ConfigOption
+
+    @property
+    def heading(self) -> str:
+        """Full name of the option."""
+        return f"torch._{self.option.module}.config.{self.option.name}"
+
+    @property
+    def facts(self) -> str:
+        """Value, type, default, alias and environment variables, in Markdown."""
+        option = self.option
+        facts = [
+            f"alias of {code(option.alias, LONGEST_LINE)}"
+            if option.alias
+            else f"value {code(option.value, LONGEST_LINE)}",
+            f"type {code(option.kind, LONGEST_LINE)}" if option.kind else "",
+            f"default {code(option.default, LONGEST_LINE)}" if option.changed else "",
+            f"environment variable {', '.join(code(name, LONGEST_LINE) for name in option.variables)}"
+            if option.variables
+            else "",
+            f"set here: {', '.join(code(text, LONGEST_LINE) for text in option.environment)}"
+            if option.environment
+            else "",
+            f"deprecated: {one_line(option.deprecated, LONGEST_LINE)}" if option.deprecated else "",
+        ]
+        return " · ".join(filter(None, facts))
+
+    @property
+    def comment(self) -> str:
+        """Comment in torch's source; empty without one."""
+        return self.option.comment[:LONGEST_TEXT]
+
+    @property
+    def place(self) -> str:
+        """Line of the assignment in the installed torch; empty if unknown."""
+        return f"torch/_{self.option.module}/config.py:{self.option.line}" if self.option.line else ""
+
+    @property
+    def uses(self) -> tuple[ConfigUse, ...]:
+        """Lines of the installed torch that read the option."""
+        return _uses(self.option.module, self.option.name)
+
+    @property
+    def uses_title(self) -> str:
+        """Number of the lines that read the option."""
+        if not self.uses:
+            return "No line of the installed torch reads it as `config.NAME`."
+        return f"Read in {fmt.count(len(self.uses), 'line')} of the installed torch:"
+
+    @property
+    def uses_text(self) -> str:
+        """Lines that read the option, each with its file and number."""
+        return "\n".join(f"torch/{use.path}:{use.line}  {one_line(use.text, LONGEST_LINE)}" for use in self.uses)
+
+    def arguments(self, value: str) -> str:
+        """Return the argument of `python -m core run` that sets the option."""
+        flag = "--options" if self.option.module == "inductor" else "--dynamo"
+        return f"{flag} {self.option.name}={value}"
+
+    def job(self, job: CompileJob, value: str) -> CompileJob:
+        """Return a job with the option set to a typed value; raises JobError."""
+        field = "compile.options" if self.option.module == "inductor" else "conditions.dynamo"
+        options = options_from_text(f"{self.option.name}={value}", field) or {}
+        if self.option.module == "dynamo":
+            return replace(job, conditions=replace(job.conditions, dynamo={**(job.conditions.dynamo or {}), **options}))
+        if job.compile.backend != "inductor":
+            raise JobError(
+                field, f"the backend of this run is {job.compile.backend}, which takes no option of Inductor"
+            )
+        if job.compile.mode:
+            raise JobError(
+                field, f"torch.compile takes either options or a mode, and this run has mode {job.compile.mode}"
+            )
+        return replace(job, compile=replace(job.compile, options={**(job.compile.options or {}), **options}))
+
+
+@dataclass(frozen=True)
+class ConfigView:
+    """Options that match a search; only those set here if `changed`."""
+
+    environment: Environment
+    text: str = ""
+    module: ConfigModule | None = None
+    changed: bool = False
+
+    modules: ClassVar[dict[str, ConfigModule]] = {name: module for module, name in NAMES.items()}
+
+    @cached_property
+    def options(self) -> tuple[ConfigOption, ...]:
+        """The matching options; those whose name matches come first."""
+        return matching(self.environment.options, self.text, self.module, self.changed)
+
+    @property
+    def title(self) -> str:
+        """Number of options of each module, or of those that match."""
+        count = len(self.environment.options)
+        if self.text or self.module or self.changed:
+            return f"{fmt.number(len(self.options))} of torch.compile's {fmt.count(count, 'option')} match."
+        parts = [f"{fmt.number(self._count(module))} of {name}" for module, name in NAMES.items()]
+        return f"torch.compile has {fmt.count(count, 'option')} here: {', '.join(parts)}."
+
+    @property
+    def note(self) -> str:
+        """The version of torch, and the number of options that are set in the server's environment."""
+        set_here = sum(option.is_set for option in self.environment.options)
+        where = (
+            f"{fmt.count(set_here, 'option')} set by the server's environment"
+            if set_here
+            else "none set by the server's environment"
+        )
+        return f"torch {self.environment.torch}; {where}. Values are those of a new process, before a model's file."
+
+    @property
+    def rows(self) -> list[dict[str, object]]:
+        """A row for each matching option."""
+        return [_row(option) for option in self.options]
+
+    @staticmethod
+    def of(option: ConfigOption) -> ConfigOptionView:
+        """Return the view of one option."""
+        return ConfigOptionView(option)
+
+    def _count(self, module: ConfigModule) -> int:
+        return sum(option.module == module for option in self.environment.options)
+
+
+def _row(option: ConfigOption) -> dict[str, object]:
+    return {
+        "option": option.name,
+        "module": NAMES[option.module],
+        "value": one_line(f"alias of {option.alias}" if option.alias else option.value, LONGEST_LINE),
+        "set here": one_line(
+            ", ".join(option.environment) or (f"default {option.default}" if option.changed else ""), LONGEST_LINE
+        ),
+        "environment variable": ", ".join(option.variables),
+        "comment": one_line(option.comment, LONGEST_LINE),
+    }
+
+
+@lru_cache(maxsize=256)
+def _uses(module: ConfigModule, name: str) -> tuple[ConfigUse, ...]:
+    spec = importlib.util.find_spec("torch")
+    places: Sequence[str] = (spec.submodule_search_locations or ()) if spec is not None else ()
+    return config_uses(Path(places[0]), module, name) if places else ()
+
+
+__all__ = ["ConfigView"]

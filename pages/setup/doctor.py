@@ -1,0 +1,32 @@
+"""Doctor page: what this machine has, what is missing, what that switches off, and what mends it."""
+
+import pandas as pd
+import streamlit as st
+
+from core import CompileJob, Model
+from core.views.doctor import DoctorView
+from pages.parts.run.launch import torch_is_starting
+from pages.parts.run.submit import submit_or_open
+from pages.session import server
+from pages.session.downloads import json_twin
+from pages.session.tables import shown
+
+WIDE = {
+    "check": st.column_config.TextColumn(width=140),
+    "state": st.column_config.TextColumn(width=80),
+    "found": st.column_config.TextColumn(width=420),
+    "without it": st.column_config.TextColumn(width=420),
+    "remedy": st.column_config.TextColumn(width=420),
+}
+
+environment = server.environment()
+doctor = DoctorView(server.runner().store.home, environment)
+st.title(doctor.title, anchor=False)
+if environment is None:
+    torch_is_starting("What it finds is added when it has started.")
+shown(pd.DataFrame(doctor.rows), doctor.checks, height="content", column_config=WIDE)
+with st.container(horizontal=True, vertical_alignment="center"):
+    if st.button("Compile one function", icon=":material/play_arrow:", type="primary"):
+        submit_or_open(CompileJob(Model("sample", "sin_cos")))
+    st.caption("A run of the sample `sin_cos`: if it ends, torch.compile works here.")
+    json_twin("doctor", doctor.checks, key="doctor")
