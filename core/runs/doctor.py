@@ -31,7 +31,7 @@ PACKAGES = {
         "Graphs are drawn by the built-in layout instead of Graphviz's.",
         "apt-get install graphviz libgraphviz-dev && pip install pygraphviz",
     ),
-    "depyf": ("*Bytecode* shows no decompiled source.", "pip install depyf"),
+    "depyf": ("The page Bytecode shows no decompiled source.", "pip install depyf"),
     "mlx": ("Models for MLX cannot run.", "pip install mlx-cpu"),
 }
 
@@ -132,17 +132,17 @@ def package_check(name: str) -> Check:
 
 
 def device_check(environment: Environment | None) -> Check:
-    """Check which devices torch can use."""
+    """Check that torch can use a device other than the CPU."""
     if environment is None:
-        return Check("Devices", "ok", "known when torch has started")
+        return Check("GPU", "ok", "known when torch has started")
     if environment.problem:
-        return Check("Devices", "optional", "unknown, since torch does not start", "Nothing runs on a device.")
+        return Check("GPU", "optional", "unknown, since torch does not start", "Nothing runs on a device.")
     accelerators = [name for name in environment.devices if name != "cpu"]
     found = ", ".join(f"{name} ({words})" for name, words in environment.devices.items())
     if accelerators:
-        return Check("Devices", "ok", found)
+        return Check("GPU", "ok", found)
     return Check(
-        "Devices", "optional", found, "Code for a GPU is generated for a target (`--target h100`), but does not run."
+        "GPU", "optional", f"none: torch has {found}", "Code is generated for a target such as h100, but does not run."
     )
 
 

@@ -52,8 +52,8 @@ class DoctorView:
         if check.state == "ok":
             return ""
         return (
-            f"There is no C++ compiler here ({check.found}). {check.consequence} To mend it: {check.remedy}, then start "
-            "the dashboard again."
+            f"There is no C++ compiler here ({check.found}). {check.consequence} To mend it: {check.remedy}; then "
+            "start the dashboard again."
         )
 
 

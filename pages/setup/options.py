@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from core.views.config import ConfigView
-from pages.look.sizes import MAX_LINE_CHARS, SHORT, TALL, code_height
+from pages.look.sizes import MAX_LINE_CHARS, PICTURE, SHORT, code_height
 from pages.look.text import plain
 from pages.parts.run.launch import torch_is_starting
 from pages.parts.run.submit import job_again, submit_or_open
@@ -20,6 +20,7 @@ ALL = "both"
 WIDE = {
     "option": st.column_config.TextColumn(width=300),
     "value": st.column_config.TextColumn(width=160),
+    "environment variable": st.column_config.TextColumn(width=240),
     "comment": st.column_config.TextColumn(width=480, help="Of torch's source"),
 }
 
@@ -55,7 +56,7 @@ if not config.options:
     st.stop()
 
 table = pd.DataFrame(config.rows)
-chosen = picked(table, config.options, "options", height=TALL, column_config=WIDE)
+chosen = picked(table, config.options, "options", height=PICTURE, column_config=WIDE)
 json_twin("options", config.options, key="options")
 if chosen is None:
     st.caption("Select an option for its comment, the lines of torch that read it, and a run with it.")

@@ -71,7 +71,7 @@ def test_torch_is_a_version_that_was_tested_or_a_problem(environment: Environmen
 def test_a_machine_without_a_gpu_lacks_only_something_optional() -> None:
     assert device_check(Environment(devices={"cpu": "Xeon"})).state == "optional"
     check = device_check(Environment(devices={"cpu": "Xeon", "cuda": "H100"}))
-    assert (check.state, check.found) == ("ok", "cpu (Xeon), cuda (H100)")
+    assert (check.name, check.state, check.found) == ("GPU", "ok", "cpu (Xeon), cuda (H100)")
 
 
 def test_a_missing_package_says_how_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
