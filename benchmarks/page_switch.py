@@ -94,7 +94,7 @@ def measure() -> list[Result]:
             beside.wait_for_selector(SETTLED)
             page.goto(f"{server.url}/overview?run={run.id}")
             page.wait_for_selector(SETTLED)
-            page.get_by_role("heading", level=1).filter(has_text="became").wait_for()
+            page.get_by_role("heading", level=1).filter(has_text="graph break").wait_for()
             wait_until_idle(server)
             rounds, empty = [], []
             for _ in range(ROUNDS):

@@ -108,6 +108,14 @@ class OutcomeView:
         return f"The run ended: {status.state}."
 
     @property
+    def asks_where(self) -> bool:
+        """True if the run failed or its results differ: the preset `ladder` can then name the part at fault."""
+        if self.status.kind == "log" or self.status.live or self.ended_by_choice:
+            return False
+        found = results(self.report) if self.report else None
+        return self.status.state != "done" or (found is not None and found.outcome == "differs")
+
+    @property
     def ended_by_choice(self) -> bool:
         """True if somebody ended the run."""
         return self.status.state in ENDED_BY_CHOICE

@@ -5,17 +5,35 @@ import pytest
 from core import CompileJob, CompileOptions, Model, Runner, SweepRunner, new_sweep
 from core.job import MODES
 from core.sweep.presets import PRESETS, Answer, Question, answer
-from core.sweep.presets.preset import ShapeFact, StanceFact
+from core.sweep.presets.preset import RungFact, ShapeFact, StanceFact
 
 pytestmark = pytest.mark.torch
 CODE = "import torch\ndef model(x):\n    return x.sin() + 1\ninputs = (torch.ones(4, 2),)\n"
 LIMIT_S = 600.0
 
 
-def asked(runner: Runner, name: str) -> Answer:
-    """The answer of a preset with the backend eager, which compiles within milliseconds."""
+RELU = "import torch\ndef model(x):\n    return torch.relu(x.sin()) + 1\ninputs = (torch.linspace(-3, 3, 64),)\n"
+# A pass of the user's own that computes something else.
+WRONG_PASS = f"""{RELU}
+from torch._inductor import config
+from torch._inductor.custom_graph_pass import CustomGraphPass
+
+class Wrong(CustomGraphPass):
+    def __call__(self, graph):
+        for node in graph.nodes:
+            if node.target is torch.ops.aten.relu.default:
+                node.target = torch.ops.aten.neg.default
+    def uuid(self):
+        return None
+
+config.post_grad_custom_post_pass = Wrong()
+"""
+
+
+def asked(runner: Runner, name: str, code: str = CODE, backend: str = "eager") -> Answer:
+    """The answer of a preset, by default with the backend eager, which compiles within milliseconds."""
     sweeps, here = SweepRunner(runner), runner.engine.environment()
-    base = CompileJob(Model("code", CODE), compile=CompileOptions(backend="eager"), measure=False)
+    base = CompileJob(Model("code", code), compile=CompileOptions(backend=backend), measure=False)
     plan = PRESETS[name].plan(base, here)
     sweep = sweeps.start(new_sweep(plan.base, plan.axes, name))
     sweeps.wait(sweep.id, LIMIT_S)
@@ -49,3 +67,27 @@ def test_the_modes_that_are_offered_are_those_that_torch_lists_with_what_each_se
     assert (tags["eager"], tags["inductor"]) == (("debug",), ())
     places = {entry.name: entry.place.partition(":")[0] for entry in here.entries}
     assert places["eager"] == "torch/_dynamo/backends/debugging.py"
+
+
+@pytest.mark.parametrize(
+    ("code", "backend", "outcome"),
+    [
+        (RELU, "relu_compile_error_TESTING_ONLY", "ReluCompileError"),
+        (RELU, "relu_runtime_error_TESTING_ONLY", "ReluRuntimeError"),
+        (RELU, "relu_accuracy_error_TESTING_ONLY", "differs"),
+        (WRONG_PASS, "inductor", "differs"),
+    ],
+)
+def test_the_ladder_names_the_first_rung_that_fails_or_differs(
+    runner: Runner, code: str, backend: str, outcome: str
+) -> None:
+    found = asked(runner, "ladder", code, backend)
+    facts = [fact for fact in found.facts if isinstance(fact, RungFact)]
+    assert [(fact.name, fact.bad) for fact in facts] == [
+        ("eager", False),
+        ("aot_eager", False),
+        ("aot_eager_decomp_partition", False),
+        (backend, True),
+    ]
+    assert outcome in facts[-1].outcome
+    assert found.sentence.startswith(f"`{backend}` is the first rung that ")

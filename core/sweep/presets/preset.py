@@ -233,6 +233,20 @@ class ResultFact:
     words: str
 
 
+@dataclass(frozen=True, slots=True)
+class RungFact:
+    """A rung of the ladder: its backend, the part of torch.compile that it adds, and its outcome.
+
+    `outcome` is the comparison with eager or the error, empty before the rung has ended; `bad` is True if it raises or
+    differs.
+    """
+
+    name: str
+    adds: str
+    outcome: str
+    bad: bool
+
+
 Fact = (
     BackendFact
     | ModeFact
@@ -244,6 +258,7 @@ Fact = (
     | SpeedFact
     | MemoryFact
     | ResultFact
+    | RungFact
 )
 
 

@@ -13,6 +13,8 @@ from pages.session.actions import attempt, passed_over
 from pages.session.runs import last_took_s
 from pages.session.sweeps import show_sweep
 
+LADDER = "ladder"
+
 
 def _questions(base: CompileJob) -> SweepQuestions:
     """Return the questions about a job here; before torch has started, by the facts known without it."""
@@ -44,6 +46,15 @@ def preset_menu(base: CompileJob | None, key: str) -> None:
                 if st.button(question.title, key=f"{key}-{question.name}", type="tertiary"):
                     ask(question)
                 st.caption(_cost(question))
+
+
+def ladder_button(base: CompileJob | None) -> None:
+    """Draw the button that starts the ladder for a run that failed or differs; nothing for a job that may not run."""
+    if base is None:
+        return
+    question = next(question for question in _questions(base).presets if question.name == LADDER)
+    if st.button(question.title, key="ladder", icon=":material/troubleshoot:", type="primary", help=question.text):
+        ask(question)
 
 
 def ask(question: SweepQuestion) -> None:

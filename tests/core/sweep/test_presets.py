@@ -16,6 +16,7 @@ from core.sweep.presets.preset import (
     Crossover,
     MemoryFact,
     ModeFact,
+    RungFact,
     ShapeFact,
     StanceFact,
 )
@@ -26,7 +27,7 @@ TORCH = "2.13.0"
 MODES = {"default": {}, "reduce-overhead": {"triton.cudagraphs": True}, "lite": {"use_dce": False}}
 HERE = Environment(
     torch=TORCH,
-    backends=("eager", "tvm", "inductor", "aot_eager", "relu_compile_error_TESTING_ONLY"),
+    backends=("eager", "tvm", "inductor", "aot_eager", "aot_eager_decomp_partition", "relu_compile_error_TESTING_ONLY"),
     entries=(BackendEntry("eager", ("debug",), "torch/_dynamo/backends/debugging.py:52"),),
     modes=MODES,
     cpus=6,
@@ -54,7 +55,15 @@ def test_every_preset_makes_cells_of_a_job_and_says_nothing_before_one_is_done(n
 
 def test_presets_change_what_they_ask_about() -> None:
     assert {name: planned(name).axes for name in ("backends", "modes", "calls", "dtype", "training", "threads")} == {
-        "backends": (Axis("backend", ("aot_eager", "eager", "inductor", "tvm", "relu_compile_error_TESTING_ONLY")),),
+        "backends": (
+            Axis(
+                "backend",
+                (
+                    *("aot_eager", "aot_eager_decomp_partition", "eager", "inductor", "tvm"),
+                    "relu_compile_error_TESTING_ONLY",
+                ),
+            ),
+        ),
         "modes": (Axis("mode", ("default", "reduce-overhead", "lite")),),
         "calls": (Axis("caches", ("cold", "warm")),),
         "dtype": (Axis("dtype", ("float32", "bfloat16", "float16", "float64")),),
@@ -287,3 +296,71 @@ def test_an_axis_of_ones_own_asks_what_the_preset_of_its_field_asks() -> None:
         "Compiled is faster in 1 of 2 cells, slower in 0; the quickest is inductor, 1 with 100 µs, "
         "1.82× (1.78–1.86) faster than eager; 1 cell failed."
     )
+
+
+OPTIONS = {"epilogue_fusion": False}
+RUNGS = ("eager", "aot_eager", "aot_eager_decomp_partition", "inductor")
+
+
+def rung(name: str, results: str = "same", error: str = "") -> SweepRow:
+    return SweepRow((name,), "run", "failed" if error else "done", error=error, results="" if error else results)
+
+
+def test_a_ladder_has_a_rung_for_each_part_and_the_jobs_options_on_the_last() -> None:
+    (axis,) = planned("ladder", replace(MLP, compile=replace(MLP.compile, options=OPTIONS))).axes
+    assert axis.named() == RUNGS
+    assert axis.values[-2:] == (
+        {"backend": "aot_eager_decomp_partition"},
+        {"backend": "inductor", "options.epilogue_fusion": False},
+    )
+    (axis,) = planned("ladder", replace(MLP, compile=replace(MLP.compile, mode="max-autotune"))).axes
+    assert axis.values[-1] == {"backend": "inductor", "mode": "max-autotune"}
+    (axis,) = planned("ladder", replace(MLP, compile=replace(MLP.compile, backend="aot_eager"))).axes
+    assert axis.named() == ("eager", "aot_eager")
+
+
+def test_a_ladder_has_no_rung_that_a_visitor_may_not_use() -> None:
+    plan = PRESETS["ladder"].plan(MLP, Environment(backends=("aot_eager", "eager", "inductor")))
+    assert plan.axes[0].named() == ("eager", "aot_eager", "inductor")
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        (
+            (rung("eager"), rung("aot_eager"), rung("aot_eager_decomp_partition"), rung("inductor", "differs")),
+            "`inductor` is the first rung that gives other results than eager; eager, aot_eager and "
+            "aot_eager_decomp_partition give eager's results. The cause is in Inductor's passes, lowerings, fusion or "
+            "generated code.",
+        ),
+        (
+            (rung("eager"), rung("aot_eager", error="RuntimeError: no"), *map(rung, RUNGS[2:])),
+            "`aot_eager` is the first rung that fails; eager gives eager's results. The cause is in AOTAutograd, which "
+            "functionalizes the graphs and traces the backward.",
+        ),
+        (
+            tuple(rung(name, error="ValueError: no") for name in RUNGS),
+            "Every rung fails in the same way: the cause is in the model itself, or in Dynamo, which captures the "
+            "graphs.",
+        ),
+        (
+            (rung("eager", error="a"), *(rung(name, error="b") for name in RUNGS[1:])),
+            "`eager` is the first rung that fails. The cause is in Dynamo, which captures the graphs.",
+        ),
+        (
+            (rung("eager"), *(SweepRow((name,)) for name in RUNGS[1:])),
+            "No rung fails so far with these inputs: eager gives eager's results.",
+        ),
+        (
+            (*map(rung, RUNGS),),
+            "No rung fails with these inputs: eager, aot_eager, aot_eager_decomp_partition and inductor give eager's "
+            "results.",
+        ),
+    ],
+)
+def test_the_first_rung_that_fails_names_the_part(rows: tuple[SweepRow, ...], sentence: str) -> None:
+    found = asked("ladder", *rows)
+    assert found.sentence == sentence
+    assert [isinstance(fact, RungFact) and fact.bad for fact in found.facts] == [
+        bool(row.error) or row.results == "differs" for row in rows
+    ]
