@@ -2,6 +2,7 @@
 
     python -m core samples [--json]
     python -m core run NAME | FILE.py[:NAME] | job.json [options] [--check] [--least-speedup X] [--json]
+    python -m core bisect NAME | FILE.py[:NAME] | job.json [options] [--json]
     python -m core measure RUN [--check] [--least-speedup X] [--json]
     python -m core report RUN | LOG [--check] [--least-speedup X] [--json]
     python -m core pipeline NAME | FILE.py[:NAME] | job.json [options] [--out FILE] [--json]
@@ -32,6 +33,7 @@ from core.commands.output import CANCELLED, FAILED, MISSING, USAGE, complain
 COMMANDS = (
     samples.add_command,
     run.add_command,
+    run.add_bisect_command,
     run.add_measure_command,
     report.add_command,
     pipeline.add_command,

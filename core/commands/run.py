@@ -1,4 +1,4 @@
-"""`python -m core run` and `measure`: run a job in a separate worker, and print its report."""
+"""`python -m core run`, `bisect` and `measure`: run a job in a separate worker, and print its report."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from core.commands.output import (
     CANCELLED,
@@ -35,6 +36,15 @@ def add_command(commands: Commands) -> None:
     """Add the command `run`."""
     command = commands.add_parser("run", help="compile a model and report")
     command.set_defaults(function=lambda arguments: run_job(job_of(arguments), arguments, _finish))
+    add_job_options(command)
+    add_check_options(command, WRONG_RESULTS)
+    add_json_option(command)
+
+
+def add_bisect_command(commands: Commands) -> None:
+    """Add the command `bisect`."""
+    command = commands.add_parser("bisect", help="run a model without measuring, and look for why it fails or differs")
+    command.set_defaults(function=_bisect)
     add_job_options(command)
     add_check_options(command, WRONG_RESULTS)
     add_json_option(command)
@@ -82,6 +92,10 @@ def exit_code(run: Run, report: Report | None) -> int:
     if not reason:
         print(run.output_tail(2_000), file=sys.stderr)
     return CANCELLED if status.state == "cancelled" else FAILED
+
+
+def _bisect(arguments: argparse.Namespace) -> int:
+    return run_job(replace(job_of(arguments), bisect=True, measure=False), arguments, _finish)
 
 
 def _measure(arguments: argparse.Namespace) -> int:

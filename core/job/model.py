@@ -155,8 +155,9 @@ class CompileJob:
     argument `mask`, and `batch` dimension 0 of every tensor with the first tensor's size in dimension 0. `marks` are
     dimensions in the same form, for `torch._dynamo.mark_dynamic`. With a `rival`, an alternative configuration, its
     compiled call is timed interleaved with that of `compile`. `memory` requests the memory of an eager and a compiled
-    call, `numerics` a comparison with float64: of all `results`, or also of all `nodes` of the FX graphs. With `aoti`
-    the model is exported, packaged by AOTInductor, and the package run from Python and from C++.
+    call, `numerics` a comparison with float64: of all `results`, or also of all `nodes` of the FX graphs. With
+    `bisect`, torch's CompilerBisector looks for the cause if the run fails or differs. With `aoti` the model is
+    exported, packaged by AOTInductor, and the package run from Python and from C++.
 
     `from_file` has the names in `FILE_SETTINGS` whose values come from the file; the job sets the others, even to
     torch's defaults. None means all settings with their default value, which is None for `training`.
@@ -181,6 +182,7 @@ class CompileJob:
     rival: CompileOptions | None = None
     memory: bool = False
     numerics: Numerics = ""
+    bisect: bool = False
     sweep: str = ""
     aoti: Packaging | None = None
     from_file: tuple[str, ...] | None = None

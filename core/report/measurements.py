@@ -54,6 +54,26 @@ class Timing(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class Bisection(Record):
+    """Result of torch's CompilerBisector for a run that fails or differs: once, after all calls."""
+
+    backend: str = ""
+    """first backend that fails or differs; empty if there is none"""
+    subsystem: str = ""
+    """part of the backend without which it does not, such as `post_grad_passes`; empty if there is none"""
+    application: int | None = None
+    """first application of that part that makes the difference, from 0; null for a setting"""
+    what: str = ""
+    """the pass or the node of that application as torch describes it, or the setting"""
+    trials: int = 0
+    """times that the model was compiled and compared"""
+    seconds: float = 0.0
+    """seconds that all trials took"""
+    problem: str = ""
+    """why there is no result"""
+
+
+@dataclass(frozen=True, slots=True)
 class Rival(Record):
     """The alternative `torch.compile` configuration, timed alternately with the run's own in one process: logged once,
     if the job has an alternative and measures.

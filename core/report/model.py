@@ -21,6 +21,7 @@ from core.report.dynamo import (
 from core.report.inductor import Binary, Direction, GraphPass, Partition, Schedule, TargetChoice, UnchangedPasses
 from core.report.measurements import (
     Autotuning,
+    Bisection,
     CallNumerics,
     GraphNumerics,
     KernelTime,
@@ -255,6 +256,7 @@ class Report:
     calls: tuple[Call, ...] = ()
     timing: Timing | None = None
     rival: Rival | None = None
+    bisection: Bisection | None = None
     roofline: Roofline | None = None
     memory: tuple[MemoryUse, ...] = ()
     autotuned: tuple[Autotuning, ...] = ()

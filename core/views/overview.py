@@ -29,6 +29,7 @@ from core.analysis import (
     sentence,
     verdict,
 )
+from core.analysis.bisection import bisection_words
 from core.analysis.findings import FIRST, Finding, findings
 from core.analysis.kernels import kernel_names
 from core.analysis.numerics import numerics, numerics_sentence
@@ -41,6 +42,7 @@ from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, 
 from core.views.speedup import speed_title
 
 ENDED_BY_CHOICE = ("cancelled", "interrupted")
+FAULTS = ("failed", "crashed", "timed out", "out of memory")
 MOST_FAILURES = 5
 SHOWN_DIFFERENCES = 5
 HEAVIEST = 5
@@ -110,10 +112,25 @@ class OutcomeView:
     @property
     def asks_where(self) -> bool:
         """True if the run failed or its results differ: the preset `ladder` can then name the part at fault."""
-        if self.status.kind == "log" or self.status.live or self.ended_by_choice:
-            return False
+        if self.status.kind == "log" or self.status.state != "done":
+            return self.status.kind != "log" and self.status.state in FAULTS
         found = results(self.report) if self.report else None
-        return self.status.state != "done" or (found is not None and found.outcome == "differs")
+        return found is not None and found.outcome == "differs"
+
+    def bisecting(self, job: CompileJob) -> CompileJob | None:
+        """Return the job of a run that looks for the cause; None if the bisector cannot, and a ladder of runs can.
+
+        The bisector works in one process, on runs that end by themselves, with the backend inductor.
+        """
+        ended = self.status.state in ("done", "failed")
+        apt = ended and job.compile.backend == "inductor" and not (job.target or job.bisect)
+        return replace(job, bisect=True, measure=False) if apt else None
+
+    @property
+    def bisection(self) -> str:
+        """The cause that torch's bisector found, as Markdown; empty if the job did not ask for it."""
+        found = self.report.bisection if self.report else None
+        return prose(bisection_words(found)) if found is not None else ""
 
     @property
     def ended_by_choice(self) -> bool:

@@ -36,6 +36,7 @@ from core.runs.packages import DIRECTORY as PACKAGES
 from core.runs.store import Run
 from core.worker.aoti.stage import PackageStage
 from core.worker.backends.selection import backend_file, defines, load_backend, register_built_in, write_code
+from core.worker.bisection import bisection
 from core.worker.calls import Pair, PreparedCall, make_calls
 from core.worker.compiling import compile_notes, compiled_side, effective_job, make_compiled_calls
 from core.worker.conditions import cache_hit_words, fill_caches, set_dynamo, set_threads, use_run_caches
@@ -59,6 +60,8 @@ DONE, FAILED, OUT_OF_MEMORY, LOG_LOST, DISK_FULL = 100, 101, 102, 103, 104
 OUTCOMES = {DONE: "done", FAILED: "failed", OUT_OF_MEMORY: "out of memory", DISK_FULL: "failed"}
 NODES = "holding each node against float64"
 MOST_NODES_S = 300.0
+# Share of the time left that the search for the cause may take.
+BISECTED = 0.8
 CODE_UNUSED = (
     "The code of the backend defines no callable `{name}`: the one that torch has by this name was used. By convention "
     "it is called `backend`, which `compile.backend` then names."
@@ -122,6 +125,9 @@ def work(run: Run, job: CompileJob) -> int:
     except BaseException as error:
         emit_error(stage.name, files, error)
         code = OUT_OF_MEMORY if _is_out_of_memory(error) else DISK_FULL if _is_disk_full(error) else FAILED
+    if job.bisect and not job.target and code in (DONE, FAILED):
+        stage.enter("bisecting")
+        emit(bisection(job, original, path, time.monotonic() + _left_s(job) * BISECTED))
     later.record()
     emit_counters()
     flush()

@@ -8,10 +8,10 @@ from pages.parts.dynamo.fixes import back_link
 from pages.parts.graphs.drawn import graph_picture
 from pages.parts.run.findings import evidence, finding_cards, overview_view, result_note
 from pages.parts.run.live import live_run, measured_yet
-from pages.parts.run.measure import edit_and_run_again, measure_again, retarget
+from pages.parts.run.measure import edit_and_run_again, find_cause, measure_again, retarget
 from pages.parts.run.outcome import compilations, model_code, not_compiled, outcome, printed, what_was_read
 from pages.parts.run.submit import job_again, needs_device
-from pages.parts.sweep.ask import ladder_button, preset_menu
+from pages.parts.sweep.ask import preset_menu
 from pages.session import url
 from pages.session.require import empty, wait_for_reading
 from pages.session.shown import RunView, shown_run
@@ -33,7 +33,7 @@ if shown.going:
     measured_yet(shown.run)
 with st.container(horizontal=True, vertical_alignment="center"):
     if ending.asks_where:
-        ladder_button(job_again(shown))
+        find_cause(shown, ending)
     edit_and_run_again(shown)
     if shown.report is not None:
         measure_again(RunView(shown, shown.report))

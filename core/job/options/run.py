@@ -225,6 +225,20 @@ RUN: tuple[Option, ...] = (
         eager=False,
     ),
     Option(
+        "bisect",
+        "if the run fails or differs from eager, look for the cause with torch's CompilerBisector",
+        flag=Flag(MEASURED, kind="on"),
+        form=SwitchField(
+            at=("conditions", 1, 3),
+            label="find the cause",
+            help="If the compiled model fails or differs from eager, torch's CompilerBisector compiles it again with "
+            "one part of torch.compile less each time.",
+        ),
+        visitors=True,
+        compared=False,
+        eager=False,
+    ),
+    Option(
         "time_limit_s",
         "end the run after this many seconds",
         check=within(1, 86_400, "from 1 to 86,400 seconds"),

@@ -5,6 +5,7 @@ Most are report types. The modules of this package declare the others, which the
 
 from core.report import (
     Autotuning,
+    Bisection,
     Call,
     CallNumerics,
     Counters,
@@ -58,6 +59,7 @@ RECORDS: dict[str, type[Record]] = {
     "end": EndRecord,
     "timing": Timing,
     "rival": Rival,
+    "bisection": Bisection,
     "kernel_times": KernelTimesRecord,
     "roofline": Roofline,
     "autotuning": Autotuning,

@@ -77,7 +77,7 @@ def _sentence(rows: tuple[SweepRow, ...], facts: tuple[RungFact, ...]) -> str:
 
 LADDER = Preset(
     "ladder",
-    "Find out where",
+    "Ladder",
     "Which part of torch.compile makes this model fail or differ: Dynamo, AOTAutograd, decompositions, or Inductor?",
     plan,
     answer,

@@ -7,6 +7,12 @@ from core.worker.private.name import PrivateName, rows
 
 PASSES = (
     *rows(
+        "torch._inductor.compiler_bisector",
+        "looks for the part of torch.compile without which the model neither fails nor differs",
+        "CompilerBisector.do_bisect",
+        "BACKENDS",
+    ),
+    *rows(
         "torch._inductor.compile_fx",
         "wrapped: a round of passes, whose graph is looked at before and after",
         "_recursive_pre_grad_passes",

@@ -16,9 +16,10 @@ from dataclasses import replace
 import streamlit as st
 
 from core import TARGETS, measured_again
-from core.views.overview import OverviewView
+from core.views.overview import OutcomeView, OverviewView
 from pages import menu
 from pages.parts.run.submit import job_again, job_to_change, missing_device, submit, submit_or_open
+from pages.parts.sweep.ask import climb_ladder
 from pages.session import url
 from pages.session.shown import RunView, ShownRun
 
@@ -28,6 +29,10 @@ AGAIN = (
 )
 NUMERICS_HELP = (
     "Run the same job, then run the model in float64, then compile it again with every node value as an output"
+)
+WHERE_HELP = (
+    "Compile the model again with one part of torch.compile less each time, and compare: Dynamo, AOTAutograd, "
+    "decompositions, and each pass and lowering of Inductor"
 )
 HERE = "this machine's device"
 TARGET_HELP = (
@@ -71,6 +76,18 @@ def measure_picked(of: ShownRun) -> None:
     """Offer to measure a run of a list again, even if its times are reliable."""
     if not of.going:
         _again(of, "Measure again", "measure-again-picked")
+
+
+def find_cause(shown: ShownRun, ending: OutcomeView) -> None:
+    """Offer to look for the part of torch.compile at fault: by torch's bisector, or by a ladder of runs."""
+    job = job_again(shown)
+    if job is None or not st.button("Find out where", icon=":material/troubleshoot:", type="primary", help=WHERE_HELP):
+        return
+    bisecting = ending.bisecting(job)
+    if bisecting is not None:
+        submit_or_open(bisecting)
+    else:
+        climb_ladder(job)
 
 
 def edit_and_run_again(shown: ShownRun) -> None:

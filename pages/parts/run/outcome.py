@@ -36,6 +36,8 @@ def outcome(shown: ShownRun, ending: OutcomeView) -> None:
         st.error(prose(NO_RECORD), icon=":material/error:")
     if shown.going:
         return
+    if ending.bisection:
+        st.info(ending.bisection, icon=":material/troubleshoot:")
     if shown.status.state != "done" and shown.problem:
         st.error(plain(shown.problem), icon=":material/error:")
     if ending.error:

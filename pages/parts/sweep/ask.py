@@ -48,13 +48,9 @@ def preset_menu(base: CompileJob | None, key: str) -> None:
                 st.caption(_cost(question))
 
 
-def ladder_button(base: CompileJob | None) -> None:
-    """Draw the button that starts the ladder for a run that failed or differs; nothing for a job that may not run."""
-    if base is None:
-        return
-    question = next(question for question in _questions(base).presets if question.name == LADDER)
-    if st.button(question.title, key="ladder", icon=":material/troubleshoot:", type="primary", help=question.text):
-        ask(question)
+def climb_ladder(base: CompileJob) -> None:
+    """Start the sweep that finds the first rung of torch.compile at fault, and go to it."""
+    ask(next(question for question in _questions(base).presets if question.name == LADDER))
 
 
 def ask(question: SweepQuestion) -> None:

@@ -33,7 +33,7 @@ def test_the_rows_of_the_form_are_in_order() -> None:
     ]
     assert [[field.key for field in row] for row in FORM.conditions] == [
         ["threads", "stance", "force", "caches"],
-        ["primed", "peak", "numerics"],
+        ["primed", "peak", "numerics", "bisect"],
         ["sizes", "marks"],
         ["dynamo", "rival"],
     ]

@@ -1,11 +1,13 @@
 """The overview of a run in words and rows."""
 
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 
 from core import CompileJob, CompileOptions, Model, Report, Status, build_report
-from core.report import RunError, Setting
+from core.report import Bisection, Call, Difference, RunError, Setting
+from core.runs.status import State
 from core.views.overview import OutcomeView, OverviewView
 from tests.support.places import TRACES
 
@@ -71,3 +73,33 @@ def test_an_error_is_named_with_its_place() -> None:
     assert outcome.title == "The run failed: ValueError: no \\*good\\*."
     assert outcome.error == "**ValueError** at `compiling`: more"
     assert outcome.traceback == "Traceback …"
+
+
+def ended(state: State, report: Report | None = None, kind: Literal["run", "log"] = "run") -> OutcomeView:
+    return OutcomeView(Status(state, 0.0, kind=kind), report)
+
+
+def test_a_run_that_failed_or_differs_is_asked_where() -> None:
+    differs = Report(Setting(), calls=(Call(0, "", None, None, differences=(Difference("output", False, "value"),)),))
+    same = Report(Setting(), calls=(Call(0, "", None, None, differences=(Difference("output", True, "value"),)),))
+    assert [ended(state).asks_where for state in ("failed", "timed out", "crashed")] == [True] * 3
+    assert [ended(state).asks_where for state in ("cancelled", "damaged", "running")] == [False] * 3
+    assert ended("done", differs).asks_where
+    assert not ended("done", same).asks_where
+    assert not ended("done", differs, "log").asks_where
+
+
+def test_the_bisector_is_offered_where_it_can_work_and_a_ladder_elsewhere() -> None:
+    job = CompileJob(Model("sample", "mlp"))
+    assert ended("failed").bisecting(job) == replace(job, bisect=True, measure=False)
+    assert ended("crashed").bisecting(job) is None
+    assert ended("failed").bisecting(replace(job, bisect=True)) is None
+    assert ended("failed").bisecting(job.with_settings(backend="aot_eager")) is None
+
+
+def test_the_cause_that_the_bisector_found_is_said() -> None:
+    found = Bisection("inductor", "lowerings", 2, "sin", trials=9, seconds=2.0)
+    assert ended("done", Report(Setting(), bisection=found)).bisection.startswith(
+        "The cause is the 3rd application of `lowerings`"
+    )
+    assert ended("done", Report(Setting())).bisection == ""

@@ -1,0 +1,51 @@
+"""The button *Find out where*: on a run that failed, with the bisector or with a ladder of runs."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from core import CompileJob, Sweep
+from core.sweep.presets.ladder import RUNGS
+from pages.parts.sweep import ask
+from pages.session import actions
+from tests.support.apps import opened
+from tests.support.homes import add_run, job_of
+from tests.support.places import TRACES
+
+LABEL = "Find out where"
+
+
+def failed(home: Path, job: dict[str, Any], state: str = "failed") -> str:
+    log = (TRACES / "error" / "trace.log").read_bytes()
+    return add_run(home, "error", log, job=job, state=state).id
+
+
+def test_a_failed_run_is_run_again_with_the_bisector(empty_home: Path, submitted: list[CompileJob]) -> None:
+    job = msgspec.convert(job_of("error"), CompileJob)
+    app = opened("run/overview.py", failed(empty_home, job_of("error")))
+    next(button for button in app.button if button.label == LABEL).click().run()
+    assert submitted == [replace(job, bisect=True, measure=False)]
+
+
+def test_a_crashed_run_climbs_a_ladder(
+    empty_home: Path, submitted: list[CompileJob], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bisector would crash with it."""
+    sweeps: list[Sweep] = []
+    monkeypatch.setattr(actions, "start_sweep", lambda sweep: sweeps.append(sweep) or sweep)
+    monkeypatch.setattr(ask, "show_sweep", lambda _: None)
+    app = opened("run/overview.py", failed(empty_home, job_of("error"), "crashed"))
+    next(button for button in app.button if button.label == LABEL).click().run()
+    (sweep,) = sweeps
+    assert sweep.preset == "ladder"
+    assert set(sweep.axes[0].named()) <= {*RUNGS, "inductor"}
+    assert submitted == []
+
+
+def test_a_run_that_went_well_asks_for_no_cause(empty_home: Path, submitted: list[CompileJob]) -> None:
+    log = (TRACES / "transformer_block" / "trace.log").read_bytes()
+    app = opened("run/overview.py", add_run(empty_home, "block", log, job=job_of("transformer_block")).id)
+    assert LABEL not in [button.label for button in app.button]
