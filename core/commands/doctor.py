@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -22,6 +23,8 @@ from core.runs.store import Store
 CODE = "import torch\n\n\ndef model(x):\n    return x.sin() + 1\n\n\ninputs = (torch.randn(8),)\n"
 MARKS = {"ok": "✓", "optional": "–", "problem": "✗"}
 COMPILES = "Compiling"
+# With empty caches, a slow disk and a busy machine, a first compilation takes a minute.
+COMPILE_LIMIT_S = 180.0
 
 
 def add_command(commands: Commands) -> None:
@@ -59,10 +62,13 @@ def _with_torch() -> tuple[Environment, tuple[Check, ...]]:
 
 def _compiled(store: Store) -> tuple[Environment, tuple[Check, ...]]:
     engine = open_engine(store)
+    job = CompileJob(Model("code", CODE), measure=False, time_limit_s=COMPILE_LIMIT_S)
     try:
+        print("  torch is starting", file=sys.stderr)
         environment = engine.environment()
+        print("  `x.sin() + 1` is being compiled, with empty caches", file=sys.stderr)
         runner = Runner(store, engine)
-        status = runner.wait(runner.submit(CompileJob(Model("code", CODE), measure=False))).status()
+        status = runner.wait(runner.submit(job)).status()
     finally:
         engine.close()
     if status.state == "done":

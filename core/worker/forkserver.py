@@ -236,13 +236,19 @@ class _Server:
         from core.worker.environment import probe
 
         reader, writer = os.pipe()
-        pid = _fork(lambda: os.write(writer, msgspec.json.encode(probe())))
+        pid = _fork(lambda: _write_all(writer, msgspec.json.encode(probe())))
         self._children.add(pid, reported=False)
         os.close(writer)
         self._wait_for(reader)
         with os.fdopen(reader, "rb") as pipe:
             data = pipe.read()
         return decoded_as(data, Environment) if data else Environment()
+
+
+def _write_all(writer: int, data: bytes) -> None:
+    """Write to a pipe, which takes large data in several parts."""
+    with os.fdopen(writer, "wb") as pipe:
+        pipe.write(data)
 
 
 def _prepare_target(backend: str) -> None:
