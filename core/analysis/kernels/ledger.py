@@ -260,7 +260,7 @@ def _row(
         kernel=kernel.id,
         line=line,
         name=kernel.name,
-        kind=kernel_kind(kernel),
+        kind=kernel_kind(kernel, nodes),
         language=kernel.language,
         direction=kernel.direction,
         ops=_ops(kernel),

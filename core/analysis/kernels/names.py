@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from core.ops.op_class import aten_name, op_class
-from core.report import Compilation, Kernel, Module, ModulePath, Schedule, module_path
+from core.report import Compilation, Kernel, Module, ModulePath, Schedule, SchedulerNode, module_path
 
 # Minimum share of a kernel's nodes in its module, so that a residual sum fused with a norm doesn't change the module.
 MAJORITY = 2 / 3
@@ -42,6 +42,8 @@ WEIGHTS = {
 }  # fmt: skip
 LIBRARY = ("attention", "matmul")
 TEMPLATE = "template"
+# Kind of an extern kernel that calls ATen for an op, and Inductor's class of such a node.
+FALLBACK, FALLBACK_NODE = "fallback", "FallbackKernel"
 ARITHMETIC = frozenset(
     ("add", "sub", "rsub", "mul", "div", "neg", "pow", "sqrt", "abs", "where", "maximum", "minimum", "full", "square")
 )
@@ -220,8 +222,14 @@ def path_words(path: ModulePath) -> str:
     return f"{'.'.join(head)}…{'.'.join(path[-2:])}"
 
 
-def kernel_kind(kernel: Kernel) -> str:
-    """Return torch's kind of a kernel: Triton heuristic, C++ loops, template, or extern."""
+def kernel_kind(kernel: Kernel, nodes: Iterable[SchedulerNode] = ()) -> str:
+    """Return torch's kind of a kernel: Triton heuristic, C++ loops, template, extern, or fallback.
+
+    An extern kernel is a fallback if one of its scheduler `nodes` is: Inductor has no lowering for the op, or does not
+    use it, and calls ATen.
+    """
+    if kernel.extern and any(FALLBACK_NODE in node.ops for node in nodes):
+        return FALLBACK
     if kernel.language != "triton" or kernel.category != "C++ loops":
         return kernel.category
     return NAME_KINDS.get(kernel.name[:10], "Triton")

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from core.analysis.kernels import LedgerSum, allowed_s, ceilings, kernels_disturbed, ledger, summary
+from core.analysis.kernels.names import FALLBACK, FALLBACK_NODE
 from core.code.resources import occupancy
 from core.job.targets import TARGETS
 from core.report import (
@@ -17,6 +18,8 @@ from core.report import (
     Report,
     Setting,
 )
+from core.trace.parsers import build_report
+from tests.support.places import TRACES
 from tests.support.reports.timed import GELU, ITEM, LIMITS, LINE, MM, REPORT, TIMED, UNTIMED
 
 
@@ -228,3 +231,15 @@ def test_no_part_of_the_compiled_call_is_negative_and_the_outer_measurement_boun
 
 def test_sum_is_none_where_nothing_was_measured() -> None:
     assert summary(replace(REPORT, compilations=(UNTIMED,))) is None
+
+
+@pytest.mark.parametrize("scenario", ["measured", "transformer_block", "training_step", "graph_break_zoo"])
+def test_the_fallbacks_are_the_calls_of_inductors_fallback_nodes(scenario: str) -> None:
+    report = build_report(TRACES / scenario / "trace.log")
+    for compilation in report.compilations:
+        nodes = [
+            node.kernel for schedule in compilation.schedules for node in schedule.after if FALLBACK_NODE in node.ops
+        ]
+        rows = [row.kernel for row in ledger(report, compilation) if row.kind == FALLBACK]
+        assert sorted(rows) == sorted(nodes)
+        assert scenario not in ("measured", "transformer_block") or len(rows) == 1
