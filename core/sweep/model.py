@@ -10,13 +10,6 @@ They are the options whose rows in `core/job/options/` have `axis`, and:
 | `inputs.A.D`, `batch` | the size of a dimension, of the batch |
 | `code` | the model: a sample's name, a file of the server, or pasted code |
 | `variant` | several of these fields at once |
-
-| field | changed value |
-|---|---|
-| `options.NAME`, `dynamo.NAME` | an Inductor option, a name of `torch._dynamo.config` |
-| `inputs.A.D`, `batch` | the size of a dimension, of the batch |
-| `code` | the model: a sample's name, a file of the server, or pasted code |
-| `variant` | several of these at once |
 """
 
 from __future__ import annotations

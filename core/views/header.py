@@ -319,7 +319,7 @@ def backend_facts(report: Report) -> list[HeaderFact]:
 
 def first_facts(summary: Verdict) -> list[HeaderFact]:
     """Return the facts that follow the state at every width: speed, graph breaks, recompiles."""
-    captured: Tone = "ok" if summary.graphs else ""
+    captured: Tone = "ok" if summary.graphs and not summary.failures else ""
     breaks = HeaderFact(
         fmt.number(summary.breaks),
         fmt.agree(summary.breaks, "graph break", "graph breaks"),
