@@ -11,6 +11,8 @@ PASSES = (
         "looks for the part of torch.compile without which the model neither fails nor differs",
         "CompilerBisector.do_bisect",
         "BACKENDS",
+        "BisectionResult",
+        "ConfigChange",
     ),
     *rows(
         "torch._inductor.compile_fx",
