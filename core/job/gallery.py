@@ -17,6 +17,7 @@ from typing import Any
 
 from core.base.errors import JobError
 from core.base.syntax import NOT_READ, module
+from core.job.checks import MAX_CODE_BYTES
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 LITERALS = frozenset({"group", "training", "torch_compile", "twin"})
@@ -99,7 +100,9 @@ def unread(code: str) -> tuple[str, ...]:
 
 
 def _settings(code: str) -> dict[str, Any]:
-    """Return the last value of each name, `NO_LITERAL` if it is not a literal."""
+    """Return the last value of each name, `NO_LITERAL` if it is not a literal; none of code that no job may have."""
+    if len(code) > MAX_CODE_BYTES:
+        return {}
     try:
         tree = module(code)
     except NOT_READ:

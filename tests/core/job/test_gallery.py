@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from core.base.errors import JobError
-from core.job.gallery import ORDER, Sample, sample, samples
+from core.job.checks import MAX_CODE_BYTES
+from core.job.gallery import ORDER, Sample, literals, sample, samples, unread
 
 NAMES = [one.name for one in samples()]
 GROUPS = (
@@ -74,3 +75,11 @@ def test_name_like_no_other_is_an_error_that_lists_all() -> None:
 def test_gallery_needs_no_torch() -> None:
     code = "import sys; from core.job.gallery import samples; samples(); sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_code_that_no_job_may_have_is_not_read() -> None:
+    """Eight megabytes of assignments take a parser a minute, and a page reads what is typed."""
+    longest = "training = True\n" + "#" * (MAX_CODE_BYTES - 16)
+    assert literals(longest) == {"training": True}
+    assert literals(longest + "#") == {}
+    assert unread("training = f()\n" + "#" * MAX_CODE_BYTES) == ()
