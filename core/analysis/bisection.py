@@ -11,10 +11,10 @@ NAMED = 300
 def bisection_words(bisection: Bisection) -> str:
     """Return the part at fault in a sentence, with the number of trials; names are in backticks."""
     trials = f"{count(bisection.trials, 'trial')} in {duration_s(bisection.seconds)}"
-    return f"{_found(bisection)} (torch's CompilerBisector, {trials})." if bisection.trials else f"{_found(bisection)}."
+    return f"{_cause(bisection)} (torch's CompilerBisector, {trials})." if bisection.trials else f"{_cause(bisection)}."
 
 
-def _found(bisection: Bisection) -> str:
+def _cause(bisection: Bisection) -> str:
     what = " ".join(bisection.what.replace("`", "'").split())[:NAMED]
     if bisection.problem:
         return f"The cause was not narrowed down: {bisection.problem}"

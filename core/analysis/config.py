@@ -26,5 +26,4 @@ def matching(
 
 
 def _searched(option: ConfigOption) -> str:
-    full_name = f"torch._{option.module}.config.{option.name}"
-    return "\n".join((full_name, option.alias, *option.variables, option.comment)).lower()
+    return "\n".join((option.full_name, option.alias, *option.variables, option.comment)).lower()

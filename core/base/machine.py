@@ -55,6 +55,11 @@ class ConfigOption:
     deprecated: str = ""
 
     @property
+    def full_name(self) -> str:
+        """Name with its module, as Python code reads it."""
+        return f"torch._{self.module}.config.{self.name}"
+
+    @property
     def is_set(self) -> bool:
         """True if the value differs from the default, or an environment variable sets it."""
         return self.changed or bool(self.environment)
@@ -85,6 +90,16 @@ def cpp_compiler() -> str | None:
     return shutil.which(os.environ.get("CXX", "g++"))
 
 
+def package_version(name: str) -> str:
+    """Return the version of an installed package, without importing it; empty if it is not installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
+
+
 def python_path() -> str:
     """Return a PYTHONPATH with which another Python finds our code: ours, then the current entries."""
     return os.pathsep.join(filter(None, [str(PROJECT_DIR), os.environ.get("PYTHONPATH", "")]))
@@ -95,9 +110,17 @@ def default_home() -> Path:
     return Path(os.environ.get("COMPILEBOARD_HOME") or "~/.compileboard").expanduser()
 
 
+def temporary_dir() -> Path:
+    """Return the directory of temporary files, also if the disk is full: Python then names none."""
+    try:
+        return Path(tempfile.gettempdir())
+    except OSError:
+        return Path(os.environ.get("TMPDIR") or "/tmp")
+
+
 def build_cache(part: str) -> Path:
     """Return the cache directory for a part's built files."""
-    return Path(os.environ.get("COMPILEBOARD_CACHE") or Path(tempfile.gettempdir()) / "compileboard") / part
+    return Path(os.environ.get("COMPILEBOARD_CACHE") or temporary_dir() / "compileboard") / part
 
 
 def build_once(path: Path, make: Callable[[Path], None]) -> bool:

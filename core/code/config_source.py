@@ -14,10 +14,8 @@ VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 # Keywords of torch's `Config(…)` that name environment variables.
 ENVIRONMENT_KEYWORDS = ("env_name_default", "env_name_force")
 MOST_USES = 40
-# Folders of torch whose `config.NAME` is an option of the module.
-FOLDERS = {"inductor": ("_inductor",), "dynamo": ("_dynamo",)}
-# Folders whose files name the module in full.
-OTHER_FOLDERS = ("_functorch", "_higher_order_ops", "fx", "utils", "export", "distributed", "nn")
+# Folders of torch that are searched; in a module's own folder, `config.NAME` is its option.
+FOLDERS = ("_inductor", "_dynamo", "_functorch", "_higher_order_ops", "fx", "utils", "export", "distributed", "nn")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +39,8 @@ class ConfigUse:
 def config_sources(text: str) -> dict[str, ConfigSource]:
     """Return the options of a configuration module by name, such as `triton.cudagraphs`.
 
-    Raises SyntaxError, TooDenseError."""
+    Raises SyntaxError, TooDenseError.
+    """
     tree = module(text)
     source = _Module(text.splitlines(), {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)})
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
@@ -107,10 +106,9 @@ def config_uses(package: Path, owner: str, name: str) -> tuple[ConfigUse, ...]:
     full = re.compile(rf"\b(?:{owner}_config|_{owner}\.config)\.{re.escape(name)}\b")
     short = re.compile(rf"(?<![\w.])(?:{owner}_)?config\.{re.escape(name)}\b|{full.pattern}")
     found: list[ConfigUse] = []
-    own = FOLDERS[owner]
-    others = [folder for folders in FOLDERS.values() for folder in folders if folder not in own]
-    for folder in (*own, *others, *OTHER_FOLDERS):
-        pattern = short if folder in own else full
+    own = f"_{owner}"
+    for folder in sorted(FOLDERS, key=lambda folder: folder != own):
+        pattern = short if folder == own else full
         for path in sorted((package / folder).rglob("*.py")):
             found += _uses(path, package, name.rpartition(".")[2], pattern)
             if len(found) >= MOST_USES:

@@ -13,6 +13,7 @@ import msgspec
 from core.base.errors import CompileboardError
 from core.base.machine import Environment, default_home
 from core.base.words import duration_s
+from core.commands.backends import CODE
 from core.commands.output import FAILED, OK, Commands, add_json_option
 from core.job import CompileJob, Model
 from core.runs.doctor import Check, checks, summary
@@ -20,7 +21,6 @@ from core.runs.engine.opening import open_engine
 from core.runs.runner import Runner
 from core.runs.store import Store
 
-CODE = "import torch\n\n\ndef model(x):\n    return x.sin() + 1\n\n\ninputs = (torch.randn(8),)\n"
 MARKS = {"ok": "✓", "optional": "–", "problem": "✗"}
 COMPILES = "Compiling"
 # With empty caches, a slow disk and a busy machine, a first compilation takes a minute.
@@ -45,7 +45,7 @@ def _check(arguments: argparse.Namespace) -> int:
         width = max(len(check.name) for check in found)
         for check in found:
             print(f"{MARKS[check.state]} {check.name:<{width}}  {check.found}")
-            for text in filter(None, (check.consequence, check.remedy and f"mend: {check.remedy}")):
+            for text in filter(None, (check.consequence, check.remedy and f"to fix it: {check.remedy}")):
                 print(f"  {'':<{width}}  {text}")
         print(summary(found))
     return FAILED if any(check.state == "problem" for check in found) else OK

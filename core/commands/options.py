@@ -52,8 +52,7 @@ def _list(arguments: argparse.Namespace) -> int:
 
 def _text(option: ConfigOption) -> str:
     """Return an option as lines: name and value, then what differs, then torch's comment."""
-    full_name = f"torch._{option.module}.config.{option.name}"
-    head = f"{full_name}: alias of {option.alias}" if option.alias else f"{full_name} = {option.value}"
+    head = option.full_name + (f": alias of {option.alias}" if option.alias else f" = {option.value}")
     facts = [
         f"default {option.default}" if option.changed else "",
         f"deprecated: {option.deprecated}" if option.deprecated else "",

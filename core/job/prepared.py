@@ -11,6 +11,7 @@ import msgspec
 
 from core.base.errors import JobError
 from core.base.files import read
+from core.base.machine import package_version
 from core.job import FILE_SETTINGS, MAX_CODE_BYTES, CompileJob, CompileOptions, Model, validated
 from core.job.gallery import literals, sample, unread
 
@@ -109,9 +110,4 @@ def model_code(job: CompileJob) -> str:
 
 def torch_version() -> str:
     """Return the installed torch's version, without importing it; empty if there is none."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("torch")
-    except PackageNotFoundError:
-        return ""
+    return package_version("torch")

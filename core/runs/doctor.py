@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes.util
 import os
 import platform
 import shutil
@@ -11,12 +10,11 @@ import sysconfig
 import tempfile
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
 from core.base.load import memory_bytes
-from core.base.machine import Environment, build_cache, cpp_compiler
+from core.base.machine import Environment, build_cache, cpp_compiler, package_version, temporary_dir
 from core.base.words import bytes_, count
 
 CheckState = Literal["ok", "optional", "problem"]
@@ -38,7 +36,7 @@ PACKAGES = {
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A thing that Compileboard uses: what was found, what its absence switches off, and what mends it.
+    """Check of a tool, package, device or folder: the result, the consequence of its absence, and the remedy.
 
     `state` is `problem` if ordinary runs fail or may fail without it, `optional` if only the named feature is missing.
     """
@@ -61,7 +59,7 @@ def checks(home: Path, environment: Environment | None) -> tuple[Check, ...]:
         *(package_check(name) for name in PACKAGES),
         device_check(environment),
         driver_check(),
-        Check("Threads", "ok", f"{count(os.cpu_count() or 1, 'core')}"),
+        Check("Threads", "ok", count(os.cpu_count() or 1, "core")),
         memory_check(),
         *(disk_check(name, path) for name, path in _folders(home).items()),
         browser_check(),
@@ -71,8 +69,8 @@ def checks(home: Path, environment: Environment | None) -> tuple[Check, ...]:
 def torch_check(environment: Environment | None) -> Check:
     """Check that torch starts, and that its version is a supported one."""
     name = "torch"
-    installed = _version("torch")
-    if installed is None:
+    installed = package_version("torch")
+    if not installed:
         return Check(name, "problem", "not installed", "Nothing can be compiled.", "pip install -r requirements.txt")
     if environment is None:
         return Check(name, "ok", f"{installed}, not started yet")
@@ -124,8 +122,8 @@ def cmake_check() -> Check:
 
 def package_check(name: str) -> Check:
     """Check that an optional package is installed; it is not imported."""
-    found = _version(name)
-    if found is not None:
+    found = package_version(name)
+    if found:
         return Check(name, "ok", found)
     consequence, remedy = PACKAGES[name]
     return Check(name, "optional", "not installed", consequence, remedy)
@@ -152,9 +150,7 @@ def driver_check() -> Check:
     try:
         return Check("NVIDIA driver", "ok", loaded.read_text().splitlines()[0])
     except (OSError, IndexError):
-        library = ctypes.util.find_library("cuda") if shutil.which("ldconfig") or shutil.which("gcc") else None
-    found = f"{library}, without a loaded kernel module" if library else "not loaded"
-    return Check("NVIDIA driver", "optional", found, "A CUDA build of torch sees no GPU here.")
+        return Check("NVIDIA driver", "optional", "not loaded", "A CUDA build of torch sees no GPU here.")
 
 
 def memory_check() -> Check:
@@ -201,17 +197,9 @@ def summary(results: tuple[Check, ...]) -> str:
 
 
 def _folders(home: Path) -> dict[str, Path]:
-    folders = {"Store": home, "Temporary files": _temporary(), "Build cache": build_cache("")}
+    folders = {"Store": home, "Temporary files": temporary_dir(), "Build cache": build_cache("")}
     caches = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
     return {**folders, "Inductor's cache": Path(caches)} if caches else folders
-
-
-def _temporary() -> Path:
-    """Return the folder of temporary files; Python names none if it cannot write in any."""
-    try:
-        return Path(tempfile.gettempdir())
-    except OSError:
-        return Path(os.environ.get("TMPDIR", "/tmp"))
 
 
 def _existing(path: Path) -> Path:
@@ -229,13 +217,6 @@ def _write_problem(path: Path) -> str:
     except OSError as error:
         return error.strerror or str(error)
     return ""
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
 
 
 @lru_cache(maxsize=16)

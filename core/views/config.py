@@ -30,7 +30,7 @@ class ConfigOptionView:
     @property
     def heading(self) -> str:
         """Full name of the option."""
-        return f"torch._{self.option.module}.config.{self.option.name}"
+        return self.option.full_name
 
     @property
     def facts(self) -> str:

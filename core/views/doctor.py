@@ -47,12 +47,12 @@ class DoctorView:
 
     @property
     def compiler_problem(self) -> str:
-        """Sentence for a machine without a C++ compiler, with what mends it; empty if there is one."""
+        """Sentence for a machine without a C++ compiler, with the remedy; empty if there is one."""
         check = compiler_check(start=False)
         if check.state == "ok":
             return ""
         return (
-            f"There is no C++ compiler here ({check.found}). {check.consequence} To mend it: {check.remedy}; then "
+            f"There is no C++ compiler here ({check.found}). {check.consequence} To fix it: {check.remedy}; then "
             "start the dashboard again."
         )
 

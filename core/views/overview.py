@@ -112,10 +112,10 @@ class OutcomeView:
     @property
     def asks_where(self) -> bool:
         """True if the run failed or its results differ: the preset `ladder` can then name the part at fault."""
-        if self.status.kind == "log" or self.status.state != "done":
-            return self.status.kind != "log" and self.status.state in FAULTS
-        found = results(self.report) if self.report else None
-        return found is not None and found.outcome == "differs"
+        if self.status.kind == "log":
+            return False
+        found = results(self.report) if self.report and self.status.state == "done" else None
+        return self.status.state in FAULTS or (found is not None and found.outcome == "differs")
 
     def bisecting(self, job: CompileJob) -> CompileJob | None:
         """Return the job of a run that looks for the cause; None if the bisector cannot, and a ladder of runs can.

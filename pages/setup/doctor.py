@@ -1,4 +1,4 @@
-"""Doctor page: what this machine has, what is missing, what that switches off, and what mends it."""
+"""Doctor page: tools, packages, devices and folders of this machine, and the remedy for each missing one."""
 
 import pandas as pd
 import streamlit as st

@@ -12,7 +12,6 @@ pytestmark = pytest.mark.torch
 WRONG_LOWERING = f"""{RELU}
 from torch._inductor.lowering import lowerings
 
-right = lowerings[torch.ops.aten.sin.default]
 lowerings[torch.ops.aten.sin.default] = lambda x: lowerings[torch.ops.aten.cos.default](x)
 """
 # Eager code that has another result while Dynamo captures it.

@@ -1,4 +1,4 @@
-"""What the source of a configuration module says about its options."""
+"""Options in the source of a configuration module: comments, environment variables, lines, uses."""
 
 from pathlib import Path
 

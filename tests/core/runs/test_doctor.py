@@ -100,6 +100,22 @@ def test_a_folder_that_cannot_be_written_is_a_problem_in_the_systems_words() -> 
     assert check.found.startswith("/proc/self: ")
 
 
+def test_without_any_folder_for_temporary_files_the_checks_still_end(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As on a full disk: Python tries to write in each candidate."""
+
+    def refuse() -> str:
+        raise FileNotFoundError(2, "No usable temporary directory found")
+
+    monkeypatch.setattr("tempfile.gettempdir", refuse)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.delenv("COMPILEBOARD_CACHE", raising=False)
+    found = {check.name: check.found for check in checks(tmp_path, None)}
+    assert found["Temporary files"].startswith(f"{tmp_path}, ")
+    assert found["Build cache"].startswith(f"{tmp_path / 'compileboard'}, ")
+
+
 def test_a_summary_names_the_problems_and_counts_the_rest() -> None:
     here, missing, wrong = Check("a", "ok", "x"), Check("b", "optional", "x"), Check("c", "problem", "x")
     assert summary((here,)) == "Everything that a run needs is here; nothing is missing."
