@@ -21,7 +21,10 @@ SCATTER_FROM = 1.5
 AGREE_WITHIN = 1.1
 BY_THE_WALL = "by the wall clock, launches included,"
 # Defaults of torch.compile, which are left out of the call.
-DEFAULTS = {"fullgraph": False, "dynamic": None, "backend": "inductor", "mode": None, "options": None}
+DEFAULTS = {
+    **{"fullgraph": False, "dynamic": None, "backend": "inductor", "mode": None, "options": None},
+    **{"name": None, "disable": False, "recompile_limit": None, "isolate_recompiles": False, "shapes_spec": None},
+}
 
 
 @dataclass(frozen=True, slots=True)

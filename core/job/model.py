@@ -24,6 +24,11 @@ STANCES = (
 BATCH = "batch"
 # Settings that a model's file may have itself, in its literals `training` and `torch_compile`.
 FILE_SETTINGS = ("training", "fullgraph", "dynamic", "backend", "mode", "options")
+# The parameters of torch.compile that a job has, besides the model.
+PARAMETERS = (
+    *("fullgraph", "dynamic", "backend", "mode", "options"),
+    *("name", "disable", "recompile_limit", "isolate_recompiles", "shapes_spec"),
+)
 GIB = 1024**3
 
 OptionValue = bool | int | float | str | None
@@ -52,7 +57,8 @@ class CompileOptions:
     """The parameters of `torch.compile`, with torch's own defaults.
 
     `backend` is a name that torch knows, a built-in one of `core.accelerator.backends`, or the name of a callable: in
-    the model's file, or in `backend_code`, the source of a separate file.
+    the model's file, or in `backend_code`, the source of a separate file. `shapes_spec` is the name of a variable of
+    the model's file.
     """
 
     fullgraph: bool = False
@@ -61,6 +67,11 @@ class CompileOptions:
     mode: str | None = None
     options: dict[str, OptionValue] | None = None
     backend_code: str = ""
+    name: str | None = None
+    disable: bool = False
+    recompile_limit: int | None = None
+    isolate_recompiles: bool = False
+    shapes_spec: str | None = None
 
     def as_call(self) -> str:
         """Return the call as Python source, with the arguments that differ from the defaults."""
@@ -69,10 +80,13 @@ class CompileOptions:
     def given(self) -> tuple[str, ...]:
         """Return the arguments that differ from the defaults as Python source; a callable by its name."""
         default = CompileOptions()
-        names = ("fullgraph", "dynamic", "backend", "mode", "options")
-        texts = {name: repr(getattr(self, name)) for name in names if getattr(self, name) != getattr(default, name)}
+        texts = {
+            name: repr(getattr(self, name)) for name in PARAMETERS if getattr(self, name) != getattr(default, name)
+        }
         if self.backend_code and "backend" in texts:
             texts["backend"] = self.backend
+        if self.shapes_spec:
+            texts["shapes_spec"] = self.shapes_spec
         return tuple(f"{name}={text}" for name, text in texts.items())
 
 

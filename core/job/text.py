@@ -16,7 +16,11 @@ from core.base.errors import DecodeError, JobError
 from core.job.arguments import short
 from core.job.model import CompileOptions, DynamicDim, OptionValue
 
-OWN = ("fullgraph", "dynamic", "backend", "mode")
+# The parameters of an alternative configuration, and their types.
+OWN = {
+    **{"fullgraph": bool, "dynamic": bool, "backend": str, "mode": str},
+    **{"disable": bool, "recompile_limit": int, "isolate_recompiles": bool},
+}
 OPTION = "options."
 RANGE = re.compile(r"(?:inputs\.)?(?P<at>[\w.+]+)\s*(?:=\s*(?P<least>\d{0,18})\.\.(?P<most>\d{0,18}))?")
 MAX_CALLS_CHARS = 40_000
@@ -77,7 +81,7 @@ def compile_options_from_text(text: str, field: str) -> CompileOptions:
     strange = next((name for name in typed if name not in OWN and not name.startswith(OPTION)), None)
     if strange is not None:
         raise JobError(field, f"`{strange[:60]}` is none of {', '.join(OWN)}; write {OPTION}NAME for Inductor's own")
-    for name, kinds in {"fullgraph": bool, "dynamic": bool, "backend": str, "mode": str}.items():
+    for name, kinds in OWN.items():
         if name in parameters and parameters[name] is not None and not isinstance(parameters[name], kinds):
             raise JobError(f"{field}.{name}", f"`{parameters[name]}` is no {kinds.__name__}")
     return CompileOptions(**parameters, options=options or None)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from core.base.errors import JobError
 from core.base.words import number
 from core.job import CompileJob, CompileOptions
 from core.worker.backends.selection import compiler_of, load_backend
@@ -18,6 +20,8 @@ from core.worker.config import alias_notes, check_option
 from core.worker.load import ModelCopy
 
 INDUCTOR = "inductor"
+# Parameters that not every supported torch.compile has, or that are only passed if the job sets them.
+NEWER = ("name", "disable", "recompile_limit", "isolate_recompiles", "shapes_spec")
 AS_IT_IS = (
     "The file compiles its model itself, and that was run as it is: with the backend, mode and options that the file "
     "gives to torch.compile."
@@ -32,7 +36,8 @@ FOR_TARGET = (
 def compiled_by(job: CompileJob, model_copy: ModelCopy) -> Callable[..., Any]:
     """Return a copy's model, to be compiled at its first call with the job's options.
 
-    Raises JobError for an option that Inductor does not have.
+    Raises JobError for an option that Inductor, or a parameter that torch.compile of the installed torch, does not
+    have.
     """
     options = job.compile
     if options.backend == INDUCTOR:
@@ -45,8 +50,20 @@ def compiled_by(job: CompileJob, model_copy: ModelCopy) -> Callable[..., Any]:
         backend=compiler_of(job, model_copy),
         mode=options.mode,
         options=options.options,
+        **_newer_parameters(options, model_copy),
     )
     return function
+
+
+def _newer_parameters(options: CompileOptions, model_copy: ModelCopy) -> dict[str, Any]:
+    default = CompileOptions()
+    values = {name: getattr(options, name) for name in NEWER if getattr(options, name) != getattr(default, name)}
+    for name in values:
+        if name not in signature(torch.compile).parameters:
+            raise JobError(f"compile.{name}", f"torch.compile of torch {torch.__version__} has no parameter `{name}`")
+    if options.shapes_spec:
+        values["shapes_spec"] = model_copy.value_of(options.shapes_spec, "compile.shapes_spec")
+    return values
 
 
 def compiled_side(job: CompileJob, model_copy: ModelCopy) -> Callable[..., Any]:

@@ -68,6 +68,12 @@ class ModelCopy:
         """Return the file's named values other than modules: tensors, numbers, lists …"""
         return {name: value for name, value in vars(self._module).items() if not isinstance(value, torch.nn.Module)}
 
+    def value_of(self, name: str, field: str) -> Any:
+        """Return the file's value of that name; raises JobError, naming the job's field, if there is none."""
+        if not hasattr(self._module, name):
+            raise JobError(field, f"the model's file defines no `{name}`")
+        return getattr(self._module, name)
+
     def parameters(self) -> list[torch.nn.Parameter]:
         """Return the parameters of all modules, each once."""
         return list(dict.fromkeys(p for module in self.modules() for p in module.parameters()))

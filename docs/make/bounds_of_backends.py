@@ -77,6 +77,10 @@ BACKENDS: dict[str, dict[str, str]] = {
     "core/worker/backends/selection.py": {
         "MOST_NAMED": "functions of a file that are named where a backend is not found"
     },
+    "core/job/options/call.py": {
+        "LONGEST_REGION_NAME": "characters of the name of a compiled region",
+        "MOST_RECOMPILES": "the recompile limit of a call of torch.compile",
+    },
     "core/worker/bisection.py": {"MAX_WHAT_CHARS": "characters of what the bisector names, or of its error"},
     "core/worker/config.py": {
         "MOST_NEAR": "names that are proposed for a wrong name of an option",

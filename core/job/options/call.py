@@ -17,16 +17,37 @@ from core.job.options.row import (
     within,
 )
 from core.job.targets import TARGETS
-from core.job.text import DYNAMIC, dynamic, flag, flag_or_none, options_from_text, several, whole, word, word_or_none
+from core.job.text import (
+    DYNAMIC,
+    dynamic,
+    flag,
+    flag_or_none,
+    options_from_text,
+    several,
+    whole,
+    whole_or_none,
+    word,
+    word_or_none,
+)
 
 COMPILE = "the call of torch.compile"
 INPUTS = "the inputs"
 TORCH_COMPILE = "[torch.compile](https://docs.pytorch.org/docs/stable/generated/torch.compile.html)"
+LONGEST_REGION_NAME = 200
+MOST_RECOMPILES = 2**31 - 1
 FLOATING = ("float32", "bfloat16", "float16", "float64")
 
 
 def _lines(typed: str) -> tuple[str, ...]:
     return tuple(line.strip() for line in typed.splitlines() if line.strip())
+
+
+def _variable(value: str | None) -> str:
+    return "" if value is None or value.isidentifier() else f"`{value[:60]}` is no name of a variable"
+
+
+def _region_name(value: str | None) -> str:
+    return "" if value is None or len(value) <= LONGEST_REGION_NAME else f"at most {LONGEST_REGION_NAME} characters"
 
 
 CALL: tuple[Option, ...] = (
@@ -93,6 +114,82 @@ CALL: tuple[Option, ...] = (
             key="inductor",
             help="Inductor options as `torch.compile(options={…})` takes them: name=value, separated by commas. Not "
             "together with a mode. Empty: as the file says; `none`: none of them, whatever it says.",
+        ),
+        visitors=True,
+        eager=False,
+    ),
+    Option(
+        "compile.disable",
+        "make torch.compile a no-op",
+        read=flag,
+        axis=True,
+        flag=Flag(COMPILE, kind="pair"),
+        form=SwitchField(at=("conditions", 4, 0), help="`torch.compile(disable=True)`: the model runs eagerly."),
+        visitors=True,
+        eager=False,
+    ),
+    Option(
+        "compile.recompile_limit",
+        "compilations of a frame in this call of torch.compile before it runs eagerly (torch 2.13)",
+        read=whole_or_none,
+        axis=True,
+        check=within(0, MOST_RECOMPILES, "a whole number from 0 up"),
+        flag=Flag(COMPILE, type=int),
+        form=NumberField(
+            at=("conditions", 4, 2),
+            least=0,
+            most=MOST_RECOMPILES,
+            label="recompile limit",
+            help="Compilations of a frame before it runs eagerly. Empty: `torch._dynamo.config.recompile_limit` "
+            "(torch 2.13).",
+        ),
+        visitors=True,
+        eager=False,
+    ),
+    Option(
+        "compile.isolate_recompiles",
+        "count the recompiles of this call of torch.compile by themselves (torch 2.13)",
+        read=flag,
+        axis=True,
+        flag=Flag(COMPILE, kind="pair"),
+        form=SwitchField(
+            at=("conditions", 4, 1),
+            label="isolate recompiles",
+            help="Do not count recompiles of other calls of torch.compile on the same function (torch 2.13).",
+        ),
+        visitors=True,
+        eager=False,
+    ),
+    Option(
+        "compile.shapes_spec",
+        "a variable of the model's file with a torch.fx.experimental.dynamic_spec.ShapesSpec (torch 2.13)",
+        read=word_or_none,
+        axis=True,
+        check=_variable,
+        flag=Flag(COMPILE, metavar="VARIABLE"),
+        form=TextField(
+            at=("conditions", 5, 0),
+            write=lambda name: name or "",
+            parse=word_or_none,
+            label="shapes spec",
+            example="SPEC",
+            help="A variable of the model's file with a `ShapesSpec`: the dynamic dimensions of its arguments (2.13).",
+        ),
+        eager=False,
+    ),
+    Option(
+        "compile.name",
+        "the name of the compiled region in torch's debug metadata (torch 2.13)",
+        read=word_or_none,
+        check=_region_name,
+        flag=Flag(COMPILE, name="--region-name", metavar="NAME"),
+        form=TextField(
+            at=("conditions", 5, 1),
+            key="region",
+            write=lambda name: name or "",
+            parse=word_or_none,
+            label="region name",
+            help="`torch.compile(name=…)`: the name of the compiled region in torch's debug metadata (torch 2.13).",
         ),
         visitors=True,
         eager=False,

@@ -158,7 +158,7 @@ def test_the_widgets_show_the_bound_and_why(closed_pages: Path, monkeypatch: pyt
     app = AppTest.from_file(APP, default_timeout=240)
     app.query_params["sample"] = "mlp"
     app.run()
-    limits = {item.label: item for item in app.number_input if "limit" in item.label}
+    limits = {item.label: item for item in app.number_input if " limit (" in item.label}
     assert {label: (item.value, item.max) for label, item in limits.items()} == {
         "time limit (s)": (90, 90),
         "memory limit (GiB)": (2.0, 2.0),
