@@ -91,3 +91,9 @@ def test_the_ladder_names_the_first_rung_that_fails_or_differs(
     ]
     assert outcome in facts[-1].outcome
     assert found.sentence.startswith(f"`{backend}` is the first rung that ")
+
+
+def test_a_mitigation_that_works_is_named(runner: Runner) -> None:
+    code = "import torch\ndef model(x):\n    return torch.rand_like(x) + x\ninputs = (torch.randn(64),)\n"
+    found = asked(runner, "mitigations", code, "inductor")
+    assert " gives eager's results with fallback_random, " in found.sentence

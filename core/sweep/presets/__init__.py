@@ -11,6 +11,7 @@ from core.sweep.presets.batch import BATCH_SIZE
 from core.sweep.presets.calls import CALLS
 from core.sweep.presets.conditions import DTYPE, MEMORY, NUMERICS, THREADS, TRAINING
 from core.sweep.presets.ladder import LADDER
+from core.sweep.presets.mitigations import MITIGATIONS_PRESET
 from core.sweep.presets.modes import MODES_PRESET
 from core.sweep.presets.own import OWN, SAME_QUESTION
 from core.sweep.presets.preset import (
@@ -32,7 +33,7 @@ PRESETS = {
     preset.name: preset
     for preset in (
         *(BACKENDS, MODES_PRESET, SHAPES, BATCH_SIZE, CALLS, STANCES_PRESET),
-        *(MEMORY, DTYPE, TRAINING, THREADS, NUMERICS, LADDER),
+        *(MEMORY, DTYPE, TRAINING, THREADS, NUMERICS, MITIGATIONS_PRESET, LADDER),
     )
 }
 

@@ -6,7 +6,7 @@ import pytest
 
 from core import Axis, CompileJob, Environment, Model, Sweep
 from core.analysis import Interval
-from core.base.machine import BackendEntry
+from core.base.machine import BackendEntry, ConfigOption
 from core.sweep import SweepCall, SweepRow, new_sweep
 from core.sweep.presets import PRESETS, Answer, Plan, Question, answer, preset_of
 from core.sweep.presets.preset import (
@@ -364,3 +364,54 @@ def test_the_first_rung_that_fails_names_the_part(rows: tuple[SweepRow, ...], se
     assert [isinstance(fact, RungFact) and fact.bad for fact in found.facts] == [
         bool(row.error) or row.results == "differs" for row in rows
     ]
+
+
+def mitigated(name: str, results: str = "same", error: str = "", ratio: Interval | None = None) -> SweepRow:
+    row = rung(name, results, error)
+    return timed(name, ratio=ratio, results=results) if ratio else row
+
+
+def test_mitigations_are_those_of_the_installed_torch_and_of_the_device() -> None:
+    (axis,) = planned("mitigations", MLP).axes
+    assert axis.named()[0] == "as it is"
+    assert axis.values[0] == {}
+    assert "no vector code" in axis.named()
+    assert "no CUDA graphs" not in axis.named()
+    (axis,) = planned("mitigations", replace(MLP, device="cuda")).axes
+    assert ("no CUDA graphs" in axis.named(), "no vector code" in axis.named()) == (True, False)
+    known = ConfigOption("inductor", "fallback_random", "False")
+    here = Environment(backends=("inductor", "eager"), options=(known,))
+    (axis,) = PRESETS["mitigations"].plan(MLP, here).axes
+    assert axis.named() == ("as it is", "fallback_random", "eager")
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        ((SweepRow(("as it is",)),), ""),
+        ((mitigated("as it is", "differs"),), "As it is, the model gives other results than eager."),
+        (
+            (mitigated("as it is"), mitigated("eager")),
+            "The model neither fails nor differs as it is: no mitigation is needed.",
+        ),
+        (
+            (mitigated("as it is", error="ValueError: no"), mitigated("eager", "differs")),
+            "As it is, the model fails; none of 1 mitigation gives eager's results.",
+        ),
+        (
+            (
+                mitigated("as it is", "differs", ratio=FASTER),
+                mitigated("no fusion", "differs", ratio=SAME),
+                mitigated("no vector code", ratio=SLOWER),
+                mitigated("eager"),
+            ),
+            "As it is, the model gives other results than eager; it gives eager's results with no vector code and "
+            "eager. With no vector code: 2.00× (2.00–2.00) slower than eager; as it is: 1.82× (1.78–1.86) faster than "
+            "eager.",
+        ),
+    ],
+)
+def test_the_mitigations_that_work_are_named_with_the_cost_of_the_first(
+    rows: tuple[SweepRow, ...], sentence: str
+) -> None:
+    assert asked("mitigations", *rows).sentence == sentence
