@@ -6,6 +6,7 @@ from core.base.words import count, duration_s, ordinal
 from core.report import Bisection
 
 NAMED = 300
+DIFFERS = "differs"
 
 
 def bisection_words(bisection: Bisection) -> str:
@@ -26,3 +27,21 @@ def _cause(bisection: Bisection) -> str:
         return f"With `{what}`, the model neither fails nor differs"
     where = f"the {ordinal(bisection.application + 1)} application of `{bisection.subsystem}` in `{bisection.backend}`"
     return f"The cause is {where}{what and f': `{what}`'}"
+
+
+def minified_words(bisection: Bisection) -> str:
+    """Return what torch's minifier left, in a sentence; empty if it had nothing to do."""
+    if not bisection.script:
+        return f"No minified script: {bisection.not_minified}." if bisection.not_minified else ""
+    what = "gives other results than eager" if bisection.outcome == DIFFERS else f"raises `{bisection.outcome}`"
+    left = f"Torch's minifier left {bisection.ops:,} of {count(bisection.captured_ops, 'op')}"
+    alone = "" if bisection.reproduces else "; with the script's random inputs alone it does not"
+    return f"{left}: that graph {what}{alone}."
+
+
+def nan_words(bisection: Bisection) -> str:
+    """Return the first node that makes a NaN in a sentence; empty if there is none."""
+    if not bisection.nan_node:
+        return ""
+    line = f", {bisection.nan_line.replace('`', chr(39))}" if bisection.nan_line else ""
+    return f"In eager, the first node that makes a NaN is `{bisection.nan_node.replace('`', chr(39))}`{line}."

@@ -71,6 +71,22 @@ class Bisection(Record):
     """seconds that all trials took"""
     problem: str = ""
     """why there is no result"""
+    script: str = ""
+    """smallest graph that torch's minifier leaves, in the form of a model's file; empty if there is none"""
+    ops: int = 0
+    """ops of the script's graph"""
+    captured_ops: int = 0
+    """ops of Dynamo's graph that was minified"""
+    outcome: str = ""
+    """what the minified graph does: the type of its error, or `differs`"""
+    reproduces: bool = False
+    """true if the script, executed on its own random inputs, has the same outcome"""
+    not_minified: str = ""
+    """why there is no script"""
+    nan_node: str = ""
+    """first node of Dynamo's graphs that makes a NaN in eager from inputs without one; empty if there is none"""
+    nan_line: str = ""
+    """line of that node's code, as torch's stack trace has it"""
 
 
 @dataclass(frozen=True, slots=True)

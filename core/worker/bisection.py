@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch._inductor.compiler_bisector import BACKENDS, BisectionResult, CompilerBisector, ConfigChange
@@ -13,21 +14,20 @@ from torch._inductor.compiler_bisector import BACKENDS, BisectionResult, Compile
 from core.base.errors import JobError
 from core.job import CompileJob, Conditions
 from core.report import Bisection, Call, Difference
+from core.worker.backends.selection import compiler_of
 from core.worker.calls import make_calls
-from core.worker.compiling import INDUCTOR, compiled_side
+from core.worker.compiling import INDUCTOR, compiled_side, is_compiled
 from core.worker.conditions import lookups
+from core.worker.frames import first_line
 from core.worker.load import ModelCopy
-from core.worker.numerics.nodes import quiet_compilation
+from core.worker.minify import GraphTrial, OutOfTimeError, first_nan, minified
+from core.worker.numerics.nodes import ITS_OWN, captured_graphs, quiet_compilation
 from core.worker.streams import silence
 
 OTHER_BACKEND = "torch's CompilerBisector replaces the backend, so it bisects runs with the backend inductor alone"
 NOT_REPRODUCED = "compiled once more, the model neither fails nor differs"
 OUT_OF_TIME = "the run's time limit was near"
 MAX_WHAT_CHARS = 2_000
-
-
-class OutOfTimeError(Exception):
-    """No time is left for another trial."""
 
 
 class ComparedCompilation:
@@ -65,8 +65,25 @@ def bisection(job: CompileJob, original: Path, path: Path, until_s: float) -> Bi
     """Return the part of torch.compile without which the model neither fails nor differs; ends before `until_s`."""
     begin = time.monotonic()
     trial = ComparedCompilation(job, original, path, until_s)
-    found = Bisection(problem=OTHER_BACKEND) if job.compile.backend != INDUCTOR else _bisected(trial)
-    return replace(found, trials=trial.count, seconds=time.monotonic() - begin)
+    other = job.compile.backend != INDUCTOR
+    found = Bisection(problem=OTHER_BACKEND) if other else _bisected(trial)
+    found = replace(found, trials=trial.count, seconds=time.monotonic() - begin)
+    return replace(found, **_of_graphs(job, path, until_s))
+
+
+def _of_graphs(job: CompileJob, path: Path, until_s: float) -> dict[str, Any]:
+    """Return the fields that come from Dynamo's graphs, captured again: the minified script, and the first NaN."""
+    try:
+        with quiet_compilation(), silence(), lookups(Conditions()):
+            twin = ModelCopy(path, job, "compileboard_minified")
+            if is_compiled(twin.model):
+                return {"not_minified": ITS_OWN}
+            graphs = captured_graphs(job, twin)
+            nan_node, nan_line = first_nan(graphs)
+            trial = GraphTrial(job, compiler_of(job, twin), until_s)
+            return {"nan_node": nan_node, "nan_line": nan_line, **minified(trial, graphs, job.seed)}
+    except Exception as error:
+        return {"not_minified": first_line(error)}
 
 
 def _bisected(trial: ComparedCompilation) -> Bisection:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from core.base.machine import Environment
 from core.base.words import count
-from core.job import CompileJob
+from core.job import CompileJob, OptionValue
 from core.sweep.model import Axis, AxisValue
 from core.sweep.presets.preset import (
     Answer,
@@ -25,7 +25,7 @@ from core.sweep.row import SweepRow
 
 AS_IT_IS = "as it is"
 # Each mitigation's settings, from the least to the most that is given up.
-MITIGATIONS: dict[str, AxisValue] = {
+MITIGATIONS: dict[str, dict[str, OptionValue | tuple[str, ...]]] = {
     "emulate_precision_casts": {"options.emulate_precision_casts": True},
     "fallback_random": {"options.fallback_random": True},
     "no pattern matching": {"options.pattern_matcher": False},
@@ -54,7 +54,8 @@ def plan(base: CompileJob, environment: Environment) -> Plan:
         if name not in unsuited and all(_is_here(path, value, environment) for path, value in settings.items())
     }
     plain = replace(base, target="", rival=None, bisect=False)
-    return Plan(plain, (Axis("variant", ({}, *offered.values()), (AS_IT_IS, *offered)),))
+    values: list[AxisValue] = [{}, *({**settings} for settings in offered.values())]
+    return Plan(plain, (Axis("variant", tuple(values), (AS_IT_IS, *offered)),))
 
 
 def _is_here(path: str, value: object, environment: Environment) -> bool:

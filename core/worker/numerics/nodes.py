@@ -89,16 +89,22 @@ def graph_numerics(job: CompileJob, path: Path, until_s: float) -> list[GraphNum
     """
     if not has_room(job):
         return [GraphNumerics("", reason=NO_ROOM)]
-    capture = CaptureBackend(max(0, job.memory_limit_bytes - psutil.Process().memory_info().rss) // 8)
     try:
         twin = ModelCopy(path, job, "compileboard_numerics")
         if is_compiled(twin.model):
             return [GraphNumerics("", reason=ITS_OWN)]
-        _make_calls(job, twin, capture)
+        graphs = captured_graphs(job, twin)
         compiler = compiler_of(job, twin)
     except Exception as error:
         return [GraphNumerics("", reason=first_line(error))]
-    return [_timed(job, compiler, captured, until_s) for captured in capture.graphs.values()]
+    return [_timed(job, compiler, captured, until_s) for captured in graphs]
+
+
+def captured_graphs(job: CompileJob, twin: ModelCopy) -> list[CapturedGraph]:
+    """Return Dynamo's graphs of a model copy, each with the inputs of its last call."""
+    capture = CaptureBackend(max(0, job.memory_limit_bytes - psutil.Process().memory_info().rss) // 8)
+    _make_calls(job, twin, capture)
+    return list(capture.graphs.values())
 
 
 def _make_calls(job: CompileJob, twin: ModelCopy, capture: CaptureBackend) -> None:

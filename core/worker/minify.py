@@ -1,0 +1,235 @@
+"""Minified graph of a failing model by torch's minifier, as a model's file; and the first node that makes a NaN."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+from typing import Any
+
+import torch
+from torch._dynamo.debug_utils import NNModuleToString, cast_to_fp64, clone_inputs_retaining_gradness
+from torch._dynamo.utils import same
+from torch._functorch.fx_minifier import minifier
+from torch.fx import GraphModule, Interpreter, Node
+from torch.utils._pytree import tree_leaves
+
+from core.base.words import count
+from core.job import CompileJob
+from core.worker.backends.selection import Compiler
+from core.worker.frames import first_line
+from core.worker.numerics.nodes import CALLS, CapturedGraph
+
+DIFFERS = "differs"
+# That of torch._dynamo.config.repro_tolerance.
+TOLERANCE = 1e-3
+MAX_SCRIPT_CHARS = 200_000
+MAX_NAN_LINE_CHARS = 500
+MOST_INLINE = 64
+PLACE = re.compile(r'File "(?:[^"]*/)?(?P<file>[^"/]+)", line (?P<line>\d+)')
+BLANK_LINES = re.compile(r"\n\s*\n(\s*\n)*")
+ALONE = "no graph of Dynamo, compiled alone, fails or differs"
+TOO_LONG = "the minified graph is too long for a script"
+SCRIPT = '''"""{title}"""
+
+from math import inf, nan
+
+import torch
+from torch import device, tensor
+from torch._dynamo.testing import rand_strided
+from torch.nn import *
+
+
+{graph}
+
+
+torch.manual_seed({seed})
+
+model = Repro()
+inputs = ({inputs},)
+'''
+
+
+class OutOfTimeError(Exception):
+    """No time is left for another trial."""
+
+
+class GraphTrial:
+    """Compilation and comparison of a graph; its outcome is an error's type, `differs`, or empty.
+
+    `best` is the smallest graph so far with the outcome that is wanted, with its inputs.
+    """
+
+    def __init__(self, job: CompileJob, compiler: Compiler, until_s: float) -> None:
+        self._job, self._compiler, self._until_s = job, compiler, until_s
+        self.wanted = ""
+        self.best: tuple[GraphModule, Sequence[Any]] | None = None
+
+    def __call__(self, graph: GraphModule, inputs: Sequence[Any]) -> bool:
+        """Return True if the graph has the wanted outcome; for torch's minifier."""
+        if time.monotonic() > self._until_s:
+            raise OutOfTimeError
+        if self.outcome(graph, inputs) != self.wanted:
+            return False
+        if self.best is None or ops_of(graph) < ops_of(self.best[0]):
+            self.best = deepcopy(graph), tuple(inputs)
+        return True
+
+    def outcome(self, model: torch.nn.Module, inputs: Sequence[Any]) -> str:
+        """Return what becomes of a compiled call: an error's type, `differs`, or empty if it equals eager's.
+
+        Graphs that fail in eager, or whose results are random, have no outcome.
+        """
+        torch.compiler.reset()
+        options = self._job.compile
+        try:
+            expected, again = self._results(model, inputs), self._results(model, inputs)
+            if not same(expected, again, equal_nan=True):
+                return ""
+        except Exception:
+            return ""
+        try:
+            compiled = torch.compile(
+                deepcopy(model),
+                dynamic=options.dynamic,
+                backend=self._compiler,
+                mode=options.mode,
+                options=options.options,
+            )
+            actual = self._results(compiled, inputs)
+        except Exception as error:
+            return type(error).__name__
+        is_same = same(expected, actual, self._reference(model, inputs), equal_nan=True, tol=TOLERANCE)
+        return "" if is_same else DIFFERS
+
+    def _results(self, function: Callable[..., Any], inputs: Sequence[Any]) -> list[torch.Tensor]:
+        """Return the results of a call with copies of the inputs; in training, the gradients of the inputs too."""
+        values = clone_inputs_retaining_gradness(inputs)
+        results = [value for value in tree_leaves(function(*values)) if isinstance(value, torch.Tensor)]
+        differentiable = [value for value in results if value.requires_grad]
+        if not self._job.training or not differentiable:
+            return results
+        torch.autograd.backward([value.sum() for value in differentiable])
+        read = [value for value in values if isinstance(value, torch.Tensor) and value.grad is not None]
+        return [*results, *(value.grad for value in read if value.grad is not None)]
+
+    def _reference(self, model: torch.nn.Module, inputs: Sequence[Any]) -> list[torch.Tensor] | None:
+        try:
+            return self._results(*cast_to_fp64(deepcopy(model), clone_inputs_retaining_gradness(inputs)))
+        except Exception:
+            return None
+
+
+def minified(trial: GraphTrial, graphs: Sequence[CapturedGraph], seed: int) -> dict[str, Any]:
+    """Return the fields of a `Bisection` for the first of Dynamo's graphs that fails or differs alone."""
+    for captured in graphs:
+        trial.wanted = "" if captured.reason else trial.outcome(captured.graph, captured.inputs)
+        if trial.wanted:
+            return _smallest(trial, captured, seed)
+    return {"not_minified": ALONE}
+
+
+def _smallest(trial: GraphTrial, captured: CapturedGraph, seed: int) -> dict[str, Any]:
+    trial.best = captured.graph, captured.inputs
+    try:
+        minifier(captured.graph, list(captured.inputs), trial, dump_state=lambda *_: None)
+    except OutOfTimeError:
+        pass
+    except Exception as error:
+        return {"not_minified": first_line(error)}
+    graph, inputs = trial.best
+    title = f"Graph [{captured.compilation}], minified by torch from {count(ops_of(captured.graph), 'op')}."
+    scripts = (script_of(graph, inputs, title, seed, inline) for inline in (0, MOST_INLINE))
+    random, inlined = scripts
+    script = random if _reproduces(trial, random) else inlined
+    if len(script) > MAX_SCRIPT_CHARS:
+        return {"not_minified": TOO_LONG}
+    return {
+        "script": script,
+        "ops": ops_of(graph),
+        "captured_ops": ops_of(captured.graph),
+        "outcome": trial.wanted,
+        "reproduces": _reproduces(trial, script),
+    }
+
+
+def script_of(graph: GraphModule, inputs: Sequence[Any], title: str, seed: int, inline: int) -> str:
+    """Return a graph and its inputs as a model's file.
+
+    Inputs of more than `inline` elements are random, with their shapes and strides.
+    """
+    text = NNModuleToString.convert(graph).replace("from torch.nn import *", "").strip()
+    text = BLANK_LINES.sub("\n\n", text)
+    return SCRIPT.format(
+        title=title, seed=seed, graph=text, inputs=", ".join(_value(value, inline) for value in inputs)
+    )
+
+
+def _value(value: Any, inline: int) -> str:
+    if not isinstance(value, torch.Tensor):
+        return repr(int(value) if isinstance(value, torch.SymInt) else value)
+    grad = ".requires_grad_()" if value.requires_grad else ""
+    if value.numel() <= inline and value.is_contiguous():
+        return (
+            f"torch.tensor({value.detach().cpu().tolist()!r}, dtype={value.dtype}, device={str(value.device)!r}){grad}"
+        )
+    shape, strides = tuple(map(int, value.shape)), tuple(map(int, value.stride()))
+    return f"rand_strided({shape}, {strides}, {value.dtype}, {str(value.device)!r}){grad}"
+
+
+def _reproduces(trial: GraphTrial, script: str) -> bool:
+    values: dict[str, Any] = {"__name__": "compileboard_minified"}
+    try:
+        exec(compile(script, "<minified>", "exec"), values)
+    except Exception:
+        return False
+    return trial.outcome(values["model"], values["inputs"]) == trial.wanted
+
+
+def ops_of(graph: GraphModule) -> int:
+    """Return the number of calls in a graph."""
+    return sum(node.op in CALLS for node in graph.graph.nodes)
+
+
+def first_nan(graphs: Sequence[CapturedGraph]) -> tuple[str, str]:
+    """Return the first node that makes a NaN from values without one, in eager, and its line; empty without one."""
+    for captured in graphs:
+        finder = NanFinder(captured.graph)
+        if captured.reason:
+            continue
+        with torch.no_grad(), torch.compiler.set_stance("force_eager"):
+            finder.run(*clone_inputs_retaining_gradness(captured.inputs))
+        if finder.node is not None:
+            return f"{finder.node.name} = {finder.node.target}"[:MAX_NAN_LINE_CHARS], _line(finder.node)
+    return "", ""
+
+
+class NanFinder(Interpreter):
+    """Interpreter that runs a graph and stops looking at the first node that makes a NaN."""
+
+    def __init__(self, graph: GraphModule) -> None:
+        super().__init__(graph)
+        self.node: Node | None = None
+
+    def run_node(self, n: Node) -> Any:
+        """Run one node."""
+        value = super().run_node(n)
+        made = self.node is None and n.op in CALLS and any(_nans(value))
+        if made and not any(any(_nans(self.env[read])) for read in n.all_input_nodes):
+            self.node = n
+        return value
+
+
+def _nans(value: Any) -> Iterator[bool]:
+    tensors = (leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor) and leaf.is_floating_point())
+    return (bool(tensor.isnan().any()) for tensor in tensors)
+
+
+def _line(node: Node) -> str:
+    lines = [line.strip() for line in (node.stack_trace or "").splitlines()]
+    places = [(found, at) for at, line in enumerate(lines) if (found := PLACE.match(line))]
+    if not places:
+        return ""
+    place, at = places[-1]
+    return ": ".join([f"{place['file']}:{place['line']}", *lines[at + 1 : at + 2]])[:MAX_NAN_LINE_CHARS]
