@@ -12,6 +12,7 @@
     python -m core sweep --resume ID
     python -m core sweeps [ID] [--json | --csv]
     python -m core backends [--json]
+    python -m core issue RUN [--out FILE.zip]
     python -m core doctor [--no-compile] [--json]
     python -m core options [WORD…] [--module inductor|dynamo] [--changed] [--json]
 
@@ -27,7 +28,7 @@ import argparse
 from collections.abc import Sequence
 
 from core.base.errors import CompileboardError, JobError, StoreError, TraceError
-from core.commands import aoti, backends, compare, doctor, options, pipeline, report, run, samples, sweep
+from core.commands import aoti, backends, compare, doctor, issue, options, pipeline, report, run, samples, sweep
 from core.commands.output import CANCELLED, FAILED, MISSING, USAGE, complain
 
 COMMANDS = (
@@ -42,6 +43,7 @@ COMMANDS = (
     sweep.add_command,
     sweep.add_list_command,
     backends.add_command,
+    issue.add_command,
     doctor.add_command,
     options.add_command,
 )

@@ -95,7 +95,15 @@ def exit_code(run: Run, report: Report | None) -> int:
 
 
 def _bisect(arguments: argparse.Namespace) -> int:
-    return run_job(replace(job_of(arguments), bisect=True, measure=False), arguments, _finish)
+    return run_job(replace(job_of(arguments), bisect=True, measure=False), arguments, _finish_bisection)
+
+
+def _finish_bisection(run: Run, arguments: argparse.Namespace) -> int:
+    code = _finish(run, arguments)
+    bisection = open_report(run).bisection if run.log_path() else None
+    if bisection is not None and bisection.script and not arguments.json:
+        print(f"\n{bisection.script}", end="")
+    return code
 
 
 def _measure(arguments: argparse.Namespace) -> int:

@@ -30,7 +30,7 @@ from core.analysis import (
     verdict,
 )
 from core.analysis.backend import backend_lines
-from core.analysis.bisection import bisection_words
+from core.analysis.bisection import bisection_words, minified_words, nan_words
 from core.analysis.findings import FIRST, findings
 from core.analysis.numerics import numerics_lines
 from core.base.words import count, duration_s
@@ -82,7 +82,9 @@ def summarise(report: Report, ended: str, output: str = "") -> None:
         if call.raised:
             print(f"  call {call.index} raised: {call.raised.splitlines()[0]}")
     if report.bisection is not None:
-        print(f"  {bisection_words(report.bisection)}")
+        for words in (bisection_words, minified_words, nan_words):
+            if line := words(report.bisection):
+                print(f"  {line}")
     if report.rival is not None:
         print(f"  alternative: {alternative_sentence(report)}")
     if untimed := untimed_words(report):

@@ -29,13 +29,13 @@ from core.analysis import (
     sentence,
     verdict,
 )
-from core.analysis.bisection import bisection_words
+from core.analysis.bisection import bisection_words, minified_words, nan_words
 from core.analysis.findings import FIRST, Finding, findings
 from core.analysis.kernels import kernel_names
 from core.analysis.numerics import numerics, numerics_sentence
 from core.base import words as fmt
 from core.graph import source_path
-from core.job import CompileJob
+from core.job import CompileJob, Model
 from core.report import Compilation, Report
 from core.runs.status import Status
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
@@ -131,6 +131,22 @@ class OutcomeView:
         """The cause that torch's bisector found, as Markdown; empty if the job did not ask for it."""
         found = self.report.bisection if self.report else None
         return prose(bisection_words(found)) if found is not None else ""
+
+    @property
+    def minified(self) -> str:
+        """What torch's minifier left, and the first NaN, as Markdown; empty if there is neither."""
+        found = self.report.bisection if self.report else None
+        return prose(" ".join(filter(None, (minified_words(found), nan_words(found))))) if found is not None else ""
+
+    @property
+    def script(self) -> str:
+        """The minified graph as a model's file; empty if there is none."""
+        return self.report.bisection.script if self.report and self.report.bisection else ""
+
+    def minified_job(self, job: CompileJob) -> CompileJob:
+        """Return the job that compiles the minified graph instead of the model."""
+        plain = replace(job, calls=(), sizes={}, marks=(), repairs=(), repairs_of="", bisect=False, measure=False)
+        return replace(plain, model=Model("code", self.script), from_file=None)
 
     @property
     def ended_by_choice(self) -> bool:

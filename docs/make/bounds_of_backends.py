@@ -81,6 +81,15 @@ BACKENDS: dict[str, dict[str, str]] = {
         "LONGEST_REGION_NAME": "characters of the name of a compiled region",
         "MOST_RECOMPILES": "the recompile limit of a call of torch.compile",
     },
+    "core/worker/minify.py": {
+        "MAX_SCRIPT_CHARS": "characters of a minified script; of a longer one only the reason is recorded",
+        "MAX_NAN_LINE_CHARS": "characters of the node that makes the first NaN, and of its line",
+        "MOST_INLINE": "elements of an input whose values stand in a minified script that random ones do not reproduce",
+    },
+    "core/views/issue.py": {
+        "MAX_PART_CHARS": "characters of the script and of the error in a bug report, each",
+        "MAX_LOG_BYTES": "a log that is in the ZIP of a bug report",
+    },
     "core/worker/bisection.py": {"MAX_WHAT_CHARS": "characters of what the bisector names, or of its error"},
     "core/worker/config.py": {
         "MOST_NEAR": "names that are proposed for a wrong name of an option",

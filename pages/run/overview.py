@@ -7,6 +7,7 @@ from pages import menu
 from pages.parts.dynamo.fixes import back_link
 from pages.parts.graphs.drawn import graph_picture
 from pages.parts.run.findings import evidence, finding_cards, overview_view, result_note
+from pages.parts.run.issue import report_issue
 from pages.parts.run.live import live_run, measured_yet
 from pages.parts.run.measure import edit_and_run_again, find_cause, measure_again, retarget
 from pages.parts.run.outcome import compilations, model_code, not_compiled, outcome, printed, what_was_read
@@ -34,6 +35,7 @@ if shown.going:
 with st.container(horizontal=True, vertical_alignment="center"):
     if ending.asks_where:
         find_cause(shown, ending)
+        report_issue(shown)
     edit_and_run_again(shown)
     if shown.report is not None:
         measure_again(RunView(shown, shown.report))

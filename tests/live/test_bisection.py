@@ -1,10 +1,15 @@
 """The search for the cause of a wrong result: torch's CompilerBisector over real runs."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
-from core import CompileJob, CompileOptions, Model, Runner, open_report
-from core.analysis.bisection import bisection_words
+from core import CompileJob, CompileOptions, Model, Run, Runner, open_report
+from core.analysis.bisection import bisection_words, minified_words, nan_words
 from core.report import Bisection
+from core.views.issue import issue_of
 from tests.live.test_presets import RELU, WRONG_PASS
 
 pytestmark = pytest.mark.torch
@@ -22,9 +27,27 @@ inputs = (torch.linspace(-3, 3, 64),)
 """
 
 
-def bisected(runner: Runner, code: str, **options: object) -> Bisection:
+CHAIN = """import torch
+def model(x):
+    x = x.cos() * 2 + x.tanh()
+    return torch.relu(x.sin()) * 2
+inputs = (torch.linspace(-3, 3, 64),)
+"""
+NAN = """import torch
+def model(x):
+    y = x.sin() * 2
+    return y.log().exp() + 1
+inputs = (torch.linspace(-3, 3, 64),)
+"""
+
+
+def bisecting(runner: Runner, code: str, **options: object) -> Run:
     job = CompileJob(Model("code", code), compile=CompileOptions(**options), measure=False, bisect=True)  # type: ignore[arg-type]
-    report = open_report(runner.wait(runner.submit(job)))
+    return runner.wait(runner.submit(job))
+
+
+def bisected(runner: Runner, code: str, **options: object) -> Bisection:
+    report = open_report(bisecting(runner, code, **options))
     assert report.bisection is not None
     return report.bisection
 
@@ -38,6 +61,8 @@ def test_a_wrong_pass_is_named(runner: Runner) -> None:
     )
     assert "`post_grad_passes` in `inductor`: `post_grad_custom_post_pass`" in bisection_words(found)
     assert found.trials > 5
+    assert "torch.relu(" in found.script
+    assert minified_words(found) == "Torch's minifier left 1 of 3 ops: that graph gives other results than eager."
 
 
 def test_a_wrong_lowering_is_named_with_its_node(runner: Runner) -> None:
@@ -55,9 +80,39 @@ def test_a_run_without_a_difference_has_nothing_to_bisect(runner: Runner) -> Non
     found = bisected(runner, RELU)
     assert (found.backend, found.trials) == ("", 1)
     assert found.problem == "compiled once more, the model neither fails nor differs"
+    assert minified_words(found) == "No minified script: no graph of Dynamo, compiled alone, fails or differs."
+    assert nan_words(found) == ""
 
 
 def test_another_backend_cannot_be_bisected(runner: Runner) -> None:
     found = bisected(runner, RELU, backend="relu_compile_error_TESTING_ONLY")
     assert found.trials == 0
     assert found.problem.startswith("torch's CompilerBisector replaces the backend")
+
+
+@pytest.mark.parametrize(
+    ("backend", "outcome", "raised"),
+    [
+        ("relu_compile_error_TESTING_ONLY", "BackendCompilerFailed", "ReluCompileError"),
+        ("relu_runtime_error_TESTING_ONLY", "AssertionError", "AssertionError"),
+        ("relu_accuracy_error_TESTING_ONLY", "differs", "Tensor-likes are not close"),
+    ],
+)
+def test_one_relu_is_left_of_a_graph_and_the_issues_script_fails_without_us(
+    runner: Runner, tmp_path: Path, backend: str, outcome: str, raised: str
+) -> None:
+    run = bisecting(runner, CHAIN, backend=backend)
+    found = open_report(run).bisection
+    assert found is not None
+    assert (found.ops, found.captured_ops, found.outcome, found.reproduces) == (1, 7, outcome, True)
+    assert found.script.count("torch.relu(") == 1
+    script = tmp_path / "script.py"
+    script.write_text(issue_of(run).script)
+    ended = subprocess.run([sys.executable, script], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert ended.returncode == 1
+    assert raised in ended.stderr
+
+
+def test_the_first_node_that_makes_a_nan_is_named_with_its_line(runner: Runner) -> None:
+    found = bisected(runner, NAN)
+    assert nan_words(found).startswith("In eager, the first node that makes a NaN is `log = log`, model.py:4: ")

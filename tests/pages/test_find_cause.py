@@ -12,7 +12,7 @@ from core.sweep.presets.ladder import RUNGS
 from pages.parts.sweep import ask
 from pages.session import actions
 from tests.support.apps import opened
-from tests.support.homes import add_run, job_of
+from tests.support.homes import add_run, job_of, record
 from tests.support.places import TRACES
 
 LABEL = "Find out where"
@@ -49,3 +49,19 @@ def test_a_run_that_went_well_asks_for_no_cause(empty_home: Path, submitted: lis
     log = (TRACES / "transformer_block" / "trace.log").read_bytes()
     app = opened("run/overview.py", add_run(empty_home, "block", log, job=job_of("transformer_block")).id)
     assert LABEL not in [button.label for button in app.button]
+
+
+def test_a_minified_script_is_shown_run_and_reported(empty_home: Path, submitted: list[CompileJob]) -> None:
+    script = "import torch\nmodel = torch.relu\ninputs = (torch.ones(3),)\n"
+    left = {"script": script, "ops": 1, "captured_ops": 4, "outcome": "differs", "reproduces": True}
+    log = (TRACES / "error" / "trace.log").read_bytes() + record("compileboard_bisection", left)
+    run = add_run(empty_home, "error", log, job=job_of("error"), state="failed")
+    run.model_path.write_text(script)
+    app = opened("run/overview.py", run.id)
+    assert script.rstrip() in [block.value.rstrip() for block in app.code]
+    assert any("left 1 of 4 ops" in info.value for info in app.info)
+    labels = [button.proto.label for button in app.get("download_button")]
+    assert {"Download", "Markdown", "ZIP with script, model, job and trace"} <= set(labels)
+    next(button for button in app.button if button.label == "Run it").click().run()
+    (job,) = submitted
+    assert (job.model.value, job.bisect, job.measure) == (script, False, False)

@@ -16,6 +16,7 @@ from pages.components.code.view import code_view
 from pages.look.sizes import SHORT, TALL
 from pages.look.text import plain, prose
 from pages.parts.code import user_code
+from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import url
 from pages.session.navigate import go_to
 from pages.session.shown import RunView, ShownRun
@@ -38,6 +39,10 @@ def outcome(shown: ShownRun, ending: OutcomeView) -> None:
         return
     if ending.bisection:
         st.info(ending.bisection, icon=":material/troubleshoot:")
+    if ending.minified:
+        st.info(ending.minified, icon=":material/compress:")
+    if ending.script:
+        _minified(shown, ending)
     if shown.status.state != "done" and shown.problem:
         st.error(plain(shown.problem), icon=":material/error:")
     if ending.error:
@@ -54,6 +59,19 @@ def outcome(shown: ShownRun, ending: OutcomeView) -> None:
     if tail:
         with st.expander("Last output of the worker", expanded=not ending.error):
             st.code(tail, language=None, height=SHORT if tail.count("\n") > SHOWN_WHOLE else "content")
+
+
+def _minified(shown: ShownRun, ending: OutcomeView) -> None:
+    """Draw the minified script, with its download and a run of it."""
+    with st.expander("Minified script", icon=":material/description:"):
+        st.code(ending.script, language="python", height=SHORT)
+        with st.container(horizontal=True):
+            st.download_button(
+                "Download", ending.script, "minified.py", "text/x-python", icon=":material/download:", on_click="ignore"
+            )
+            job = job_again(shown)
+            if job is not None and st.button("Run it", icon=":material/play_arrow:", key="run-minified"):
+                submit_or_open(ending.minified_job(job))
 
 
 def not_compiled(view: RunView, ending: OutcomeView) -> None:

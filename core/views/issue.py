@@ -1,0 +1,150 @@
+"""A bug report about a run, in the form of PyTorch's issue template: Markdown, and a ZIP with its files."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from core.analysis import results, sentence, verdict
+from core.analysis.bisection import bisection_words, minified_words, nan_words
+from core.base.errors import StoreError
+from core.base.words import bytes_
+from core.job import CompileJob, job_to_json
+from core.job.model import CompileOptions
+from core.report import Report
+from core.runs.status import Status
+from core.runs.store import Run
+from core.runs.stored import open_report
+
+# GitHub takes 65,536 characters; the two longest parts share them.
+MAX_PART_CHARS = 25_000
+MAX_LOG_BYTES = 64 * 1024**2
+FENCE = re.compile(r"`{3,}")
+CHECK = """
+
+if __name__ == "__main__":
+    def call(function):
+        torch.manual_seed({seed})
+        return function(**inputs) if isinstance(inputs, dict) else function(*inputs)
+
+    torch.testing.assert_close(call({call}), call(model))
+"""
+HAS_INPUTS = re.compile(r"^inputs\s*=", re.MULTILINE)
+MORE = "More of the machine: `python -m torch.utils.collect_env`."
+
+
+def issue_of(run: Run) -> IssueView:
+    """Return the bug report about a stored run; raises StoreError for an imported log, which has no job."""
+    job = run.job()
+    if job is None:
+        raise StoreError(f"{run.id} is an imported log: it has no job to report about")
+    report = open_report(run) if run.log_path() else None
+    return IssueView(run, job, run.status(), report, run.code())
+
+
+@dataclass(frozen=True)
+class IssueView:
+    """A bug report about an ended run; `code` is its model's file, empty if it is not stored."""
+
+    run: Run
+    job: CompileJob
+    status: Status
+    report: Report | None
+    code: str
+
+    @property
+    def title(self) -> str:
+        """The title of the issue."""
+        error = self.report.error if self.report else None
+        if error is not None:
+            return f"{self.call} raises {error.type}"
+        if self.report is not None and self.status.state == "done":
+            outcome = results(self.report)
+            return f"{self.call}: {outcome.outcome if outcome else 'results were not compared'}"
+        return f"{self.call}: the process {self.status.state}"
+
+    @property
+    def call(self) -> str:
+        """The call of torch.compile."""
+        return self.job.compile.as_call()
+
+    @property
+    def script(self) -> str:
+        """A script that fails by itself: torch's minified graph if there is one, otherwise the model's file."""
+        minified = self.report.bisection.script if self.report and self.report.bisection else ""
+        code = (minified or self.code).rstrip() + "\n"
+        options: CompileOptions = self.job.compile
+        own_backend = bool(options.backend_code)
+        if not HAS_INPUTS.search(code) or self.job.target or own_backend or (self.job.calls and not minified):
+            return code
+        return code + CHECK.format(seed=self.job.seed, call=self.call)
+
+    @property
+    def markdown(self) -> str:
+        """The report, with the headings of PyTorch's template."""
+        parts = [
+            f"# {self.title}",
+            "### 🐛 Describe the bug",
+            *self._facts(),
+            fenced(self.script, "python"),
+            "### Error logs",
+            fenced(self._error, "") if self._error else "No error was recorded.",
+            "### Versions",
+            "\n".join(f"- {line}" for line in self._versions()),
+            MORE,
+        ]
+        return "\n\n".join(parts) + "\n"
+
+    @property
+    def _error(self) -> str:
+        if self.report is not None and self.report.error is not None:
+            return self.report.error.traceback or self.report.error.message
+        return "" if self.status.state == "done" else f"{self.status.reason}\n{self.run.output_tail()}".strip()
+
+    def _facts(self) -> Iterator[str]:
+        if self.report is None:
+            yield f"The run ended: {self.status.state}."
+            return
+        yield sentence(verdict(self.report))
+        if self.report.bisection is not None:
+            words = (bisection_words, minified_words, nan_words)
+            yield from filter(None, (write(self.report.bisection) for write in words))
+
+    def _versions(self) -> Iterator[str]:
+        setting = self.report.setting if self.report else None
+        if setting is None:
+            return
+        yield f"PyTorch: {setting.torch or 'not recorded'}"
+        yield f"Python: {setting.python or 'not recorded'}"
+        yield f"Device: {setting.device or self.job.device}"
+        yield f"CPUs: {setting.cpus or 'not recorded'}, threads of torch: {setting.threads or 'not recorded'}"
+        settings = ", ".join(self.job.differences())
+        if settings:
+            yield f"Settings: `{settings}`"
+
+    def as_zip(self) -> bytes:
+        """Return a ZIP with the report, its script, the model's file, the job, and torch's trace."""
+        buffer = io.BytesIO()
+        log = self.run.log_path()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("issue.md", self.markdown)
+            archive.writestr("script.py", self.script)
+            archive.writestr("model.py", self.code)
+            archive.writestr("job.json", job_to_json(self.job))
+            if log is not None and log.stat().st_size <= MAX_LOG_BYTES:
+                archive.write(log, "trace.log")
+            elif log is not None:
+                archive.writestr("trace.txt", f"The trace has {bytes_(log.stat().st_size)} and is not in this file.\n")
+        return buffer.getvalue()
+
+
+def fenced(text: str, language: str) -> str:
+    """Return text as a code block of Markdown; a long one keeps its end."""
+    left_out = len(text) - MAX_PART_CHARS
+    shown = text if left_out <= 0 else f"… {left_out:,} characters before this are left out\n{text[-MAX_PART_CHARS:]}"
+    longest = max((len(ticks) for ticks in FENCE.findall(shown)), default=2)
+    ticks = "`" * (longest + 1)
+    return f"{ticks}{language}\n{shown.strip(chr(10))}\n{ticks}"
