@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.base.words import count, duration_s, ordinal
+from core.base.words import count, duration_s, number, ordinal
 from core.report import Bisection
 
 NAMED = 300
@@ -34,7 +34,7 @@ def minified_words(bisection: Bisection) -> str:
     if not bisection.script:
         return f"No minified script: {bisection.not_minified}." if bisection.not_minified else ""
     what = "gives other results than eager" if bisection.outcome == DIFFERS else f"raises `{bisection.outcome}`"
-    left = f"Torch's minifier left {bisection.ops:,} of {count(bisection.captured_ops, 'op')}"
+    left = f"Torch's minifier left {number(bisection.ops)} of {count(bisection.captured_ops, 'op')}"
     alone = "" if bisection.reproduces else "; with the script's random inputs alone it does not"
     return f"{left}: that graph {what}{alone}."
 

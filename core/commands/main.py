@@ -13,6 +13,7 @@
     python -m core sweeps [ID] [--json | --csv]
     python -m core backends [--json]
     python -m core issue RUN [--out FILE.zip]
+    python -m core debug RUN [--out FILE.zip]
     python -m core doctor [--no-compile] [--json]
     python -m core options [WORD…] [--module inductor|dynamo] [--changed] [--json]
 
@@ -28,7 +29,7 @@ import argparse
 from collections.abc import Sequence
 
 from core.base.errors import CompileboardError, JobError, StoreError, TraceError
-from core.commands import aoti, backends, compare, doctor, issue, options, pipeline, report, run, samples, sweep
+from core.commands import aoti, backends, compare, debug, doctor, issue, options, pipeline, report, run, samples, sweep
 from core.commands.output import CANCELLED, FAILED, MISSING, USAGE, complain
 
 COMMANDS = (
@@ -44,6 +45,7 @@ COMMANDS = (
     sweep.add_list_command,
     backends.add_command,
     issue.add_command,
+    debug.add_command,
     doctor.add_command,
     options.add_command,
 )

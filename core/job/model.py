@@ -170,7 +170,8 @@ class CompileJob:
     dimensions in the same form, for `torch._dynamo.mark_dynamic`. With a `rival`, an alternative configuration, its
     compiled call is timed interleaved with that of `compile`. `memory` requests the memory of an eager and a compiled
     call, `numerics` a comparison with float64: of all `results`, or also of all `nodes` of the FX graphs. With
-    `bisect`, torch's CompilerBisector looks for the cause if the run fails or differs. With `aoti` the model is
+    `bisect`, torch's CompilerBisector looks for the cause if the run fails or differs. With `debug_files`, the log has
+    the texts that TORCH_COMPILE_DEBUG=1 writes. With `aoti` the model is
     exported, packaged by AOTInductor, and the package run from Python and from C++.
 
     `from_file` has the names in `FILE_SETTINGS` whose values come from the file; the job sets the others, even to
@@ -197,6 +198,7 @@ class CompileJob:
     memory: bool = False
     numerics: Numerics = ""
     bisect: bool = False
+    debug_files: bool = False
     sweep: str = ""
     aoti: Packaging | None = None
     from_file: tuple[str, ...] | None = None

@@ -232,6 +232,19 @@ class CacheEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class DebugFile:
+    """A file of torch's debug directory of a graph: one that torch's trace has, or that a job asked for.
+
+    `graph` counts the graphs that Inductor compiled, from 0, in the order of the log.
+    """
+
+    compilation: str
+    graph: int
+    name: str
+    text: Payload
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """All facts about one run or one log.
 
@@ -241,7 +254,7 @@ class Report:
     kernels were timed, and `kernel_load` is the machine's other load during that time. `crossings` are the calls of the
     accelerator's programs; `executions` are the first executions of other backends' callables, `ran` their totals.
     `told_tables` and `told_texts` are the tables and texts that backends logged. `exports` to `package_texts` are
-    AOTInductor's, if the job asks for it.
+    AOTInductor's, if the job asks for it. `debug_files` are the files of torch's debug directories.
     """
 
     setting: Setting
@@ -281,6 +294,7 @@ class Report:
     package_runs: tuple[PackageRun, ...] = ()
     package_times: tuple[PackageTimes, ...] = ()
     package_texts: tuple[PackageText, ...] = ()
+    debug_files: tuple[DebugFile, ...] = ()
     log_bytes: int = 0
     schema: int = SCHEMA
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from core.analysis import results, sentence, verdict
 from core.analysis.bisection import bisection_words, minified_words, nan_words
 from core.base.errors import StoreError
-from core.base.words import bytes_
+from core.base.words import bytes_, number
 from core.job import CompileJob, job_to_json
 from core.job.model import CompileOptions
 from core.report import Report
@@ -144,7 +144,9 @@ class IssueView:
 def fenced(text: str, language: str) -> str:
     """Return text as a code block of Markdown; a long one keeps its end."""
     left_out = len(text) - MAX_PART_CHARS
-    shown = text if left_out <= 0 else f"… {left_out:,} characters before this are left out\n{text[-MAX_PART_CHARS:]}"
+    shown = (
+        text if left_out <= 0 else f"… {number(left_out)} characters before this are left out\n{text[-MAX_PART_CHARS:]}"
+    )
     longest = max((len(ticks) for ticks in FENCE.findall(shown)), default=2)
     ticks = "`" * (longest + 1)
     return f"{ticks}{language}\n{shown.strip(chr(10))}\n{ticks}"

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from core.analysis import (
     Entry,
-    Failure,
     compilation_tree,
     compile_time_s,
     difference_words,
@@ -36,8 +35,9 @@ from core.analysis.numerics import numerics, numerics_sentence
 from core.base import words as fmt
 from core.graph import source_path
 from core.job import CompileJob, Model
-from core.report import Compilation, Report
+from core.report import Report
 from core.runs.status import Status
+from core.views.failures import FailureView
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 from core.views.speedup import speed_title
 
@@ -47,36 +47,6 @@ MOST_FAILURES = 5
 SHOWN_DIFFERENCES = 5
 HEAVIEST = 5
 SHOWN_LINES = 500
-
-
-@dataclass(frozen=True)
-class FailureView:
-    """A failed compilation, or a frame that runs eagerly; `compilation` is None if the report lacks it."""
-
-    failure: Failure
-    compilation: Compilation | None
-
-    @property
-    def failed(self) -> bool:
-        """True if nothing was compiled."""
-        return self.failure.kind == "failed"
-
-    @property
-    def text(self) -> str:
-        """The compilation, torch's reason and the consequence, as Markdown."""
-        place = f" at {code(self.failure.place.short)}" if self.failure.place.file else ""
-        name = f"\\[{plain(self.failure.compilation)}\\] {code(self.failure.frame)}{place}"
-        return f"{name}: **{prose(self.failure.reason, LONGEST_TEXT)}**; {self.failure.consequence}."
-
-    @property
-    def traceback_title(self) -> str:
-        """The title of torch's own message, as Markdown."""
-        return f"torch's error for \\[{plain(self.failure.compilation)}\\], in full"
-
-    @property
-    def message(self) -> str:
-        """The message without its traceback."""
-        return (self.compilation.error if self.compilation is not None else "") or "It was not recorded."
 
 
 @dataclass(frozen=True)
@@ -134,7 +104,7 @@ class OutcomeView:
 
     @property
     def minified(self) -> str:
-        """What torch's minifier left, and the first NaN, as Markdown; empty if there is neither."""
+        """The result of torch's minifier, and the first NaN, as Markdown; empty if there is neither."""
         found = self.report.bisection if self.report else None
         return prose(" ".join(filter(None, (minified_words(found), nan_words(found))))) if found is not None else ""
 

@@ -15,6 +15,7 @@ from core.worker.conditions import lookups
 from core.worker.record import emit, is_recorded
 from core.worker.recorders.autotuning import watching_autotuning
 from core.worker.recorders.bytecode import watching_bytecode
+from core.worker.recorders.debug_files import watching_debug_files
 from core.worker.recorders.deferred import DeferredRecords
 from core.worker.recorders.guards import watching_guards
 from core.worker.recorders.partition import emit_saved_values, watching_partition
@@ -24,7 +25,7 @@ from core.worker.recorders.stacks import Modules
 
 
 @contextmanager
-def recording(later: DeferredRecords, conditions: Conditions) -> Iterator[None]:
+def recording(later: DeferredRecords, conditions: Conditions, debug_files: bool = False) -> Iterator[None]:
     """Enable all recorders of a run, and disable caches that would hide compilations.
 
     A run that tests the caches keeps them enabled. Slow records are deferred to `later`, so that no call waits for
@@ -54,5 +55,6 @@ def recording(later: DeferredRecords, conditions: Conditions) -> Iterator[None]:
         passes.watching(),
         watching_partition(emit, passes.subgraph),
         watching_backends(emit, is_recorded),
+        watching_debug_files(debug_files),
     ):
         yield

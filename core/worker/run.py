@@ -111,7 +111,7 @@ def work(run: Run, job: CompileJob) -> int:
     stage = RunStep(later)
     try:
         emit_setting(run, job, files)
-        with recording(later, conditions), accelerating(emit, run.path / PROGRAMS):
+        with recording(later, conditions, job.debug_files), accelerating(emit, run.path / PROGRAMS):
             last = _run(job, path, original, stage, memory)
         if job.aoti is not None:
             packaging = PackageStage(job, run.path / PACKAGES, original, path)

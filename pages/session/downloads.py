@@ -9,8 +9,9 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core import Run, as_json, open_report, package_files, to_json
+from core import Run, as_json, package_files
 from core.base import words as fmt
+from core.views.run_files import RunFiles
 
 PACKAGE = ".pt2"
 # Streamlit keeps downloads in memory; larger ones are available on the command line.
@@ -37,13 +38,29 @@ def report_download(run: Run, key: str | None = None) -> None:
     if run.log_path() is not None:
         st.download_button(
             "Report",
-            lambda: to_json(open_report(run), 2),
+            RunFiles(run).report_json,
             f"{run.id}.json",
             "application/json",
             icon=":material/download:",
             on_click="ignore",
             key=key,
         )
+
+
+def debug_download(run: Run) -> None:
+    """Draw the download of torch's debug directories as a ZIP, if the log has any of their files."""
+    files = RunFiles(run)
+    if not files.has_debug_files:
+        return
+    st.download_button(
+        "Debug files",
+        files.debug_zip,
+        f"{run.id}-debug.zip",
+        "application/zip",
+        icon=":material/folder_zip:",
+        on_click="ignore",
+        help="The files of TORCH_COMPILE_DEBUG=1, as far as they were recorded",
+    )
 
 
 def package_download(run: Run) -> None:

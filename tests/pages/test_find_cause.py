@@ -53,7 +53,7 @@ def test_a_run_that_went_well_asks_for_no_cause(empty_home: Path, submitted: lis
 
 def test_a_minified_script_is_shown_run_and_reported(empty_home: Path, submitted: list[CompileJob]) -> None:
     script = "import torch\nmodel = torch.relu\ninputs = (torch.ones(3),)\n"
-    left = {"script": script, "ops": 1, "captured_ops": 4, "outcome": "differs", "reproduces": True}
+    left = {"schema": 1, "script": script, "ops": 1, "captured_ops": 4, "outcome": "differs", "reproduces": True}
     log = (TRACES / "error" / "trace.log").read_bytes() + record("compileboard_bisection", left)
     run = add_run(empty_home, "error", log, job=job_of("error"), state="failed")
     run.model_path.write_text(script)

@@ -239,6 +239,20 @@ RUN: tuple[Option, ...] = (
         eager=False,
     ),
     Option(
+        "debug_files",
+        "record the files of TORCH_COMPILE_DEBUG=1, such as Inductor's IR before and after fusion",
+        flag=Flag(MEASURED, kind="on"),
+        form=SwitchField(
+            at=("conditions", 4, 3),
+            label="debug files",
+            help="Record the texts that `TORCH_COMPILE_DEBUG=1` writes, such as Inductor's IR before and after fusion. "
+            "Compiling takes longer.",
+        ),
+        visitors=True,
+        compared=False,
+        eager=False,
+    ),
+    Option(
         "time_limit_s",
         "end the run after this many seconds",
         check=within(1, 86_400, "from 1 to 86,400 seconds"),

@@ -29,8 +29,6 @@ MITIGATIONS: dict[str, dict[str, OptionValue | tuple[str, ...]]] = {
     "emulate_precision_casts": {"options.emulate_precision_casts": True},
     "fallback_random": {"options.fallback_random": True},
     "no pattern matching": {"options.pattern_matcher": False},
-    "no layout changes": {"options.layout_optimization": False},
-    "no split reductions": {"options.split_reductions": False},
     "no reuse of buffers": {"options.inplace_buffers": False, "options.allow_buffer_reuse": False},
     "no vector code": {"options.cpp.simdlen": 1},
     "no CUDA graphs": {"options.triton.cudagraphs": False},
@@ -38,7 +36,6 @@ MITIGATIONS: dict[str, dict[str, OptionValue | tuple[str, ...]]] = {
     "ATen instead of lowerings": {"options.fallback_by_default": True},
     "suppress_errors": {"dynamo.suppress_errors": True},
     "aot_eager": {"backend": "aot_eager"},
-    "eager": {"backend": "eager"},
 }
 # They are no use elsewhere: for code on a CPU, and for CUDA graphs.
 CPU_ONLY, CUDA_ONLY = ("no vector code",), ("no CUDA graphs",)

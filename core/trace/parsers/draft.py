@@ -21,6 +21,7 @@ from core.report import (
     Bytecode,
     CacheEvent,
     Compilation,
+    DebugFile,
     Frame,
     FxGraph,
     GraphBreak,
@@ -193,6 +194,7 @@ class ReportDraft:
     kinds: Counter[str] = field(default_factory=Counter)
     unparsed: Counter[str] = field(default_factory=Counter)
     without_id: Counter[str] = field(default_factory=Counter)
+    debug_names: set[str] = field(default_factory=set)
     values: Values = field(default_factory=lambda: Values(Report))
 
     def compilation(self, record: TraceRecord) -> CompilationDraft:
@@ -215,6 +217,15 @@ class ReportDraft:
         inside = type(value) in fields_of(Compilation)
         owner = self.compilation(record) if inside else self
         owner.values.add(value)
+
+    def keep_debug_file(self, record: TraceRecord, name: str) -> None:
+        """Add a file to the newest graph's debug directory; a name that is there already begins the next graph's."""
+        last = self.values.last(DebugFile)
+        if last is not None and (last.compilation != record.compile_id or name in self.debug_names):
+            self.debug_names.clear()
+        graph = 0 if last is None else last.graph + (not self.debug_names)
+        self.debug_names.add(name)
+        self.keep(record, DebugFile(record.compile_id, graph, name, self.payload(record)))
 
     def text(self, record: TraceRecord) -> str:
         """Return a record's payload, checked against its md5."""

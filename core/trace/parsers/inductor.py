@@ -57,6 +57,7 @@ def inductor_output_code(draft: ReportDraft, record: TraceRecord) -> None:
     """Read the generated module: its kernels, and the direction of the graphs before it."""
     compilation = draft.compilation(record)
     text = draft.text(record)
+    draft.keep_debug_file(record, "output_code.py")
     direction = output_code.direction(text)
     compilation.direct(direction)
     graph = next((g.id for g in reversed(compilation.graphs) if g.lowered), "")
@@ -113,6 +114,7 @@ def node_mappings(draft: ReportDraft, record: TraceRecord) -> None:
     data = draft.reader.json(record)
     if not isinstance(data, dict):
         return
+    draft.keep_debug_file(record, "inductor_provenance_tracking_node_mappings.json")
     mapping = {**_lists(data.get("cppCodeToPost")), **_lists(data.get("pyCodeToPost"))}
 
     def fill(kernel: Kernel, keys: list[str]) -> Kernel:

@@ -92,6 +92,8 @@ PARSERS: dict[str, Parser] = {
     "artifact:backend_table": worker.backend_table,
     "artifact:backend_text": worker.backend_text,
     "artifact:aoti_text": worker.package_text,
+    "artifact:debug_file": worker.debug_file,
+    "artifact:fx_graph_runnable": worker.graph_runnable,
     "artifact:compileboard_kernel": typed_parser(KernelRecord, worker.kernel),
     "artifact:compileboard_schedule": typed_parser(ScheduleRecord, worker.schedule),
     "artifact:compileboard_kernel_times": typed_parser(KernelTimesRecord, worker.kernel_times),

@@ -65,6 +65,8 @@ from core.trace.parsers.fx_text import parse_graph
 from core.trace.parsers.typed import report_value
 
 MOST_NAME_CHARS = 400
+# Files that a job with `debug_files` adds to those of torch's own trace.
+DEBUG_FILES = ("fx_graph_readable.py", "fx_graph_transformed.py", "ir_pre_fusion.txt", "ir_post_fusion.txt")
 MOST_TOLD_ROWS = 2_000
 MOST_TOLD_COLUMNS = 24
 MOST_CELL_CHARS = 400
@@ -142,6 +144,19 @@ def package_text(draft: ReportDraft, record: TraceRecord) -> None:
     if part is None or not isinstance(title, str) or not isinstance(language, str):
         raise ValueError("a text of a package has a part, a title and a language")
     draft.keep(record, PackageText(part, title[:MOST_NAME_CHARS], language[:MOST_NAME_CHARS], draft.payload(record)))
+
+
+def debug_file(draft: ReportDraft, record: TraceRecord) -> None:
+    """Add a file of torch's debug directory with the name from its record; raises ValueError for an unknown name."""
+    name = record.body.get("file") if isinstance(record.body, dict) else None
+    if name not in DEBUG_FILES:
+        raise ValueError("a debug file has one of torch's names")
+    draft.keep_debug_file(record, name)
+
+
+def graph_runnable(draft: ReportDraft, record: TraceRecord) -> None:
+    """Add torch's script for a graph, with which the records of a graph begin."""
+    draft.keep_debug_file(record, "fx_graph_runnable.py")
 
 
 def executions(draft: ReportDraft, record: TraceRecord, content: ExecutionsRecord) -> None:

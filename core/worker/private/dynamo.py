@@ -16,6 +16,15 @@ LOG = (
     PrivateName("torch._guards", "CompileContext.try_get", "keeps it for what is recorded after the call"),
     PrivateName("torch._guards", "compile_context", "names that compilation again when it is recorded"),
     PrivateName("torch._guards", "TracingContext.try_get", "tells which outputs AOTAutograd saves for the backward"),
+    *rows(
+        "torch._dynamo.debug_utils",
+        "writes a minified graph as a script, and copies inputs for trials",
+        "NNModuleToString",
+        "NNModuleToString.convert",
+        "cast_to_fp64",
+        "clone_inputs_retaining_gradness",
+    ),
+    *rows("torch._dynamo.utils", "compares the results of a minified graph", "same"),
     *rows("torch._dynamo.utils", "read before and after a call: what was compiled, and from which cache", "counters"),
     *rows("torch._inductor", "counts the kernels that were generated", "metrics"),
 )

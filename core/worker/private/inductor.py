@@ -6,6 +6,15 @@ Names of AOTInductor for building and loading a package.
 from core.worker.private.name import PrivateName, rows
 
 PASSES = (
+    *rows("torch._functorch.fx_minifier", "leaves the smallest graph that still fails or differs", "minifier"),
+    *rows(
+        "torch._inductor.debug",
+        "wrapped: the texts that TORCH_COMPILE_DEBUG=1 writes",
+        "DebugContext",
+        "DebugContext.__getattr__",
+        "DebugFormatter",
+        "DebugFormatter._write_ir",
+    ),
     *rows(
         "torch._inductor.compiler_bisector",
         "looks for the part of torch.compile without which the model neither fails nor differs",

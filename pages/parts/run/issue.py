@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.views.issue import issue_of
+from core.views.run_files import RunFiles
 from pages.parts.run.submit import job_again
 from pages.session.shown import ShownRun
 
@@ -15,10 +15,11 @@ def report_issue(shown: ShownRun) -> None:
     """Offer a bug report as Markdown and as a ZIP with its files; draw nothing for an imported log."""
     if job_again(shown) is None:
         return
+    files = RunFiles(shown.run)
     with st.popover("Report an issue", icon=":material/bug_report:", help=HELP):
         st.download_button(
             "Markdown",
-            lambda: issue_of(shown.run).markdown,
+            files.issue_markdown,
             "issue.md",
             "text/markdown",
             icon=":material/download:",
@@ -27,7 +28,7 @@ def report_issue(shown: ShownRun) -> None:
         )
         st.download_button(
             "ZIP with script, model, job and trace",
-            lambda: issue_of(shown.run).as_zip(),
+            files.issue_zip,
             "issue.zip",
             "application/zip",
             icon=":material/download:",

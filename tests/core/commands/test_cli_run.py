@@ -112,7 +112,10 @@ def test_every_option_reaches_the_job(ends: Callable[..., Ends], options: list[s
     [
         (["--size", "batch"], "sizes: `batch`: write batch=64, or 0.1=128"),
         (["--dynamo", "verbose"], "conditions.dynamo: `verbose`: write name=value"),
-        (["--rival", "max_autotune=True"], "rival: `max_autotune` is none of fullgraph, dynamic, backend, mode; write"),
+        (
+            ["--rival", "max_autotune=True"],
+            "rival: `max_autotune` is none of fullgraph, dynamic, backend, mode, ",
+        ),
         (["--rival", "mode=1"], "rival.mode: `1` is no str"),
     ],
 )

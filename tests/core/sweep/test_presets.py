@@ -380,9 +380,9 @@ def test_mitigations_are_those_of_the_installed_torch_and_of_the_device() -> Non
     (axis,) = planned("mitigations", replace(MLP, device="cuda")).axes
     assert ("no CUDA graphs" in axis.named(), "no vector code" in axis.named()) == (True, False)
     known = ConfigOption("inductor", "fallback_random", "False")
-    here = Environment(backends=("inductor", "eager"), options=(known,))
+    here = Environment(backends=("inductor", "aot_eager"), options=(known,))
     (axis,) = PRESETS["mitigations"].plan(MLP, here).axes
-    assert axis.named() == ("as it is", "fallback_random", "eager")
+    assert axis.named() == ("as it is", "fallback_random", "aot_eager")
 
 
 @pytest.mark.parametrize(

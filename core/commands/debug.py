@@ -1,0 +1,29 @@
+"""`python -m core debug`: the files of TORCH_COMPILE_DEBUG=1 from the log of a stored run."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from core.base.words import count
+from core.commands.output import Commands
+from core.runs.store import Store
+from core.views.debug_folder import debug_folder
+
+
+def add_command(commands: Commands) -> None:
+    """Add the command `debug`."""
+    command = commands.add_parser("debug", help="the files of TORCH_COMPILE_DEBUG=1, from the log of a stored run")
+    command.set_defaults(function=_debug)
+    command.add_argument("run", metavar="RUN")
+    command.add_argument("--out", metavar="FILE.zip", help="write the files; without it, their names are printed")
+
+
+def _debug(arguments: argparse.Namespace) -> int:
+    folder = debug_folder(Store().open(arguments.run))
+    if arguments.out:
+        Path(arguments.out).write_bytes(folder.as_zip())
+    print(f"{folder.title}. {folder.missing}".rstrip())
+    for path, text in folder.files():
+        print(f"  {path}  {count(len(text), 'character')}")
+    return 0
