@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.report import to_json
+from core.code.edited import edited_backend
+from core.report import Payload, to_json
 from core.runs.store import Run
 from core.runs.stored import open_report
 from core.views.debug_folder import debug_folder
@@ -33,6 +34,16 @@ class RunFiles:
     def has_debug_files(self) -> bool:
         """Return True if the log has any file of torch's debug directories."""
         return self.run.log_path() is not None and bool(open_report(self.run).debug_files)
+
+    def edited(self, output_code: Payload, name: str) -> str:
+        """Return the code of a backend with the debug file of that name, of the graph with that output code, to edit.
+
+        Empty if the log does not contain the file.
+        """
+        folder = debug_folder(self.run)
+        graph = next((file.graph for file in folder.report.debug_files if file.text.offset == output_code.offset), -1)
+        file = next((file for file in folder.report.debug_files if (file.graph, file.name) == (graph, name)), None)
+        return edited_backend(name, folder.read(file.text), graph) if file else ""
 
     def debug_zip(self) -> bytes:
         """Return torch's debug directories as one ZIP."""

@@ -5,6 +5,7 @@ import streamlit as st
 from pages import menu
 from pages.look.glossary import GLOSSARY
 from pages.look.text import LONGEST_NAME, code, plain, prose
+from pages.parts.backends.edited import edit_and_run
 from pages.parts.kernels.ledger import (
     chart,
     compiled_call,
@@ -62,5 +63,6 @@ with st.container(horizontal=True, vertical_alignment="center"):
 left, right = st.columns([3, 2], gap="medium")
 with left:
     kernel_source(view, kernel, whole)
+    edit_and_run(view, kernel)
 with right:
     user_lines(view, kernel)

@@ -28,6 +28,7 @@ NOT_RECORDED = {
     "artifact:after_post_grad_graph": "an older torch's name of inductor_post_grad_graph",
     "artifact:backend_table": NO_TELLER,
     "artifact:backend_text": NO_TELLER,
+    "artifact:debug_file": "no recorded job asks for torch's debug files",
     "artifact:compileboard_bisection": "no recorded job looks for a cause",
     "artifact:compileboard_pipeline": NO_ACCELERATOR,
     "artifact:compileboard_crossing": NO_ACCELERATOR,
