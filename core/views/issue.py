@@ -15,6 +15,7 @@ from core.base.words import bytes_, number
 from core.job import CompileJob, job_to_json
 from core.job.model import CompileOptions
 from core.report import Report
+from core.runs.crash import crashed_kernel
 from core.runs.status import Status
 from core.runs.store import Run
 from core.runs.stored import open_report
@@ -109,6 +110,9 @@ class IssueView:
             yield f"The run ended: {self.status.state}."
             return
         yield sentence(verdict(self.report))
+        kernel = crashed_kernel(self.run, self.report) if self.status.state == "crashed" else None
+        if kernel is not None:
+            yield f"The process crashed in the generated kernel `{kernel.name}`."
         if self.report.bisection is not None:
             words = (bisection_words, minified_words, nan_words)
             yield from filter(None, (write(self.report.bisection) for write in words))

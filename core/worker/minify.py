@@ -6,6 +6,9 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -16,9 +19,10 @@ from torch.fx import GraphModule, Interpreter, Node
 from torch.utils._pytree import tree_leaves
 
 from core.base.words import count
-from core.job import CompileJob
+from core.job import CompileJob, Model
 from core.worker.backends.selection import Compiler
 from core.worker.frames import first_line
+from core.worker.load import ModelCopy
 from core.worker.numerics.nodes import CALLS, CapturedGraph
 
 DIFFERS = "differs"
@@ -66,6 +70,10 @@ class GraphTrial:
         self.wanted = ""
         self.best: tuple[GraphModule, Sequence[Any]] | None = None
 
+    def plain_job(self) -> CompileJob:
+        """Return the job of a file with a model and inputs of its own."""
+        return replace(self._job, model=Model("code", ""), calls=(), sizes={}, marks=(), dtype=None)
+
     def __call__(self, graph: GraphModule, inputs: Sequence[Any]) -> bool:
         """Return True if the graph has the wanted outcome; for torch's minifier."""
         if time.monotonic() > self._until_s:
@@ -76,7 +84,7 @@ class GraphTrial:
             self.best = deepcopy(graph), tuple(inputs)
         return True
 
-    def outcome(self, model: torch.nn.Module, inputs: Sequence[Any]) -> str:
+    def outcome(self, model: Callable[..., Any], inputs: Sequence[Any]) -> str:
         """Return what becomes of a compiled call: an error's type, `differs`, or empty if it equals eager's.
 
         Graphs that fail in eager, or whose results are random, have no outcome.
@@ -114,7 +122,7 @@ class GraphTrial:
         read = [value for value in values if isinstance(value, torch.Tensor) and value.grad is not None]
         return [*results, *(value.grad for value in read if value.grad is not None)]
 
-    def _reference(self, model: torch.nn.Module, inputs: Sequence[Any]) -> list[torch.Tensor] | None:
+    def _reference(self, model: Any, inputs: Sequence[Any]) -> list[torch.Tensor] | None:
         try:
             return self._results(*cast_to_fp64(deepcopy(model), clone_inputs_retaining_gradness(inputs)))
         except Exception:
@@ -179,12 +187,15 @@ def _value(value: Any, inline: int) -> str:
 
 
 def _reproduces(trial: GraphTrial, script: str) -> bool:
-    values: dict[str, Any] = {"__name__": "compileboard_minified"}
-    try:
-        exec(compile(script, "<minified>", "exec"), values)
-    except Exception:
-        return False
-    return trial.outcome(values["model"], values["inputs"]) == trial.wanted
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "minified.py"
+        path.write_text(script, encoding="utf-8")
+        try:
+            loaded = ModelCopy(path, trial.plain_job(), "compileboard_script")
+            ((inputs, _),) = loaded.calls()
+        except Exception:
+            return False
+        return trial.outcome(loaded.model, inputs) == trial.wanted
 
 
 def ops_of(graph: GraphModule) -> int:

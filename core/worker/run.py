@@ -6,6 +6,7 @@ Records around a run's compilations: the job and the machine first, torch's coun
 from __future__ import annotations
 
 import errno
+import faulthandler
 import os
 import platform
 import re
@@ -91,6 +92,8 @@ class RunStep:
 def work(run: Run, job: CompileJob) -> int:
     """Do a run's job; return the exit code. All errors in user code are recorded, not raised."""
     sys.dont_write_bytecode = True
+    # A crash in generated code names the line that called it.
+    faulthandler.enable(2)
     on_disk = Path(job.model.value) if job.model.kind == "file" else run.model_path
     sys.path.insert(0, str(on_disk.parent))
     path = run.model_path if job.repairs else on_disk

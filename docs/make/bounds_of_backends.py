@@ -81,6 +81,7 @@ BACKENDS: dict[str, dict[str, str]] = {
         "LONGEST_REGION_NAME": "characters of the name of a compiled region",
         "MOST_RECOMPILES": "the recompile limit of a call of torch.compile",
     },
+    "core/runs/crash.py": {"MAX_SEARCHED_BYTES": "a log that is searched for the kernel of a crash"},
     "core/worker/recorders/debug_files.py": {"MAX_FILE_CHARS": "characters of a debug file in the log"},
     "core/worker/minify.py": {
         "MAX_SCRIPT_CHARS": "characters of a minified script; of a longer one only the reason is recorded",

@@ -28,7 +28,7 @@ if shown.reading:
     wait_for_reading(shown.run)
     st.stop()
 
-ending = OutcomeView(shown.status, shown.report)
+ending = OutcomeView(shown.status, shown.report, shown.run)
 st.title(ending.title, anchor=False)
 if shown.going:
     measured_yet(shown.run)

@@ -55,6 +55,8 @@ def outcome(shown: ShownRun, ending: OutcomeView) -> None:
         st.info("Below is what was recorded before.", icon=":material/info:")
     elif not ending.error:
         st.error(ending.reason, icon=":material/error:")
+    if ending.crash:
+        st.error(ending.crash, icon=":material/memory:")
     tail = shown.run.output_tail()
     if tail:
         with st.expander("Last output of the worker", expanded=not ending.error):

@@ -1,0 +1,43 @@
+"""A crash in generated code is narrowed to the kernel that made it."""
+
+import pytest
+
+from core import CompileJob, Conditions, Model, Runner, open_report
+from core.runs.crash import crashed_kernel
+from core.views.issue import issue_of
+from core.views.overview import OutcomeView
+
+pytestmark = pytest.mark.torch
+# The code that Inductor generates for one op writes through a null pointer.
+CODE = """import torch
+from torch._inductor.codegen.cpp import CppVecOverrides
+
+def model(x, w):
+    return (x.sin() @ w).relu().softmax(-1)
+
+inputs = (torch.randn(64, 64), torch.randn(64, 64))
+CppVecOverrides.{op} = staticmethod(lambda x: f"{{x}}.{op}(); *(volatile int*)0 = 1")
+"""
+ABORTS = "import os\nimport torch\ndef model(x):\n    os.abort()\n    return x.sin()\ninputs = (torch.ones(4),)\n"
+
+
+@pytest.mark.parametrize(("op", "kernel"), [("sin", "cpp_fused_sin_0"), ("exp", "cpp_fused__softmax_relu_1")])
+def test_the_kernel_of_a_planted_crash_is_named(runner: Runner, op: str, kernel: str) -> None:
+    # A second thread that crashes ends the process before the first one's stack is written.
+    alone = Conditions(threads=1)
+    run = runner.wait(runner.submit(CompileJob(Model("code", CODE.format(op=op)), measure=False, conditions=alone)))
+    report = open_report(run)
+    assert run.status().state == "crashed"
+    crashed = crashed_kernel(run, report)
+    assert crashed is not None
+    assert crashed.name == kernel
+    assert f"`{kernel}`" in OutcomeView(run.status(), report, run).crash
+    assert f"crashed in the generated kernel `{kernel}`" in issue_of(run).markdown
+
+
+def test_a_crash_in_the_users_code_names_no_kernel_but_its_line(runner: Runner) -> None:
+    run = runner.wait(runner.submit(CompileJob(Model("code", ABORTS), measure=False)))
+    report = open_report(run)
+    assert crashed_kernel(run, report) is None
+    assert OutcomeView(run.status(), report, run).crash == ""
+    assert 'model.py", line 4 in model' in run.output_tail()
