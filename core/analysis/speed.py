@@ -14,6 +14,7 @@ from typing import Any
 from core.analysis.interval import BUSY, DECADE, FEW, NOT_MEASURABLE, SCATTERED, Interval, busy, median_ratio
 from core.analysis.results import Results, results_of, results_words
 from core.base.words import number
+from core.job.model import PARAMETERS, CompileOptions
 from core.report import Report, Rival, Timing
 
 SCATTER_FROM = 1.5
@@ -21,10 +22,7 @@ SCATTER_FROM = 1.5
 AGREE_WITHIN = 1.1
 BY_THE_WALL = "by the wall clock, launches included,"
 # Defaults of torch.compile, which are left out of the call.
-DEFAULTS = {
-    **{"fullgraph": False, "dynamic": None, "backend": "inductor", "mode": None, "options": None},
-    **{"name": None, "disable": False, "recompile_limit": None, "isolate_recompiles": False, "shapes_spec": None},
-}
+DEFAULTS = {name: getattr(CompileOptions(), name) for name in PARAMETERS}
 
 
 @dataclass(frozen=True, slots=True)

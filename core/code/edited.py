@@ -28,7 +28,6 @@ def example(value):
 ADAPTER = """
 
 import itertools
-from unittest.mock import patch
 
 import torch
 from torch._inductor.compile_fx import compile_fx, compile_fx_inner

@@ -231,6 +231,10 @@ class CacheEvent:
         return self.cache, self.outcome, self.compilation
 
 
+# Debug files that are in a log only if the job asks for them.
+DEBUG_FILES = ("fx_graph_readable.py", "fx_graph_transformed.py", "ir_pre_fusion.txt", "ir_post_fusion.txt")
+
+
 @dataclass(frozen=True, slots=True)
 class DebugFile:
     """A file of torch's debug directory of a graph: one that torch's trace has, or that a job asked for.

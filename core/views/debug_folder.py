@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from core.base.errors import StoreError
 from core.base.words import count
 from core.report import Payload, Report
+from core.report.model import DEBUG_FILES
 from core.runs.sides import side_of_run
 from core.runs.store import Run
 
-# Files of a directory that are in the log only if the job asked for them.
-ASKED_FOR = ("fx_graph_readable.py", "fx_graph_transformed.py", "ir_pre_fusion.txt", "ir_post_fusion.txt")
 README = "README.txt"
 # Lines of fx_graph_runnable.py that set the recorders of our worker, which do not exist elsewhere.
 OUR_SETTINGS = re.compile(
@@ -43,7 +42,7 @@ class DebugFolder:
     def missing(self) -> str:
         """The files that were not recorded, in a sentence; empty if all were."""
         names = {file.name for file in self.report.debug_files}
-        missing = [name for name in ASKED_FOR if name not in names]
+        missing = [name for name in DEBUG_FILES if name not in names]
         return f"Not recorded: {', '.join(missing)}. A run with `--debug-files` records them." if missing else ""
 
     @property

@@ -13,7 +13,6 @@ from core.analysis.bisection import bisection_words, minified_words, nan_words
 from core.base.errors import StoreError
 from core.base.words import bytes_, number
 from core.job import CompileJob, job_to_json
-from core.job.model import CompileOptions
 from core.report import Report
 from core.runs.crash import crashed_kernel
 from core.runs.status import Status
@@ -77,9 +76,9 @@ class IssueView:
         """A script that fails by itself: torch's minified graph if there is one, otherwise the model's file."""
         minified = self.report.bisection.script if self.report and self.report.bisection else ""
         code = (minified or self.code).rstrip() + "\n"
-        options: CompileOptions = self.job.compile
-        own_backend = bool(options.backend_code)
-        if not HAS_INPUTS.search(code) or self.job.target or own_backend or (self.job.calls and not minified):
+        job = self.job
+        own_inputs = HAS_INPUTS.search(code) and (minified or not job.calls)
+        if not own_inputs or job.target or job.compile.backend_code:
             return code
         return code + CHECK.format(seed=self.job.seed, call=self.call)
 

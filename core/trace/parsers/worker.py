@@ -42,6 +42,7 @@ from core.report import (
     UnchangedPasses,
     WrapperTime,
 )
+from core.report.model import DEBUG_FILES
 from core.report.records.graphs import (
     KeptRecord,
     ModulesRecord,
@@ -65,8 +66,6 @@ from core.trace.parsers.fx_text import parse_graph
 from core.trace.parsers.typed import report_value
 
 MOST_NAME_CHARS = 400
-# Files that a job with `debug_files` adds to those of torch's own trace.
-DEBUG_FILES = ("fx_graph_readable.py", "fx_graph_transformed.py", "ir_pre_fusion.txt", "ir_post_fusion.txt")
 MOST_TOLD_ROWS = 2_000
 MOST_TOLD_COLUMNS = 24
 MOST_CELL_CHARS = 400
