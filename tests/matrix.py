@@ -50,7 +50,7 @@ class Outcome:
 
 def requirements(version: str, *texts: str) -> list[str]:
     """What an environment needs beside torch, from the requirements files, with that torch before it."""
-    lines = [line.strip() for text in texts for line in text.splitlines()]
+    lines = [line.partition("#")[0].strip() for text in texts for line in text.splitlines()]
     rest = [line for line in lines if line and re.split(r"[= ]", line)[0] not in LEFT_OUT]
     return [f"torch=={version}", *BESIDE.get(version, ()), *rest]
 

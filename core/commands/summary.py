@@ -31,6 +31,7 @@ from core.analysis import (
 )
 from core.analysis.backend import backend_lines
 from core.analysis.bisection import bisection_words, minified_words, nan_words
+from core.analysis.bits import bits_words
 from core.analysis.findings import FIRST, findings
 from core.analysis.numerics import numerics_lines
 from core.base.words import count, duration_s
@@ -85,6 +86,8 @@ def summarise(report: Report, ended: str, output: str = "") -> None:
         for words in (bisection_words, minified_words, nan_words):
             if line := words(report.bisection):
                 print(f"  {line}")
+    if report.bits is not None:
+        print(f"  {bits_words(report.bits)}")
     if report.rival is not None:
         print(f"  alternative: {alternative_sentence(report)}")
     if untimed := untimed_words(report):

@@ -11,6 +11,7 @@ from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, JobError
 from core.base.words import count, number
 from core.job.arguments import parse_call, short
+from core.job.bits import other_configuration
 from core.job.model import (
     BATCH,
     FILE_SETTINGS,
@@ -48,7 +49,7 @@ def validated(job: CompileJob) -> CompileJob:
     """Return the job itself if every field is valid; raises JobError."""
     for check in (_check_text, _check_model, _check_calls, _check_compile, _check_device, _check_target, _check_each):
         check(job)
-    for check in (_check_repairs, _check_conditions, _check_sizes, _check_rival, _check_aoti):
+    for check in (_check_repairs, _check_conditions, _check_sizes, _check_rival, _check_bits, _check_aoti):
         check(job)
     return job
 
@@ -70,6 +71,7 @@ def _texts(job: CompileJob) -> tuple[tuple[str, object], ...]:
         ("rival.backend_code", rival.backend_code),
         ("conditions", job.conditions),
         ("sizes", list(job.sizes)),
+        ("bits", job.bits),
     )
 
 
@@ -178,6 +180,15 @@ def _check_rival(job: CompileJob) -> None:
         return
     _check_options("rival", job.rival)
     _require(not job.target, "rival", "code for a target does not run, so nothing can be timed")
+
+
+def _check_bits(job: CompileJob) -> None:
+    if not job.bits:
+        return
+    _require(not job.target, "bits", "code for a target does not run, so it has no values")
+    _require(job.compile.backend == "inductor", "bits", "only inductor's kernels are compared bit by bit")
+    _check_typed("bits", job.bits)
+    _check_options("bits", other_configuration(job).compile)
 
 
 def _check_aoti(job: CompileJob) -> None:

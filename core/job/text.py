@@ -53,6 +53,11 @@ def options_from_text(text: str, field: str = "compile.options") -> dict[str, An
     return options
 
 
+def bits_from_text(text: str) -> dict[str, OptionValue]:
+    """Return the settings of the other configuration, typed as `batch=1, options.NAME=VALUE`; raises JobError."""
+    return options_from_text(text, "bits") or {}
+
+
 def options_as_text(options: Mapping[str, OptionValue]) -> str:
     """Return the options as they are typed."""
     return ", ".join(f"{name}={_as_typed(value)}" for name, value in options.items())

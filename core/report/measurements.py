@@ -90,6 +90,48 @@ class Bisection(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class NodeBits:
+    """A value that a kernel writes and whose bits differ in the other configuration.
+
+    `node`, `op` and `line` are the FX node of the value; `kernel` and `other_kernel` write it. `differing` of its
+    `elements` differ, by `max_abs` at most (None without a finite difference). `source` is True if everything that
+    the kernel reads has equal bits, so that the difference begins here. `reason` is empty if none is known.
+    """
+
+    node: str
+    op: str
+    line: str
+    kernel: str
+    other_kernel: str
+    dtype: str
+    elements: int
+    differing: int
+    max_abs: float | None = None
+    source: bool = False
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BitComparison(Record):
+    """The first call, compared bit by bit with another configuration: once, if the job requests it."""
+
+    changes: dict[str, Any]
+    """settings of the other configuration by their names"""
+    nodes: tuple[NodeBits, ...] = ()
+    """values whose bits differ, in execution order"""
+    compared: int = 0
+    """values that both configurations write"""
+    different: int = 0
+    """values whose bits differ, also those that are not listed"""
+    unmatched: tuple[str, ...] = ()
+    """FX nodes whose value only one of the two configurations writes, or with another shape"""
+    too_large: int = 0
+    """values that were not compared, since there was no memory for both"""
+    problem: str = ""
+    """why nothing was compared"""
+
+
+@dataclass(frozen=True, slots=True)
 class Rival(Record):
     """The alternative `torch.compile` configuration, timed alternately with the run's own in one process: logged once,
     if the job has an alternative and measures.

@@ -22,6 +22,7 @@ from core.report.inductor import Binary, Direction, GraphPass, Partition, Schedu
 from core.report.measurements import (
     Autotuning,
     Bisection,
+    BitComparison,
     CallNumerics,
     GraphNumerics,
     KernelTime,
@@ -274,6 +275,7 @@ class Report:
     timing: Timing | None = None
     rival: Rival | None = None
     bisection: Bisection | None = None
+    bits: BitComparison | None = None
     roofline: Roofline | None = None
     memory: tuple[MemoryUse, ...] = ()
     autotuned: tuple[Autotuning, ...] = ()

@@ -16,6 +16,7 @@ from core.base.errors import AccessError, JobError
 from core.base.words import number
 from core.job import GIB, CompileJob, OptionValue, job_from_json, job_to_json
 from core.job.arguments import OwnCall, TensorSpec, parse_call
+from core.job.bits import other_configuration
 from core.job.gallery import sample
 from core.job.options import OPTIONS as OPTIONS_OF_A_JOB
 from core.job.rules import FLAG, Names, OneOf, Whole
@@ -214,7 +215,8 @@ def _check_model(job: CompileJob) -> None:
 
 
 def _check_compile(job: CompileJob) -> None:
-    for where, options in (("compile", job.compile), ("rival", job.rival)):
+    other = other_configuration(job).compile if job.bits else None
+    for where, options in (("compile", job.compile), ("rival", job.rival), ("bits", other)):
         if options is not None:
             _check_backend(f"{where}.backend", options.backend)
             _require(not options.backend_code, f"{where}.backend_code", "a backend is one of those that ship")

@@ -35,6 +35,8 @@ GLOSSARY = {
     "numerics": "The reference is the same model in float64. An error is the norm of the difference from float64, over "
     "the norm in float64. Compiled may round differently from eager. It is accurate enough if its error is no larger "
     "than the error of eager.",
+    "bit by bit": "Two configurations give equal bits only if each sum adds in the same order. A split reduction, "
+    "another algorithm of a library, or a template adds in another order.",
     "steady state": "Calls after the first ones: nothing compiles, and caches are warm. The ratio is eager time over "
     "compiled time, with its 99 % confidence interval in brackets.",
     "peak memory": "The most bytes allocated at one time during a call, without parameters, buffers and inputs. Fusion "

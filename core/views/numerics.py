@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from core.analysis import target_words
+from core.analysis.bits import bits_words
 from core.analysis.numerics import (
     Numerics,
     ResultStanding,
@@ -22,8 +23,10 @@ from core.analysis.numerics import (
     outputs_words,
 )
 from core.base import words as fmt
+from core.job import CompileJob, validated
+from core.job.text import bits_from_text, options_as_text
 from core.report import Accuracy, Compilation, FxNode, GraphNumerics, NodeAccuracy, Report
-from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line, plain, prose
+from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, plain, prose
 
 NOT_RECORDED = (
     "Every run compares compiled with eager. On request, a run also compares both with float64, to show which is more "
@@ -35,6 +38,7 @@ MEANING = (
 )
 NO_CALL = "No call was recorded: an imported log has no eager calls."
 NO_RESULT = "The run ended before a call was compared."
+INDUCTOR, EXAMPLE = "inductor", "batch=1"
 FIGURES = ("eager", "compiled", "of tolerance", "apart", "largest, eager", "largest, compiled")
 
 
@@ -113,6 +117,44 @@ class NumericsView:
         """Results with an error, in the order of the rows."""
         with_error = [result for result in self._by_error if result.accuracy.compiled_error is not None]
         return [ErrorPoint(index, result.what, result.accuracy, result.call) for index, result in enumerate(with_error)]
+
+    @property
+    def bits(self) -> str:
+        """The comparison bit by bit with another configuration; empty if none was requested."""
+        return prose(bits_words(self.report.bits), LONGEST_TEXT) if self.report.bits is not None else ""
+
+    @property
+    def bit_rows(self) -> list[dict[str, object]]:
+        """Values whose bits differ in the other configuration, in execution order."""
+        return [
+            {
+                "node": one_line(node.node, LONGEST_NAME),
+                "your line": one_line(node.line, LONGEST_LINE),
+                "begins here": "yes" if node.source else "",
+                "elements": f"{fmt.number(node.differing)} of {fmt.number(node.elements)}",
+                "largest difference": node.max_abs,
+                "dtype": one_line(node.dtype, LONGEST_NAME),
+                "kernel": one_line(node.kernel, LONGEST_NAME),
+                "other kernel": one_line(node.other_kernel, LONGEST_NAME),
+                "why": one_line(node.reason.replace("`", ""), LONGEST_LINE),
+            }
+            for node in (self.report.bits.nodes if self.report.bits is not None else ())
+        ]
+
+    @staticmethod
+    def compares_bits(job: CompileJob) -> bool:
+        """Return True if a job can be compared bit by bit with another configuration."""
+        return not job.target and job.compile.backend == INDUCTOR
+
+    @staticmethod
+    def bits_typed(job: CompileJob) -> str:
+        """Return the other configuration of a job as it is typed, with an example if it has none."""
+        return options_as_text(job.bits) or EXAMPLE
+
+    @staticmethod
+    def with_bits(job: CompileJob, typed: str) -> CompileJob:
+        """Return the job with a typed other configuration, unmeasured; raises JobError."""
+        return validated(replace(job, bits=bits_from_text(typed), measure=False))
 
     def nodes_heading(self, compilation: Compilation | None) -> str:
         """Return the heading of the nodes of a compilation."""

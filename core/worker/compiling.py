@@ -22,6 +22,8 @@ from core.worker.load import ModelCopy
 INDUCTOR = "inductor"
 # Parameters that not every supported torch.compile has, or that are only passed if the job sets them.
 NEWER = ("name", "disable", "recompile_limit", "isolate_recompiles", "shapes_spec")
+# Names of parameters in later versions of torch.
+RENAMED = {"shapes_spec": "dynamic_shapes"}
 AS_IT_IS = (
     "The file compiles its model itself, and that was run as it is: with the backend, mode and options that the file "
     "gives to torch.compile."
@@ -58,12 +60,19 @@ def compiled_by(job: CompileJob, model_copy: ModelCopy) -> Callable[..., Any]:
 def _newer_parameters(options: CompileOptions, model_copy: ModelCopy) -> dict[str, Any]:
     default = CompileOptions()
     values = {name: getattr(options, name) for name in NEWER if getattr(options, name) != getattr(default, name)}
-    for name in values:
-        if name not in signature(torch.compile).parameters:
-            raise JobError(f"compile.{name}", f"torch.compile of torch {torch.__version__} has no parameter `{name}`")
     if options.shapes_spec:
         values["shapes_spec"] = model_copy.value_of(options.shapes_spec, "compile.shapes_spec")
-    return values
+    return {_installed_name(name): value for name, value in values.items()}
+
+
+def _installed_name(name: str) -> str:
+    """Return the name of a parameter in the installed torch; raises JobError if it has none."""
+    names = signature(torch.compile).parameters
+    if name in names:
+        return name
+    if RENAMED.get(name) in names:
+        return RENAMED[name]
+    raise JobError(f"compile.{name}", f"torch.compile of torch {torch.__version__} has no parameter `{name}`")
 
 
 def compiled_side(job: CompileJob, model_copy: ModelCopy) -> Callable[..., Any]:

@@ -38,6 +38,7 @@ from core.runs.store import Run
 from core.worker.aoti.stage import PackageStage
 from core.worker.backends.selection import backend_file, defines, load_backend, register_built_in, write_code
 from core.worker.bisection import bisection
+from core.worker.bits.compare import bit_comparison
 from core.worker.calls import Pair, PreparedCall, make_calls
 from core.worker.compiling import compile_notes, compiled_side, effective_job, make_compiled_calls
 from core.worker.conditions import cache_hit_words, fill_caches, set_dynamo, set_threads, use_run_caches
@@ -60,6 +61,7 @@ from core.worker.user_kernels import interpret_kernels
 DONE, FAILED, OUT_OF_MEMORY, LOG_LOST, DISK_FULL = 100, 101, 102, 103, 104
 OUTCOMES = {DONE: "done", FAILED: "failed", OUT_OF_MEMORY: "out of memory", DISK_FULL: "failed"}
 NODES = "holding each node against float64"
+BITS = "comparing bit by bit"
 MOST_NODES_S = 300.0
 # Share of the time left that the search for the cause may take.
 BISECTED = 0.8
@@ -122,6 +124,9 @@ def work(run: Run, job: CompileJob) -> int:
         if job.numerics == "nodes" and not job.target:
             stage.enter(NODES)
             emit_graph_numerics(job, path, time.monotonic() + min(MOST_NODES_S, _left_s(job) / 2))
+        if job.bits and not job.target:
+            stage.enter(BITS)
+            emit(bit_comparison(job, path))
         if filling:
             emit(NoteRecord(text=f"{filling} {cache_hit_words()}"))
         code = DONE

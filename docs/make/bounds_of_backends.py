@@ -92,6 +92,12 @@ BACKENDS: dict[str, dict[str, str]] = {
         "MAX_PART_CHARS": "characters of the script and of the error in a bug report, each",
         "MAX_LOG_BYTES": "a log that is in the ZIP of a bug report",
     },
+    "core/worker/bits/compare.py": {
+        "MAX_STORED_BYTES": "bytes of values of the other configuration that are stored",
+        "MOST_NODES": "values with other bits that are listed",
+    },
+    "core/worker/bits/values.py": {"MAX_LINE_CHARS": "characters of the line of a value"},
+    "core/job/bits.py": {"MAX_SETTINGS": "settings of the other configuration of a comparison bit by bit"},
     "core/worker/bisection.py": {"MAX_WHAT_CHARS": "characters of what the bisector names, or of its error"},
     "core/worker/config.py": {
         "MOST_NEAR": "names that are proposed for a wrong name of an option",

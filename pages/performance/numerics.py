@@ -5,8 +5,8 @@ import streamlit as st
 from core.views.numerics import NumericsView
 from pages.look.glossary import GLOSSARY
 from pages.parts.graphs.node import node_lines
-from pages.parts.performance.numerics import graph_link, node_table, nodes_part, results_part
-from pages.parts.run.measure import numerics_now
+from pages.parts.performance.numerics import bits_part, graph_link, node_table, nodes_part, results_part
+from pages.parts.run.measure import bits_now, numerics_now
 from pages.session import url
 from pages.session.downloads import json_twin
 from pages.session.require import require_report
@@ -19,18 +19,23 @@ if numerics.state != "recorded":
     st.title(numerics.title, anchor=False)
     st.write(numerics.paragraph)
     if numerics.state == "not recorded":
-        numerics_now(view, "Compare with float64")
+        with st.container(horizontal=True):
+            numerics_now(view, "Compare with float64")
+            bits_now(view, numerics)
+    bits_part(numerics)
     st.stop()
 
 if numerics.title:
     st.title(numerics.title, anchor=False, help=GLOSSARY["numerics"])
     st.caption(numerics.paragraph)
     results_part(view, numerics)
+bits_part(numerics)
 
 compilation = shown_compilation(report)
 with st.container(horizontal=True, vertical_alignment="center"):
     st.header(numerics.nodes_heading(compilation), anchor=False)
-    json_twin("numerics", (report.call_numerics, report.graph_numerics), key="numerics")
+    json_twin("numerics", (report.call_numerics, report.graph_numerics, report.bits), key="numerics")
+    bits_now(view, numerics)
 reason = numerics.without_nodes(compilation)
 if compilation is None or reason:
     st.write(reason)

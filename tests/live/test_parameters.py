@@ -7,13 +7,14 @@ import torch
 
 from core import CompileOptions, Conditions, Run, load_text, open_report
 from core.job.model import PARAMETERS
-from core.worker.compiling import NEWER
+from core.worker.compiling import NEWER, RENAMED
 from tests.support.user_code import INPUTS, RunCode
 
 pytestmark = pytest.mark.torch
 SIZES = ("f32[2]", "f32[3]", "f32[4]", "f32[5]")
 CODE = f"import torch\ndef model(x):\n    return x.sin() + 1{INPUTS}"
-OFFERED = frozenset(signature(torch.compile).parameters) - {"model"}
+OLD_NAMES = {new: old for old, new in RENAMED.items()}
+OFFERED = frozenset(OLD_NAMES.get(name, name) for name in signature(torch.compile).parameters) - {"model"}
 BRANCHES = f"""
 import torch
 def model(x):

@@ -3,14 +3,15 @@
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import CompileJob, Model
-from core.report import Accuracy, GraphNumerics
+from core.report import Accuracy, BitComparison, GraphNumerics, NodeBits
 from pages import menu
 from tests.support.apps import add_scenario, assert_sound, code_of, component, opened, titles, words
-from tests.support.homes import IMAGE, add_run, job_of
+from tests.support.homes import IMAGE, add_run, job_of, record
 from tests.support.numerics import EXACT, GRAPH, RIGHT, WRONG, numerics_log
 
 
@@ -120,3 +121,40 @@ def test_the_overview_leads_to_them(empty_home: Path) -> None:
     assert_sound(app)
     said = "Compiled gives the same bits as eager: both are off by at most 0 of the norm in float64"
     assert said in [link.label.replace("\\", "") for link in app.get("page_link")]
+
+
+BITS = BitComparison(
+    {"batch": 1},
+    nodes=(
+        NodeBits("sum_1", "aten.sum", "a.py:1: `x`", "k0", "k1", "float32", 8, 3, 0.5, True, "split reduction: `k1`"),
+        NodeBits("relu", "aten.relu", "", "k2", "k2", "float32", 8, 2),
+    ),
+    compared=5,
+    different=2,
+)
+
+
+def test_values_with_other_bits_are_listed_with_the_reason_of_the_first(empty_home: Path) -> None:
+    bits = record("compileboard_bits", {"schema": 1, **msgspec.to_builtins(BITS)})
+    app = opened(menu.NUMERICS.script, run_of(empty_home, numerics_log(("output", EXACT)) + bits))
+
+    assert_sound(app)
+    assert "With `batch=1`, 2 of 5 values have other bits. They first differ at `sum_1`" in unescaped(app)
+    rows = next(table.value for table in app.dataframe if "begins here" in table.value)
+    assert list(rows["begins here"]) == ["yes", ""]
+    assert list(rows["elements"]) == ["3 of 8", "2 of 8"]
+    assert list(rows["why"]) == ["split reduction: k1", ""]
+
+
+def test_another_configuration_is_asked_for_and_a_wrong_one_is_refused(
+    submitted: list[CompileJob], empty_home: Path
+) -> None:
+    app = opened(menu.NUMERICS.script, run_of(empty_home, numerics_log(("output", EXACT))))
+    app.text_input(key="bits-other").set_value("bath=1")
+    app.button(key="bits-now").click().run()
+    assert "`bath` is none of batch, eval" in words(app)
+    assert submitted == []
+    app.text_input(key="bits-other").set_value("batch=2, options.split_reductions=False")
+    app.button(key="bits-now").click().run()
+    assert_sound(app)
+    assert [job.bits for job in submitted] == [{"batch": 2, "options.split_reductions": False}]

@@ -17,6 +17,7 @@ from core.job.options.row import (
     within,
 )
 from core.job.text import (
+    bits_from_text,
     compile_options_as_text,
     compile_options_from_text,
     flag,
@@ -233,6 +234,23 @@ RUN: tuple[Option, ...] = (
             label="find the cause",
             help="If the compiled model fails or differs from eager, torch's CompilerBisector compiles it again with "
             "one part of torch.compile less each time.",
+        ),
+        visitors=True,
+        compared=False,
+        eager=False,
+    ),
+    Option(
+        "bits",
+        "compare the first call bit by bit with another configuration: batch=1, eval=true, options.NAME=VALUE",
+        flag=Flag(MEASURED, metavar="NAME=VALUE,…", parse=bits_from_text),
+        form=TextField(
+            at=("conditions", 6, 0),
+            write=options_as_text,
+            parse=bits_from_text,
+            label="bit by bit against",
+            example="batch=1",
+            help="Compare every value that a kernel writes with that in another configuration, bit by bit: `batch`, "
+            "`eval`, `training`, `threads`, `mode`, `dynamic`, or `options.NAME` for Inductor's own.",
         ),
         visitors=True,
         compared=False,

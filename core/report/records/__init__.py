@@ -6,6 +6,7 @@ Most are report types. The modules of this package declare the others, which the
 from core.report import (
     Autotuning,
     Bisection,
+    BitComparison,
     Call,
     CallNumerics,
     Counters,
@@ -60,6 +61,7 @@ RECORDS: dict[str, type[Record]] = {
     "timing": Timing,
     "rival": Rival,
     "bisection": Bisection,
+    "bits": BitComparison,
     "kernel_times": KernelTimesRecord,
     "roofline": Roofline,
     "autotuning": Autotuning,

@@ -114,6 +114,8 @@ SCHEDULER = (
         "GraphLowering.sizevars",
         "GraphLowering.try_get_buffer",
         "GraphLowering.get_output_names",
+        "GraphLowering.compile_to_module",
+        "GraphLowering.name_to_buffer",
         "SubgraphLowering",
     ),
     *rows(

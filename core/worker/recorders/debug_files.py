@@ -35,14 +35,14 @@ def watching_debug_files(enabled: bool) -> Iterator[None]:
 
 
 def _graph(file: str) -> Callable[..., None]:
-    def write(graph: GraphModule, inputs: Any) -> None:
+    def write(graph: GraphModule, *_: Any, **__: Any) -> None:
         _log(file, graph.print_readable(print_output=False))
 
     return write
 
 
 def _ir(file: str) -> Callable[..., None]:
-    def write(nodes: Any) -> None:
+    def write(nodes: Any, *_: Any, **__: Any) -> None:
         _log(file, DebugFormatter._write_ir(nodes))
 
     return write

@@ -20,6 +20,7 @@ from core.report import Accuracy, FxGraph
 from core.views.numerics import ErrorPoint, NodeNumericsView, NumericsView
 from pages import menu
 from pages.look.charts import PLOTLY_CONFIG, plotly_layout
+from pages.look.glossary import GLOSSARY
 from pages.look.palette import INK, MUTED, PAPER, STATUS, Theme, kernel_colour
 from pages.look.sizes import SHORT
 from pages.look.text import LONGEST_NAME, code, one_line
@@ -60,6 +61,18 @@ NODES_PX = 280
 EXACT = "none"
 TICKS = 8
 FEW_NODES, FEW_LETTERS = 12, 14
+
+
+def bits_part(numerics: NumericsView) -> None:
+    """Draw the comparison bit by bit with another configuration; nothing if none was requested."""
+    if not numerics.bits:
+        return
+    st.header("Bit by bit", anchor=False, help=GLOSSARY["bit by bit"])
+    st.write(numerics.bits)
+    if numerics.bit_rows:
+        height: int | Literal["content"] = SHORT if len(numerics.bit_rows) > MOST_RESULTS else "content"
+        table = in_words(pd.DataFrame(numerics.bit_rows), {"largest difference": fmt.number})
+        st.dataframe(table, hide_index=True, height=height)
 
 
 def results_part(view: RunView, numerics: NumericsView) -> None:

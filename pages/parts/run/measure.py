@@ -16,11 +16,14 @@ from dataclasses import replace
 import streamlit as st
 
 from core import TARGETS, measured_again
+from core.views.numerics import NumericsView
 from core.views.overview import OutcomeView, OverviewView
 from pages import menu
+from pages.look.sizes import MAX_LINE_CHARS
 from pages.parts.run.submit import job_again, job_to_change, missing_device, submit, submit_or_open
 from pages.parts.sweep.ask import climb_ladder
 from pages.session import url
+from pages.session.actions import attempt
 from pages.session.shown import RunView, ShownRun
 
 AGAIN = (
@@ -33,6 +36,10 @@ NUMERICS_HELP = (
 WHERE_HELP = (
     "Compile the model again with one part of torch.compile less each time, and compare: Dynamo, AOTAutograd, "
     "decompositions, and each pass and lowering of Inductor"
+)
+BITS_HELP = (
+    "Compare every value that a kernel writes in the first call with that in another configuration: `batch=1`, "
+    "`eval=True`, `training=True`, `threads=1`, `mode=max-autotune`, or `options.NAME=VALUE`"
 )
 HERE = "this machine's device"
 TARGET_HELP = (
@@ -126,6 +133,24 @@ def numerics_now(of: RunView, label: str) -> None:
         return
     if st.button(label, key="numerics-now", icon=":material/exposure:", help=NUMERICS_HELP):
         submit_or_open(replace(job, numerics="nodes"))
+
+
+def bits_now(of: RunView, numerics: NumericsView) -> None:
+    """Offer to compare a run bit by bit with another configuration.
+
+    Draw nothing for an imported log, for a target, for other backends, and for code that may not run here.
+    """
+    job = job_again(of)
+    if job is None or not numerics.compares_bits(job):
+        return
+    with st.popover("Compare bit by bit…", icon=":material/compare:", help=BITS_HELP):
+        typed = st.text_input(
+            "Other configuration", numerics.bits_typed(job), key="bits-other", max_chars=MAX_LINE_CHARS
+        )
+        if st.button("Compare", key="bits-now", type="primary"):
+            changed = attempt(lambda: numerics.with_bits(job, typed))
+            if changed is not None:
+                submit_or_open(changed)
 
 
 def retarget(of: ShownRun | RunView) -> None:

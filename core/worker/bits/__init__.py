@@ -1,0 +1,1 @@
+"""Comparison of two configurations bit by bit."""

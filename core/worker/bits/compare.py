@@ -1,0 +1,312 @@
+"""Two configurations of a model compared bit by bit: every value that a kernel writes, by its FX node.
+
+The first call is compiled and made twice, with equal weights and inputs: in the other configuration, whose values are
+stored, then in the run's own. Inductor's graph says which FX node's value a buffer holds; instrumented output code
+hands out each buffer right after its kernel.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_leaves, tree_map_only
+
+from core.base.errors import JobError
+from core.job import BATCH, CompileJob, Conditions
+from core.job.bits import EVAL, other_configuration
+from core.report import BitComparison, NodeBits
+from core.worker.bits.values import BufferNode, ValueRecorder, WrittenValue
+from core.worker.calls import ModelCalls
+from core.worker.compiling import compiled_side, is_compiled
+from core.worker.conditions import lookups, set_dynamo
+from core.worker.frames import first_line
+from core.worker.load import Arguments, ModelCopy
+from core.worker.numerics.nodes import ITS_OWN, quiet_compilation
+from core.worker.rng import seed
+from core.worker.streams import silence
+
+MAX_STORED_BYTES = 512 * 2**20
+MOST_NODES = 200
+# A relative difference that no other order of the same additions makes.
+OTHER_VALUES = 1e-2
+LOW_PRECISION = (torch.float16, torch.bfloat16)
+# Partial sums of each thread, in a kernel that Inductor's C++ backend split over threads.
+SHARED = re.compile(r"_arr\[(?:tid|omp_get_thread_num\(\))\]")
+VECTORS = "at::vec::"
+RANDOM = ("rand", "bernoulli", "dropout", "multinomial", "normal.")
+ROWS = "its rows depend on each other: it reduces or normalizes over the batch"
+DRAWN = "it draws random numbers"
+LIBRARY = "the library chooses its algorithm by shapes, settings and threads"
+SPLIT = "split reduction: `{split}` adds partial sums, `{whole}` adds in one loop"
+VECTORIZED = "`{vector}` is vectorized, `{scalar}` is not: they add in another order"
+TEMPLATE = "`{library}` is a library call, `{generated}` is generated"
+FUSED_LOW = "`{left}` and `{right}` fuse other ops: a value between fused ops is not rounded to {dtype}"
+FUSED = "`{left}` and `{right}` fuse other ops"
+OTHER_CODE = "the generated code differs"
+NO_BATCH = "no input is a tensor with a batch dimension"
+BATCH_TOO_LARGE = "the first call has a batch of {size}: give a smaller one"
+NOTHING_WRITTEN = "no kernel of an output code in Python wrote a value"
+Key = tuple[str, str, int]
+
+
+class OtherSide:
+    """Values of the other configuration: stored as long as there is room, with digests of the graphs' inputs."""
+
+    def __init__(self) -> None:
+        self.values: dict[Key, tuple[WrittenValue, torch.Tensor | None]] = {}
+        self.inputs: dict[str, tuple[torch.Size, str]] = {}
+        self._keys = NodeKeys()
+        self._room = MAX_STORED_BYTES
+
+    def write(self, written: WrittenValue) -> None:
+        """Store a value, or only that it was written if there is no room."""
+        if written.node is None:
+            return
+        size = written.value.numel() * written.value.element_size()
+        self._room -= size if size <= self._room else 0
+        value = written.value.detach().clone() if size <= self._room else None
+        self.values[self._keys.of(written.node)] = replace(written, value=torch.empty(0)), value
+
+    def enter(self, inputs: dict[str, torch.Tensor]) -> None:
+        """Store the digest of each input of a graph."""
+        self.inputs.update({name: (value.shape, _digest(value)) for name, value in inputs.items()})
+
+
+class NodeKeys:
+    """Keys of FX nodes that two configurations share: op, line of the code, and count, in execution order."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, str]] = Counter()
+
+    def of(self, node: BufferNode) -> Key:
+        """Return the key of the next value of a node."""
+        key = node.op, node.line
+        self._counts[key] += 1
+        return *key, self._counts[key]
+
+
+@dataclass
+class OwnSide:
+    """Comparison of the run's own configuration with the values of the other, as they are written."""
+
+    other: OtherSide
+    batch: bool
+    nodes: list[NodeBits] = field(default_factory=list)
+    compared: int = 0
+    different: int = 0
+    too_large: int = 0
+    unmatched: list[str] = field(default_factory=list)
+    _keys: NodeKeys = field(default_factory=NodeKeys)
+    _matched: set[Key] = field(default_factory=set)
+    _equal: dict[str, bool] = field(default_factory=dict)
+
+    def enter(self, inputs: dict[str, torch.Tensor]) -> None:
+        """Compare the inputs of a graph."""
+        for name, value in inputs.items():
+            shape, digest = self.other.inputs.get(name, (None, ""))
+            narrow = _narrowed(value, shape) if shape is not None else None
+            self._equal[name] = narrow is None or _digest(narrow) == digest
+
+    def write(self, written: WrittenValue) -> None:
+        """Compare a value; one without a node, or that the other does not write, counts as equal if all it reads is."""
+        source = all(self._equal.get(name, True) for name in written.reads)
+        self._equal[written.name] = source
+        if written.node is None:
+            return
+        key = self._keys.of(written.node)
+        other, value = self.other.values.get(key, (None, None))
+        if other is None:
+            self.unmatched.append(written.node.name)
+            return
+        self._matched.add(key)
+        if value is None:
+            self.too_large += 1
+            return
+        own = _narrowed(written.value.detach(), value.shape)
+        value = value if own is None else _narrowed(value, own.shape)
+        if own is None or value is None or own.dtype != value.dtype:
+            self.unmatched.append(written.node.name)
+            return
+        self.compared += 1
+        differing = int(_differing(own, value))
+        self._equal[written.name] = not differing
+        if differing:
+            self.different += 1
+            self._add(written, other, own, value, differing, source)
+
+    def _add(
+        self,
+        written: WrittenValue,
+        counterpart: WrittenValue,
+        own: torch.Tensor,
+        value: torch.Tensor,
+        differing: int,
+        source: bool,
+    ) -> None:
+        assert written.node is not None
+        most, scale = _largest_difference(own, value)
+        far = most is not None and most > OTHER_VALUES * scale
+        reason = _reason(written, counterpart, own.dtype)
+        if any(word in written.node.op for word in RANDOM):
+            reason = DRAWN
+        elif far and source and self.batch:
+            reason = ROWS
+        if len(self.nodes) < MOST_NODES:
+            self.nodes.append(
+                NodeBits(
+                    node=written.node.name,
+                    op=written.node.op,
+                    line=written.node.line,
+                    kernel=written.kernel.name,
+                    other_kernel=counterpart.kernel.name,
+                    dtype=str(own.dtype).removeprefix("torch."),
+                    elements=own.numel(),
+                    differing=differing,
+                    max_abs=most,
+                    source=source,
+                    reason=reason if source else "",
+                )
+            )
+
+    def left_over(self) -> list[str]:
+        """Return the nodes that only the other configuration writes."""
+        return [
+            written.node.name
+            for key, (written, _) in self.other.values.items()
+            if key not in self._matched and written.node is not None
+        ]
+
+
+def _narrowed(value: torch.Tensor, shape: Sequence[int]) -> torch.Tensor | None:
+    """Return the first elements of each dimension, as many as the shape has at most; None for another rank."""
+    if value.dim() != len(shape):
+        return None
+    for dim, size in enumerate(shape):
+        value = value.narrow(dim, 0, min(size, value.shape[dim]))
+    return value
+
+
+def _differing(own: torch.Tensor, value: torch.Tensor) -> int:
+    whole = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+    real = [torch.view_as_real(each) if each.is_complex() else each for each in (own, value)]
+    bits = [each.contiguous().view(whole[each.element_size()]) for each in real]
+    return int((bits[0] != bits[1]).sum())
+
+
+def _largest_difference(own: torch.Tensor, value: torch.Tensor) -> tuple[float | None, float]:
+    """Return the largest finite difference of two values, and the largest magnitude."""
+    if own.is_complex() or not own.numel():
+        return None, 0.0
+    wide = own.double(), value.double()
+    difference = (wide[0] - wide[1]).abs()
+    finite = difference[difference.isfinite()]
+    scale = wide[1].abs().nan_to_num(0.0, 0.0, 0.0).max()
+    return (float(finite.max()) if finite.numel() else None), float(scale)
+
+
+def _digest(value: torch.Tensor) -> str:
+    data = value.detach().contiguous().cpu().flatten().view(torch.uint8) if value.numel() else torch.empty(0)
+    return hashlib.blake2b(memoryview(data.numpy())).hexdigest()
+
+
+def _reason(written: WrittenValue, counterpart: WrittenValue, dtype: torch.dtype) -> str:
+    """Return the reason for other bits from two kernels with equal inputs; empty if none is known."""
+    left, right = written.kernel, counterpart.kernel
+    assert written.node is not None
+    assert counterpart.node is not None
+    if not left.source and not right.source:
+        return LIBRARY
+    if not left.source or not right.source:
+        library, generated = (left, right) if not left.source else (right, left)
+        return TEMPLATE.format(library=library.name, generated=generated.name)
+    parts = [
+        (node.reductions, bool(SHARED.search(kernel.source)))
+        for node, kernel in ((written.node, left), (counterpart.node, right))
+    ]
+    if parts[0] != parts[1]:
+        split, whole = (left, right) if parts[0] > parts[1] else (right, left)
+        return SPLIT.format(split=split.name, whole=whole.name)
+    if (VECTORS in left.source) != (VECTORS in right.source):
+        vector, scalar = (left, right) if VECTORS in left.source else (right, left)
+        return VECTORIZED.format(vector=vector.name, scalar=scalar.name)
+    if left.name != right.name or written.node.fused != counterpart.node.fused:
+        text = FUSED_LOW if dtype in LOW_PRECISION else FUSED
+        return text.format(left=left.name, right=right.name, dtype=str(dtype).removeprefix("torch."))
+    return OTHER_CODE if left.source != right.source else ""
+
+
+class SmallerCopy(ModelCopy):
+    """A copy of the model whose inputs have the first rows of the batch only."""
+
+    def __init__(self, path: Path, job: CompileJob, module_name: str, batch: int) -> None:
+        super().__init__(path, job, module_name)
+        self._batch = batch
+
+    def calls(self) -> Iterator[Arguments]:
+        """Yield the inputs of each call; raises JobError if they have no larger batch."""
+        for call in super().calls():
+            tensors = [leaf for leaf in tree_leaves(call) if isinstance(leaf, torch.Tensor) and leaf.dim()]
+            if not tensors:
+                raise JobError("bits", NO_BATCH)
+            size = tensors[0].shape[0]
+            if size <= self._batch:
+                raise JobError("bits", BATCH_TOO_LARGE.format(size=size))
+            yield tree_map_only(torch.Tensor, partial(self._first_rows, size), call)
+
+    def _first_rows(self, size: int, value: torch.Tensor) -> torch.Tensor:
+        if not value.dim() or value.shape[0] != size:
+            return value
+        return value.detach()[: self._batch].clone().requires_grad_(value.requires_grad)
+
+
+def bit_comparison(job: CompileJob, path: Path) -> BitComparison:
+    """Return the comparison of the first call with the other configuration of the job."""
+    other_job, other = other_configuration(job), OtherSide()
+    own = OwnSide(other, BATCH in job.bits)
+    try:
+        with quiet_compilation(), silence(), lookups(Conditions()):
+            _call(other_job, path, job.bits, ValueRecorder(other.write, other.enter))
+            _call(job, path, {}, ValueRecorder(own.write, own.enter))
+    except Exception as error:
+        return BitComparison(changes=job.bits, problem=first_line(error))
+    return BitComparison(
+        changes=job.bits,
+        nodes=tuple(own.nodes),
+        compared=own.compared,
+        different=own.different,
+        unmatched=tuple(dict.fromkeys([*own.unmatched, *own.left_over()]))[:MOST_NODES],
+        too_large=own.too_large,
+        problem="" if own.compared else NOTHING_WRITTEN,
+    )
+
+
+def _call(job: CompileJob, path: Path, changes: dict[str, Any], recorder: ValueRecorder) -> None:
+    """Compile the model anew and make its first call, recorded."""
+    torch.compiler.reset()
+    name, batch = "compileboard_bits", changes.get(BATCH)
+    copy = SmallerCopy(path, job, name, batch) if batch else ModelCopy(path, job, name)
+    if is_compiled(copy.model):
+        raise JobError("bits", ITS_OWN)
+    set_dynamo(job.conditions)
+    for each in copy.modules() if EVAL in changes else ():
+        each.train(not changes[EVAL])
+    threads = torch.get_num_threads()
+    torch.set_num_threads(job.conditions.threads or threads)
+    try:
+        calls = ModelCalls(job, copy, compiled_side(job, copy), False)
+        call = calls.next(0)
+        if call is None:
+            return
+        seed(job.seed)
+        with call.ready(), recorder.watching():
+            call()
+    finally:
+        torch.set_num_threads(threads)
