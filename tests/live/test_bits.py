@@ -108,6 +108,15 @@ def test_a_batch_that_is_no_smaller_is_refused(runner: Runner) -> None:
     assert "the first call has a batch of 8" in compared(runner, CHAIN, {"batch": 8}).problem
 
 
+def test_a_smaller_batch_that_the_model_cannot_take_ends_no_run(runner: Runner) -> None:
+    code = """import torch
+def model(x, at):
+    return torch.zeros(8, 4).index_add(0, at, x) + x[at]
+inputs = (torch.randn(8, 4), torch.arange(8).flip(0))
+"""
+    assert "IndexError" in compared(runner, code, {"batch": 2}).problem
+
+
 @pytest.mark.parametrize(
     ("bits", "message"),
     [

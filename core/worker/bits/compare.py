@@ -273,10 +273,13 @@ def bit_comparison(job: CompileJob, path: Path) -> BitComparison:
     own = OwnSide(other, BATCH in job.bits)
     try:
         with quiet_compilation(), silence(), lookups(Conditions()):
+            if BATCH in job.bits:
+                _try_eagerly(other_job, path, int(job.bits[BATCH] or 1))
             _call(other_job, path, job.bits, ValueRecorder(other.write, other.enter))
             _call(job, path, {}, ValueRecorder(own.write, own.enter))
     except Exception as error:
-        return BitComparison(changes=job.bits, problem=first_line(error))
+        problem = error.message if isinstance(error, JobError) else first_line(error)
+        return BitComparison(changes=job.bits, problem=problem)
     return BitComparison(
         changes=job.bits,
         nodes=tuple(own.nodes),
@@ -286,6 +289,15 @@ def bit_comparison(job: CompileJob, path: Path) -> BitComparison:
         too_large=own.too_large,
         problem="" if own.compared else NOTHING_WRITTEN,
     )
+
+
+def _try_eagerly(job: CompileJob, path: Path, batch: int) -> None:
+    """Make the smaller call in eager: an index out of range raises there, and would end the process when compiled."""
+    copy = SmallerCopy(path, job, "compileboard_bits", batch)
+    call = ModelCalls(job, copy, copy.model, True).next(0)
+    if call is not None:
+        with call.ready():
+            call()
 
 
 def _call(job: CompileJob, path: Path, changes: dict[str, Any], recorder: ValueRecorder) -> None:
