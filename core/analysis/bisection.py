@@ -35,7 +35,7 @@ def minified_words(bisection: Bisection) -> str:
         return f"No minified script: {bisection.not_minified}." if bisection.not_minified else ""
     what = "gives other results than eager" if bisection.outcome == DIFFERS else f"raises `{bisection.outcome}`"
     left = f"Torch's minifier left {number(bisection.ops)} of {count(bisection.captured_ops, 'op')}"
-    alone = "" if bisection.reproduces else "; with the script's random inputs alone it does not"
+    alone = "" if bisection.reproduces else "; the script, run by Python alone, does not"
     return f"{left}: that graph {what}{alone}."
 
 

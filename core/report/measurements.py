@@ -80,7 +80,7 @@ class Bisection(Record):
     outcome: str = ""
     """what the minified graph does: the type of its error, or `differs`"""
     reproduces: bool = False
-    """true if the script, executed on its own random inputs, has the same outcome"""
+    """true if the script, run by Python alone, has the same outcome"""
     not_minified: str = ""
     """why there is no script"""
     nan_node: str = ""

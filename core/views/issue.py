@@ -13,6 +13,7 @@ from core.analysis.bisection import bisection_words, minified_words, nan_words
 from core.base.errors import StoreError
 from core.base.words import bytes_, number
 from core.job import CompileJob, job_to_json
+from core.job.script import checked_script
 from core.report import Report
 from core.runs.crash import crashed_kernel
 from core.runs.status import Status
@@ -23,16 +24,6 @@ from core.runs.stored import open_report
 MAX_PART_CHARS = 25_000
 MAX_LOG_BYTES = 64 * 1024**2
 FENCE = re.compile(r"`{3,}")
-CHECK = """
-
-if __name__ == "__main__":
-    def call(function):
-        torch.manual_seed({seed})
-        return function(**inputs) if isinstance(inputs, dict) else function(*inputs)
-
-    torch.testing.assert_close(call({call}), call(model))
-"""
-HAS_INPUTS = re.compile(r"^inputs\s*=", re.MULTILINE)
 MORE = "More of the machine: `python -m torch.utils.collect_env`."
 
 
@@ -73,14 +64,11 @@ class IssueView:
 
     @property
     def script(self) -> str:
-        """A script that fails by itself: torch's minified graph if there is one, otherwise the model's file."""
-        minified = self.report.bisection.script if self.report and self.report.bisection else ""
-        code = (minified or self.code).rstrip() + "\n"
-        job = self.job
-        own_inputs = HAS_INPUTS.search(code) and (minified or not job.calls)
-        if not own_inputs or job.target or job.compile.backend_code:
-            return code
-        return code + CHECK.format(seed=self.job.seed, call=self.call)
+        """A script that fails by itself: torch's minified graph if it does, otherwise the model's file."""
+        bisection = self.report.bisection if self.report else None
+        if bisection is not None and bisection.reproduces:
+            return checked_script(self.job, bisection.script, minified=True)
+        return checked_script(self.job, self.code)
 
     @property
     def markdown(self) -> str:

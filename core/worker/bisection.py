@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -81,7 +82,7 @@ def _of_graphs(job: CompileJob, path: Path, until_s: float) -> dict[str, Any]:
             graphs = captured_graphs(job, twin)
             nan_node, nan_line = first_nan(graphs)
             trial = GraphTrial(job, compiler_of(job, twin), until_s)
-            return {"nan_node": nan_node, "nan_line": nan_line, **minified(trial, graphs, job.seed)}
+            return {"nan_node": nan_node, "nan_line": nan_line, **minified(trial, graphs, path.read_text("utf-8"))}
     except Exception as error:
         return {"not_minified": first_line(error)}
 
@@ -97,7 +98,19 @@ def _bisected(trial: ComparedCompilation) -> Bisection:
         return Bisection(problem=OUT_OF_TIME)
     except Exception as error:
         return Bisection(problem=f"{type(error).__name__}: {error}"[:MAX_WHAT_CHARS])
+    finally:
+        _end_bisection()
     return Bisection() if result is None else _reported(result)
+
+
+def _end_bisection() -> None:
+    """End torch's bisection, which replaces every backend: torch does so when a frame is freed, and an error's
+    traceback may hold that frame.
+    """
+    gc.collect()
+    if CompilerBisector.bisection_enabled:
+        CompilerBisector.delete_bisect_status()
+        CompilerBisector.bisection_enabled = False
 
 
 def _reported(result: BisectionResult) -> Bisection:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
@@ -20,6 +23,7 @@ from torch.utils._pytree import tree_leaves
 
 from core.base.words import count
 from core.job import CompileJob, Model
+from core.job.script import checked_script
 from core.worker.backends.selection import Compiler
 from core.worker.frames import first_line
 from core.worker.load import ModelCopy
@@ -59,6 +63,13 @@ class OutOfTimeError(Exception):
     """No time is left for another trial."""
 
 
+class FreshInputs(list[Any]):
+    """Inputs that are copied whenever they are unpacked: torch's minifier runs the graph, which may write to them."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(clone_inputs_retaining_gradness(list(self[:])))
+
+
 class GraphTrial:
     """Compilation and comparison of a graph; its outcome is an error's type, `differs`, or empty.
 
@@ -66,17 +77,18 @@ class GraphTrial:
     """
 
     def __init__(self, job: CompileJob, compiler: Compiler, until_s: float) -> None:
-        self._job, self._compiler, self._until_s = job, compiler, until_s
+        self.job, self.until_s = job, until_s
+        self._compiler = compiler
         self.wanted = ""
         self.best: tuple[GraphModule, Sequence[Any]] | None = None
 
     def plain_job(self) -> CompileJob:
         """Return the job of a file with a model and inputs of its own."""
-        return replace(self._job, model=Model("code", ""), calls=(), sizes={}, marks=(), dtype=None)
+        return replace(self.job, model=Model("code", ""), calls=(), sizes={}, marks=(), dtype=None)
 
     def __call__(self, graph: GraphModule, inputs: Sequence[Any]) -> bool:
         """Return True if the graph has the wanted outcome; for torch's minifier."""
-        if time.monotonic() > self._until_s:
+        if time.monotonic() > self.until_s:
             raise OutOfTimeError
         if self.outcome(graph, inputs) != self.wanted:
             return False
@@ -90,7 +102,7 @@ class GraphTrial:
         Graphs that fail in eager, or whose results are random, have no outcome.
         """
         torch.compiler.reset()
-        options = self._job.compile
+        options = self.job.compile
         try:
             expected, again = self._results(model, inputs), self._results(model, inputs)
             if not same(expected, again, equal_nan=True):
@@ -116,7 +128,7 @@ class GraphTrial:
         values = clone_inputs_retaining_gradness(inputs)
         results = [value for value in tree_leaves(function(*values)) if isinstance(value, torch.Tensor)]
         differentiable = [value for value in results if value.requires_grad]
-        if not self._job.training or not differentiable:
+        if not self.job.training or not differentiable:
             return results
         torch.autograd.backward([value.sum() for value in differentiable])
         read = [value for value in values if isinstance(value, torch.Tensor) and value.grad is not None]
@@ -129,28 +141,33 @@ class GraphTrial:
             return None
 
 
-def minified(trial: GraphTrial, graphs: Sequence[CapturedGraph], seed: int) -> dict[str, Any]:
-    """Return the fields of a `Bisection` for the first of Dynamo's graphs that fails or differs alone."""
+def minified(trial: GraphTrial, graphs: Sequence[CapturedGraph], code: str) -> dict[str, Any]:
+    """Return the fields of a `Bisection` for the first of Dynamo's graphs that fails or differs alone.
+
+    If the script does not fail by itself, the model's `code` comes before it, with what it changes in torch.
+    """
     for captured in graphs:
         trial.wanted = "" if captured.reason else trial.outcome(captured.graph, captured.inputs)
         if trial.wanted:
-            return _smallest(trial, captured, seed)
+            return _smallest(trial, captured, code)
     return {"not_minified": ALONE}
 
 
-def _smallest(trial: GraphTrial, captured: CapturedGraph, seed: int) -> dict[str, Any]:
+def _smallest(trial: GraphTrial, captured: CapturedGraph, code: str) -> dict[str, Any]:
     trial.best = captured.graph, captured.inputs
     try:
-        minifier(captured.graph, list(captured.inputs), trial, dump_state=lambda *_: None)
+        minifier(captured.graph, FreshInputs(captured.inputs), trial, dump_state=lambda *_: None)
     except OutOfTimeError:
         pass
     except Exception as error:
         return {"not_minified": first_line(error)}
     graph, inputs = trial.best
     title = f"Graph [{captured.compilation}], minified by torch from {count(ops_of(captured.graph), 'op')}."
-    scripts = (script_of(graph, inputs, title, seed, inline) for inline in (0, MOST_INLINE))
-    random, inlined = scripts
-    script = random if _reproduces(trial, random) else inlined
+    random, inlined = (script_of(graph, inputs, title, trial.job.seed, inline) for inline in (0, MOST_INLINE))
+    alone = random if _reproduces(trial, random) else inlined
+    after_code = f"{code.rstrip()}\n\n\n{alone}"
+    script = next((text for text in (alone, after_code) if _fails_alone(trial, text)), "")
+    reproduces, script = bool(script), script or alone
     if len(script) > MAX_SCRIPT_CHARS:
         return {"not_minified": TOO_LONG}
     return {
@@ -158,7 +175,7 @@ def _smallest(trial: GraphTrial, captured: CapturedGraph, seed: int) -> dict[str
         "ops": ops_of(graph),
         "captured_ops": ops_of(captured.graph),
         "outcome": trial.wanted,
-        "reproduces": _reproduces(trial, script),
+        "reproduces": reproduces,
     }
 
 
@@ -196,6 +213,31 @@ def _reproduces(trial: GraphTrial, script: str) -> bool:
         except Exception:
             return False
         return trial.outcome(loaded.model, inputs) == trial.wanted
+
+
+def _fails_alone(trial: GraphTrial, script: str) -> bool:
+    """Return True if Python alone, without what the model's file changes in torch, has the same outcome."""
+    checked = checked_script(trial.job, script, minified=True)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "minified.py"
+        path.write_text(checked, encoding="utf-8")
+        # A graph of an earlier compilation, without the model's file, would hide the cause.
+        environment = {**os.environ, "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1"}
+        command, left_s = [sys.executable, str(path)], trial.until_s - time.monotonic()
+        try:
+            ended = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                timeout=max(1.0, left_s),
+                cwd=folder,
+                env=environment,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return False
+    wanted = ("in assert_close", "AssertionError: ") if trial.wanted == DIFFERS else (trial.wanted,)
+    return ended.returncode != 0 and all(text in ended.stderr for text in wanted)
 
 
 def ops_of(graph: GraphModule) -> int:

@@ -19,6 +19,8 @@ PASSES = (
         "torch._inductor.compiler_bisector",
         "looks for the part of torch.compile without which the model neither fails nor differs",
         "CompilerBisector.do_bisect",
+        "CompilerBisector.delete_bisect_status",
+        "CompilerBisector.bisection_enabled",
         "BACKENDS",
         "BisectionResult",
         "ConfigChange",
