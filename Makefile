@@ -1,7 +1,7 @@
 # `make help` lists what there is.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run setup test test-fast matrix image package check format bundles constraints audit bench record screens docs site
+.PHONY: help run setup test test-fast matrix image package issues check format bundles constraints audit bench record screens docs site
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -45,6 +45,9 @@ image: $(DEVELOPMENT)  ## Carry the Dockerfile out in a bare Debian, then run it
 
 package: $(DEVELOPMENT)  ## Package a model by AOTInductor, and build and run the program in C++ (minutes)
 	$(PYTHON) -m pytest -m package -n0 $(ARGS)
+
+issues: $(DEVELOPMENT)  ## Report ten closed issues of PyTorch, and run the script of each report by itself (minutes)
+	$(PYTHON) -m pytest -m closed -n0 $(ARGS)
 
 check: $(DEVELOPMENT)  ## Check format, lint and types, of Python, JavaScript and C++
 	$(PYTHON) -m ruff format --check .
