@@ -107,14 +107,14 @@ def recording_or_not(recorded: bool, traces: Path) -> Iterator[None]:
     import torch._functorch.config
     import torch._inductor.config
 
-    from core.job import Conditions
+    from core.job import CompileJob, Model
     from core.worker.record import emit, start_trace
     from core.worker.recorders.deferred import DeferredRecords
     from core.worker.recording import recording
 
     if recorded:
         start_trace(traces)
-        with recording(DeferredRecords(emit), Conditions()):
+        with recording(DeferredRecords(emit), CompileJob(Model("sample", "mlp"))):
             yield
         return
     with (

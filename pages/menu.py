@@ -45,6 +45,7 @@ TARGETS = Page("Run", "targets", "Targets", ":material/compare_arrows:")
 SWEEP = Page("Run", "sweep", "Sweep", ":material/apps:")
 COMPILATIONS = Page("Dynamo", "compilations", "Compilations", ":material/lan:")
 BYTECODE = Page("Dynamo", "bytecode", "Bytecode", ":material/data_object:")
+LOGS = Page("Dynamo", "logs", "Torch's log", ":material/subject:")
 GRAPH_BREAKS = Page("Dynamo", "graph_breaks", "Graph breaks", ":material/link_off:")
 RECOMPILES = Page("Dynamo", "recompiles", "Recompiles", ":material/replay:")
 GUARDS = Page("Dynamo", "guards", "Guards", ":material/shield:")
@@ -71,7 +72,7 @@ ENTRIES = (
     MenuEntry("Overview", (OVERVIEW,)),
     MenuEntry("Runs", (RUNS,)),
     MenuEntry("Compare", (COMPARE, TARGETS, SWEEP)),
-    MenuEntry("Compilations", (COMPILATIONS, BYTECODE)),
+    MenuEntry("Compilations", (COMPILATIONS, BYTECODE, LOGS)),
     MenuEntry("Graph breaks", (GRAPH_BREAKS,)),
     MenuEntry("Recompiles", (RECOMPILES, GUARDS, DYNAMIC_SHAPES)),
     MenuEntry("Graph", (FX_GRAPH, PASSES, PARTITION)),

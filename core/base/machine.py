@@ -69,8 +69,8 @@ class ConfigOption:
 class Environment:
     """Capabilities of torch on this machine: versions, devices, backends, modes, configuration options, C++ compiler.
 
-    `devices` maps a device to its description. Fields are empty if torch does not report them; `problem` is why torch
-    cannot be started.
+    `devices` maps a device to its description, `logs` a name of TORCH_LOGS to torch's description. Fields are empty if
+    torch does not report them; `problem` is why torch cannot be started.
     """
 
     torch: str = ""
@@ -80,6 +80,7 @@ class Environment:
     entries: tuple[BackendEntry, ...] = ()
     modes: dict[str, dict[str, bool | int | float | str | None]] = field(default_factory=dict)
     options: tuple[ConfigOption, ...] = ()
+    logs: dict[str, str] = field(default_factory=dict)
     cpus: int = 0
     compiler: str | None = None
     problem: str = ""

@@ -14,6 +14,7 @@
     python -m core backends [--json]
     python -m core issue RUN [--out FILE.zip]
     python -m core debug RUN [--out FILE.zip]
+    python -m core logs [RUN] [--name NAME] [--compilation ID] [--search TEXT]
     python -m core doctor [--no-compile] [--json]
     python -m core options [WORD…] [--module inductor|dynamo] [--changed] [--json]
 
@@ -29,7 +30,21 @@ import argparse
 from collections.abc import Sequence
 
 from core.base.errors import CompileboardError, JobError, StoreError, TraceError
-from core.commands import aoti, backends, compare, debug, doctor, issue, options, pipeline, report, run, samples, sweep
+from core.commands import (
+    aoti,
+    backends,
+    compare,
+    debug,
+    doctor,
+    issue,
+    logs,
+    options,
+    pipeline,
+    report,
+    run,
+    samples,
+    sweep,
+)
 from core.commands.output import CANCELLED, FAILED, MISSING, USAGE, complain
 
 COMMANDS = (
@@ -46,6 +61,7 @@ COMMANDS = (
     backends.add_command,
     issue.add_command,
     debug.add_command,
+    logs.add_command,
     doctor.add_command,
     options.add_command,
 )

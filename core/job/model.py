@@ -171,9 +171,9 @@ class CompileJob:
     compiled call is timed interleaved with that of `compile`. `memory` requests the memory of an eager and a compiled
     call, `numerics` a comparison with float64: of all `results`, or also of all `nodes` of the FX graphs. With
     `bisect`, torch's CompilerBisector looks for the cause if the run fails or differs. With `debug_files`, the log has
-    the texts that TORCH_COMPILE_DEBUG=1 writes. With `bits`, the first
-    call is compared bit by bit with another configuration, in which these settings differ. With `aoti` the model is
-    exported, packaged by AOTInductor, and the package run from Python and from C++.
+    the texts that TORCH_COMPILE_DEBUG=1 writes; with `logs`, names as TORCH_LOGS takes them, torch's messages. With
+    `bits`, the first call is compared bit by bit with another configuration, in which these settings differ. With
+    `aoti` the model is exported, packaged by AOTInductor, and the package run from Python and from C++.
 
     `from_file` has the names in `FILE_SETTINGS` whose values come from the file; the job sets the others, even to
     torch's defaults. None means all settings with their default value, which is None for `training`.
@@ -201,6 +201,7 @@ class CompileJob:
     bisect: bool = False
     debug_files: bool = False
     bits: dict[str, OptionValue] = field(default_factory=dict)
+    logs: tuple[str, ...] = ()
     sweep: str = ""
     aoti: Packaging | None = None
     from_file: tuple[str, ...] | None = None

@@ -250,6 +250,18 @@ class DebugFile:
 
 
 @dataclass(frozen=True, slots=True)
+class LogText:
+    """Messages of torch's log in one record, as TORCH_LOGS prints them.
+
+    `messages` counts them by artifact or logger.
+    """
+
+    compilation: str
+    messages: dict[str, int]
+    text: Payload
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """All facts about one run or one log.
 
@@ -259,7 +271,8 @@ class Report:
     kernels were timed, and `kernel_load` is the machine's other load during that time. `crossings` are the calls of the
     accelerator's programs; `executions` are the first executions of other backends' callables, `ran` their totals.
     `told_tables` and `told_texts` are the tables and texts that backends logged. `exports` to `package_texts` are
-    AOTInductor's, if the job asks for it. `debug_files` are the files of torch's debug directories.
+    AOTInductor's, if the job asks for it. `debug_files` are the files of torch's debug directories,
+    `logs` the messages of torch's log that the job asks for.
     """
 
     setting: Setting
@@ -301,6 +314,7 @@ class Report:
     package_times: tuple[PackageTimes, ...] = ()
     package_texts: tuple[PackageText, ...] = ()
     debug_files: tuple[DebugFile, ...] = ()
+    logs: tuple[LogText, ...] = ()
     log_bytes: int = 0
     schema: int = SCHEMA
 

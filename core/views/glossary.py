@@ -37,6 +37,8 @@ GLOSSARY = {
     "than the error of eager.",
     "bit by bit": "Two configurations give equal bits only if each sum adds in the same order. A split reduction, "
     "another algorithm of a library, or a template adds in another order.",
+    "torch's log": "The messages that the environment variable `TORCH_LOGS` prints. An artifact, such as `guards`, is "
+    "one kind of message; `+dynamo` is everything that Dynamo logs.",
     "steady state": "Calls after the first ones: nothing compiles, and caches are warm. The ratio is eager time over "
     "compiled time, with its 99 % confidence interval in brackets.",
     "peak memory": "The most bytes allocated at one time during a call, without parameters, buffers and inputs. Fusion "

@@ -170,6 +170,7 @@ WHY_EMPTY: dict[str, Callable[[Report], str]] = {
     "targets": _no_kernels,
     "compilations": _unless(lambda report: report.compilations, "torch.compile captured no frame"),
     "bytecode": _unless_any(lambda compilation: compilation.bytecode, "No bytecode was recorded"),
+    "logs": _unless(lambda report: report.logs, "Torch's log messages were not recorded"),
     "graph_breaks": _unless(lambda report: report.graph_breaks, "This run has no graph breaks"),
     "recompiles": _unless(lambda report: report.recompiles, "No frame was recompiled"),
     "guards": _unless_any(lambda compilation: compilation.guards, "No guards were recorded"),

@@ -17,6 +17,7 @@ from core.accelerator.register import register
 from core.base.machine import BackendEntry, Environment, cpp_compiler
 from core.worker.backends.selection import register_built_in
 from core.worker.config import config_options
+from core.worker.recorders.logs import log_names
 
 PACKAGES = Path(torch.__file__).parents[1]
 # Tags that torch gives its backends.
@@ -55,6 +56,7 @@ def probe() -> Environment:
         entries=tuple(BackendEntry(name, _tags(name), _place(registry._COMPILER_FNS.get(name))) for name in names),
         modes=torch._inductor.list_mode_options(),
         options=config_options(),
+        logs=log_names(),
         cpus=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 0,
         compiler=cpp_compiler(),
     )

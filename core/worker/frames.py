@@ -6,13 +6,17 @@ One-line texts of errors.
 from __future__ import annotations
 
 import linecache
+import re
+import sys
 import traceback
 from collections.abc import Collection
 from pathlib import Path
+from types import ModuleType
 
 from core.report import Frame
 
 LONGEST_REASON = 300
+NOT_IN = re.compile(r"cannot import name '(\w+)'")
 
 
 def user_frames(paths: Collection[Path], error: BaseException) -> tuple[Frame, ...]:
@@ -32,3 +36,23 @@ def user_frames(paths: Collection[Path], error: BaseException) -> tuple[Frame, .
 def first_line(error: Exception) -> str:
     """Return an error's type and the first line of its message."""
     return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"[:LONGEST_REASON]
+
+
+def suggestion(error: BaseException) -> str:
+    """Return the correct module of a missing torch name as a question, like Python's own.
+
+    Empty if there is none.
+    """
+    module, wanted = _missing_name(error)
+    path = module.split(".")
+    above = [".".join(path[:depth]) for depth in range(len(path) - 1, 0, -1)] if path[0] == "torch" else []
+    owner = next((name for name in above if hasattr(sys.modules.get(name), wanted)), None)
+    return f". Did you mean: '{owner}.{wanted}'?" if owner else ""
+
+
+def _missing_name(error: BaseException) -> tuple[str, str]:
+    """Return a module and the name it lacks; empty for any other error."""
+    if isinstance(error, AttributeError) and isinstance(error.obj, ModuleType):
+        return error.obj.__name__, str(error.name)
+    match = NOT_IN.match(str(error)) if isinstance(error, ImportError) else None
+    return (str(error.name), match[1]) if isinstance(error, ImportError) and match else ("", "")

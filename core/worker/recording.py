@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import torch
 import torch._inductor.config
 
-from core.job import Conditions
+from core.job import CompileJob
 from core.worker.backends.watch import watching_backends
 from core.worker.conditions import lookups
 from core.worker.record import emit, is_recorded
@@ -18,6 +18,7 @@ from core.worker.recorders.bytecode import watching_bytecode
 from core.worker.recorders.debug_files import watching_debug_files
 from core.worker.recorders.deferred import DeferredRecords
 from core.worker.recorders.guards import watching_guards
+from core.worker.recorders.logs import watching_logs
 from core.worker.recorders.partition import emit_saved_values, watching_partition
 from core.worker.recorders.passes import PassRecorder
 from core.worker.recorders.scheduler import ScheduleRecorder
@@ -25,7 +26,7 @@ from core.worker.recorders.stacks import Modules
 
 
 @contextmanager
-def recording(later: DeferredRecords, conditions: Conditions, debug_files: bool = False) -> Iterator[None]:
+def recording(later: DeferredRecords, job: CompileJob) -> Iterator[None]:
     """Enable all recorders of a run, and disable caches that would hide compilations.
 
     A run that tests the caches keeps them enabled. Slow records are deferred to `later`, so that no call waits for
@@ -44,8 +45,10 @@ def recording(later: DeferredRecords, conditions: Conditions, debug_files: bool 
         "_post_fusion_custom_pass": lambda nodes: recorder.after_fusion(emit_saved_values(emit, nodes)),
     }
     # With a custom pass, torch doesn't use its graph caches.
+    conditions = job.conditions
     watched = {} if conditions.caches == "warm" else settings
     with (
+        watching_logs(job.logs),
         lookups(conditions),
         torch._inductor.config.patch(watched),
         recorder.watching_kernels(),
@@ -55,6 +58,6 @@ def recording(later: DeferredRecords, conditions: Conditions, debug_files: bool 
         passes.watching(),
         watching_partition(emit, passes.subgraph),
         watching_backends(emit, is_recorded),
-        watching_debug_files(debug_files),
+        watching_debug_files(job.debug_files),
     ):
         yield

@@ -9,14 +9,12 @@ import errno
 import faulthandler
 import os
 import platform
-import re
 import statistics
 import sys
 import time
 import traceback
 from collections.abc import Collection
 from pathlib import Path
-from types import ModuleType
 
 import msgspec
 import psutil
@@ -43,7 +41,7 @@ from core.worker.calls import Pair, PreparedCall, make_calls
 from core.worker.compiling import compile_notes, compiled_side, effective_job, make_compiled_calls
 from core.worker.conditions import cache_hit_words, fill_caches, set_dynamo, set_threads, use_run_caches
 from core.worker.environment import device_name, devices
-from core.worker.frames import user_frames
+from core.worker.frames import suggestion, user_frames
 from core.worker.load import ModelCopy
 from core.worker.log_watch import LogWatch
 from core.worker.measuring.kernel_times import measure_kernels
@@ -75,7 +73,6 @@ UNREAD = (
 )
 REFUSED = "The last call was not made compiled, since its stance refused it: nothing was measured."
 MAX_TRACEBACK_CHARS = 40_000
-NOT_IN = re.compile(r"cannot import name '(\w+)'")
 
 
 class RunStep:
@@ -116,7 +113,7 @@ def work(run: Run, job: CompileJob) -> int:
     stage = RunStep(later)
     try:
         emit_setting(run, job, files)
-        with recording(later, conditions, job.debug_files), accelerating(emit, run.path / PROGRAMS):
+        with recording(later, job), accelerating(emit, run.path / PROGRAMS):
             last = _run(job, path, original, stage, memory)
         if job.aoti is not None:
             packaging = PackageStage(job, run.path / PACKAGES, original, path)
@@ -282,23 +279,3 @@ def emit_error(stage: str, paths: Collection[Path], error: BaseException) -> Non
             traceback="".join(trace.format())[-MAX_TRACEBACK_CHARS:],
         )
     )
-
-
-def suggestion(error: BaseException) -> str:
-    """Return the correct module of a missing torch name as a question, like Python's own.
-
-    Empty if there is none.
-    """
-    module, wanted = _missing_name(error)
-    path = module.split(".")
-    above = [".".join(path[:depth]) for depth in range(len(path) - 1, 0, -1)] if path[0] == "torch" else []
-    owner = next((name for name in above if hasattr(sys.modules.get(name), wanted)), None)
-    return f". Did you mean: '{owner}.{wanted}'?" if owner else ""
-
-
-def _missing_name(error: BaseException) -> tuple[str, str]:
-    """Return a module and the name it lacks; empty for any other error."""
-    if isinstance(error, AttributeError) and isinstance(error.obj, ModuleType):
-        return error.obj.__name__, str(error.name)
-    match = NOT_IN.match(str(error)) if isinstance(error, ImportError) else None
-    return (str(error.name), match[1]) if isinstance(error, ImportError) and match else ("", "")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 PACKAGES: dict[str, dict[str, str]] = {
-    "core/trace/parsers/worker.py": {"MOST_NAME_CHARS": "the name of a text that belongs to a package"},
+    "core/trace/parsers/texts.py": {
+        "MOST_NAME_CHARS": "the name of a text that belongs to a package",
+        "MOST_LOG_NAMES": "names that the messages of a record of torch's log are counted by",
+    },
     "core/analysis/aoti.py": {
         "MOST_LINES": "lines of a message about a package on the command line",
         "MOST_DEEP": "folders of a package in one another that are distinguished",
@@ -59,7 +62,7 @@ PACKAGES: dict[str, dict[str, str]] = {
 }
 
 BACKENDS: dict[str, dict[str, str]] = {
-    "core/trace/parsers/worker.py": {
+    "core/trace/parsers/texts.py": {
         "MOST_TOLD_ROWS": "rows of a table that a backend reported",
         "MOST_TOLD_COLUMNS": "columns of such a table",
         "MOST_CELL_CHARS": "characters of a cell, or of a title, that a backend reported",
@@ -96,6 +99,13 @@ BACKENDS: dict[str, dict[str, str]] = {
         "MAX_STORED_BYTES": "bytes of values of the other configuration that are stored",
         "MOST_NODES": "values with other bits that are listed",
     },
+    "core/worker/recorders/logs.py": {
+        "MAX_RECORD_BYTES": "bytes of torch's log in one record",
+        "MAX_RECORD_S": "seconds until messages of torch's log are in the run's log",
+        "MAX_LOG_BYTES": "bytes of torch's log that a run records; later messages are left out, and a note says so",
+    },
+    "core/views/logs.py": {"MOST_SHOWN": "messages of torch's log in a table; the download has all"},
+    "core/job/options/run.py": {"MOST_LOGS": "names of TORCH_LOGS in a job"},
     "core/worker/bits/values.py": {"MAX_LINE_CHARS": "characters of the line of a value"},
     "core/job/bits.py": {"MAX_SETTINGS": "settings of the other configuration of a comparison bit by bit"},
     "core/worker/bisection.py": {"MAX_WHAT_CHARS": "characters of what the bisector names, or of its error"},

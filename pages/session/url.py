@@ -10,7 +10,7 @@ import streamlit as st
 RUN, COMPILATION, SELECT, DRAWER, COLOUR = "run", "compilation", "select", "drawer", "colour"
 # The shown part of a page; `frame` is a film's frame on the page Passes, and a Python frame on Compile time.
 SAMPLE, FILTER, AGAIN = "sample", "filter", "again"
-GUARD, LISTING = "guard", "listing"
+GUARD, LISTING, LOG = "guard", "listing", "log"
 # Options page: the search.
 OPTION = "option"
 GRAPH, CHAPTER, FRAME, JOINT = "graph", "chapter", "frame", "joint"

@@ -16,7 +16,7 @@ import torch
 from torch import nn
 from torch._dynamo.eval_frame import _debug_get_cache_entry_list
 
-from core.job import Conditions
+from core.job import CompileJob, Model
 from core.worker.record import emit, start_trace
 from core.worker.recorders.deferred import DeferredRecords
 from core.worker.recording import recording
@@ -97,7 +97,7 @@ def main(directory: str) -> None:
     """Compile all, and print the trees' leaves."""
     start_trace(Path(directory))
     found: dict[str, tuple[str, int]] = {}
-    with recording(DeferredRecords(emit), Conditions()):
+    with recording(DeferredRecords(emit), CompileJob(Model("sample", "mlp"))):
         for name, (model, calls) in models().items():
             compiled = torch.compile(model, backend="eager")
             for call in calls:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+from core.base.words import number
 from core.job.model import GIB, STANCES, OptionValue
 from core.job.options.call import INPUTS
 from core.job.options.row import (
@@ -30,6 +33,8 @@ from core.job.text import (
     word,
 )
 
+LOG_NAME = r"[+-]?[\w.]{1,200}"
+MOST_LOGS = 64
 MAX_THREADS = 1_024
 CONDITIONS = "the conditions"
 MEASURED = "what is measured"
@@ -38,6 +43,13 @@ SET_STANCE = "[set_stance](https://docs.pytorch.org/docs/stable/generated/torch.
 
 def _parts(typed: str) -> list[str]:
     return [part.strip() for part in typed.split(",") if part.strip()]
+
+
+def _check_logs(names: tuple[str, ...]) -> str:
+    wrong = next((name for name in names if not re.fullmatch(LOG_NAME, name)), None)
+    if wrong is not None:
+        return f"`{wrong[:60]}` is no name of TORCH_LOGS"
+    return f"at most {number(MOST_LOGS)} names" if len(names) > MOST_LOGS else ""
 
 
 def _dynamo(typed: str) -> dict[str, OptionValue] | None:
@@ -234,6 +246,25 @@ RUN: tuple[Option, ...] = (
             label="find the cause",
             help="If the compiled model fails or differs from eager, torch's CompilerBisector compiles it again with "
             "one part of torch.compile less each time.",
+        ),
+        visitors=True,
+        compared=False,
+        eager=False,
+    ),
+    Option(
+        "logs",
+        "record torch's log messages, named as in TORCH_LOGS: graph_breaks,+dynamo,guards",
+        read=several,
+        check=_check_logs,
+        flag=Flag(MEASURED, metavar="NAME,…", parse=lambda typed: tuple(_parts(typed))),
+        form=TextField(
+            at=("conditions", 6, 1),
+            write=", ".join,
+            parse=lambda typed: tuple(_parts(typed)),
+            label="torch's logs",
+            example="graph_breaks, +dynamo",
+            help="Messages of `TORCH_LOGS` to record, by torch's names: an artifact, a log (`+` for more, `-` for "
+            "errors alone), or a module. `python -m core logs` lists them.",
         ),
         visitors=True,
         compared=False,

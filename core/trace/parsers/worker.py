@@ -16,7 +16,6 @@ They read `compileboard_pass`, `compileboard_passes`, `compileboard_partition`.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, get_args
 
 from core.base.syntax import NOT_READ
 from core.code.source_facts import source_remarks
@@ -27,8 +26,6 @@ from core.report import (
     GraphPass,
     KernelTime,
     MemoryUse,
-    PackagePart,
-    PackageText,
     Partition,
     PatternMatch,
     Place,
@@ -37,12 +34,9 @@ from core.report import (
     SchedulerNode,
     Setting,
     Source,
-    ToldTable,
-    ToldText,
     UnchangedPasses,
     WrapperTime,
 )
-from core.report.model import DEBUG_FILES
 from core.report.records.graphs import (
     KeptRecord,
     ModulesRecord,
@@ -64,11 +58,6 @@ from core.trace import TraceRecord
 from core.trace.parsers.draft import CompilationDraft, ReportDraft
 from core.trace.parsers.fx_text import parse_graph
 from core.trace.parsers.typed import report_value
-
-MOST_NAME_CHARS = 400
-MOST_TOLD_ROWS = 2_000
-MOST_TOLD_COLUMNS = 24
-MOST_CELL_CHARS = 400
 
 
 def torch_version(draft: ReportDraft, record: TraceRecord) -> None:
@@ -135,67 +124,10 @@ def _node(content: ScheduledNode) -> SchedulerNode:
     )
 
 
-def package_text(draft: ReportDraft, record: TraceRecord) -> None:
-    """Add a text with the part, title and language from its record; raises ValueError for an unknown part."""
-    body = record.body if isinstance(record.body, dict) else {}
-    title, language = body.get("title"), body.get("language")
-    part: PackagePart | None = next((part for part in get_args(PackagePart) if part == body.get("part")), None)
-    if part is None or not isinstance(title, str) or not isinstance(language, str):
-        raise ValueError("a text of a package has a part, a title and a language")
-    draft.keep(record, PackageText(part, title[:MOST_NAME_CHARS], language[:MOST_NAME_CHARS], draft.payload(record)))
-
-
-def debug_file(draft: ReportDraft, record: TraceRecord) -> None:
-    """Add a file of torch's debug directory with the name from its record; raises ValueError for an unknown name."""
-    name = record.body.get("file") if isinstance(record.body, dict) else None
-    if name not in DEBUG_FILES:
-        raise ValueError("a debug file has one of torch's names")
-    draft.keep_debug_file(record, name)
-
-
-def graph_runnable(draft: ReportDraft, record: TraceRecord) -> None:
-    """Add torch's script for a graph, with which the records of a graph begin."""
-    draft.keep_debug_file(record, "fx_graph_runnable.py")
-
-
 def executions(draft: ReportDraft, record: TraceRecord, content: ExecutionsRecord) -> None:
     """Add each execution, and the totals."""
     for value in (*content.executions, *content.totals):
         draft.keep(record, value)
-
-
-def backend_table(draft: ReportDraft, record: TraceRecord) -> None:
-    """Add a table with `title`, `columns` and `rows`; raises ValueError.
-
-    A table logged after compiling also names its `compilation`.
-    """
-    data = draft.reader.json(record)
-    if not isinstance(data, dict) or not all(isinstance(data.get(name), list) for name in ("columns", "rows")):
-        raise ValueError("a table has columns and rows")
-    columns = tuple(str(name)[:MOST_CELL_CHARS] for name in data["columns"][:MOST_TOLD_COLUMNS])
-    rows = [row for row in data["rows"] if isinstance(row, list) and len(row) == len(data["columns"])]
-    if len(rows) != len(data["rows"]):
-        raise ValueError("a row has as many cells as there are columns")
-    cells = tuple(tuple(map(_cell, row[:MOST_TOLD_COLUMNS])) for row in rows[:MOST_TOLD_ROWS])
-    compilation = record.compile_id or _title(data.get("compilation"))
-    draft.keep(record, ToldTable(compilation, _title(data.get("title")), columns, cells, len(rows) - len(cells)))
-
-
-def backend_text(draft: ReportDraft, record: TraceRecord) -> None:
-    """Add a text with the `title` and `language` from its record."""
-    body = record.body if isinstance(record.body, dict) else {}
-    title, language = _title(body.get("title")), _title(body.get("language"))
-    draft.keep(record, ToldText(record.compile_id, title, language, draft.payload(record)))
-
-
-def _title(value: Any) -> str:
-    return value[:MOST_CELL_CHARS] if isinstance(value, str) else ""
-
-
-def _cell(value: Any) -> str | int | float | None:
-    if value is None or isinstance(value, (bool, int, float)):
-        return value
-    return str(value)[:MOST_CELL_CHARS]
 
 
 def memory(draft: ReportDraft, record: TraceRecord, content: MemoryRecord) -> None:

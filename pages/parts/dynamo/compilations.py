@@ -16,7 +16,7 @@ from pandas.io.formats.style import Styler
 
 from core.base import words as fmt
 from core.report import Compilation
-from core.views.compilations import BytecodeListing, BytecodeView, CompilationDetails, CompilationsView
+from core.views.compilations import BytecodeView, CompilationDetails, CompilationsView
 from core.views.dynamic_shapes import SymbolsView
 from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
@@ -134,12 +134,13 @@ def bytecode_listings(view: View, bytecode: BytecodeView) -> None:
             line = f"l:{view.compilation.frame.line}"
             code_view(picture, key=f"bytecode-code-{view.compilation.id}", height=TALL, selected=line)
     with columns[-2]:
-        code_view(_picture("original", bytecode.original_listing), key="bytecode-original", height=TALL)
+        code_view(_picture("original", bytecode), key="bytecode-original", height=TALL)
     with columns[-1]:
-        code_view(_picture("modified", bytecode.modified_listing), key="bytecode-modified", height=TALL)
+        code_view(_picture("modified", bytecode), key="bytecode-modified", height=TALL)
 
 
-def _picture(side: str, listing: BytecodeListing) -> CodePicture:
+def _picture(side: str, bytecode: BytecodeView) -> CodePicture:
+    listing = bytecode.original_listing if side == "original" else bytecode.modified_listing
     lines = code_lines(
         listing.text,
         prefix=side[0],

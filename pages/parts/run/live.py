@@ -13,9 +13,10 @@ from pages.gate.visitor import ANOTHERS, who
 from pages.look.sizes import SHORT
 from pages.look.text import LONGEST_NAME, code, plain
 from pages.session import actions, server
-from pages.session.shown import ShownRun, open_shown
+from pages.session.shown import RunView, ShownRun, open_shown
 
 POLL_S = 0.25
+LAST_CHARS = 4_000
 
 
 @st.fragment(run_every=POLL_S)
@@ -32,6 +33,7 @@ def live_run(shown: ShownRun) -> None:
         st.caption(_counts(here))
         cancel_button(here)
     progress_view(here.progress, key="live-progress", live=True)
+    _logged(here)
     _printed(here.run)
 
 
@@ -61,8 +63,17 @@ def cancel_button(shown: ShownRun) -> None:
     )
 
 
+def _logged(shown: ShownRun) -> None:
+    """Draw the newest messages of torch's log, if the job records it."""
+    if shown.report is None or not shown.report.logs:
+        return
+    st.caption("Torch's log")
+    newest = RunView(shown, shown.report).text(shown.report.logs[-1].text)
+    st.code(newest[-LAST_CHARS:], language=None, height=SHORT)
+
+
 def _printed(run: Run) -> None:
-    tail = run.output_tail(4_000)
+    tail = run.output_tail(LAST_CHARS)
     if tail:
         st.caption("Output of the model")
         st.code(tail, language=None, height=SHORT)

@@ -19,7 +19,7 @@ from tests.support.homes import add_scenario, chain
 from tests.support.places import STORES, TRACES
 
 # Fields of a report that an older version did not have, as they are without a record.
-ADDED_SINCE: dict[str, Any] = {"bisection": None, "bits": None, "debug_files": []}
+ADDED_SINCE: dict[str, Any] = {"bisection": None, "bits": None, "debug_files": [], "logs": []}
 
 
 def stored(run: Run, name: str) -> Path:

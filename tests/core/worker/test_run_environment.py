@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 
 
 def test_a_name_that_torch_has_in_another_module_is_told() -> None:
-    from core.worker.run import suggestion
+    from core.worker.frames import suggestion
 
     with pytest.raises(AttributeError) as raised:
         torch._dynamo.backends.register_backend  # noqa: B018
@@ -22,7 +22,7 @@ def test_a_name_that_torch_has_in_another_module_is_told() -> None:
 
 
 def test_of_a_name_that_is_nowhere_or_not_torchs_nothing_is_told() -> None:
-    from core.worker.run import suggestion
+    from core.worker.frames import suggestion
 
     for owner in (torch._dynamo.backends, math, object()):
         with pytest.raises(AttributeError) as raised:

@@ -86,7 +86,7 @@ def test_recorded_partition_is_that_of_the_graphs(trained: Both, nodes_of: Nodes
 KEPT = """
 import sys, torch
 from torch import nn
-from core.job import Conditions
+from core.job import CompileJob, Model
 from core.worker.record import emit, start_trace
 from core.worker.recording import recording
 from core.worker.recorders.deferred import DeferredRecords
@@ -98,7 +98,7 @@ model = nn.Sequential(
 inputs = torch.randn(4, 3, 16, 16)
 given = {tensor.data_ptr() for tensor in (*model.parameters(), *model.buffers(), inputs)}
 kept = []
-with recording(DeferredRecords(emit), Conditions()):
+with recording(DeferredRecords(emit), CompileJob(Model("sample", "mlp"))):
     compiled = torch.compile(model)
     compiled(inputs)
     pack = lambda tensor: (kept.append(tensor), tensor)[1]

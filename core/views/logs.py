@@ -1,0 +1,153 @@
+"""Torch's log of a run: its messages by compilation and name, searched."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+from core.analysis.logs import LogMessage, log_messages
+from core.base import words as fmt
+from core.report import Payload, Report
+from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line
+
+MOST_SHOWN = 1_000
+NOT_RECORDED = (
+    "A run records torch's log messages if its job names them, as in `TORCH_LOGS`: `--logs graph_breaks,guards`, or "
+    "`+dynamo` for everything that Dynamo logs."
+)
+
+
+class LogDetails(NamedTuple):
+    """A message in full: its place as Markdown, its text, its compilation, and the user's line that it names."""
+
+    place: str
+    text: str
+    compilation: str
+    line: int | None
+
+
+@dataclass(frozen=True)
+class LogsView:
+    """Torch's log of a report; `read` returns a payload of the run's log as text.
+
+    `compilation` and `name` select messages, unless they are empty; `search` is a text in them, in any case.
+    """
+
+    report: Report
+    read: Callable[[Payload], str]
+    compilation: str = ""
+    name: str = ""
+    search: str = ""
+
+    @property
+    def is_recorded(self) -> bool:
+        """True if the log has messages."""
+        return bool(self.report.logs)
+
+    @property
+    def title(self) -> str:
+        """The number of messages, and of those that are selected."""
+        if not self.is_recorded:
+            return "Torch's log messages were not recorded."
+        total = sum(sum(part.messages.values()) for part in self.report.logs)
+        if len(self.matches) == total:
+            return f"{fmt.count(total, 'message')} in torch's log"
+        return f"{fmt.number(len(self.matches))} of {fmt.count(total, 'message')} in torch's log"
+
+    @property
+    def advice(self) -> str:
+        """A sentence on the job that records them, as Markdown."""
+        return NOT_RECORDED
+
+    @property
+    def names(self) -> dict[str, int]:
+        """The number of messages by artifact or module, the most frequent first."""
+        totals: Counter[str] = Counter()
+        for part in self.report.logs:
+            totals.update(part.messages)
+        return dict(totals.most_common())
+
+    @property
+    def compilations(self) -> list[str]:
+        """The ids of compilations with messages, in order; empty for messages outside of one."""
+        return list(dict.fromkeys(part.compilation for part in self.report.logs))
+
+    @cached_property
+    def matches(self) -> list[LogMessage]:
+        """The selected messages, in order."""
+        return [message for message in self._read() if self._matches(message)]
+
+    @property
+    def shown(self) -> list[LogMessage]:
+        """The messages that are shown."""
+        return self.matches[:MOST_SHOWN]
+
+    @property
+    def left_out(self) -> str:
+        """The number of messages that are not shown; empty if all are."""
+        more = len(self.matches) - MOST_SHOWN
+        return f"The first {fmt.number(MOST_SHOWN)}; {fmt.number(more)} more match." if more > 0 else ""
+
+    @property
+    def rows(self) -> list[dict[str, object]]:
+        """A row for each message that is shown."""
+        return [
+            {
+                "compilation": f"[{message.compilation}]" if message.compilation else "",
+                "name": one_line(message.name, LONGEST_NAME),
+                "level": message.level,
+                "message": one_line(message.text.lstrip().partition("\n")[0], LONGEST_LINE),
+                "lines": message.text.count("\n") + 1,
+                "your line": self.user_line(message),
+            }
+            for message in self.shown
+        ]
+
+    def details(self, index: int) -> LogDetails:
+        """Return a message that is shown."""
+        message = self.shown[index]
+        place = f"{code(message.name, LONGEST_NAME)} · {message.level} · {message.time} · {code(message.place)}"
+        return LogDetails(place, message.text[:LONGEST_TEXT], message.compilation, self.user_line(message))
+
+    def user_line(self, message: LogMessage) -> int | None:
+        """Return the first line of the user's file that a message names; None without one."""
+        match = self._user_line.search(message.text) if self._user_line is not None else None
+        return int(match["line"]) if match else None
+
+    @cached_property
+    def _user_line(self) -> re.Pattern[str] | None:
+        source = next(iter(self.report.sources), None)
+        name = source.path.rpartition("/")[2] if source is not None else ""
+        return re.compile(rf"(?:^|[\s\"/(]){re.escape(name)}(?::|\", line )(?P<line>\d+)") if name else None
+
+    @property
+    def text(self) -> str:
+        """The selected messages as text."""
+        return "\n".join(f"{_head(message)} {message.text}" for message in self.matches)
+
+    def _read(self) -> Iterator[LogMessage]:
+        for part in self.report.logs:
+            if self.compilation in ("", part.compilation) and (not self.name or self.name in part.messages):
+                for message in log_messages(self.read(part.text)):
+                    yield _named(message, part.messages)
+
+    def _matches(self, message: LogMessage) -> bool:
+        return self.name in ("", message.name) and self.search.lower() in message.text.lower()
+
+
+def _named(message: LogMessage, names: Mapping[str, int]) -> LogMessage:
+    """Return a message with the name of its logger, which its module ends with."""
+    name = next((name for name in names if message.name.endswith(name)), message.name)
+    return message if message.name in names else replace(message, name=name)
+
+
+def _head(message: LogMessage) -> str:
+    compilation = f" [{message.compilation}]" if message.compilation else ""
+    return f"{message.time} {message.place}]{compilation} [{message.name}]"
+
+
+__all__ = ["LogsView"]

@@ -1,0 +1,142 @@
+"""Recorder of torch's own log messages, as TORCH_LOGS prints them, in the run's log."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+import torch._logging._internal as torch_logging
+from torch._logging import trace_structured
+
+from core.base.errors import JobError
+from core.base.words import bytes_
+from core.report.records.run import NoteRecord
+from core.worker.config import nearest
+from core.worker.record import emit
+
+VARIABLE = "TORCH_LOGS"
+LEVELS = {"+": logging.DEBUG, "-": logging.ERROR, "": logging.INFO}
+# A record has this many bytes at most, or messages of this many seconds.
+MAX_RECORD_BYTES = 64 * 1024
+MAX_RECORD_S = 0.25
+MAX_LOG_BYTES = 64 * 2**20
+LEFT_OUT = "The log has the first {size} of torch's log messages; later ones are left out."
+
+
+def log_names() -> dict[str, str]:
+    """Return torch's description of every name that TORCH_LOGS takes, from torch's registry."""
+    registry = torch_logging.log_registry
+    logs = {name: ", ".join(loggers) for name, loggers in registry.log_alias_to_log_qnames.items()}
+    return {**logs, **{name: registry.artifact_descriptions.get(name, "") for name in registry.artifact_names}}
+
+
+@contextmanager
+def watching_logs(settings: Sequence[str]) -> Iterator[None]:
+    """Record what TORCH_LOGS would print for these settings, each a name, `+name` or `-name`.
+
+    Raises JobError with the nearest names for an unknown one. Warnings are still printed as well.
+    """
+    if not settings:
+        yield
+        return
+    variable = os.environ.pop(VARIABLE, None)
+    recorder = LogRecorder()
+    loggers = []
+    try:
+        torch._logging.set_logs(modules=_levels(settings))
+        loggers = [*map(logging.getLogger, torch_logging.log_registry.get_log_qnames()), *_apart()]
+        for logger in loggers:
+            for handler in logger.handlers:
+                if torch_logging._is_torch_handler(handler) and logger is not torch_logging.trace_log:
+                    handler.setLevel(logging.WARNING)
+            logger.addHandler(recorder)
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeHandler(recorder)
+        recorder.write()
+        if variable is not None:
+            os.environ[VARIABLE] = variable
+        torch_logging._init_logs()
+
+
+def _levels(settings: Sequence[str]) -> dict[str, Any]:
+    """Return what `torch._logging.set_logs` takes."""
+    registry, levels = torch_logging.log_registry, dict[str, Any]()
+    for setting in settings:
+        sign, name = (setting[0], setting[1:]) if setting[:1] in ("+", "-") else ("", setting)
+        known = registry.is_artifact(name) or registry.is_log(name) or torch_logging._is_valid_module(name)
+        if not known:
+            near = nearest(name, log_names())
+            closest = f"; nearest: {', '.join(near)}" if near else ""
+            raise JobError("logs", f"torch {torch.__version__} has no log `{name[:100]}`{closest}")
+        levels[name] = sign != "-" if registry.is_artifact(name) else LEVELS[sign]
+    return levels
+
+
+def _apart() -> list[logging.Logger]:
+    """Return loggers of chosen artifacts that pass nothing on to their parents."""
+    loggers = map(logging.getLogger, torch_logging.log_registry.get_artifact_log_qnames())
+    return [logger for logger in loggers if logger.level and not logger.propagate]
+
+
+class LogRecorder(logging.Handler):
+    """Handler that writes messages to the run's log, in records of one compilation each."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.DEBUG)
+        self.setFormatter(torch_logging.TorchLogsFormatter())
+        self._texts: list[str] = []
+        self._names: Counter[str] = Counter()
+        self._compile_id: Any = None
+        self._bytes = self._total = 0
+        self._begun = 0.0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Add a message (required by logging.Handler)."""
+        compile_id = torch._guards.CompileContext.current_compile_id()
+        text = self.format(record)
+        size = len(text.encode("utf-8", "replace"))
+        if self._total + size > MAX_LOG_BYTES:
+            if self._total <= MAX_LOG_BYTES:
+                self._total = MAX_LOG_BYTES + 1
+                emit(NoteRecord(text=LEFT_OUT.format(size=bytes_(MAX_LOG_BYTES))))
+            return
+        old = self._texts and time.monotonic() - self._begun > MAX_RECORD_S
+        if old or compile_id != self._compile_id or self._bytes + size > MAX_RECORD_BYTES:
+            self.write()
+        if not self._texts:
+            self._begun, self._compile_id = time.monotonic(), compile_id
+        self._texts.append(text)
+        self._bytes += size
+        self._total += size
+        self._names[_name(record)] += 1
+        if record.levelno >= logging.WARNING:
+            self.write()
+
+    def write(self) -> None:
+        """Write the messages so far to the log."""
+        if not self._texts:
+            return
+        text, names = "\n".join(self._texts), dict(self._names)
+        self._texts, self._names, self._bytes = [], Counter(), 0
+        trace_structured(
+            "artifact",
+            metadata_fn=lambda: {"name": "torch_logs", "encoding": "string", "messages": names},
+            payload_fn=lambda: text,
+            suppress_context=self._compile_id is None,
+            expect_trace_id=False,
+            compile_id=self._compile_id,
+        )
+
+
+def _name(record: logging.LogRecord) -> str:
+    """Return the artifact of a message, or its logger."""
+    artifact = getattr(logging.getLogger(record.name), "artifact_name", None)
+    return str(artifact or record.name)

@@ -1,0 +1,31 @@
+"""Torch's log page: the messages of TORCH_LOGS by compilation and name, searched, with their lines."""
+
+import streamlit as st
+
+from core.views.logs import LogsView
+from pages.look.glossary import GLOSSARY
+from pages.parts.dynamo.logs import choose_messages, message_details, message_table, record_logs
+from pages.session.downloads import text_twin
+from pages.session.require import require_report
+
+view = require_report("What torch logs while it compiles will stand here.")
+logs = LogsView(view.report, view.text)
+if not logs.is_recorded:
+    st.title(logs.title, anchor=False)
+    st.write(logs.advice)
+    record_logs(view)
+    st.stop()
+
+title = st.empty()
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    logs = choose_messages(logs)
+    text_twin("torch-logs", logs.text, key="torch-logs")
+title.title(logs.title, anchor=False, help=GLOSSARY["torch's log"])
+if not logs.matches:
+    st.info("No message has this text.")
+    st.stop()
+left, right = st.columns([3, 2], gap="medium")
+with left:
+    chosen = message_table(logs)
+with right:
+    message_details(view, logs, chosen)
