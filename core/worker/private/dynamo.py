@@ -4,6 +4,7 @@ from core.worker.private.name import PrivateName, rows
 
 LOG = (
     PrivateName("torch._logging", "trace_structured", "writes our records into torch's own log"),
+    PrivateName("torch._logging", "set_logs", "chooses messages as TORCH_LOGS does"),
     *rows(
         "torch._logging._internal",
         "a process that was forked after the import of torch begins its log, and sees whether it is still the file",
