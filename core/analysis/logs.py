@@ -1,6 +1,7 @@
 """Messages of torch's log, read from the text that TORCH_LOGS prints.
 
-Each line of a message begins alike, with level, date, time, process, place, compile id and artifact:
+Each line of a message begins alike, with level, date, time, process, place, compile id and artifact. In a run's log, an
+empty line stands between two messages, since two of the same millisecond and place begin alike as well:
 
     V1125 16:22:55.570000 16718 torch/_dynamo/guards.py:5012] [0/0] [__guards] GUARDS:
 """
@@ -36,6 +37,10 @@ def log_messages(text: str) -> Iterator[LogMessage]:
     """Yield the messages in a text; lines before the first message are left out."""
     head, lines, match = "", list[str](), None
     for line in text.split("\n"):
+        if not line and match is not None:
+            yield _message(match, lines)
+            match = None
+            continue
         found = LINE.match(line)
         if match is not None and (found is None or found["head"] == head):
             lines.append(line if found is None else found["text"])

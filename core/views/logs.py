@@ -12,9 +12,10 @@ from typing import NamedTuple
 from core.analysis.logs import LogMessage, log_messages
 from core.base import words as fmt
 from core.report import Payload, Report
-from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line
+from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line
 
 MOST_SHOWN = 1_000
+MAX_MESSAGE_CHARS = 40_000
 NOT_RECORDED = (
     "A run records torch's log messages if its job names them, as in `TORCH_LOGS`: `--logs graph_breaks,guards`, or "
     "`+dynamo` for everything that Dynamo logs."
@@ -100,9 +101,8 @@ class LogsView:
                 "compilation": f"[{message.compilation}]" if message.compilation else "",
                 "name": one_line(message.name, LONGEST_NAME),
                 "level": message.level,
-                "message": one_line(message.text.lstrip().partition("\n")[0], LONGEST_LINE),
-                "lines": message.text.count("\n") + 1,
                 "your line": self.user_line(message),
+                "message": one_line(self._first_line(message), LONGEST_LINE),
             }
             for message in self.shown
         ]
@@ -111,12 +111,19 @@ class LogsView:
         """Return a message that is shown."""
         message = self.shown[index]
         place = f"{code(message.name, LONGEST_NAME)} · {message.level} · {message.time} · {code(message.place)}"
-        return LogDetails(place, message.text[:LONGEST_TEXT], message.compilation, self.user_line(message))
+        return LogDetails(place, message.text[:MAX_MESSAGE_CHARS], message.compilation, self.user_line(message))
 
     def user_line(self, message: LogMessage) -> int | None:
         """Return the first line of the user's file that a message names; None without one."""
         match = self._user_line.search(message.text) if self._user_line is not None else None
         return int(match["line"]) if match else None
+
+    def _first_line(self, message: LogMessage) -> str:
+        """Return the first line of a message, with the user's file by its name alone."""
+        line = message.text.lstrip().partition("\n")[0]
+        source = next(iter(self.report.sources), None)
+        folder = source.path.rpartition("/")[0] if source is not None else ""
+        return line.replace(f"{folder}/", "") if folder else line
 
     @cached_property
     def _user_line(self) -> re.Pattern[str] | None:

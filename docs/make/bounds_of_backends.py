@@ -104,7 +104,10 @@ BACKENDS: dict[str, dict[str, str]] = {
         "MAX_RECORD_S": "seconds until messages of torch's log are in the run's log",
         "MAX_LOG_BYTES": "bytes of torch's log that a run records; later messages are left out, and a note says so",
     },
-    "core/views/logs.py": {"MOST_SHOWN": "messages of torch's log in a table; the download has all"},
+    "core/views/logs.py": {
+        "MOST_SHOWN": "messages of torch's log in a table; the download has all",
+        "MAX_MESSAGE_CHARS": "characters of one message; the download has all",
+    },
     "core/job/options/run.py": {"MOST_LOGS": "names of TORCH_LOGS in a job"},
     "core/worker/bits/values.py": {"MAX_LINE_CHARS": "characters of the line of a value"},
     "core/job/bits.py": {"MAX_SETTINGS": "settings of the other configuration of a comparison bit by bit"},

@@ -124,7 +124,7 @@ class LogRecorder(logging.Handler):
         """Write the messages so far to the log."""
         if not self._texts:
             return
-        text, names = "\n".join(self._texts), dict(self._names)
+        text, names = "\n\n".join(self._texts), dict(self._names)
         self._texts, self._names, self._bytes = [], Counter(), 0
         trace_structured(
             "artifact",

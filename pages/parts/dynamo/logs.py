@@ -21,7 +21,7 @@ ALL = "all"
 OUTSIDE = "outside of a compilation"
 FIRST = ("graph_breaks", "recompiles", "guards")
 FEW = 12
-WIDE = {"message": st.column_config.TextColumn(width=420), "name": st.column_config.TextColumn(width=140)}
+WIDE = {"message": st.column_config.TextColumn(width=330), "name": st.column_config.TextColumn(width=120)}
 
 
 def record_logs(view: RunView) -> None:
