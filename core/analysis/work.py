@@ -198,9 +198,5 @@ def counted_words(traffic: Traffic) -> str:
     """Return the counting rule of traffic, in words."""
     rule = "Bytes that the scheduler nodes read and write, counted by the same rule before and after fusion"
     bound = "; a read through a data-dependent index counts as its upper bound" if traffic.at_most else ""
-    left = (
-        f"; {number(traffic.subgraphs)} branches, loop bodies and other subgraphs are not counted"
-        if traffic.subgraphs
-        else ""
-    )
+    left = f"; {count(traffic.subgraphs, 'subgraph')} (branches, loop bodies) left out" if traffic.subgraphs else ""
     return f"{rule}{bound}{left}."

@@ -46,6 +46,7 @@ ORDER = (
     "recompile_zoo",
     "dynamic_batch",
     "control_flow",
+    "escape_hatches",
     "flex_attention",
     "custom_op_embedding",
 )

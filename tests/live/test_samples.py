@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from core import Report, Run, build_report
+from core.analysis.kernels import ledger
+from core.analysis.kernels.names import FALLBACK
 from core.report import Compilation
 from tests.live.witness import Both
 
@@ -73,6 +75,13 @@ def test_extern_calls_are_as_many_as_torch_counts(report: Report) -> None:
     ]
     extern = [node for node in nodes if node.kind == "ExternKernelSchedulerNode"]
     assert len(extern) == counted(report, "inductor").get("extern_calls", 0)
+
+
+def test_fallbacks_are_as_many_as_the_scheduler_has(report: Report) -> None:
+    for compilation in report.compilations:
+        nodes = [node for schedule in compilation.schedules for node in schedule.after if "FallbackKernel" in node.ops]
+        rows = [row for row in ledger(report, compilation) if row.kind == FALLBACK]
+        assert len(rows) == len(nodes)
 
 
 def test_graph_breaks_are_as_many_as_torch_counts(report: Report) -> None:

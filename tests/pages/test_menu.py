@@ -24,7 +24,7 @@ MENU = {
 }
 PANES = {
     "Compare": ["Compare", "Targets", "Sweep"],
-    "Compilations": ["Compilations", "Bytecode"],
+    "Compilations": ["Compilations", "Bytecode", "Torch's log"],
     "Recompiles": ["Recompiles", "Guards", "Dynamic shapes"],
     "Graph": ["FX graph", "Passes", "Forward and backward"],
     "Measurements": ["Speedup", "Memory", "Numerics"],

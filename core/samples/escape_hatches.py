@@ -1,0 +1,47 @@
+"""Escape hatches
+
+Six ways to steer torch.compile from the code: a function that is left to eager, one that stays a single node, a
+constant, a region that is compiled once for three calls, code for eager alone, and a reset before the first call.
+"""
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+group = "Dynamo"
+
+
+@torch.compiler.disable
+def left_to_eager(x: Tensor) -> Tensor:
+    return x - x.mean()  # a graph break before it, and no graph of its own
+
+
+@torch.compiler.allow_in_graph
+def wave(x: Tensor) -> Tensor:
+    return x.sin() + x.cos()  # one node of Dynamo's graph; AOTAutograd traces into it
+
+
+@torch.compiler.assume_constant_result
+def scale() -> float:
+    return 0.5  # called once, while Dynamo traces
+
+
+@torch.compiler.nested_compile_region
+def layer(x: Tensor) -> Tensor:
+    return torch.relu(x * 2 - 1)  # a subgraph: called three times, compiled once
+
+
+def model(x: Tensor) -> Tensor:
+    x = wave(x) * scale()
+    for _ in range(3):
+        x = layer(x)
+    if not torch.compiler.is_compiling() and not bool(x.isfinite().all()):
+        raise ValueError("not finite")  # a check that would be a graph break, for eager alone
+    return left_to_eager(x)
+
+
+def calls() -> Iterator[tuple[Tensor]]:
+    torch.compiler.reset()  # drops what was compiled before: guards, compiled code, and their ids
+    yield (torch.randn(64, 64),)
+    yield (torch.randn(64, 64),)
