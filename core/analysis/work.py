@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from core.base.words import bytes_, count, number, percent
+from core.base.words import bytes_, count, percent
 from core.ops.op_class import op_class
 from core.report import Compilation, FxGraph, Kernel, Report, Schedule
 

@@ -23,12 +23,14 @@ ConfigModule = Literal["inductor", "dynamo"]
 class BackendEntry:
     """A backend in torch's list: its name and tags, and its file relative to the packages directory.
 
-    The file is empty if another function created the backend, or if it is imported only at its first use.
+    The file is empty if another function created the backend, or if it is imported only at its first use. `missing` is
+    what it needs to run here: a package, or an argument that torch.compile does not pass; empty if nothing is known.
     """
 
     name: str
     tags: tuple[str, ...] = ()
     place: str = ""
+    missing: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -251,8 +251,13 @@ class CompileJob:
         sizes = [f"{BATCH} {size}" if at == BATCH else f"inputs.{at}={size}" for at, size in self.sizes.items()]
         marks = [f"{', '.join(self.marks)} marked dynamic"] if self.marks else []
         rival = [f"against {self.rival.as_call()}"] if self.rival else []
+        bits = (
+            [f"bits against {', '.join(f'{name}={value}' for name, value in self.bits.items())}"] if self.bits else []
+        )
+        logs = [f"logs {', '.join(self.logs)}"] if self.logs else []
         aoti = [] if self.aoti is None else [", ".join(["AOTInductor", *(dim.text for dim in self.aoti.dims)])]
-        return (*parts, *([call] if call else []), *self.conditions.words(), *sizes, *marks, *rival, *aoti, *repairs)
+        asked = (*sizes, *marks, *rival, *bits, *logs, *aoti, *repairs)
+        return (*parts, *([call] if call else []), *self.conditions.words(), *asked)
 
 
 def job_to_json(job: CompileJob) -> bytes:

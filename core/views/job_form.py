@@ -177,15 +177,21 @@ class JobForm:
 
     @property
     def backends(self) -> list[str]:
-        """Torch's backends here (without its test backends), the built-in ones, and the job's.
+        """Torch's backends that can run here (without its test backends), the built-in ones, and the job's.
 
         Visitors who may not bring code get only the backends that are open to everybody.
         """
-        torchs = [name for name in self.environment.backends or BACKENDS if "TESTING" not in name]
+        known = self.environment.backends or BACKENDS
+        torchs = [name for name in known if "TESTING" not in name and name not in self.missing]
         chosen, forced = self.job.compile, self.job.conditions.force_backend
         named = ("" if chosen.backend_code else chosen.backend, forced)
         names = dict.fromkeys([*torchs, *SHIPPED, *filter(None, named)])
         return [name for name in names if self.code or name in OPEN_BACKENDS]
+
+    @property
+    def missing(self) -> dict[str, str]:
+        """Backends that cannot run here, each with what it needs."""
+        return {entry.name: entry.missing for entry in self.environment.entries if entry.missing}
 
     @property
     def devices(self) -> dict[str, str]:
@@ -310,7 +316,9 @@ def _backend(form: JobForm, option: Option, entry: FormField) -> JobField:
     options = form.job.compile
     initial = CUSTOM_BACKEND if options.backend_code else options.backend
     names = [*form.backends, *([CUSTOM_BACKEND] if form.code else [])]
-    chosen = _select(form, option, replace(entry, help=BACKEND_HELP), initial, {name: name for name in names})
+    missing = ", ".join(f"{name} ({needs})" for name, needs in form.missing.items())
+    text = f"{BACKEND_HELP} Cannot run here, since something is missing: {missing}." if missing else BACKEND_HELP
+    chosen = _select(form, option, replace(entry, help=text), initial, {name: name for name in names})
     return replace(chosen, values=lambda _: {})
 
 

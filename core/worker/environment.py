@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import os
 import platform
@@ -22,6 +23,8 @@ from core.worker.recorders.logs import log_names
 PACKAGES = Path(torch.__file__).parents[1]
 # Tags that torch gives its backends.
 TAGS = ("debug", "experimental")
+# Packages that torch's own backends import at their first use.
+NEEDS = {"openxla": "torch_xla", "openxla_eval": "torch_xla", "tvm": "tvm"}
 
 
 def devices() -> list[str]:
@@ -53,13 +56,34 @@ def probe() -> Environment:
         python=platform.python_version(),
         devices={device: device_name(device) for device in devices()},
         backends=names,
-        entries=tuple(BackendEntry(name, _tags(name), _place(registry._COMPILER_FNS.get(name))) for name in names),
+        entries=tuple(map(_entry, names)),
         modes=torch._inductor.list_mode_options(),
         options=config_options(),
         logs=log_names(),
         cpus=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 0,
         compiler=cpp_compiler(),
     )
+
+
+def _entry(name: str) -> BackendEntry:
+    function = registry._COMPILER_FNS.get(name)
+    return BackendEntry(name, _tags(name), _place(function), _missing(name, function))
+
+
+def _missing(name: str, function: Any) -> str:
+    """Return what a backend needs and does not have here, as far as its package and signature tell."""
+    package = NEEDS.get(name)
+    if package is not None and importlib.util.find_spec(package) is None:
+        return f"the package {package}"
+    try:
+        parameters = list(inspect.signature(function).parameters.values()) if callable(function) else []
+    except ValueError:
+        return ""
+    # torch.compile passes the graph and its example inputs.
+    own = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)][2:]
+    named = [each for each in parameters if each.kind is each.KEYWORD_ONLY]
+    required = next((each.name for each in (*own, *named) if each.default is each.empty), "")
+    return f"the argument `{required}`" if required else ""
 
 
 def _tags(name: str) -> tuple[str, ...]:

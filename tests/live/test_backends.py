@@ -1,9 +1,11 @@
 """Backends of one's own in whole runs: found, called, told, and what goes wrong in them."""
 
 import pytest
+import torch
 
 from core import CompileOptions, open_report
 from core.analysis.backend import backend_problems, backend_sentence, strip_words
+from core.worker.environment import probe
 from tests.support.user_code import RunCode
 
 pytestmark = pytest.mark.torch
@@ -96,3 +98,12 @@ def test_a_backend_that_never_ends_or_leaves_ends_its_run(
     run = run_code(MODEL, compile=own(BACKEND.format(line=line)), time_limit_s=limit_s)
     assert (run.status().state, run.output_tail()) == (state, words)
     assert open_report(run).steps[-1] == "call 0: compiled"
+
+
+def test_a_backend_that_misses_something_cannot_run() -> None:
+    missing = {entry.name: entry.missing for entry in probe().entries if entry.missing}
+    assert missing["dynamo_minifier_backend"] == "the argument `compiler_name`"
+    assert "inductor" not in missing
+    for name in missing:
+        with pytest.raises(Exception, match=r".+"):
+            torch.compile(lambda x: x.sin() + 1, backend=name)(torch.ones(2))

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from core import CompileJob, CompileOptions, Conditions, Environment, JobError, Limits, Model
+from core.base.machine import BackendEntry
 from core.job import GIB
 from core.views.job_form import BackendChoice, JobField, JobForm
 
@@ -139,6 +140,9 @@ def test_limits_of_the_server_bound_the_limits_of_a_run_and_say_so() -> None:
             rival=CompileOptions(mode="max-autotune"),
             memory=True,
             numerics="nodes",
+            bits={"batch": 1, "options.split_reductions": False},
+            logs=("+dynamo", "guards"),
+            debug_files=True,
             measure=False,
             time_limit_s=90.0,
             memory_limit_bytes=3 * GIB,
@@ -213,3 +217,14 @@ def test_a_built_in_backend_has_a_heading_and_its_code() -> None:
         ("", CODE),
         ("", ""),
     ]
+
+
+def test_a_backend_that_cannot_run_here_is_not_offered_and_the_help_says_why() -> None:
+    entries = (BackendEntry("inductor"), BackendEntry("openxla", missing="the package torch_xla"))
+    form = JobForm(replace(ENVIRONMENT, backends=("inductor", "openxla"), entries=entries), JOB, Limits())
+    backend = fields(form)["backend"]
+    assert "openxla" not in backend.choices
+    assert backend.help.startswith("Which compiler gets the FX graph.")
+    assert "openxla (the package torch_xla)." in backend.help
+    chosen = JobForm(form.environment, JOB.with_settings(backend="openxla"), Limits())
+    assert fields(chosen)["backend"].initial == "openxla"
