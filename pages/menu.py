@@ -56,6 +56,7 @@ PARTITION = Page("Graphs", "partition", "Forward and backward", ":material/swap_
 FUSION = Page("Graphs", "fusion", "Fusion", ":material/merge:")
 KERNELS = Page("Graphs", "kernels", "Kernels", ":material/memory:")
 KERNEL = Page("Graphs", "kernel", "One kernel", ":material/stairs:")
+DECISIONS = Page("Graphs", "decisions", "Decisions", ":material/rule:")
 COMPILE_TIME = Page("Performance", "compile_time", "Compile time", ":material/timer:")
 SPEEDUP = Page("Performance", "speedup", "Speedup", ":material/speed:")
 MEMORY = Page("Performance", "memory", "Memory", ":material/stacked_bar_chart:")
@@ -77,7 +78,7 @@ ENTRIES = (
     MenuEntry("Recompiles", (RECOMPILES, GUARDS, DYNAMIC_SHAPES)),
     MenuEntry("Graph", (FX_GRAPH, PASSES, PARTITION)),
     MenuEntry("Fusion", (FUSION,)),
-    MenuEntry("Kernels", (KERNELS,), drill_downs=(KERNEL,)),
+    MenuEntry("Kernels", (KERNELS, DECISIONS), drill_downs=(KERNEL,)),
     MenuEntry("Compile time", (COMPILE_TIME,)),
     MenuEntry("Measurements", (SPEEDUP, MEMORY, NUMERICS)),
     MenuEntry("Backends", (BACKEND, ACCELERATOR, AOTINDUCTOR)),

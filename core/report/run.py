@@ -145,6 +145,8 @@ class Counters(Record):
     """true if the run's device supports TF32 for float32 matmuls"""
     recompile_limit: int | None = None
     """`torch._dynamo.config.recompile_limit` after the user's code ran, null if not recorded"""
+    cudagraphs: dict[str, int] = field(default_factory=dict)
+    """calls of torch's CUDA graph trees: `warm_ups`, `recordings`, `replays`; empty without a CUDA device"""
 
 
 @dataclass(frozen=True, slots=True)

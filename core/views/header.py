@@ -180,6 +180,7 @@ WHY_EMPTY: dict[str, Callable[[Report], str]] = {
     "partition": _unless_any(_has_backward, "No backward graph: only training has one"),
     "fusion": _unless_inductor(lambda compilation: compilation.schedules, "Fusion was not recorded"),
     "kernels": _no_kernels,
+    "decisions": _unless_inductor(lambda compilation: compilation.schedules, "Fusion was not recorded"),
     "compile_time": _unless(lambda report: report.phases, "No compile times were recorded"),
     "speedup": _no_speed,
     "memory": _no_memory,

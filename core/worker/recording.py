@@ -15,6 +15,7 @@ from core.worker.conditions import lookups
 from core.worker.record import emit, is_recorded
 from core.worker.recorders.autotuning import watching_autotuning
 from core.worker.recorders.bytecode import watching_bytecode
+from core.worker.recorders.cudagraphs import watching_cudagraphs
 from core.worker.recorders.debug_files import watching_debug_files
 from core.worker.recorders.deferred import DeferredRecords
 from core.worker.recorders.guards import watching_guards
@@ -58,6 +59,7 @@ def recording(later: DeferredRecords, job: CompileJob) -> Iterator[None]:
         passes.watching(),
         watching_partition(emit, passes.subgraph),
         watching_backends(emit, is_recorded),
+        watching_cudagraphs(),
         watching_debug_files(job.debug_files),
     ):
         yield

@@ -50,6 +50,7 @@ from core.worker.measuring.roofline import emit_roofline
 from core.worker.memory.watch import MemoryWatch
 from core.worker.numerics.nodes import emit_graph_numerics
 from core.worker.record import emit, start_trace, step
+from core.worker.recorders import cudagraphs
 from core.worker.recorders.deferred import DeferredRecords
 from core.worker.recording import recording
 from core.worker.streams import flush, silence
@@ -262,6 +263,7 @@ def emit_counters() -> None:
             # Queried only if CUDA is initialized, since the query would initialize it.
             has_tf32=torch.cuda.is_initialized() and torch.cuda.is_tf32_supported(),
             recompile_limit=torch._dynamo.config.recompile_limit,
+            cudagraphs=dict(cudagraphs.counts),
         )
     )
 

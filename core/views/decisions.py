@@ -1,0 +1,136 @@
+"""Inductor's decisions for the ops of a compilation, as a table with the options that change them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from core.analysis.decisions import How, OpDecision, decisions
+from core.base import words as fmt
+from core.report import Autotuning, Compilation, FxNode, Payload, Report, tensor_text
+from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line, prose
+
+KINDS: dict[How, str] = {
+    "fused": "computed in fused kernels",
+    "generated": "in generated kernels, not fused",
+    "library": "by library calls",
+    "template": "by templates",
+    "fallback": "by fallbacks to ATen",
+    "no kernel": "without a kernel",
+}
+# Decision → the options of torch._inductor.config that change it.
+SWITCHES = {
+    "fused": "max_fusion_size, epilogue_fusion",
+    "generated": "aggressive_fusion, realize_reads_threshold",
+    "library": "max_autotune_gemm, max_autotune_gemm_backends",
+    "template": "max_autotune_gemm_backends",
+    "fallback": "a lowering of its own; implicit_fallbacks",
+    "layout": "layout_optimization, keep_output_stride, comprehensive_padding",
+    "reused": "allow_buffer_reuse",
+    "in place": "inplace_buffers",
+}
+CUDA_GRAPHS_OFF = "CUDA graphs are off: `mode='reduce-overhead'` or the option `triton.cudagraphs` turns them on."
+
+
+@dataclass(frozen=True)
+class DecisionsView:
+    """The decisions of a compilation; `nodes` are the lowered graphs' by name, `read` returns a payload as text."""
+
+    report: Report
+    compilation: Compilation
+    nodes: Mapping[str, FxNode]
+    read: Callable[[Payload], str]
+
+    @cached_property
+    def decisions(self) -> tuple[OpDecision, ...]:
+        """The decision for each op, in order."""
+        return decisions(self.report, self.compilation, self.nodes, self.read)
+
+    @property
+    def title(self) -> str:
+        """The number of ops by how they are computed."""
+        counts = Counter(decision.how for decision in self.decisions)
+        parts = [f"{fmt.number(counts[kind])} {words}" for kind, words in KINDS.items() if counts[kind]]
+        return f"{fmt.count(len(self.decisions), 'op')}: {', '.join(parts)}"
+
+    @property
+    def caption(self) -> str:
+        """What became of the results: stored, reused, in another layout."""
+        stored = [decision for decision in self.decisions if decision.memory not in ("not stored", "in place")]
+        kept = [decision for decision in self.decisions if decision.memory == "not stored"]
+        saved = sum(decision.bytes or 0 for decision in kept)
+        layouts = sum(bool(decision.graph_stride) for decision in self.decisions)
+        parts = [
+            f"{fmt.count(len(kept), 'result')} ({fmt.bytes_(saved)}) never reach memory" if kept else "",
+            f"{fmt.number(sum(decision.memory == 'reused' for decision in stored))} of "
+            f"{fmt.count(len(stored), 'stored result')} reuse memory",
+            f"{fmt.count(layouts, 'result')} in another layout than the graph's" if layouts else "",
+        ]
+        return f"{'; '.join(filter(None, parts))}."
+
+    @property
+    def cudagraphs(self) -> str:
+        """The CUDA graphs of the run, or torch's reason for having none; empty for a device without them."""
+        counts = self.report.counters.cudagraphs if self.report.counters else {}
+        if self.compilation.cudagraph_skip:
+            return f"Not a CUDA graph: {prose(self.compilation.cudagraph_skip, LONGEST_LINE)}."
+        if counts:
+            words = {"warm_ups": "warm-up run", "recordings": "recording", "replays": "replay"}
+            named = ", ".join(fmt.count(counts.get(name, 0), word) for name, word in words.items())
+            return f"CUDA graphs of this run: {named}."
+        devices = {node.device for schedule in self.compilation.schedules for node in schedule.after}
+        return CUDA_GRAPHS_OFF if any(device.startswith("cuda") for device in devices) else ""
+
+    @property
+    def rows(self) -> list[dict[str, object]]:
+        """A row for each op."""
+        return [self._row(decision) for decision in self.decisions]
+
+    def _row(self, decision: OpDecision) -> dict[str, object]:
+        layout = decision.layout
+        return {
+            "node": one_line(decision.node, LONGEST_NAME),
+            "op": one_line(decision.op.removeprefix("torch.ops."), LONGEST_NAME)
+            + (", a part" if decision.is_part else ""),
+            "computed": _how_words(decision),
+            "result": tensor_text(layout.dtype, layout.shape, layout.stride) if layout else "",
+            "stride in the graph": f"[{', '.join(decision.graph_stride)}]" if decision.graph_stride else "",
+            "memory": f"reuses {decision.reuses}" if decision.memory == "reused" else decision.memory,
+            "bytes": decision.bytes,
+            "choices": _choice_words(decision.choice),
+            "kernel": one_line(decision.kernel, LONGEST_NAME),
+            "options": _switches(decision),
+        }
+
+    @property
+    def chosen(self) -> list[str]:
+        """The autotuning rounds for ops, each in a sentence as Markdown."""
+        rounds = [each for each in self.report.autotuned if each.kind == "choices"]
+        return [f"{code(each.name)}: {one_line(_choice_words(each), LONGEST_LINE)}" for each in rounds]
+
+
+def _how_words(decision: OpDecision) -> str:
+    fused = f"fused with {fmt.number(decision.fused_with)}" if decision.fused_with else decision.how
+    how = f"template, {fused}" if decision.how == "template" and decision.fused_with else fused
+    return f"{how}, {fmt.number(decision.inlined)} inlined" if decision.inlined else how
+
+
+def _choice_words(choice: Autotuning | None) -> str:
+    """Return the choices of a round with their times, the chosen one first."""
+    if choice is None:
+        return ""
+    times = (
+        f"{each.name} {fmt.duration_s(each.time_s)}" if each.time_s is not None else f"{each.name} failed"
+        for each in sorted(choice.choices, key=lambda each: not each.chosen)
+    )
+    return one_line(", ".join(times), LONGEST_LINE)
+
+
+def _switches(decision: OpDecision) -> str:
+    names = [SWITCHES.get(decision.how, ""), SWITCHES["layout"] if decision.graph_stride else ""]
+    return "; ".join(filter(None, [*names, SWITCHES.get(decision.memory, "")]))
+
+
+__all__ = ["DecisionsView"]

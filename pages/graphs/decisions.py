@@ -1,0 +1,37 @@
+"""Decisions page: how Inductor computes each op, in which layout and memory, among which choices."""
+
+from typing import Literal
+
+import pandas as pd
+import streamlit as st
+
+from core.base import words as fmt
+from core.views.decisions import DecisionsView
+from pages.look.sizes import TALL
+from pages.session.downloads import json_twin
+from pages.session.require import require_view
+from pages.session.tables import in_words
+
+FEW = 16
+WIDE = {"options": st.column_config.TextColumn(help="Of torch._inductor.config; *Options* has torch's comment on each")}
+
+view = require_view("How Inductor computes each op will stand here.")
+if view is None or not view.compilation.schedules:
+    st.title("The decisions of Inductor were not recorded for this compilation.", anchor=False)
+    st.write("Compileboard records the scheduler's nodes of its own runs with the backend `inductor`.")
+    st.stop()
+
+nodes = {node.name: node for graph in view.compilation.lowered_graphs for node in view.nodes(graph)}
+decisions = DecisionsView(view.report, view.compilation, nodes, view.text)
+st.title(decisions.title, anchor=False)
+st.caption(decisions.caption)
+if decisions.cudagraphs:
+    st.write(decisions.cudagraphs)
+table = in_words(pd.DataFrame(decisions.rows), {"bytes": fmt.bytes_})
+height: int | Literal["content"] = TALL if len(decisions.rows) > FEW else "content"
+st.dataframe(table, hide_index=True, height=height, column_config=WIDE)
+json_twin("decisions", decisions.decisions, key="decisions")
+if decisions.chosen:
+    st.subheader("Autotuning", anchor=False)
+    for sentence in decisions.chosen:
+        st.markdown(f"- {sentence}")
