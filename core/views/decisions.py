@@ -57,7 +57,7 @@ class DecisionsView:
 
     @property
     def caption(self) -> str:
-        """What became of the results: stored, reused, in another layout."""
+        """The numbers of results that are stored, that reuse memory, and that have another layout."""
         stored = [decision for decision in self.decisions if decision.memory not in ("not stored", "in place")]
         kept = [decision for decision in self.decisions if decision.memory == "not stored"]
         saved = sum(decision.bytes or 0 for decision in kept)

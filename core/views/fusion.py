@@ -23,7 +23,7 @@ from core.analysis import (
 from core.analysis.kernels import kernel_names, kernel_seconds
 from core.base import words as fmt
 from core.graph import after_model, before_model, fusion_frames, source_path
-from core.report import Compilation, FxGraph, FxNode, Kernel, Report, Schedule, SchedulerNode
+from core.report import Compilation, FxGraph, FxNode, Kernel, Payload, Report, Schedule, SchedulerNode
 from core.views.glossary import GLOSSARY
 from core.views.graph import GraphFrame, GraphView
 from core.views.markdown import LONGEST_NAME, one_line
@@ -131,6 +131,26 @@ class FusionView:
         kind, _, name = (item_id or "").partition(":")
         kernel_of = {node.name: node.kernel for node in self.schedule.before}
         return self._kernels.get(name if kind == "k" else kernel_of.get(name, ""))
+
+    def ir(self, item_id: str | None, read: Callable[[Payload], str]) -> str:
+        """Return Inductor's IR of a drawn item as torch prints it, with its loop body; empty if it was not recorded.
+
+        An op's is that before fusion, a kernel's that after it. `read` returns a payload of the log as text.
+        """
+        kind, _, name = (item_id or "").partition(":")
+        nodes = [node.name for node in self.schedule.after if node.kernel == name] if kind == "k" else [name]
+        text = self._debug_file("ir_post_fusion.txt" if kind == "k" else "ir_pre_fusion.txt", read)
+        blocks = (block.strip("\n") for block in text.split("\n\n\n"))
+        return "\n\n".join(block for block in blocks if block.partition(":")[0] in nodes)
+
+    def _debug_file(self, name: str, read: Callable[[Payload], str]) -> str:
+        """Return a debug file of this schedule's graph; empty if it was not recorded."""
+        files = [file for file in self.report.debug_files if file.compilation == self.compilation.id]
+        graphs = list(dict.fromkeys(file.graph for file in files))
+        whole = [schedule for schedule in self.compilation.schedules if not schedule.subgraph]
+        place = whole.index(self.schedule) if self.schedule in whole else len(graphs)
+        wanted = (file for file in files if file.name == name and file.graph in graphs[place : place + 1])
+        return next((read(file.text) for file in wanted), "")
 
     @cached_property
     def _kernels(self) -> dict[str, Kernel]:

@@ -24,4 +24,4 @@ left, right = st.columns([4, 1], gap="medium")
 with left:
     compilation_table(compilations, key="compilations-table")
 with right:
-    compilation_details(shown, compilations.details(shown))
+    compilation_details(shown, compilations)

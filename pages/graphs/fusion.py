@@ -4,7 +4,18 @@ import streamlit as st
 
 from pages.parts.drawer import drawer, open_button, stage, title_row
 from pages.parts.graphs.drawn import fusion_view
-from pages.parts.graphs.fusion import KERNEL, WHY, draw_both, draw_morph, kernel_drawer, open_kernel, why_not
+from pages.parts.graphs.fusion import (
+    IR,
+    KERNEL,
+    WHY,
+    draw_both,
+    draw_morph,
+    kernel_drawer,
+    loop_body,
+    open_kernel,
+    why_not,
+)
+from pages.parts.run.measure import debug_files_now
 from pages.session import url
 from pages.session.downloads import downloads, json_twin
 from pages.session.require import require_view
@@ -28,6 +39,7 @@ with title_row() as title:
     url.read(url.FUSION, VIEWS, VIEWS[0])
     shape = st.segmented_control("View", VIEWS, key=url.FUSION, label_visibility="collapsed") or VIEWS[0]
     open_button(WHY, "Why not?", ":material/question_mark:")
+    open_button(IR, "IR", ":material/code:")
     with downloads():
         json_twin("schedule", fusion.schedule, key="schedule")
 url.write(url.FUSION)
@@ -36,8 +48,10 @@ place = stage()
 with place.container(key="drawing"):
     selected = draw_both(view, index) if shape == VIEWS[0] else draw_morph(view, index)
 open_kernel(fusion)
-with drawer(place, [KERNEL, WHY], selected) as tab:
+with drawer(place, [KERNEL, WHY, IR], selected) as tab:
     if tab == KERNEL:
         kernel_drawer(view, fusion.kernel(selected))
     elif tab == WHY:
         why_not(fusion)
+    elif tab == IR and not loop_body(view, fusion, selected):
+        debug_files_now(view)

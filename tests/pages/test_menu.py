@@ -25,6 +25,7 @@ MENU = {
 PANES = {
     "Compare": ["Compare", "Targets", "Sweep"],
     "Compilations": ["Compilations", "Bytecode", "Torch's log"],
+    "Kernels": ["Kernels", "Decisions"],
     "Recompiles": ["Recompiles", "Guards", "Dynamic shapes"],
     "Graph": ["FX graph", "Passes", "Forward and backward"],
     "Measurements": ["Speedup", "Memory", "Numerics"],
@@ -78,9 +79,9 @@ def test_a_pane_links_to_the_others_and_belongs_to_its_entry(runs: dict[str, str
 
 
 def test_a_drill_down_is_in_the_row_while_it_is_open(runs: dict[str, str]) -> None:
-    assert panes(opened(menu.KERNELS.script, runs["transformer_block"])) == {}
+    assert list(panes(opened(menu.KERNELS.script, runs["transformer_block"]))) == ["Kernels :gray[6]", "Decisions"]
     app = opened(menu.KERNEL.script, runs["transformer_block"])
-    assert list(panes(app)) == ["Kernels :gray[6]", "One kernel"]
+    assert list(panes(app)) == ["Kernels :gray[6]", "Decisions", "One kernel"]
 
 
 @pytest.mark.parametrize("scenario", ["graph_break_zoo", "recompile_zoo", "measured", "foreign"])

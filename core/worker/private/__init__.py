@@ -7,7 +7,7 @@ torch, and fails if the worker uses a private name that is not listed.
 
 from core.worker.private.cross_compilation import ABSENT, TRITON
 from core.worker.private.dynamo import ACCELERATOR, DYNAMO, LOG, VALUES
-from core.worker.private.inductor import AOTI, CPP, OBJECTS, PARTITION, PASSES, SCHEDULER, TIMING
+from core.worker.private.inductor import AOTI, CPP, CUDAGRAPHS, OBJECTS, PARTITION, PASSES, SCHEDULER, TIMING
 from core.worker.private.name import FIRST, PrivateName
 
 __all__ = ["FIRST", "PRIVATE_NAMES", "PrivateName"]
@@ -19,6 +19,7 @@ PRIVATE_NAMES = (
     *PARTITION,
     *OBJECTS,
     *SCHEDULER,
+    *CUDAGRAPHS,
     *TIMING,
     *VALUES,
     *CPP,

@@ -84,6 +84,13 @@ PARTITION = (
         since="2.15",
     ),
 )
+CUDAGRAPHS = rows(
+    "torch._inductor.cudagraph_trees",
+    "wrapped: counts warm-up runs, recordings and replays",
+    "CUDAGraphTreeManager.run_eager",
+    "CUDAGraphTreeManager.record_function",
+    "CUDAGraphTreeManager.execute_node",
+)
 SCHEDULER = (
     *rows(
         "torch._inductor.config",

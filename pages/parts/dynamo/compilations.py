@@ -16,7 +16,7 @@ from pandas.io.formats.style import Styler
 
 from core.base import words as fmt
 from core.report import Compilation
-from core.views.compilations import BytecodeView, CompilationDetails, CompilationsView
+from core.views.compilations import BytecodeView, CompilationsView
 from core.views.dynamic_shapes import SymbolsView
 from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
@@ -95,15 +95,16 @@ def _bar(name: str, most: float) -> Any:
     )
 
 
-def compilation_details(compilation: Compilation, details: CompilationDetails) -> None:
+def compilation_details(compilation: Compilation, compilations: CompilationsView) -> None:
     """Draw a compilation's facts, and links to the pages that show more of it."""
+    details = compilations.details(compilation)
     st.header(details.heading, anchor=False)
     st.markdown(details.place)
     if details.error:
         (st.error if details.failed else st.warning)(details.error)
     if details.restarts:
         st.caption(details.restarts)
-    for page in _pages(compilation, details):
+    for page in _pages(compilation, details.has_breaks, details.has_recompiles):
         query = url.link(**{url.COMPILATION: compilation.id})
         st.page_link(page.script, label=page.title, icon=page.icon, query_params=query)
     with st.expander("User stack"):
@@ -111,7 +112,7 @@ def compilation_details(compilation: Compilation, details: CompilationDetails) -
             st.text(frame)
 
 
-def _pages(compilation: Compilation, details: CompilationDetails) -> list[menu.Page]:
+def _pages(compilation: Compilation, has_breaks: bool, has_recompiles: bool) -> list[menu.Page]:
     """Return the pages that show more of the compilation."""
     pages = {
         menu.FX_GRAPH: bool(compilation.graphs),
@@ -119,8 +120,8 @@ def _pages(compilation: Compilation, details: CompilationDetails) -> list[menu.P
         menu.KERNELS: bool(compilation.kernels),
         menu.GUARDS: bool(compilation.guards),
         menu.BYTECODE: compilation.bytecode is not None,
-        menu.GRAPH_BREAKS: details.has_breaks,
-        menu.RECOMPILES: details.has_recompiles,
+        menu.GRAPH_BREAKS: has_breaks,
+        menu.RECOMPILES: has_recompiles,
     }
     return [page for page, has_content in pages.items() if has_content]
 

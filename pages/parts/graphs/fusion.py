@@ -8,7 +8,7 @@ from core.base import words as fmt
 from core.report import Kernel
 from core.views.fusion import FusionView
 from pages import menu
-from pages.look.sizes import SHORT
+from pages.look.sizes import SHORT, TALL
 from pages.look.text import LONGEST_NAME, LONGEST_TEXT, code, plain
 from pages.parts.graphs.drawn import fusion_drawn, show
 from pages.parts.kernels.source import kernel_source, user_lines
@@ -17,7 +17,7 @@ from pages.session.navigate import go_to
 from pages.session.shown import View
 from pages.session.state import held, hold
 
-KERNEL, WHY = "kernel", "why not fused"
+KERNEL, WHY, IR = "kernel", "why not fused", "IR"
 OPENED = "fusion-opened"
 
 
@@ -115,3 +115,16 @@ def _refusal(fusion: FusionView, left: str, right: str) -> None:
     if not refusal.because and not refusal.recorded:
         st.markdown("The scheduler recorded no reason for this pair.")
     st.caption(refusal.shared)
+
+
+def loop_body(view: View, fusion: FusionView, selected: str | None) -> bool:
+    """Draw Inductor's IR of the selected op or kernel; return False if it was not recorded."""
+    if selected is None:
+        st.caption("Click an op for its IR before fusion, a kernel for its IR after it.")
+        return True
+    text = fusion.ir(selected, view.text)
+    if text:
+        st.code(text, language="python", height=TALL)
+    else:
+        st.caption("Inductor's IR was not recorded for it: torch prints it as a debug file.")
+    return bool(text)

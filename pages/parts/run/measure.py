@@ -153,6 +153,13 @@ def bits_now(of: RunView, numerics: NumericsView) -> None:
                 submit_or_open(changed)
 
 
+def debug_files_now(of: RunView) -> None:
+    """Offer to record the debug files of a run; nothing if it has them, or if it may not run here."""
+    job = job_again(of)
+    if job is not None and not job.debug_files and st.button("Run with debug files", key="debug-files-now"):
+        submit_or_open(replace(job, debug_files=True, measure=False))
+
+
 def retarget(of: ShownRun | RunView) -> None:
     """Offer the shown run's job for each other target; nothing for an imported log or code that may not run here."""
     job = job_to_change(of)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from core import build_report
+from core.report import DebugFile, Payload
 from core.views.fusion import FusionRefusal, FusionView
 from core.views.glossary import GLOSSARY
 from core.views.graph import GraphFrame
@@ -80,3 +81,24 @@ def test_an_item_is_found_by_its_node_and_by_its_kernel(fusion: FusionView) -> N
         None,
         None,
     ]
+
+
+def test_the_ir_of_an_op_and_of_a_kernel_is_torchs_text_of_that_node() -> None:
+    report = build_report(TRACES / "transformer_block" / "trace.log")
+    (compilation,) = report.compilations
+    schedule = compilation.schedules[0]
+    fused = next(node for node in schedule.after if len(node.nodes) > 1)
+    texts = {
+        "ir_pre_fusion.txt": "op0: SchedulerNode\nop0.writes = []\n\n\nop1: SchedulerNode\n",
+        "ir_post_fusion.txt": f"op0: SchedulerNode\n\n\n{fused.name}: FusedSchedulerNode\nclass body\n",
+    }
+    files = tuple(DebugFile("0/0", 0, name, Payload(at, 1)) for at, name in enumerate(texts))
+    view = FusionView(replace(report, debug_files=files), compilation, schedule, lambda _: ())
+
+    def read(payload: Payload) -> str:
+        return list(texts.values())[payload.offset]
+
+    assert view.ir("n:op0", read) == "op0: SchedulerNode\nop0.writes = []"
+    assert view.ir(f"k:{fused.kernel}", read) == f"{fused.name}: FusedSchedulerNode\nclass body"
+    assert FusionView(report, compilation, schedule, lambda _: ()).ir("n:op0", read) == ""
+    assert view.ir(None, read) == ""

@@ -1,0 +1,64 @@
+"""Inductor's decisions for each op, as rows and sentences."""
+
+from dataclasses import replace
+
+import pytest
+
+from core import Report
+from core.report import Autotuning, Choice, Counters
+from core.runs.sides import side_of_log
+from core.views.decisions import DecisionsView
+from tests.support.places import TRACES
+
+
+def view_of(name: str) -> DecisionsView:
+    side = side_of_log(TRACES / name / "trace.log")
+    compilation = side.report.compilations[0]
+    nodes = {node.name: node for graph in compilation.lowered_graphs for node in side.nodes(compilation, graph)}
+    return DecisionsView(side.report, compilation, nodes, side.text)
+
+
+def test_a_library_call_has_its_choices_and_what_follows_is_generated() -> None:
+    view = view_of("autotuned")
+    first, second = view.rows
+    assert (first["node"], first["computed"], first["memory"]) == ("bmm", "library", "allocated")
+    assert str(first["choices"]).startswith("bmm 32.9 µs, cpp_CppMicroGemmFP32Vec_0 49.5 µs")
+    assert first["options"] == "max_autotune_gemm, max_autotune_gemm_backends"
+    assert second["result"] == "f32[8, 64, 64][4096, 64, 1]"
+    assert second["choices"] == ""
+    assert view.title == "2 ops: 1 in generated kernels, not fused, 1 by library calls"
+
+
+def test_every_scheduler_node_that_computes_is_a_row() -> None:
+    view = view_of("transformer_block")
+    (schedule,) = view.compilation.schedules
+    assert len(view.rows) == len([node for node in schedule.before if "MultiOutput" not in node.ops])
+    fused = [decision for decision in view.decisions if decision.fused_with]
+    after = {node.name: len(node.nodes) for node in schedule.after if len(node.nodes) > 1}
+    assert len(fused) == sum(after.values())
+
+
+@pytest.mark.parametrize(
+    ("skip", "counts", "words"),
+    [
+        ("mutated inputs", {}, "Not a CUDA graph: mutated inputs."),
+        (
+            "",
+            {"warm_ups": 1, "recordings": 2, "replays": 30},
+            "CUDA graphs of this run: 1 warm-up run, 2 recordings, 30 replays.",
+        ),
+        ("", {}, ""),
+    ],
+)
+def test_cuda_graphs_are_counted_or_skipped_with_torchs_reason(skip: str, counts: dict[str, int], words: str) -> None:
+    view = view_of("autotuned")
+    compilation = replace(view.compilation, cudagraph_skip=skip)
+    report: Report = replace(view.report, counters=Counters({}, {}, cudagraphs=counts))
+    assert replace(view, report=report, compilation=compilation).cudagraphs == words
+
+
+def test_a_choice_that_failed_has_no_time() -> None:
+    view = view_of("autotuned")
+    tuning = Autotuning("bmm", "choices", (Choice("cpp", None), Choice("bmm", 1e-6, True)))
+    changed = replace(view, report=replace(view.report, autotuned=(tuning,)))
+    assert changed.chosen == ["`bmm`: bmm 1.00 µs, cpp failed"]
