@@ -22,7 +22,7 @@ from core.commands.summary import print_run
 from core.job import CompileJob, add_job_options, job_of
 from core.job.prepared import measured_again
 from core.report import Report
-from core.runs.crash import crashed_kernel
+from core.runs.crash import ending_words
 from core.runs.engine.opening import open_engine
 from core.runs.runner import Runner
 from core.runs.store import Run, Store
@@ -89,9 +89,8 @@ def exit_code(run: Run, report: Report | None) -> int:
         f"{report.error.type} while {report.error.stage}: {report.error.message}" if report and report.error else ""
     )
     last = f" while {report.steps[-1]}" if report and report.steps and not reason else ""
-    kernel = crashed_kernel(run, report) if report is not None and status.state == "crashed" else None
-    if kernel is not None:
-        print(f"It crashed in the kernel {kernel.name}.", file=sys.stderr)
+    if report is not None and (ending := ending_words(run, report)):
+        print(ending.replace("`", ""), file=sys.stderr)
     complain(f"{status.state}{last}: {reason or status.reason}", FAILED)
     if not reason:
         print(run.output_tail(2_000), file=sys.stderr)

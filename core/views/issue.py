@@ -15,7 +15,7 @@ from core.base.words import bytes_, number
 from core.job import CompileJob, job_to_json
 from core.job.script import checked_script
 from core.report import Report
-from core.runs.crash import crashed_kernel
+from core.runs.crash import ending_words
 from core.runs.status import Status
 from core.runs.store import Run
 from core.runs.stored import open_report
@@ -97,9 +97,8 @@ class IssueView:
             yield f"The run ended: {self.status.state}."
             return
         yield sentence(verdict(self.report))
-        kernel = crashed_kernel(self.run, self.report) if self.status.state == "crashed" else None
-        if kernel is not None:
-            yield f"The process crashed in the generated kernel `{kernel.name}`."
+        if ending := ending_words(self.run, self.report):
+            yield ending
         if self.report.bisection is not None:
             words = (bisection_words, minified_words, nan_words)
             yield from filter(None, (write(self.report.bisection) for write in words))

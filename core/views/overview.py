@@ -36,7 +36,7 @@ from core.base import words as fmt
 from core.graph import source_path
 from core.job import CompileJob, Model
 from core.report import Report
-from core.runs.crash import crashed_kernel
+from core.runs.crash import ending_words
 from core.runs.status import Status
 from core.runs.store import Run
 from core.views.failures import FailureView
@@ -46,7 +46,6 @@ from core.views.speedup import speed_title
 ENDED_BY_CHOICE = ("cancelled", "interrupted")
 FAULTS = ("failed", "crashed", "timed out", "out of memory")
 MOST_FAILURES = 5
-MOST_ORIGINS = 8
 SHOWN_DIFFERENCES = 5
 HEAVIEST = 5
 SHOWN_LINES = 500
@@ -62,15 +61,10 @@ class OutcomeView:
 
     @property
     def crash(self) -> str:
-        """The kernel that a crashed worker was in, as Markdown; empty if its last words do not name it."""
-        if self.status.state != "crashed" or self.run is None or self.report is None:
+        """The place where the worker crashed or hung, as Markdown; empty if its last words do not say."""
+        if self.run is None or self.report is None:
             return ""
-        kernel = crashed_kernel(self.run, self.report)
-        if kernel is None:
-            return ""
-        ops = ", ".join(map(code, kernel.origins[:MOST_ORIGINS]))
-        from_ops = f", generated for {ops}" if ops else ""
-        return f"The worker crashed in the kernel {code(kernel.name, LONGEST_NAME)}{from_ops}."
+        return prose(ending_words(self.run, self.report), LONGEST_TEXT)
 
     @property
     def is_no_trace(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.code.diff import diff_texts
 from core.code.edited import edited_backend
 from core.report import Payload, to_json
 from core.runs.store import Run
@@ -44,6 +45,11 @@ class RunFiles:
         graph = next((file.graph for file in folder.report.debug_files if file.text.offset == output_code.offset), -1)
         file = next((file for file in folder.report.debug_files if (file.graph, file.name) == (graph, name)), None)
         return edited_backend(name, folder.read(file.text), graph) if file else ""
+
+    @staticmethod
+    def changes(original: str, edited: str) -> str:
+        """Return the changes of an edited file as a unified diff; empty if there are none."""
+        return diff_texts(original, edited, "generated", "edited").text
 
     def debug_zip(self) -> bytes:
         """Return torch's debug directories as one ZIP."""

@@ -9,6 +9,7 @@ import errno
 import faulthandler
 import os
 import platform
+import signal
 import statistics
 import sys
 import time
@@ -92,8 +93,9 @@ class RunStep:
 def work(run: Run, job: CompileJob) -> int:
     """Do a run's job; return the exit code. All errors in user code are recorded, not raised."""
     sys.dont_write_bytecode = True
-    # A crash in generated code names the line that called it.
+    # A crash in generated code names the line that called it; the supervisor asks for the stacks of a hanging worker.
     faulthandler.enable(2)
+    faulthandler.register(signal.SIGUSR2, 2)
     on_disk = Path(job.model.value) if job.model.kind == "file" else run.model_path
     sys.path.insert(0, str(on_disk.parent))
     path = run.model_path if job.repairs else on_disk

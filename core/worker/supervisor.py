@@ -21,6 +21,7 @@ import psutil
 from core.base.files import sizes
 from core.base.words import gib, limit_s
 from core.job import CompileJob
+from core.runs.crash import OVERDUE
 from core.runs.engine.handles import process_handle
 from core.runs.engine.processes import (
     MEMORY,
@@ -44,6 +45,8 @@ from core.worker.output import OutputFile
 from core.worker.run import DISK_FULL, DONE, FAILED, LOG_LOST, OUT_OF_MEMORY, work
 
 SUPERVISOR_SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
+# Signal at which a worker prints its stacks, and the seconds that it has for them.
+STACKS, STACKS_S = signal.SIGUSR2, 0.5
 POLL_S = 0.05
 MEMORY_POLL_S = 0.2
 MAX_TRACE_BYTES = 4 * 1024**3
@@ -123,7 +126,8 @@ def _watch(run: Run, task: WorkerTask, status: Status, stop: _Stop) -> Status:
         _drain(reader, output, stop, POLL_S)
         exit_status = _exit_status(pid)
         now = time.monotonic()
-        if now > deadline:
+        if now > deadline and stop.state is None and exit_status is None:
+            _print_stacks(pid, reader, output, stop)
             stop.set(
                 "timed out",
                 f"not done after {limit_s(limits.time_limit_s)}; raise the time limit, or give it less to do",
@@ -145,6 +149,15 @@ def _watch(run: Run, task: WorkerTask, status: Status, stop: _Stop) -> Status:
     if output.full:
         stop.set("crashed", DISK_WAS_FULL)
     return _ended(replace(status, peak_memory_bytes=peak), exit_status, stop, task)
+
+
+def _print_stacks(pid: int, reader: int, output: OutputFile, stop: _Stop) -> None:
+    """Let the worker print the stacks of its threads, which says where it hangs."""
+    output.write(f"\n{OVERDUE}\n".encode())
+    os.kill(pid, STACKS)
+    end = time.monotonic() + STACKS_S
+    while time.monotonic() < end:
+        _drain(reader, output, stop, POLL_S)
 
 
 def _start_worker(task: WorkerTask, reader: int, writer: int) -> int:

@@ -24,7 +24,7 @@ def test_the_report_of_a_closed_issue_is_self_contained(runner: Runner, tmp_path
     report, view = open_report(run), issue_of(run)
     assert SAID[issue.outcome] in view.title
     if issue.outcome == "crashes":
-        assert "crashed in the generated kernel `cpp_fused_" in view.markdown
+        assert "The worker crashed in the kernel `cpp_fused_" in view.markdown
     else:
         assert report.bisection is not None
         assert report.bisection.subsystem in ("lowerings", "post_grad_passes")

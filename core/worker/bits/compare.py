@@ -46,6 +46,7 @@ ROWS = "its rows depend on each other: it reduces or normalizes over the batch"
 DRAWN = "it draws random numbers"
 LIBRARY = "the library chooses its algorithm by shapes, settings and threads"
 SPLIT = "split reduction: `{split}` adds partial sums, `{whole}` adds in one loop"
+OTHER_PARTS = "split reduction: both add partial sums, of {left} and of {right} elements"
 VECTORIZED = "`{vector}` is vectorized, `{scalar}` is not: they add in another order"
 TEMPLATE = "`{library}` is a library call, `{generated}` is generated"
 FUSED_LOW = "`{left}` and `{right}` fuse other ops: a value between fused ops is not rounded to {dtype}"
@@ -228,9 +229,11 @@ def _reason(written: WrittenValue, counterpart: WrittenValue, dtype: torch.dtype
         library, generated = (left, right) if not left.source else (right, left)
         return TEMPLATE.format(library=library.name, generated=generated.name)
     parts = [
-        (node.reductions, bool(SHARED.search(kernel.source)))
+        (len(node.parts), bool(SHARED.search(kernel.source)))
         for node, kernel in ((written.node, left), (counterpart.node, right))
     ]
+    if parts[0] == parts[1] and parts[0][0] > 1 and written.node.parts != counterpart.node.parts:
+        return OTHER_PARTS.format(left=", ".join(written.node.parts), right=", ".join(counterpart.node.parts))
     if parts[0] != parts[1]:
         split, whole = (left, right) if parts[0] > parts[1] else (right, left)
         return SPLIT.format(split=split.name, whole=whole.name)

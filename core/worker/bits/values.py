@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -28,13 +27,16 @@ TARGET = re.compile(r"^\s*(?P<name>\w+) = ")
 
 @dataclass(frozen=True, slots=True)
 class BufferNode:
-    """FX node whose value a buffer holds, and the ops that Inductor computes with it."""
+    """FX node whose value a buffer holds, and the ops that Inductor computes with it.
+
+    `parts` are the sizes of the node's reductions: several if Inductor split one.
+    """
 
     name: str
     op: str
     line: str
     fused: frozenset[str]
-    reductions: int
+    parts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +76,17 @@ class InstrumentedCode:
 
 def _buffer_nodes(graph: GraphLowering) -> dict[str, BufferNode]:
     known = {name: buffer for name, buffer in graph.name_to_buffer.items() if hasattr(buffer, "origins")}
-    steps = Counter(origin for buffer in known.values() if _reduces(buffer) for origin in buffer.origins)
+    parts: dict[torch.fx.Node, list[str]] = {}
+    for buffer in known.values():
+        for origin in buffer.origins if _reduces(buffer) else ():
+            parts.setdefault(origin, []).append(str(buffer.data.reduction_ranges))
     return {
         name: BufferNode(
             name=node.name,
             op=str(node.target),
             line=_line(node),
             fused=frozenset(origin.name for origin in buffer.origins),
-            reductions=max((steps[origin] for origin in buffer.origins), default=0),
+            parts=max((tuple(parts.get(origin, ())) for origin in buffer.origins), key=len, default=()),
         )
         for name, buffer in known.items()
         if (node := buffer.get_origin_node()) is not None

@@ -41,7 +41,10 @@ def edit_and_run(view: RunView, kernel: Kernel) -> None:
         return
     button = st.container()
     begin = with_backend(job, BackendChoice("backend", code))
+    changes = st.container()
     chosen = own_code(begin, f"edited-{view.run.id}-{kernel.output_code.offset}-{file}", TALL)
+    if diff := RunFiles.changes(code, chosen.code):
+        changes.expander("Your changes").code(diff, language="diff")
     if button.button("Run the edited code", type="primary", icon=":material/play_arrow:", key="run-edited"):
         run = run_of(replace(with_backend(job, chosen), rival=job.compile, measure=True))
         if run is not None:

@@ -55,3 +55,10 @@ def test_what_sets_the_process_up_is_left_out() -> None:
     assert "class Repro: pass" in lowered
     for code in (called, lowered):
         compile(code, "backend.py", "exec")
+
+
+def test_the_changes_are_shown(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMPILEBOARD_ALLOW_CODE", "1")
+    app = page(empty_home)
+    app.toggle("edit-generated").set_value(True).run()
+    assert "Your changes" not in [expander.label for expander in app.expander]
