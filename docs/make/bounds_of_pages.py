@@ -70,8 +70,8 @@ PAGES: dict[str, dict[str, str]] = {
         "MOST_PLACED": "pieces of memory times kernel calls in it, the largest pieces alone where there are more",
     },
     "core/views/kernel_pairs.py": {"MOST_OPS": "ops of a kernel"},
+    "core/runs/crash.py": {"MOST_ORIGINS": "ops that are named beside the kernel of a crash"},
     "core/views/overview.py": {
         "MOST_FAILURES": "failures that are listed",
-        "MOST_ORIGINS": "ops that are named beside the kernel of a crash",
     },
 }
