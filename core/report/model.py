@@ -135,15 +135,16 @@ class Kernel:
 class Compilation:
     """A compilation of a frame: everything that torch recorded under one compile id.
 
-    `status` is ok, empty (nothing to compile), failed, or not finished. An error that ended it has torch's type
-    `error_type`, at `error_place` in the user's code, with the traceback `error_text`. `graph_op_count` is torch's own
-    count of the ops that Dynamo captured. `modules` has, for the graphs before the scheduler (`pre_grad`, `joint`), the
-    `nn.Module` (path, class) of each FX node, and `stacks` the place in the log of its stack. `guard_latency_us` is
-    torch's single check of the guards with a cold cache, `guard_warm_us` the minimum of several checks in a row, and
-    `guard_costs` its parts; `guard_leaves` is the recorded number of the tree's leaves, since its text does not always
-    separate them. `call` is the index of the call that compiled, None if the run did not record its calls.
-    `cudagraph_skip` is torch's reason why a graph did not become a CUDA graph, empty if torch logged none. `pipelines`
-    are the graphs of the backend `accelerator`, `invocations` the calls of a backend other than `inductor`.
+    `id` is torch's, with a prefix after a `torch.compiler.reset`, which begins the ids again: `2:0/0`. `status` is ok,
+    empty (nothing to compile), failed, or not finished. An error that ended it has torch's type `error_type`, at
+    `error_place` in the user's code, with the traceback `error_text`. `graph_op_count` is torch's own count of the ops
+    that Dynamo captured. `modules` has, for the graphs before the scheduler (`pre_grad`, `joint`), the `nn.Module`
+    (path, class) of each FX node, and `stacks` the place in the log of its stack. `guard_latency_us` is torch's single
+    check of the guards with a cold cache, `guard_warm_us` the minimum of several checks in a row, and `guard_costs` its
+    parts; `guard_leaves` is the recorded number of the tree's leaves, since its text does not always separate them.
+    `call` is the index of the call that compiled, None if the run did not record its calls. `cudagraph_skip` is torch's
+    reason why a graph did not become a CUDA graph, empty if torch logged none. `pipelines` are the graphs of the
+    backend `accelerator`, `invocations` the calls of a backend other than `inductor`.
     """
 
     id: str

@@ -1,7 +1,7 @@
 """Escape hatches
 
 Six ways to steer torch.compile from the code: a function that is left to eager, one that stays a single node, a
-constant, a region that is compiled once for three calls, code for eager alone, and a reset before the first call.
+constant, a region that is compiled once for three calls, code for eager alone, and a reset between two calls.
 """
 
 from collections.abc import Iterator
@@ -42,6 +42,6 @@ def model(x: Tensor) -> Tensor:
 
 
 def calls() -> Iterator[tuple[Tensor]]:
-    torch.compiler.reset()  # drops what was compiled before: guards, compiled code, and their ids
     yield (torch.randn(64, 64),)
+    torch.compiler.reset()  # drops guards, compiled code and their ids: the next call compiles again
     yield (torch.randn(64, 64),)

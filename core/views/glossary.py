@@ -12,7 +12,7 @@ GLOSSARY = {
     "compiled graph, and call a resume function after a graph break.",
     "compilation": "Dynamo compiles one Python frame at a time. After a graph break, the called function and the "
     "resume function are separate frames. A failed guard compiles a frame again. A small helper has less than 5 % of "
-    "the captured ops.",
+    "the captured ops. After `torch.compiler.reset`, ids begin again: `[2:0/0]` is the second `[0/0]`.",
     "guard": "A condition on inputs and state. Compiled code is reused only if all its guards pass; they are checked "
     "at every call.",
     "recompile": "When a guard fails, Dynamo compiles the frame again for the new values. After `recompile_limit` "

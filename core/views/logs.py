@@ -140,7 +140,7 @@ class LogsView:
         for part in self.report.logs:
             if self.compilation in ("", part.compilation) and (not self.name or self.name in part.messages):
                 for message in log_messages(self.read(part.text)):
-                    yield _named(message, part.messages)
+                    yield replace(_named(message, part.messages), compilation=part.compilation)
 
     def _matches(self, message: LogMessage) -> bool:
         return self.name in ("", message.name) and self.search.lower() in message.text.lower()

@@ -88,7 +88,7 @@ def test_a_name_that_nothing_has_is_told_with_what_there_is(run_code: RunCode) -
 @pytest.mark.parametrize(
     ("line", "limit_s", "state", "words"),
     [
-        ("time.sleep(100)", 4.0, "timed out", ""),
+        ("time.sleep(100)", 4.0, "timed out", 'backend.py", line 3 in backend\n'),
         ("print('the last word', flush=True); os._exit(3)", 60.0, "crashed", "the last word\n"),
     ],
 )
@@ -96,7 +96,8 @@ def test_a_backend_that_never_ends_or_leaves_ends_its_run(
     run_code: RunCode, line: str, limit_s: float, state: str, words: str
 ) -> None:
     run = run_code(MODEL, compile=own(BACKEND.format(line=line)), time_limit_s=limit_s)
-    assert (run.status().state, run.output_tail()) == (state, words)
+    assert run.status().state == state
+    assert words in run.output_tail()
     assert open_report(run).steps[-1] == "call 0: compiled"
 
 

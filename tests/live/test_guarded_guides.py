@@ -61,7 +61,7 @@ assert main(["targets", "--json"]) == 0
 def add_command(copy: Copy) -> None:
     (command,) = blocks("docs/adding-a-command.md", "python")
     copy.write("core/commands/targets.py", command)
-    copy.put("core/commands/main.py", ", targets", before="\nfrom core.commands.output")
+    copy.put("core/commands/main.py", "    targets,\n", before=")\nfrom core.commands.output")
     copy.put(
         "core/commands/main.py",
         f"    {inline('docs/adding-a-command.md', 'targets.add')},\n",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
@@ -47,8 +47,15 @@ class Entry:
 
 
 def compilation_tree(report: Report) -> tuple[Entry, ...]:
-    """Return the compilations without a compiled caller, each with its children, in compile order."""
-    return _Tree(report).roots()
+    """Return the compilations without a compiled caller, each with its children, in compile order.
+
+    Compilations after a reset, whose ids have a prefix, have trees of their own.
+    """
+    parts: dict[str, list[Compilation]] = {}
+    for compilation in report.compilations:
+        parts.setdefault(compilation.id.rpartition(":")[0], []).append(compilation)
+    trees = (_Tree(replace(report, compilations=tuple(part))) for part in parts.values())
+    return tuple(entry for tree in trees for entry in tree.roots())
 
 
 def flattened(entries: Sequence[Entry], depth: int = 0) -> Iterator[tuple[int, Entry]]:
@@ -218,13 +225,16 @@ def _model(name: str) -> str:
 
 def tree_sentence(entries: Sequence[Entry]) -> str:
     """Return the compilations in words, as prose with code in backticks: the model, its recompiles, the helpers."""
+    first, later = ([entry for entry in entries if (":" in entry.id) is after] for after in (False, True))
+    if first and later:
+        more = sum(1 for _ in flattened(later))
+        return f"{tree_sentence(first).removesuffix('.')}; {number(more)} more after `torch.compiler.reset`."
     groups = share(entries)
     total = sum(len(group) for _, group in groups.large) + groups.small
     if not total:
         return "Nothing was compiled."
     if total == 1:
-        first = entries[0]
-        return f"1 compilation: `{first.name}`{'' if first.ops else ', without a graph'}."
+        return f"1 compilation: `{entries[0].name}`{'' if entries[0].ops else ', without a graph'}."
     named = groups.large if len(groups.large) <= NAMED else ()
     parts = [part for name, group in named for part in _function_words(name, group)]
     if len(groups.large) > NAMED:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -57,6 +58,10 @@ def read_record(draft: ReportDraft, record: TraceRecord, strict: bool = False) -
     """Read one record into a draft."""
     kind = record.kind if len(draft.kinds) < MAX_KINDS else "other kinds"
     draft.kinds[kind] += 1
+    if record.kind == "dynamo_start" and not record.attempt:
+        draft.begin(record.compile_id)
+    if draft.resets and record.compile_id:
+        record = replace(record, compile_id=draft.unique_id(record.compile_id))
     parse = parser_of(record.kind)
     if parse is None:
         draft.unparsed[kind] += 1

@@ -196,6 +196,16 @@ class ReportDraft:
     without_id: Counter[str] = field(default_factory=Counter)
     debug_names: set[str] = field(default_factory=set)
     values: Values = field(default_factory=lambda: Values(Report))
+    resets: int = 0
+
+    def begin(self, compile_id: str) -> None:
+        """Begin a compilation; an id that is finished comes again only after `torch.compiler.reset`."""
+        before = self.compilations.get(self.unique_id(compile_id))
+        self.resets += before is not None and before.finished
+
+    def unique_id(self, compile_id: str) -> str:
+        """Return a compile id as it is unique in the log: `2:0/0` is `0/0` after the first reset."""
+        return f"{self.resets + 1}:{compile_id}" if self.resets and compile_id else compile_id
 
     def compilation(self, record: TraceRecord) -> CompilationDraft:
         """Return a record's compilation; create it at its first record."""

@@ -171,9 +171,10 @@ def recompile_reasons(draft: ReportDraft, record: TraceRecord) -> None:
     for failed, text in parse_recompile_reasons(draft.text(record)):
         guard = parse_guard(text)
         expected, actual = _values(guard.text)
+        before = draft.unique_id(failed)
         draft.keep(
             record,
-            Recompile(compilation, failed, guard.text, expected, actual, guard.code, guard.location, call, guard.hint),
+            Recompile(compilation, before, guard.text, expected, actual, guard.code, guard.location, call, guard.hint),
         )
 
 

@@ -12,6 +12,8 @@ from core.trace.parsers.draft import MAX_ITEMS, ReportDraft
 
 CACHE = re.compile(r"^(fx_graph|autograd|aotautograd|aot_autograd)_cache_(hit|miss|bypass|disabled)$")
 
+# The first phase of a compilation.
+DYNAMO = "dynamo"
 MAX_TIME_US = 1e18
 
 
@@ -32,10 +34,12 @@ def chromium_event(draft: ReportDraft, record: TraceRecord) -> None:
 def _begin(draft: ReportDraft, event: dict[str, Any]) -> None:
     if len(draft.phases) >= MAX_ITEMS:
         return
+    if event.get("name") == DYNAMO:
+        draft.begin(_logged_id(event))
     stack, index = draft.open_phases, len(draft.phases)
     around = draft.phases[stack[-1]].compilation if stack else ""
     thread = _free_thread(draft) if _is_beside(event, around) else 0
-    name, compilation = str(event.get("name", "")), _compile_id(event) or around
+    name, compilation = str(event.get("name", "")), _compile_id(draft, event) or around
     (draft.open_beside if thread else stack).append(index)
     depth = len(stack) + thread if thread else len(stack) - 1
     draft.phases.append(Phase(name, compilation, float(event["ts"]), None, depth, thread))
@@ -60,7 +64,7 @@ def _end(draft: ReportDraft, event: dict[str, Any]) -> None:
     """
     name = str(event.get("name", ""))
     beside = next((index for index in draft.open_beside if draft.phases[index].name == name), None)
-    if beside is not None and (not _compile_id(event) or _thread(event)):
+    if beside is not None and (not _compile_id(draft, event) or _thread(event)):
         draft.open_beside.remove(beside)
         _close(draft, beside, event)
         return
@@ -75,7 +79,9 @@ def _end(draft: ReportDraft, event: dict[str, Any]) -> None:
 
 def _close(draft: ReportDraft, index: int, event: dict[str, Any]) -> None:
     phase = draft.phases[index]
-    draft.phases[index] = replace(phase, end_us=float(event["ts"]), compilation=phase.compilation or _compile_id(event))
+    draft.phases[index] = replace(
+        phase, end_us=float(event["ts"]), compilation=phase.compilation or _compile_id(draft, event)
+    )
 
 
 def _instant(draft: ReportDraft, event: dict[str, Any]) -> None:
@@ -86,7 +92,7 @@ def _instant(draft: ReportDraft, event: dict[str, Any]) -> None:
         cache = "fx_graph" if match.group(1) == "fx_graph" else "aotautograd"
         reason = str(args.get("cache_bypass_reason") or "")
         draft.caches.append(
-            CacheEvent(cache, match.group(2), _compile_id(event), str(args.get("key") or ""), reason[:2000])
+            CacheEvent(cache, match.group(2), _compile_id(draft, event), str(args.get("key") or ""), reason[:2000])
         )
 
 
@@ -95,7 +101,11 @@ def _thread(event: dict[str, Any]) -> int:
     return thread if isinstance(thread, int) else 0
 
 
-def _compile_id(event: dict[str, Any]) -> str:
+def _compile_id(draft: ReportDraft, event: dict[str, Any]) -> str:
+    return draft.unique_id(_logged_id(event))
+
+
+def _logged_id(event: dict[str, Any]) -> str:
     args = event.get("args")
     name = str(args.get("compile_id") or "") if isinstance(args, dict) else ""
     return "" if name == "None" else name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.report import Compilation, Report, Roofline
+from core.report import Call, Compilation, Report, Roofline
 from core.report.records import RECORDS
 from core.report.records.graphs import (
     BytecodeRecord,
@@ -78,6 +78,7 @@ PARSERS: dict[str, Parser] = {
     "artifact:aotautograd_cache_bypass": events.cache_artifact,
     "artifact:torch_version": worker.torch_version,
     "artifact:compileboard_source": typed_parser(SourceRecord, worker.source),
+    "artifact:compileboard_call": typed_parser(Call, worker.call),
     "artifact:compileboard_step": typed_parser(StepRecord, worker.step),
     "artifact:compileboard_note": typed_parser(NoteRecord, worker.note),
     "artifact:compileboard_guards": typed_parser(GuardsRecord, dynamo.recorded_guards),

@@ -22,6 +22,7 @@ from core.code.source_facts import source_remarks
 from core.report import (
     Binary,
     Buffer,
+    Call,
     FxNode,
     GraphPass,
     KernelTime,
@@ -128,6 +129,11 @@ def executions(draft: ReportDraft, record: TraceRecord, content: ExecutionsRecor
     """Add each execution, and the totals."""
     for value in (*content.executions, *content.totals):
         draft.keep(record, value)
+
+
+def call(draft: ReportDraft, record: TraceRecord, content: Call) -> None:
+    """Add a call; the ids of the code that it used are unique in the log."""
+    draft.keep(record, replace(content, newest=tuple(map(draft.unique_id, content.newest))))
 
 
 def memory(draft: ReportDraft, record: TraceRecord, content: MemoryRecord) -> None:

@@ -34,7 +34,7 @@ def test_a_joint_graph_of_which_one_half_was_logged_has_no_partition(half: str) 
     log = TRACES / "foreign" / "trace.log"
     compilation = build_report(log).compilations[1]
     graphs = tuple(graph for graph in compilation.graphs if graph.stage != half)
-    assert len(graphs) == len(compilation.graphs) - 2
+    assert len(graphs) == len(compilation.graphs) - 1
     assert partitions(replace(compilation, graphs=graphs), reader(log, compilation)) == ()
 
 

@@ -49,7 +49,11 @@ def test_an_entry_has_the_numbers_of_its_compilation_alone() -> None:
     ("scenario", "sentence"),
     [
         ("transformer_block", "1 compilation: `TransformerBlock.forward`."),
-        ("foreign", "3 compilations: `Classifier` and 2 resume functions after its graph breaks."),
+        (
+            "foreign",
+            "3 compilations: `Classifier` and 2 resume functions after its graph breaks; 3 more after "
+            "`torch.compiler.reset`.",
+        ),
         ("recompile_zoo", "9 compilations: `Zoo`, 7 recompiles of it and 1 without a graph."),
         ("graph_break_zoo", "15 compilations: 9 in 5 functions and 6 without a graph."),
         ("refused", "1 compilation: `model`, without a graph."),

@@ -31,9 +31,8 @@ def test_a_method_has_its_class_and_what_resumes_it_and_its_recompiles_have_it_t
 
 def test_a_log_from_elsewhere_tells_the_class_in_a_guard() -> None:
     assert list(frame_names(build_report(TRACES / "foreign" / "trace.log")).values()) == [
-        "Classifier.forward",
-        "Classifier.forward, after line 15",
-        "Classifier.forward, after line 17",
+        *("Classifier.forward", "Classifier.forward, after line 15", "Classifier.forward, after line 17"),
+        *("Classifier.forward", "Classifier.forward, after line 15", "Classifier.forward, after line 17"),
     ]
 
 
