@@ -92,7 +92,7 @@ def test_each_run_has_its_verdict_and_no_cell_reads_none(empty_home: Path) -> No
         [9, 5, 0, 9],
         [1, 0, 0, -1],
         [8, 0, 8, 2],
-        [6, 2, 0, 9],
+        [6, 2, 0, 16],
         [1, 0, 0, 6],
     ]
     assert round(table["speedup"].iloc[-1], 2) == 2
