@@ -128,6 +128,13 @@ def test_every_sample_passes_as_its_card_submits_it(name: str) -> None:
         ("compile.backend", {"compile": CompileOptions(backend="tvm")}),
         ("compile.backend_code", {"compile": CompileOptions(backend="eager", backend_code="import os")}),
         ("rival.backend_code", {"rival": CompileOptions(backend_code="import os")}),
+        ("bits.options.cpp.cxx", {"bits": {"options.cpp.cxx": "/bin/sh"}}),
+        ("bits", {"bits": {"mode": "-include"}}),
+        ("bits", {"bits": {"batch": "1; id"}}),
+        ("bits", {"bits": {"backend": "tvm"}}),
+        ("logs", {"logs": ("dynamo; id",)}),
+        ("logs", {"logs": ("/etc/passwd",)}),
+        ("logs", {"logs": ("dynamo",) * 1_000}),
         ("compile.mode", {"compile": CompileOptions(mode="-include")}),
         ("device", {"device": "meta"}),
         ("device", {"device": "privateuse"}),
@@ -164,6 +171,11 @@ def test_a_job_with_other_inputs_device_target_and_flags_passes() -> None:
         target="h100",
         seed=7,
     )
+    assert allowed(job) == job
+
+
+def test_a_sample_may_be_compared_bit_by_bit_and_its_log_recorded() -> None:
+    job = replace(SAMPLE, bits={"batch": 1, "options.max_autotune": True}, logs=("+dynamo", "guards"), debug_files=True)
     assert allowed(job) == job
 
 
