@@ -7,6 +7,7 @@ from core.report import Bisection
 
 NAMED = 300
 DIFFERS = "differs"
+LOWERINGS = "lowerings"
 
 
 def bisection_words(bisection: Bisection) -> str:
@@ -27,6 +28,14 @@ def _cause(bisection: Bisection) -> str:
         return f"With `{what}`, the model neither fails nor differs"
     where = f"the {ordinal(bisection.application + 1)} application of `{bisection.subsystem}` in `{bisection.backend}`"
     return f"The cause is {where}{what and f': `{what}`'}"
+
+
+def opaque_words(bisection: Bisection) -> str:
+    """Return how to keep Inductor from a lowering at fault, in a sentence; empty for another cause."""
+    if bisection.subsystem != LOWERINGS or not bisection.what:
+        return ""
+    node = " ".join(bisection.what.replace("`", "'").split())[:NAMED]
+    return f"Until it is fixed: Inductor does not lower an op inside `torch.library.custom_op`; put `{node}` into one."
 
 
 def minified_words(bisection: Bisection) -> str:

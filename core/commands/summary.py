@@ -30,7 +30,7 @@ from core.analysis import (
     verdict,
 )
 from core.analysis.backend import backend_lines
-from core.analysis.bisection import bisection_words, minified_words, nan_words
+from core.analysis.bisection import bisection_words, minified_words, nan_words, opaque_words
 from core.analysis.bits import bits_words
 from core.analysis.findings import FIRST, findings
 from core.analysis.numerics import numerics_lines
@@ -83,7 +83,7 @@ def summarise(report: Report, ended: str, output: str = "") -> None:
         if call.raised:
             print(f"  call {call.index} raised: {call.raised.splitlines()[0]}")
     if report.bisection is not None:
-        for words in (bisection_words, minified_words, nan_words):
+        for words in (bisection_words, opaque_words, minified_words, nan_words):
             if line := words(report.bisection):
                 print(f"  {line}")
     if report.bits is not None:

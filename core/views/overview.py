@@ -28,7 +28,7 @@ from core.analysis import (
     sentence,
     verdict,
 )
-from core.analysis.bisection import bisection_words, minified_words, nan_words
+from core.analysis.bisection import bisection_words, minified_words, nan_words, opaque_words
 from core.analysis.findings import FIRST, Finding, findings
 from core.analysis.kernels import kernel_names
 from core.analysis.numerics import numerics, numerics_sentence
@@ -110,7 +110,8 @@ class OutcomeView:
     def bisection(self) -> str:
         """The cause that torch's bisector found, as Markdown; empty if the job did not ask for it."""
         found = self.report.bisection if self.report else None
-        return prose(bisection_words(found)) if found is not None else ""
+        words = (bisection_words(found), opaque_words(found)) if found is not None else ()
+        return prose(" ".join(filter(None, words)))
 
     @property
     def minified(self) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core import CompileJob, CompileOptions, Model, Run, Runner, open_report
-from core.analysis.bisection import bisection_words, minified_words, nan_words
+from core.analysis.bisection import bisection_words, minified_words, nan_words, opaque_words
 from core.report import Bisection
 from core.views.issue import issue_of
 from tests.live.test_presets import RELU, WRONG_PASS
@@ -18,6 +18,16 @@ WRONG_LOWERING = f"""{RELU}
 from torch._inductor.lowering import lowerings
 
 lowerings[torch.ops.aten.sin.default] = lambda x: lowerings[torch.ops.aten.cos.default](x)
+"""
+OPAQUE = """
+@torch.library.custom_op("planted::sin", mutates_args=())
+def opaque_sin(x: torch.Tensor) -> torch.Tensor:
+    return x.sin()
+
+opaque_sin.register_fake(torch.empty_like)
+
+def model(x):
+    return torch.relu(opaque_sin(x)) * 2
 """
 # Eager code that has another result while Dynamo captures it.
 WRONG_CAPTURE = """import torch
@@ -69,6 +79,15 @@ def test_a_wrong_lowering_is_named_with_its_node(runner: Runner) -> None:
     found = bisected(runner, WRONG_LOWERING)
     assert (found.backend, found.subsystem) == ("inductor", "lowerings")
     assert "sin" in found.what
+
+
+def test_an_opaque_custom_op_avoids_a_wrong_lowering_as_it_is_advised(runner: Runner) -> None:
+    found = bisected(runner, WRONG_LOWERING)
+    assert opaque_words(found).endswith(f"put `{found.what}` into one.")
+    opaque = f"{WRONG_LOWERING}\n{OPAQUE}"
+    report = open_report(runner.wait(runner.submit(CompileJob(Model("code", opaque), measure=False))))
+    assert [difference for call in report.calls for difference in call.differences if difference.same is False] == []
+    assert report.calls
 
 
 def test_a_difference_in_dynamo_needs_no_pass(runner: Runner) -> None:
