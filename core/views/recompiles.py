@@ -112,6 +112,8 @@ class RecompilesView:
         """Number of recompiles and their total time, or that there is none."""
         if not self.report.compilations:
             return "No recompile: no frame was compiled."
+        if all(compilation.status == "failed" for compilation in self.report.compilations):
+            return "No recompile: no frame could be compiled."
         if not self.count:
             calls = op_count_words(self.report)
             return f"No recompile: {calls or 'the first compilation of every frame served all calls'}."

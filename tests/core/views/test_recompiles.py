@@ -47,3 +47,8 @@ def test_the_title_has_the_seconds_of_all_recompiles() -> None:
     view = recompiles_of("recompile_zoo")
     seconds = sum(node.seconds or 0.0 for frame in lineages(view.report) for node in frame.nodes[1:])
     assert view.title == f"{view.count} recompiles because a guard failed, {duration_s(seconds)} of compile time."
+
+
+def test_a_run_whose_compilations_all_failed_has_served_no_call() -> None:
+    refused = RecompilesView(build_report(TRACES / "refused" / "trace.log"))
+    assert refused.title == "No recompile: no frame could be compiled."
