@@ -31,6 +31,8 @@ SWITCHES = {
     "reused": "allow_buffer_reuse",
     "in place": "inplace_buffers",
 }
+CUDA_GRAPH_MODES = ("reduce-overhead", "max-autotune")
+NO_CUDA_GRAPH = "The job asks for CUDA graphs; none was recorded, and torch logged no reason."
 CUDA_GRAPHS_OFF = "CUDA graphs are off: `mode='reduce-overhead'` or the option `triton.cudagraphs` turns them on."
 
 
@@ -80,8 +82,18 @@ class DecisionsView:
             words = {"warm_ups": "warm-up run", "recordings": "recording", "replays": "replay"}
             named = ", ".join(fmt.count(counts.get(name, 0), word) for name, word in words.items())
             return f"CUDA graphs of this run: {named}."
+        if self._asks_for_cudagraphs:
+            return NO_CUDA_GRAPH
         devices = {node.device for schedule in self.compilation.schedules for node in schedule.after}
         return CUDA_GRAPHS_OFF if any(device.startswith("cuda") for device in devices) else ""
+
+    @property
+    def _asks_for_cudagraphs(self) -> bool:
+        """True if the job's mode or options ask for CUDA graphs; a log's job may have any form."""
+        call = (self.report.setting.job or {}).get("compile")
+        options = call.get("options") if isinstance(call, dict) else None
+        asks = isinstance(options, dict) and bool(options.get("triton.cudagraphs"))
+        return asks or (isinstance(call, dict) and str(call.get("mode")) in CUDA_GRAPH_MODES)
 
     @property
     def rows(self) -> list[dict[str, object]]:

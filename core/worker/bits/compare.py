@@ -51,6 +51,7 @@ VECTORIZED = "`{vector}` is vectorized, `{scalar}` is not: they add in another o
 TEMPLATE = "`{library}` is a library call, `{generated}` is generated"
 FUSED_LOW = "`{left}` and `{right}` fuse other ops: a value between fused ops is not rounded to {dtype}"
 FUSED = "`{left}` and `{right}` fuse other ops"
+OTHER_ROUNDING = "the generated code differs: values between fused ops are rounded to {dtype}, or kept in float32"
 OTHER_CODE = "the generated code differs"
 NO_BATCH = "no input is a tensor with a batch dimension"
 BATCH_TOO_LARGE = "the first call has a batch of {size}: give a smaller one"
@@ -243,7 +244,10 @@ def _reason(written: WrittenValue, counterpart: WrittenValue, dtype: torch.dtype
     if left.name != right.name or written.node.fused != counterpart.node.fused:
         text = FUSED_LOW if dtype in LOW_PRECISION else FUSED
         return text.format(left=left.name, right=right.name, dtype=str(dtype).removeprefix("torch."))
-    return OTHER_CODE if left.source != right.source else ""
+    if left.source == right.source:
+        return ""
+    rounds = dtype in LOW_PRECISION and len(written.node.fused) > 1
+    return OTHER_ROUNDING.format(dtype=str(dtype).removeprefix("torch.")) if rounds else OTHER_CODE
 
 
 class SmallerCopy(ModelCopy):

@@ -7,7 +7,7 @@ import pytest
 from core import Report
 from core.report import Autotuning, Choice, Counters
 from core.runs.sides import side_of_log
-from core.views.decisions import DecisionsView
+from core.views.decisions import NO_CUDA_GRAPH, DecisionsView
 from tests.support.places import TRACES
 
 
@@ -55,6 +55,13 @@ def test_cuda_graphs_are_counted_or_skipped_with_torchs_reason(skip: str, counts
     compilation = replace(view.compilation, cudagraph_skip=skip)
     report: Report = replace(view.report, counters=Counters({}, {}, cudagraphs=counts))
     assert replace(view, report=report, compilation=compilation).cudagraphs == words
+
+
+@pytest.mark.parametrize("compile_options", [{"mode": "reduce-overhead"}, {"options": {"triton.cudagraphs": True}}])
+def test_a_job_that_asks_for_cuda_graphs_and_gets_none_is_told_so(compile_options: dict[str, object]) -> None:
+    view = view_of("autotuned")
+    setting = replace(view.report.setting, job={"compile": compile_options})
+    assert replace(view, report=replace(view.report, setting=setting)).cudagraphs == NO_CUDA_GRAPH
 
 
 def test_a_choice_that_failed_has_no_time() -> None:
