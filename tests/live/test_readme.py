@@ -1,0 +1,24 @@
+"""The example of the README is carried out as it stands, for a sample with graph breaks as well."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.documents import blocks
+from tests.support.places import ROOT
+
+pytestmark = pytest.mark.torch
+
+
+def test_the_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMPILEBOARD_HOME", str(tmp_path))
+    example = next(block for block in blocks("README.md", "python") if "Runner(" in block)
+    assert '"transformer_block"' in example
+    code = example.replace('"transformer_block")', '"graph_break_zoo"), measure=False')
+    printed = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    lines = printed.splitlines()
+    assert lines[0].startswith("9 graphs, 5 graph breaks")
+    assert len(lines) == 6
+    assert all("model.py:" in line for line in lines[1:])
