@@ -60,6 +60,12 @@ def test_a_log_with_a_level_has_its_modules_and_its_users_lines(runner: Runner) 
     assert [breaks.user_line(message) for message in breaks.matches] == [4]
 
 
+def test_all_is_every_log(runner: Runner) -> None:
+    names = view_of(run_with(runner, "all")).names
+    assert any(name.startswith("torch._dynamo") for name in names)
+    assert any(name.startswith("torch._inductor") for name in names)
+
+
 def test_nothing_is_recorded_unless_it_is_asked_for(runner: Runner) -> None:
     assert open_report(runner.wait(runner.submit(CompileJob(Model("code", CODE), measure=False)))).logs == ()
 

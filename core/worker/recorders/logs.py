@@ -21,6 +21,8 @@ from core.worker.config import nearest
 from core.worker.record import emit
 
 VARIABLE = "TORCH_LOGS"
+# The log that `all` stands for, as in TORCH_LOGS.
+ROOT = "torch"
 LEVELS = {"+": logging.DEBUG, "-": logging.ERROR, "": logging.INFO}
 # A record has this many bytes at most, or messages of this many seconds.
 MAX_RECORD_BYTES = 64 * 1024
@@ -71,6 +73,7 @@ def _levels(settings: Sequence[str]) -> dict[str, Any]:
     registry, levels = torch_logging.log_registry, dict[str, Any]()
     for setting in settings:
         sign, name = (setting[0], setting[1:]) if setting[:1] in ("+", "-") else ("", setting)
+        name = ROOT if name == "all" else name
         known = registry.is_artifact(name) or registry.is_log(name) or torch_logging._is_valid_module(name)
         if not known:
             near = nearest(name, log_names())
