@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 import torch._logging._internal as torch_logging
+from torch._guards import CompileContext, compile_context
 from torch._logging import trace_structured
 
 from core.base.errors import JobError
@@ -129,14 +130,15 @@ class LogRecorder(logging.Handler):
             return
         text, names = "\n\n".join(self._texts), dict(self._names)
         self._texts, self._names, self._bytes = [], Counter(), 0
-        trace_structured(
-            "artifact",
-            metadata_fn=lambda: {"name": "torch_logs", "encoding": "string", "messages": names},
-            payload_fn=lambda: text,
-            suppress_context=self._compile_id is None,
-            expect_trace_id=False,
-            compile_id=self._compile_id,
-        )
+        # Torch writes the id of the compilation that is current, which may be the next one.
+        with compile_context(CompileContext(self._compile_id)):
+            trace_structured(
+                "artifact",
+                metadata_fn=lambda: {"name": "torch_logs", "encoding": "string", "messages": names},
+                payload_fn=lambda: text,
+                suppress_context=self._compile_id is None,
+                expect_trace_id=False,
+            )
 
 
 def _name(record: logging.LogRecord) -> str:
