@@ -16,7 +16,7 @@ from pages.session import actions, server
 from pages.session.shown import RunView, ShownRun, open_shown
 
 POLL_S = 0.25
-LAST_CHARS = 4_000
+LAST_CHARS, LAST_RECORDS = 4_000, 8
 
 
 @st.fragment(run_every=POLL_S)
@@ -68,7 +68,8 @@ def _logged(shown: ShownRun) -> None:
     if shown.report is None or not shown.report.logs:
         return
     st.caption("Torch's log")
-    newest = RunView(shown, shown.report).text(shown.report.logs[-1].text)
+    view = RunView(shown, shown.report)
+    newest = "\n".join(view.text(part.text) for part in shown.report.logs[-LAST_RECORDS:])
     st.code(newest[-LAST_CHARS:], language=None, height=SHORT)
 
 
