@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -37,10 +36,6 @@ def recording(later: DeferredRecords, job: CompileJob) -> Iterator[None]:
     modules = Modules()
     recorder = ScheduleRecorder(emit, modules)
     passes = PassRecorder(emit, modules, later.sources)
-    logger = logging.getLogger("torch._inductor.scheduler.__fusion")
-    logger.addHandler(recorder)
-    logger.setLevel(logging.DEBUG)
-    logger.propagate = False
     settings = {
         "_pre_fusion_custom_pass": lambda nodes: recorder.before_fusion(nodes),
         "_post_fusion_custom_pass": lambda nodes: recorder.after_fusion(emit_saved_values(emit, nodes)),
@@ -50,6 +45,7 @@ def recording(later: DeferredRecords, job: CompileJob) -> Iterator[None]:
     watched = {} if conditions.caches == "warm" else settings
     with (
         watching_logs(job.logs),
+        recorder.watching_fusions(passed_on=bool(job.logs)),
         lookups(conditions),
         torch._inductor.config.patch(watched),
         recorder.watching_kernels(),

@@ -10,6 +10,7 @@ import pytest
 
 from core import CompileJob, Model, Run, Runner, open_report
 from core.analysis.logs import log_messages
+from core.report import FusionRound, Report
 from core.runs.sides import side_of_run
 from core.views.logs import LogsView
 
@@ -20,6 +21,11 @@ def model(x):
     print("here")
     return y.cos() + 1
 inputs = (torch.ones(4),)
+"""
+FUSES = """import torch
+def model(x, y):
+    return torch.nn.functional.gelu(x + y).sum(-1), (x * 2).softmax(-1)
+inputs = (torch.randn(16, 32), torch.randn(16, 32))
 """
 ALONE = CODE + "torch.compile(model)(*inputs)\n"
 NAMES = "graph_breaks,guards,graph_code"
@@ -34,6 +40,12 @@ def view_of(run: Run) -> LogsView:
     side = side_of_run(run)
     assert side is not None
     return LogsView(side.report, side.text)
+
+
+def rounds_of(report: Report) -> list[FusionRound]:
+    """Every fusion round of a report."""
+    schedules = (schedule for compilation in report.compilations for schedule in compilation.schedules)
+    return [each for schedule in schedules for each in schedule.rounds]
 
 
 def test_the_messages_are_those_that_torch_prints_by_itself(runner: Runner, tmp_path: Path) -> None:
@@ -66,8 +78,18 @@ def test_all_is_every_log(runner: Runner) -> None:
     assert any(name.startswith("torch._inductor") for name in names)
 
 
-def test_nothing_is_recorded_unless_it_is_asked_for(runner: Runner) -> None:
+def test_no_message_is_recorded_without_logs(runner: Runner) -> None:
     assert open_report(runner.wait(runner.submit(CompileJob(Model("code", CODE), measure=False)))).logs == ()
+
+
+@pytest.mark.parametrize("names", ["guards", "fusion", "+inductor"])
+def test_fusion_rounds_are_recorded_with_any_log(runner: Runner, names: str) -> None:
+    plain = open_report(runner.wait(runner.submit(CompileJob(Model("code", FUSES), measure=False))))
+    run = run_with(runner, names, FUSES)
+    rounds = rounds_of(plain)
+    assert any(each.fused for each in rounds)
+    assert rounds_of(open_report(run)) == rounds
+    assert ("fusion" in view_of(run).names) == (names == "fusion")
 
 
 def test_a_wrong_name_is_answered_with_the_nearest(runner: Runner) -> None:
@@ -82,7 +104,7 @@ def test_the_variable_of_the_server_does_not_matter(runner: Runner, monkeypatch:
     assert set(view_of(run_with(runner, "guards", code)).names) == {"guards"}
 
 
-def test_a_flood_is_bounded_and_said(runner: Runner) -> None:
+def test_messages_over_the_bound_are_left_out_with_a_note(runner: Runner) -> None:
     code = """import logging
 import torch
 def model(x):

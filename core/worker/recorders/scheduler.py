@@ -36,6 +36,7 @@ KERNEL_MODULES = (
     "torch._inductor.codegen.cpp",
     "torch._inductor.scheduler",
 )
+FUSION_LOGGER = "torch._inductor.scheduler.__fusion"
 KERNEL_HOOK = "set_kernel_post_grad_provenance_tracing"
 
 
@@ -152,6 +153,21 @@ class ScheduleRecorder(logging.Handler):
         if key not in self._rejected and len(self._rejected) < MAX_REJECTIONS:
             self._rejected.add(key)
             self._rounds[-1].rejected.append((why.name1, why.name2, why.reason % why.args))
+
+    @contextmanager
+    def watching_fusions(self, *, passed_on: bool) -> Iterator[None]:
+        """Handle the fusion log in this context; with `passed_on`, messages that TORCH_LOGS enables are passed on.
+
+        Enter it after torch's logs are set, because `set_logs` resets every logger.
+        """
+        logger = logging.getLogger(FUSION_LOGGER)
+        logger.propagate = passed_on and logger.propagate and logger.isEnabledFor(logging.DEBUG)
+        logger.setLevel(logging.DEBUG)
+        logger.addHandler(self)
+        try:
+            yield
+        finally:
+            logger.removeHandler(self)
 
     @contextmanager
     def watching_kernels(self) -> Iterator[None]:
