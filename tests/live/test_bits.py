@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from core import CompileJob, CompileOptions, Conditions, JobError, Model, Runner, open_report
 from core.analysis.bits import bits_words, first_difference
 from core.job import validated
 from core.report import BitComparison
+from core.worker.bits.compare import MAX_STORED_BYTES, OtherSide
+from core.worker.bits.values import BufferNode, KernelText, WrittenValue
 
 pytestmark = pytest.mark.torch
 # With one row, Inductor's C++ backend splits the additions over the threads; with 64, each thread has rows.
@@ -102,6 +105,15 @@ def test_an_option_of_inductor_changes_bits_where_it_applies(runner: Runner) -> 
     first = first_difference(bits)
     assert first is not None
     assert "is vectorized" in first.reason
+
+
+def test_values_are_stored_up_to_the_bound() -> None:
+    node = BufferNode("add", "aten.add", "model.py:1", frozenset(), ())
+    value = torch.empty(MAX_STORED_BYTES * 3 // 5, dtype=torch.uint8)
+    other = OtherSide()
+    for name in ("buf0", "buf1"):
+        other.write(WrittenValue(name, node, KernelText("kernel"), value, ()))
+    assert [stored is not None for _, stored in other.values.values()] == [True, False]
 
 
 def test_a_batch_that_is_no_smaller_is_refused(runner: Runner) -> None:

@@ -73,8 +73,9 @@ class OtherSide:
         if written.node is None:
             return
         size = written.value.numel() * written.value.element_size()
-        self._room -= size if size <= self._room else 0
-        value = written.value.detach().clone() if size <= self._room else None
+        fits = size <= self._room
+        self._room -= size if fits else 0
+        value = written.value.detach().clone() if fits else None
         self.values[self._keys.of(written.node)] = replace(written, value=torch.empty(0)), value
 
     def enter(self, inputs: dict[str, torch.Tensor]) -> None:
