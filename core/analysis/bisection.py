@@ -17,7 +17,7 @@ def bisection_words(bisection: Bisection) -> str:
 
 
 def _cause(bisection: Bisection) -> str:
-    what = " ".join(bisection.what.replace("`", "'").split())[:NAMED]
+    what = _named(bisection.what)
     if bisection.problem:
         return f"The cause was not narrowed down: {bisection.problem}"
     if not bisection.backend:
@@ -34,8 +34,13 @@ def opaque_words(bisection: Bisection) -> str:
     """Return how to keep Inductor from a lowering at fault, in a sentence; empty for another cause."""
     if bisection.subsystem != LOWERINGS or not bisection.what:
         return ""
-    node = " ".join(bisection.what.replace("`", "'").split())[:NAMED]
+    node = _named(bisection.what)
     return f"Until it is fixed: Inductor does not lower an op inside `torch.library.custom_op`; put `{node}` into one."
+
+
+def _named(what: str) -> str:
+    """Return what the bisector names in one line that stands in backticks."""
+    return " ".join(what.replace("`", "'").split())[:NAMED]
 
 
 def minified_words(bisection: Bisection) -> str:

@@ -6,7 +6,7 @@ import argparse
 
 from core.base.errors import StoreError
 from core.commands.output import FAILED, OK, Commands, complain
-from core.runs.engine.opening import open_engine
+from core.runs.engine.opening import environment_here
 from core.runs.sides import side_of_run
 from core.runs.store import Store
 from core.views.logs import LogsView
@@ -37,11 +37,7 @@ def _logs(arguments: argparse.Namespace) -> int:
 
 
 def _list_names() -> int:
-    engine = open_engine(Store())
-    try:
-        environment = engine.environment()
-    finally:
-        engine.close()
+    environment = environment_here()
     if environment.problem:
         return complain(environment.problem, FAILED)
     for name, description in sorted(environment.logs.items()):

@@ -13,8 +13,7 @@ from core.analysis.config import matching
 from core.base.machine import ConfigModule, ConfigOption
 from core.base.words import count, number
 from core.commands.output import FAILED, OK, Commands, add_json_option, complain
-from core.runs.engine.opening import open_engine
-from core.runs.store import Store
+from core.runs.engine.opening import environment_here
 
 
 def add_command(commands: Commands) -> None:
@@ -33,11 +32,7 @@ def add_command(commands: Commands) -> None:
 
 def _list(arguments: argparse.Namespace) -> int:
     """Print each option that matches; returns the exit code, `FAILED` if torch cannot start."""
-    engine = open_engine(Store())
-    try:
-        environment = engine.environment()
-    finally:
-        engine.close()
+    environment = environment_here()
     if environment.problem:
         return complain(environment.problem, FAILED)
     options = matching(environment.options, " ".join(arguments.words), arguments.module, arguments.changed)

@@ -38,10 +38,11 @@ def ending_words(run: Run, report: Report) -> str:
     state = run.status().state
     if state not in ENDINGS:
         return ""
-    kernel, line = crashed_kernel(run, report), last_line(run, report)
+    kernel = crashed_kernel(run, report)
     if kernel is not None:
         ops = ", ".join(f"`{origin}`" for origin in kernel.origins[:MOST_ORIGINS])
         return f"The worker {ENDINGS[state]} in the kernel `{kernel.name}`{f', generated for {ops}' if ops else ''}."
+    line = last_line(run, report)
     if line is not None:
         return f"The worker {ENDINGS[state]} at `{line[0].rpartition('/')[2]}:{line[1]}`."
     return ""

@@ -59,7 +59,7 @@ class OutcomeView:
     report: Report | None
     run: Run | None = None
 
-    @property
+    @cached_property
     def crash(self) -> str:
         """The place where the worker crashed or hung, as Markdown; empty if its last words do not say."""
         if self.run is None or self.report is None:

@@ -1,4 +1,4 @@
-"""Frames of an error in the user's own files.
+"""Frames of an error in the user's own files, and the line of an FX node.
 
 One-line texts of errors.
 """
@@ -13,9 +13,12 @@ from collections.abc import Collection
 from pathlib import Path
 from types import ModuleType
 
+from torch.fx import Node
+
 from core.report import Frame
 
 LONGEST_REASON = 300
+PLACE = re.compile(r'File "(?:[^"]*/)?(?P<file>[^"/]+)", line (?P<line>\d+)')
 NOT_IN = re.compile(r"cannot import name '(\w+)'")
 
 
@@ -36,6 +39,16 @@ def user_frames(paths: Collection[Path], error: BaseException) -> tuple[Frame, .
 def first_line(error: Exception) -> str:
     """Return an error's type and the first line of its message."""
     return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"[:LONGEST_REASON]
+
+
+def node_line(node: Node) -> str:
+    """Return the innermost line of code that made an FX node, as `file:line: code`; empty without a stack trace."""
+    lines = [line.strip() for line in (node.stack_trace or "").splitlines()]
+    places = [(match, at) for at, line in enumerate(lines) if (match := PLACE.match(line))]
+    if not places:
+        return ""
+    place, at = places[-1]
+    return ": ".join([f"{place['file']}:{place['line']}", *lines[at + 1 : at + 2]])
 
 
 def suggestion(error: BaseException) -> str:

@@ -25,7 +25,7 @@ from core.base.words import count
 from core.job import CompileJob, Model
 from core.job.script import checked_script
 from core.worker.backends.selection import Compiler
-from core.worker.frames import first_line
+from core.worker.frames import first_line, node_line
 from core.worker.load import ModelCopy
 from core.worker.numerics.nodes import CALLS, CapturedGraph
 
@@ -35,7 +35,6 @@ TOLERANCE = 1e-3
 MAX_SCRIPT_CHARS = 200_000
 MAX_NAN_LINE_CHARS = 500
 MOST_INLINE = 64
-PLACE = re.compile(r'File "(?:[^"]*/)?(?P<file>[^"/]+)", line (?P<line>\d+)')
 BLANK_LINES = re.compile(r"\n\s*\n(\s*\n)*")
 ALONE = "no graph of Dynamo, compiled alone, fails or differs"
 TOO_LONG = "the minified graph is too long for a script"
@@ -254,7 +253,9 @@ def first_nan(graphs: Sequence[CapturedGraph]) -> tuple[str, str]:
         with torch.no_grad(), torch.compiler.set_stance("force_eager"):
             finder.run(*clone_inputs_retaining_gradness(captured.inputs))
         if finder.node is not None:
-            return f"{finder.node.name} = {finder.node.target}"[:MAX_NAN_LINE_CHARS], _line(finder.node)
+            return f"{finder.node.name} = {finder.node.target}"[:MAX_NAN_LINE_CHARS], node_line(finder.node)[
+                :MAX_NAN_LINE_CHARS
+            ]
     return "", ""
 
 
@@ -277,12 +278,3 @@ class NanFinder(Interpreter):
 def _nans(value: Any) -> Iterator[bool]:
     tensors = (leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor) and leaf.is_floating_point())
     return (bool(tensor.isnan().any()) for tensor in tensors)
-
-
-def _line(node: Node) -> str:
-    lines = [line.strip() for line in (node.stack_trace or "").splitlines()]
-    places = [(found, at) for at, line in enumerate(lines) if (found := PLACE.match(line))]
-    if not places:
-        return ""
-    place, at = places[-1]
-    return ": ".join([f"{place['file']}:{place['line']}", *lines[at + 1 : at + 2]])[:MAX_NAN_LINE_CHARS]

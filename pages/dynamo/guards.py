@@ -5,12 +5,12 @@ import streamlit as st
 
 from core.views.guards import GuardsView
 from pages.look.glossary import GLOSSARY
-from pages.look.sizes import MAX_LINE_CHARS, TALL
+from pages.look.sizes import TALL
 from pages.look.text import plain
 from pages.session import url
 from pages.session.downloads import json_twin
 from pages.session.require import require_view
-from pages.session.tables import in_words, picked
+from pages.session.tables import in_words, picked, search_field
 
 SHARE = st.column_config.ProgressColumn(
     # The bar's own format has two decimals; all our numbers have three significant digits.
@@ -51,16 +51,9 @@ with right:
     st.caption(guards.filter_note)
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
-    text = st.text_input(
-        "Search",
-        key=url.GUARD,
-        bind="query-params",
-        placeholder="a variable, TENSOR_MATCH, a file …",
-        max_chars=MAX_LINE_CHARS,
-        width=380,
-    )
+    text = search_field(url.GUARD, "a variable, TENSOR_MATCH, a file …")
     json_twin("guards", view.compilation.guards, key="guards")
-shown = guards.matches(family, text or "")
+shown = guards.matches(family, text)
 chosen = picked(
     in_words(pd.DataFrame(guards.table(shown)), {"check": guards.check_words}),
     shown,

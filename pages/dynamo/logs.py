@@ -19,7 +19,7 @@ if not logs.is_recorded:
 title = st.empty()
 with st.container(horizontal=True, vertical_alignment="bottom"):
     logs = choose_messages(logs)
-    text_twin("torch-logs", logs.text, key="torch-logs")
+    text_twin("torch-logs", lambda: logs.text, key="torch-logs")
 title.title(logs.title, anchor=False, help=GLOSSARY["torch's log"])
 if not logs.matches:
     st.info("No message has this text.")

@@ -124,8 +124,8 @@ def frame_as_csv(frame: pd.DataFrame) -> str:
     return str(plain.to_csv(index=False))
 
 
-def text_twin(name: str, text: str, *, key: str) -> None:
-    """Draw a button that downloads the page's content as text."""
+def text_twin(name: str, text: str | Callable[[], str], *, key: str) -> None:
+    """Draw a button that downloads the page's content as text; `text` may be a function, called on the click."""
     st.download_button(
         "Text", text, f"{name}.txt", "text/plain", icon=":material/download:", on_click="ignore", key=f"text-{key}"
     )

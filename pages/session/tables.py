@@ -10,11 +10,20 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
+from pages.look.sizes import MAX_LINE_CHARS
 from pages.session import url
 
 Row = TypeVar("Row")
 # Height of a table's row in Streamlit, and of its header and frame.
 LINE_PX, HEAD_PX = 31, 34
+
+
+def search_field(key: str, placeholder: str, width: int = 380) -> str:
+    """Draw a search field of a table, bound to a query parameter; return its text."""
+    text = st.text_input(
+        "Search", key=key, bind="query-params", placeholder=placeholder, max_chars=MAX_LINE_CHARS, width=width
+    )
+    return text or ""
 
 
 def in_words(frame: pd.DataFrame, forms: Mapping[str, Callable[[Any], str]]) -> pd.DataFrame | Styler:

@@ -14,7 +14,7 @@ from pages.session import server, url
 from pages.session.actions import attempt
 from pages.session.downloads import json_twin
 from pages.session.shown import shown_run
-from pages.session.tables import picked
+from pages.session.tables import picked, search_field
 
 ALL = "both"
 WIDE = {
@@ -36,19 +36,12 @@ if environment.problem:
 
 title = st.empty()
 with st.container(horizontal=True, vertical_alignment="bottom"):
-    text = st.text_input(
-        "Search",
-        key=url.OPTION,
-        bind="query-params",
-        placeholder="cudagraph, TORCHINDUCTOR_, fusion …",
-        max_chars=MAX_LINE_CHARS,
-        width=380,
-    )
+    text = search_field(url.OPTION, "cudagraph, TORCHINDUCTOR_, fusion …")
     module = st.segmented_control("Module", [ALL, *ConfigView.modules], default=ALL, key="options-module")
     changed = st.toggle(
         "Set here", key="options-changed", help="By an environment variable of the server, or by a program"
     )
-config = ConfigView(environment, text or "", ConfigView.modules.get(module or ALL), changed)
+config = ConfigView(environment, text, ConfigView.modules.get(module or ALL), changed)
 title.title(config.title, anchor=False)
 st.caption(config.note)
 if not config.options:

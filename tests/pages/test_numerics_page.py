@@ -146,9 +146,7 @@ def test_values_with_other_bits_are_listed_with_the_reason_of_the_first(empty_ho
     assert list(rows["why"]) == ["split reduction: k1", ""]
 
 
-def test_another_configuration_is_asked_for_and_a_wrong_one_is_refused(
-    submitted: list[CompileJob], empty_home: Path
-) -> None:
+def test_a_configuration_is_submitted_and_a_wrong_one_is_refused(submitted: list[CompileJob], empty_home: Path) -> None:
     app = opened(menu.NUMERICS.script, run_of(empty_home, numerics_log(("output", EXACT))))
     app.text_input(key="bits-other").set_value("bath=1")
     app.button(key="bits-now").click().run()

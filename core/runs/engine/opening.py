@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.base.machine import Environment
 from core.runs.engine.local import LocalEngine
 from core.runs.engine.protocol import Engine
 from core.runs.store import Store
@@ -10,3 +11,12 @@ from core.runs.store import Store
 def open_engine(store: Store) -> Engine:
     """Return an engine that executes the runs of a store and uses its cache; the caller must close it."""
     return LocalEngine(store.cache_dir)
+
+
+def environment_here() -> Environment:
+    """Return the torch of this machine with its options and logs, or the problem that keeps it from starting."""
+    engine = open_engine(Store())
+    try:
+        return engine.environment()
+    finally:
+        engine.close()

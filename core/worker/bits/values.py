@@ -17,10 +17,10 @@ from torch._inductor.graph import GraphLowering
 
 from core.base.syntax import NOT_READ, module
 from core.code.output_code import Buffers, buffers, definitions, tensor_names
+from core.worker.frames import node_line
 from core.worker.measuring.wrappers import Wrapper
 
 MAX_LINE_CHARS = 300
-PLACE = re.compile(r'File "(?:[^"]*/)?(?P<file>[^"/]+)", line (?P<line>\d+)')
 INPUTS = re.compile(r"^\s+(?P<names>[\w, ]+?),? = args$", re.MULTILINE)
 TARGET = re.compile(r"^\s*(?P<name>\w+) = ")
 
@@ -47,7 +47,7 @@ class KernelText:
     source: str = ""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class WrittenValue:
     """A value that a kernel has written; `reads` are the kernel's buffers and graph inputs, `name` is the value's."""
 
@@ -84,7 +84,7 @@ def _buffer_nodes(graph: GraphLowering) -> dict[str, BufferNode]:
         name: BufferNode(
             name=node.name,
             op=str(node.target),
-            line=_line(node),
+            line=node_line(node)[:MAX_LINE_CHARS],
             fused=frozenset(origin.name for origin in buffer.origins),
             parts=max((tuple(parts.get(origin, ())) for origin in buffer.origins), key=len, default=()),
         )
@@ -95,15 +95,6 @@ def _buffer_nodes(graph: GraphLowering) -> dict[str, BufferNode]:
 
 def _reduces(buffer: Any) -> bool:
     return "Reduction" in type(getattr(buffer, "data", None)).__name__
-
-
-def _line(node: torch.fx.Node) -> str:
-    lines = [line.strip() for line in (node.stack_trace or "").splitlines()]
-    places = [(match, at) for at, line in enumerate(lines) if (match := PLACE.match(line))]
-    if not places:
-        return ""
-    place, at = places[-1]
-    return ": ".join([f"{place['file']}:{place['line']}", *lines[at + 1 : at + 2]])[:MAX_LINE_CHARS]
 
 
 class ValueRecorder:

@@ -10,12 +10,12 @@ import streamlit as st
 from core.views.logs import LogsView
 from pages import menu
 from pages.components.code.view import code_view
-from pages.look.sizes import MAX_LINE_CHARS, SHORT, TALL
+from pages.look.sizes import SHORT, TALL
 from pages.parts.code import user_code
 from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import url
 from pages.session.shown import RunView
-from pages.session.tables import picked
+from pages.session.tables import picked, search_field
 
 ALL = "all"
 OUTSIDE = "outside of a compilation"
@@ -36,18 +36,11 @@ def record_logs(view: RunView) -> None:
 
 def choose_messages(logs: LogsView) -> LogsView:
     """Draw the choice of messages; return the view with those that are chosen."""
-    search = st.text_input(
-        "Search",
-        key=url.LOG,
-        bind="query-params",
-        placeholder="a variable, a reason, a file …",
-        max_chars=MAX_LINE_CHARS,
-        width=300,
-    )
+    search = search_field(url.LOG, "a variable, a reason, a file …", 300)
     name = st.selectbox("Name", [ALL, *logs.names], key="log-name", width=220)
     shown = {ALL: "", **{f"[{each}]" if each else OUTSIDE: each for each in logs.compilations}}
     compilation = st.selectbox("Compilation", list(shown), key="log-compilation", width=200)
-    return replace(logs, search=search or "", name="" if name == ALL else name, compilation=shown[compilation])
+    return replace(logs, search=search, name="" if name == ALL else name, compilation=shown[compilation])
 
 
 def message_table(logs: LogsView) -> int:

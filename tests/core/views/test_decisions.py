@@ -58,7 +58,7 @@ def test_cuda_graphs_are_counted_or_skipped_with_torchs_reason(skip: str, counts
 
 
 @pytest.mark.parametrize("compile_options", [{"mode": "reduce-overhead"}, {"options": {"triton.cudagraphs": True}}])
-def test_a_job_that_asks_for_cuda_graphs_and_gets_none_is_told_so(compile_options: dict[str, object]) -> None:
+def test_cuda_graphs_that_a_job_enables_and_does_not_get_are_decisions(compile_options: dict[str, object]) -> None:
     view = view_of("autotuned")
     setting = replace(view.report.setting, job={"compile": compile_options})
     assert replace(view, report=replace(view.report, setting=setting)).cudagraphs == NO_CUDA_GRAPH
