@@ -147,14 +147,32 @@ def library_flops(nodes: list[Any]) -> int:
     return sum(map(flops, {origin for call in calls for origin in call.get_origins()}))
 
 
+RESETS: list[None] = []
+
+
 def compile_id() -> str:
-    return str(torch._guards.CompileContext.current_compile_id())
+    """Return torch's id of the running compilation; after a reset ids begin again, so the round is added."""
+    torch_id = str(torch._guards.CompileContext.current_compile_id())
+    return f"{len(RESETS) + 1}:{torch_id}" if RESETS else torch_id
+
+
+@contextmanager
+def watching_resets() -> Iterator[None]:
+    reset = torch._dynamo.reset
+
+    def noted() -> None:
+        RESETS.append(None)
+        reset()
+
+    torch._dynamo.reset = noted
+    yield
+    torch._dynamo.reset = reset
 
 
 @contextmanager
 def watching(figures: Found) -> Iterator[None]:
     """Count guards, lowered graphs and output code by hooks in torch; breaks and recompiles from torch's log."""
-    with watching_log(figures), watching_guards(figures), watching_lowering(figures):
+    with watching_log(figures), watching_guards(figures), watching_lowering(figures), watching_resets():
         yield
 
 
