@@ -33,8 +33,7 @@ from core.runs.engine.local import LocalEngine
 from core.runs.engine.opening import open_engine
 from core.runs.engine.protocol import Assignment, Engine
 from core.runs.limits import Limits, Usage, check_upload, limits_of, usage
-from core.runs.packages import package_files
-from core.runs.progress import Progress, is_compiled, progress, step_words
+from core.runs.progress import Progress, is_compiled, package_files, progress, step_words
 from core.runs.recordings import Recording, recordings
 from core.runs.runner import Runner
 from core.runs.sides import Comparable, comparable_runs, likeliest, side_of_run

@@ -24,10 +24,26 @@ from core.analysis.aoti import (
     trial_words,
 )
 from core.analysis.doubts import doubts, untimed_words
-from core.analysis.dynamo.breaks import BreakCost, break_costs
-from core.analysis.dynamo.bytecode import Instruction, instructions, resume_compilations
-from core.analysis.dynamo.compilations import Entry, alike, compilation_tree, flattened, scope_words, tree_sentence
-from core.analysis.dynamo.failures import Failure, FailureKind, failure_counts, failure_sentence, failures
+from core.analysis.dynamo.compilations import (
+    Entry,
+    Instruction,
+    alike,
+    compilation_tree,
+    flattened,
+    instructions,
+    resume_compilations,
+    scope_words,
+    tree_sentence,
+)
+from core.analysis.dynamo.failures import (
+    BreakCost,
+    Failure,
+    FailureKind,
+    break_costs,
+    failure_counts,
+    failure_sentence,
+    failures,
+)
 from core.analysis.dynamo.frame_names import frame_names
 from core.analysis.dynamo.frames import FilmStep
 from core.analysis.dynamo.guards import (
@@ -52,6 +68,7 @@ from core.analysis.dynamo.recompiles import (
     lineages,
 )
 from core.analysis.film import FilmEdge, FilmNode, Segment, film, graph_at
+from core.analysis.findings.calls import printed_lines
 from core.analysis.fusion import (
     RefusalReasons,
     Step,
@@ -75,13 +92,15 @@ from core.analysis.memory import (
     memory_ratio,
     memory_sentence,
     memory_unmeasured,
+    partitions,
     place_name,
     place_of_peak,
     place_words,
     plan_sentence,
+    saved_bytes,
+    saved_values,
+    tensor_bytes,
 )
-from core.analysis.op_counts import op_count_words, refused_calls
-from core.analysis.partition import partitions, saved_bytes, saved_values, tensor_bytes
 from core.analysis.phases import (
     COMPILE_TIME,
     PhaseTotal,
@@ -100,7 +119,6 @@ from core.analysis.pipeline import (
     pipeline_summary,
     pipelines,
 )
-from core.analysis.printed import printed_lines
 from core.analysis.results import Results, compared_words, difference_words, ending_words, results, results_words
 from core.analysis.speed import (
     Speed,
@@ -128,6 +146,8 @@ from core.analysis.work import (
     heaviest,
     kernel_words,
     lowered_ops,
+    op_count_words,
+    refused_calls,
     saved_words,
     traffic_within,
     traffic_words,

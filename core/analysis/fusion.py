@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from core.ops.op_class import aten_name, op_class
+from core.ops.costs import aten_name, op_class
 from core.report import FxNode, Kernel, Schedule, SchedulerNode
 
 UNPACKS = "MultiOutput"

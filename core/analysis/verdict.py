@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 from core.analysis.dynamo.failures import failure_sentence, failures
 from core.analysis.interval import Interval
-from core.analysis.op_counts import op_count_words
 from core.analysis.phases import AHEAD_OF_TIME
 from core.analysis.results import Results, failed_words, results, results_words
 from core.analysis.speed import Speed, break_even_calls, speed
-from core.analysis.work import Work, work, work_words
+from core.analysis.work import Work, op_count_words, work, work_words
 from core.base.words import count, number, ordinal
 from core.report import Report
 

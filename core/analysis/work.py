@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from core.base.words import bytes_, count, percent
-from core.ops.op_class import op_class
-from core.report import Compilation, FxGraph, Kernel, Report, Schedule
+from core.base.words import agree, bytes_, count, number, percent
+from core.ops.costs import op_class
+from core.report import Call, Compilation, FxGraph, Kernel, Report, Schedule
 
 UNEVEN = "Memory traffic is not comparable in this log: torch counted fused nodes by another rule."
 
@@ -200,3 +200,31 @@ def counted_words(traffic: Traffic) -> str:
     bound = "; a read through a data-dependent index counts as its upper bound" if traffic.at_most else ""
     left = f"; {count(traffic.subgraphs, 'subgraph')} (branches, loop bodies) left out" if traffic.subgraphs else ""
     return f"{rule}{bound}{left}."
+
+
+RAISED = "raised, because the stance forbids compiling for {}"
+EAGER = "ran eagerly, because no compiled code fitted {}"
+MIXED = "ran partly eagerly, because no compiled code fitted that part"
+
+
+def op_count_words(report: Report) -> str:
+    """Return the calls that raised or ran eagerly, in words without a full stop.
+
+    Empty if all calls ran compiled code, or nothing was recorded.
+    """
+    parts = (_share(report, how, words) for how, words in (("raised", RAISED), ("eager", EAGER), ("mixed", MIXED)))
+    return ", ".join(filter(None, parts))
+
+
+def refused_calls(report: Report) -> tuple[Call, ...]:
+    """Return the calls that a stance refused, each with torch's message."""
+    return tuple(call for call in report.calls if call.raised)
+
+
+def _share(report: Report, how: str, words: str) -> str:
+    matching = sum(call.how == how for call in report.calls)
+    total = len(report.calls)
+    if not matching:
+        return ""
+    subject = f"{number(matching)} of {number(total)} calls" if total > 1 else "the only call"
+    return f"{subject} {words.format(agree(matching, 'it', 'them'))}"

@@ -17,7 +17,7 @@ from core.commands.products import Product
 from core.commands.run import run_job
 from core.job import CompileJob, Packaging, add_job_options, dims_from_text, job_of
 from core.report import Report
-from core.runs.packages import PACKAGE, package_files
+from core.runs.progress import PACKAGE, package_files
 from core.runs.store import Run
 
 PARTS = ("exports", "range_trials", "packages", "package_runs", "package_times")

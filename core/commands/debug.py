@@ -8,7 +8,7 @@ from pathlib import Path
 from core.base.words import count
 from core.commands.output import Commands
 from core.runs.store import Store
-from core.views.debug_folder import debug_folder
+from core.views.run_files import debug_folder
 
 
 def add_command(commands: Commands) -> None:

@@ -9,11 +9,11 @@ from typing import get_args
 
 import msgspec
 
-from core.analysis.config import matching
 from core.base.machine import ConfigModule, ConfigOption
 from core.base.words import count, number
 from core.commands.output import FAILED, OK, Commands, add_json_option, complain
 from core.runs.engine.opening import environment_here
+from core.views.setup import matching
 
 
 def add_command(commands: Commands) -> None:

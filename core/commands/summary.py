@@ -30,8 +30,7 @@ from core.analysis import (
     verdict,
 )
 from core.analysis.backend import backend_lines
-from core.analysis.bisection import bisection_words, minified_words, nan_words, opaque_words
-from core.analysis.bits import bits_words
+from core.analysis.bisection import bisection_words, bits_words, minified_words, nan_words, opaque_words
 from core.analysis.findings import FIRST, findings
 from core.analysis.numerics import numerics_lines
 from core.base.words import count, duration_s

@@ -4,7 +4,20 @@ from core.graph.assemble import SMALL
 from core.graph.fusion import FusionStep, fusion_frames
 from core.graph.fx import CHANGES, DIFFERENCE, film_model, fx_model, union_model
 from core.graph.index import index_of
-from core.graph.levels import METRICS, level, levels_below
+from core.graph.levels import (
+    METRICS,
+    MOST_NEAR,
+    Hit,
+    as_dot,
+    as_json,
+    between,
+    digest,
+    find,
+    level,
+    levels_below,
+    neighbourhood,
+    search,
+)
 from core.graph.model import (
     TOP,
     Edge,
@@ -21,7 +34,6 @@ from core.graph.model import (
     Version,
 )
 from core.graph.overlays import SEGMENT, annotation_name, annotations_of
-from core.graph.queries import MOST_NEAR, Hit, as_dot, as_json, between, digest, find, neighbourhood, search
 from core.graph.recorded import divided_graph, kernels_of, recorded_model, source_path
 from core.graph.schedule import after_model, before_model
 

@@ -17,9 +17,8 @@ from typing import NamedTuple
 
 from core.base.words import number
 from core.graph.model import TOP, Edge, Fact, Frames, GraphModel, Group, Node, Overlay
-from core.graph.modules import Origin, grow
+from core.graph.modules import Arrangement, Branch, Origin, Trait, ancestors, arrange, chunk, grow, simplify
 from core.graph.overlays import ONE_BY_ONE, named_overlays, standard_overlays, weights
-from core.graph.tree import Arrangement, Branch, Trait, ancestors, arrange, chunk, simplify
 
 # Maximum nodes of a graph that is shown without folding.
 SMALL = 60

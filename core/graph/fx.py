@@ -1,7 +1,4 @@
-"""Display graph of an FX graph, or of all its versions in a film of passes.
-
-Display graph of two graphs: every node of either once, painted by its change.
-"""
+"""Display graphs of an FX graph, of its versions in a film of passes, and of two graphs painted by their changes."""
 
 from __future__ import annotations
 
@@ -14,10 +11,8 @@ from functools import lru_cache
 from core.analysis.comparison import Change, GraphUnion, UnionNode
 from core.base.words import number
 from core.graph.assemble import Link, Material, assemble
-from core.graph.gc_pause import collection_paused
-from core.graph.model import Frames, GraphModel, Node, Overlay, Version
-from core.graph.modules import Origin
-from core.graph.tree import Trait, shape_words
+from core.graph.model import Frames, GraphModel, Node, Overlay, Version, collection_paused
+from core.graph.modules import Origin, Trait, shape_words
 from core.ops import aten_name, op_class
 from core.ops.costs import CALLS, FxCosts, numel
 from core.report import FxNode, Kernel, TensorMeta, tensor_text

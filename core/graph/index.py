@@ -8,8 +8,7 @@ from functools import cached_property
 from itertools import accumulate
 from weakref import ReferenceType, WeakKeyDictionary, ref
 
-from core.graph.gc_pause import collection_paused
-from core.graph.model import TOP, Frames, GraphModel, Level, Node, Overlay
+from core.graph.model import TOP, Frames, GraphModel, Level, Node, Overlay, collection_paused
 
 Lifted = tuple[int, int, int]
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from core.analysis.backend import NodeValues, node_values
 from core.analysis.numerics import STANDINGS
 from core.graph.model import Node, Overlay
-from core.graph.tree import Trait
+from core.graph.modules import Trait
 from core.report import Report
 
 ONE_BY_ONE = "From shapes and dtypes, without fusion; views move no bytes. Symbolic shapes are not counted."

@@ -15,10 +15,8 @@ from core.analysis.kernels import KernelNames
 from core.base.words import bytes_, number
 from core.graph.assemble import Link, Material, assemble
 from core.graph.fusion import joins, launch_seconds, member_order
-from core.graph.gc_pause import collection_paused
-from core.graph.model import GraphModel, Node, Row
-from core.graph.modules import Origin, classes_of, module_at
-from core.graph.tree import Trait, shape_words
+from core.graph.model import GraphModel, Node, Row, collection_paused
+from core.graph.modules import Origin, Trait, classes_of, module_at, shape_words
 from core.ops import op_class
 from core.ops.costs import Cost
 from core.report import FxNode, Kernel, Module, ModulePath, Schedule, SchedulerNode, module_path, tensor_text

@@ -1,6 +1,6 @@
 """ATen ops: their kind of work, and their cost."""
 
-from core.ops.op_class import OP_CLASSES, aten_name, op_class
+from core.ops.costs import OP_CLASSES, aten_name, op_class
 
 __all__ = [
     "OP_CLASSES",

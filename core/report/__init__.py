@@ -16,7 +16,6 @@ from core.report.aoti import (
     RangeTrial,
 )
 from core.report.backend import BackendNode, Execution, Executions, Invocation, ToldTable, ToldText
-from core.report.codec import as_json, from_json, to_json
 from core.report.dynamo import (
     Bytecode,
     GraphBreak,
@@ -86,6 +85,9 @@ from core.report.model import (
     Report,
     Stage,
     Status,
+    as_json,
+    from_json,
+    to_json,
 )
 from core.report.pipeline import (
     Crossing,

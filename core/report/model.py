@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
+import msgspec
+
+from core.base.decoder import decoded_as
+from core.base.errors import DecodeError, ReportError
 from core.base.load import Load
 from core.report.aoti import Export, Package, PackageRun, PackageText, PackageTimes, RangeTrial
 from core.report.backend import Execution, Executions, Invocation, ToldTable, ToldText
@@ -322,3 +326,25 @@ class Report:
     def compilation(self, compile_id: str) -> Compilation | None:
         """Return the compilation with that id; None if the report has none."""
         return next((compilation for compilation in self.compilations if compilation.id == compile_id), None)
+
+
+def to_json(report: Report, indent: int = 0) -> bytes:
+    """Return the report as JSON; numbers that JSON lacks (inf, nan) become null."""
+    data = msgspec.json.encode(report)
+    return msgspec.json.format(data, indent=indent) if indent else data
+
+
+def from_json(data: bytes) -> Report:
+    """Read a report; raises ReportError for another schema version or a damaged file."""
+    try:
+        report = decoded_as(data, Report)
+    except DecodeError as error:
+        raise ReportError(f"the stored report cannot be read: {error}") from None
+    if report.schema != SCHEMA:
+        raise ReportError(f"the report has schema {report.schema}; this version reads {SCHEMA}")
+    return report
+
+
+def as_json(value: Any) -> bytes:
+    """Return any part of a report, or a list of parts, as readable JSON."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2)

@@ -20,7 +20,7 @@ from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, ReportError, StoreError
 from core.base.files import read, regular, remove, write_atomically
 from core.graph import GraphModel, recorded_model
-from core.graph.gc_pause import collection_paused
+from core.graph.model import collection_paused
 from core.graph.recorded import NodesOf
 from core.report import Compilation, FxGraph, FxNode, Report, from_json, to_json
 from core.runs.store import Run

@@ -2,9 +2,8 @@
 
 from core.sweep.axes import changed, parse_axes, parse_axis
 from core.sweep.model import Axis, AxisValue, Sweep, SweepCell, applied, cells, check_backends
-from core.sweep.recorded import RecordedSweep, recorded_sweeps
 from core.sweep.row import Claim, SweepCall, SweepRow
-from core.sweep.runner import SweepRunner, new_sweep
+from core.sweep.runner import RecordedSweep, SweepRunner, new_sweep, recorded_sweeps
 from core.sweep.store import SweepStore
 from core.sweep.table import SweepStanding, SweepState, as_csv, as_json, table
 

@@ -1,7 +1,4 @@
-"""SweepRunner: start, watch, cancel and resume sweeps, each executed by a thread.
-
-Execution of a sweep's cells, one run at a time per device, from wherever the sweep stopped.
-"""
+"""SweepRunner: start, watch, cancel and resume sweeps. A thread executes the cells, one per device at a time."""
 
 from __future__ import annotations
 
@@ -12,21 +9,21 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from core.base.errors import AccessError, CompileboardError, JobError, StoreError, WorkerError
 from core.base.run_id import fresh_id
 from core.base.words import agree, count, number
-from core.job import CompileJob
+from core.job import MODES, CompileJob
 from core.job.prepared import model_code, prepared, torch_version
 from core.runs.engine.queues import device_of
 from core.runs.limits import Limits, check_job, check_storage, usage
 from core.runs.permission import allowed
+from core.runs.recordings import Recording, recordings
 from core.runs.runner import Runner
 from core.runs.status import Status
 from core.runs.store import MOST_NAME_CHARS, Run
-from core.sweep.model import Axis, Sweep, SweepCell, cells
-from core.sweep.recorded import RecordedSweep
+from core.sweep.model import Axis, AxisValue, Sweep, SweepCell, cells
 from core.sweep.row import SETTLED, SweepRow, was_killed
 from core.sweep.store import ROWS, SweepStore
 from core.sweep.table import SweepStanding, row, rows, runs_of, standing_of
@@ -346,3 +343,35 @@ class SweepRunner:
             return True
         engine = self.runner.engine
         return sweep.handle not in ("", engine.local_handle()) and engine.is_alive(sweep.handle)
+
+
+# First word of a recording's kind → its preset, and the order of the values.
+PRESET_OF: dict[str, tuple[str, Callable[[str], int]]] = {"mode": ("modes", MODES.index), "batch": ("batch", int)}
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedSweep:
+    """Recordings of one model along an axis, in its order."""
+
+    title: str
+    preset: str
+    axis: Axis
+    cells: tuple[Recording, ...]
+
+
+def recorded_sweeps() -> tuple[RecordedSweep, ...]:
+    """Return all recorded sweeps of the gallery."""
+    groups: dict[tuple[str, str], dict[str, Recording]] = {}
+    for recording in recordings():
+        field, _, value = recording.kind.partition(" ")
+        if field in PRESET_OF:
+            groups.setdefault((recording.job.model.value, field), {})[value] = recording
+    return tuple(_sweep(model, field, by_value) for (model, field), by_value in groups.items())
+
+
+def _sweep(model: str, field: str, by_value: dict[str, Recording]) -> RecordedSweep:
+    preset, place = PRESET_OF[field]
+    values = sorted(by_value, key=place)
+    cells = tuple(by_value[value] for value in values)
+    typed: tuple[AxisValue, ...] = tuple(map(int, values)) if preset == "batch" else tuple(values)
+    return RecordedSweep(f"{model}: {preset}, {cells[0].words}", preset, Axis(field, typed), cells)

@@ -13,7 +13,7 @@ from core.analysis.bisection import bisection_words, minified_words, nan_words
 from core.base.errors import StoreError
 from core.base.words import bytes_, number
 from core.job import CompileJob, job_to_json
-from core.job.script import checked_script
+from core.job.prepared import checked_script
 from core.report import Report
 from core.runs.crash import ending_words
 from core.runs.status import Status

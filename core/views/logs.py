@@ -1,4 +1,4 @@
-"""Torch's log of a run: its messages by compilation and name, searched."""
+"""Torch's log of a run: messages by compilation and name, searched."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from core.analysis.logs import LogMessage, log_messages
 from core.base import words as fmt
 from core.report import Payload, Report
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line
@@ -158,3 +157,56 @@ def _head(message: LogMessage) -> str:
 
 
 __all__ = ["LogsView"]
+
+
+LINE = re.compile(
+    r"(?P<head>(?P<level>[VIWEC])\d{4} (?P<time>[\d:.]+) \d+ (?P<place>[^\]\n]*:\d+)\]"
+    r"(?: \[(?P<id>[^\]\n]*\d/\d+)(?:_\d+)?\])?(?: \[__(?P<artifact>\w+)\])?) ?(?P<text>.*)"
+)
+LEVELS = {"V": "debug", "I": "info", "W": "warning", "E": "error", "C": "critical"}
+
+
+@dataclass(frozen=True, slots=True)
+class LogMessage:
+    """A message of torch's log; `place` is the line of torch that logs it, `name` its artifact or, without one, its
+    module.
+    """
+
+    level: str
+    time: str
+    place: str
+    compilation: str
+    name: str
+    text: str
+
+
+def log_messages(text: str) -> Iterator[LogMessage]:
+    """Yield the messages in a text; lines before the first message are left out."""
+    head, lines, match = "", list[str](), None
+    for line in text.split("\n"):
+        if not line and match is not None:
+            yield _message(match, lines)
+            match = None
+            continue
+        found = LINE.match(line)
+        if match is not None and (found is None or found["head"] == head):
+            lines.append(line if found is None else found["text"])
+            continue
+        if match is not None:
+            yield _message(match, lines)
+        if found is not None:
+            match, head, lines = found, found["head"], [found["text"]]
+    if match is not None:
+        yield _message(match, lines)
+
+
+def _message(match: re.Match[str], lines: list[str]) -> LogMessage:
+    module = match["place"].rpartition(":")[0].removesuffix(".py").replace("/", ".")
+    return LogMessage(
+        level=LEVELS[match["level"]],
+        time=match["time"],
+        place=match["place"],
+        compilation=match["id"] or "",
+        name=match["artifact"] or module,
+        text="\n".join(lines).rstrip(),
+    )

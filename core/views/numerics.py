@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from core.analysis import target_words
-from core.analysis.bits import bits_words
+from core.analysis.bisection import bits_words
 from core.analysis.numerics import (
     Numerics,
     ResultStanding,

@@ -1,15 +1,21 @@
-"""Files to download of a run: its report, a bug report, and torch's debug directories."""
+"""Files of a run to download: its report, a bug report, torch's debug directories, and an edited output code."""
 
 from __future__ import annotations
 
+import io
+import re
+import zipfile
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from core.base.errors import StoreError
+from core.base.words import count
 from core.code.diff import diff_texts
-from core.code.edited import edited_backend
-from core.report import Payload, to_json
+from core.report import Payload, Report, to_json
+from core.report.model import DEBUG_FILES
+from core.runs.sides import side_of_run
 from core.runs.store import Run
 from core.runs.stored import open_report
-from core.views.debug_folder import debug_folder
 from core.views.issue import issue_of
 
 
@@ -54,3 +60,109 @@ class RunFiles:
     def debug_zip(self) -> bytes:
         """Return torch's debug directories as one ZIP."""
         return debug_folder(self.run).as_zip()
+
+
+# Lines of fx_graph_runnable.py that set the process up: the worker's settings stay as they are.
+SET_UP = re.compile(
+    r"^(os\.environ\[.*|torch\._(dynamo|inductor|functorch)\S*config\.\S+ = .*|import core\.worker\.\S+)\n",
+    re.MULTILINE,
+)
+MAIN = re.compile(r"^if __name__ == ['\"]__main__['\"]:\n(?:[ \t]+.*\n|\n)*\Z", re.MULTILINE)
+OUTPUT_CODE, RUNNABLE = "output_code.py", "fx_graph_runnable.py"
+HEADER = '"""{file} of graph {graph} of this run as a backend, to edit. Inductor compiles the other graphs."""\n'
+CALLED = """    def run(arguments):
+        return call(arguments)
+
+    run._boxed_call = True
+    return run
+"""
+LOWERED = """    edited = make_fx(Repro(), tracing_mode="real")(*map(example, example_inputs))
+    return compile_fx_inner(edited, example_inputs, **options)
+
+
+def example(value):
+    return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device=value.device).zero_()
+"""
+ADAPTER = """
+
+import itertools
+
+import torch
+from torch._inductor.compile_fx import compile_fx, compile_fx_inner
+from torch.fx.experimental.proxy_tensor import make_fx
+
+graphs = itertools.count()
+
+
+def backend(graph, example_inputs):
+    return compile_fx(graph, example_inputs, inner_compile=compile_edited)
+
+
+def compile_edited(graph, example_inputs, **options):
+    if next(graphs) != {graph}:
+        return compile_fx_inner(graph, example_inputs, **options)
+{body}"""
+
+
+def edited_backend(file: str, text: str, graph: int) -> str:
+    """Return the code of a backend that runs a debug file in place of the graph with that number.
+
+    `file` is `output_code.py` or `fx_graph_runnable.py`; `graph` counts the graphs that Inductor compiles, from 0.
+    """
+    body = CALLED if file == OUTPUT_CODE else LOWERED
+    kept = MAIN.sub("", SET_UP.sub("", text) if file == RUNNABLE else text).rstrip()
+    return HEADER.format(file=file, graph=graph) + "\n" + kept + "\n" + ADAPTER.format(graph=graph, body=body)
+
+
+README = "README.txt"
+# Lines of fx_graph_runnable.py that set the recorders of our worker, which do not exist elsewhere.
+OUR_SETTINGS = re.compile(
+    r"^(import core\.worker\.\S+|torch\._inductor\.config\._(pre|post)_fusion_custom_pass = core\.worker\..*)\n",
+    re.MULTILINE,
+)
+
+
+def debug_folder(run: Run) -> DebugFolder:
+    """Return the debug directories of a run; raises StoreError if its log has none of their files."""
+    side = side_of_run(run) if run.log_path() else None
+    if side is None or not side.report.debug_files:
+        raise StoreError("the log has no debug file: Inductor compiled no graph, or it was cached")
+    return DebugFolder(side.report, side.text)
+
+
+@dataclass(frozen=True)
+class DebugFolder:
+    """The debug directories of a report; `read` returns a payload of its log as text."""
+
+    report: Report
+    read: Callable[[Payload], str]
+
+    @property
+    def missing(self) -> str:
+        """The files that were not recorded, in a sentence; empty if all were."""
+        names = {file.name for file in self.report.debug_files}
+        missing = [name for name in DEBUG_FILES if name not in names]
+        return f"Not recorded: {', '.join(missing)}. A run with `--debug-files` records them." if missing else ""
+
+    @property
+    def title(self) -> str:
+        """The number of graphs and files in words."""
+        graphs = len({file.graph for file in self.report.debug_files})
+        return f"{count(len(self.report.debug_files), 'file')} of {count(graphs, 'graph')}"
+
+    def files(self) -> Iterator[tuple[str, str]]:
+        """Yield the path and text of each file; a directory is named by its compilation and graph."""
+        for file in self.report.debug_files:
+            compilation = file.compilation.replace("/", "_") or "no_compilation"
+            text = OUR_SETTINGS.sub("", self.read(file.text))
+            yield f"model__{compilation}.{file.graph}/{file.name}", text
+
+    def as_zip(self) -> bytes:
+        """Return one ZIP with all directories, and a note if files were not recorded."""
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path, text in self.files():
+                archive.writestr(path, text)
+            if self.missing:
+                archive.writestr(README, f"{self.missing}\n")
+        return buffer.getvalue()

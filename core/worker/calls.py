@@ -23,7 +23,7 @@ from core.job import CompileJob, Conditions
 from core.report import Call, Difference, How
 from core.worker.backends.watch import marking_call
 from core.worker.conditions import Mode, Stance, force_eager, mark_dynamic, refused, stance_of
-from core.worker.load import Arguments, ModelCopy, described
+from core.worker.load import Arguments, ModelCopy, described, rng_state, seed
 from core.worker.measuring.stopwatches import synchronize
 from core.worker.numerics.accuracy import call_numerics
 from core.worker.numerics.wide import as_written
@@ -32,7 +32,6 @@ from core.worker.recorders.reuse import watching_reuse
 from core.worker.results.effects import CallEffects, PrintedText, StateBefore, differences, print_difference, unlike
 from core.worker.results.judge import Around, CallContext, Judge
 from core.worker.results.named import Leaves, leaves
-from core.worker.rng import rng_state, seed
 from core.worker.streams import silence
 
 Enter = Callable[[str], None]

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import importlib.util
+import random
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -26,7 +27,6 @@ from core.base.errors import JobError
 from core.job import CompileJob
 from core.job.arguments import CallSpec, OwnCall, TensorSpec, parse_call
 from core.worker.conditions import resized
-from core.worker.rng import seed
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 GRAD_MODES = {"no_grad", "enable_grad", "set_grad_enabled", "inference_mode"}
@@ -246,3 +246,25 @@ def value_text(value: Any) -> str:
     if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
         return str(value)
     return type(value).__name__
+
+
+def seed(number: int) -> None:
+    """Seed torch's generators, Python's, and NumPy's if the user's code imported it."""
+    torch.manual_seed(number)
+    random.seed(number)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(number % 2**32)
+
+
+def rng_state(device: str) -> tuple[Any, ...]:
+    """Return the state of the generators that compiled code may use differently: torch's, and NumPy's.
+
+    Python's is not included: Dynamo draws from it as eager does.
+    """
+    kind = device.partition(":")[0]
+    states = [torch.get_rng_state()] if kind == "cpu" else [torch.get_rng_state(), getattr(torch, kind).get_rng_state()]
+    all_states: list[Any] = [state.numpy().tobytes() for state in states]
+    if "numpy" in sys.modules:
+        name, keys, *rest = sys.modules["numpy"].random.get_state()
+        all_states.append((name, keys.tobytes(), *rest))
+    return tuple(all_states)

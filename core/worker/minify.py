@@ -23,7 +23,7 @@ from torch.utils._pytree import tree_leaves
 
 from core.base.words import count
 from core.job import CompileJob, Model
-from core.job.script import checked_script
+from core.job.prepared import checked_script
 from core.worker.backends.selection import Compiler
 from core.worker.frames import first_line, node_line
 from core.worker.load import ModelCopy

@@ -12,15 +12,13 @@ from core.job import CompileJob
 from core.worker.backends.watch import watching_backends
 from core.worker.conditions import lookups
 from core.worker.record import emit, is_recorded
-from core.worker.recorders.autotuning import watching_autotuning
 from core.worker.recorders.bytecode import watching_bytecode
-from core.worker.recorders.cudagraphs import watching_cudagraphs
-from core.worker.recorders.debug_files import watching_debug_files
 from core.worker.recorders.deferred import DeferredRecords
 from core.worker.recorders.guards import watching_guards
-from core.worker.recorders.logs import watching_logs
-from core.worker.recorders.partition import emit_saved_values, watching_partition
+from core.worker.recorders.logs import watching_debug_files, watching_logs
+from core.worker.recorders.partition import emit_saved_values, watching_autotuning, watching_partition
 from core.worker.recorders.passes import PassRecorder
+from core.worker.recorders.reuse import watching_cudagraphs
 from core.worker.recorders.scheduler import ScheduleRecorder
 from core.worker.recorders.stacks import Modules
 

@@ -1,6 +1,6 @@
 """A run inside its own process: load the code twice, call eagerly and compiled, compare, measure.
 
-Records around a run's compilations: the job and the machine first, torch's counters and an error last.
+Its records begin with the job and the machine, and end with torch's counters and an error.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from core.job.gallery import unread
 from core.job.targets import TARGETS
 from core.report import Counters, RunError, Setting, Timing
 from core.report.records.run import NoteRecord, SourceRecord
-from core.runs.packages import DIRECTORY as PACKAGES
+from core.runs.progress import DIRECTORY as PACKAGES
 from core.runs.store import Run
 from core.worker.aoti.stage import PackageStage
 from core.worker.backends.selection import backend_file, defines, load_backend, register_built_in, write_code
@@ -51,8 +51,8 @@ from core.worker.measuring.roofline import emit_roofline
 from core.worker.memory.watch import MemoryWatch
 from core.worker.numerics.nodes import emit_graph_numerics
 from core.worker.record import emit, start_trace, step
-from core.worker.recorders import cudagraphs
 from core.worker.recorders.deferred import DeferredRecords
+from core.worker.recorders.reuse import graph_counts
 from core.worker.recording import recording
 from core.worker.streams import flush, silence
 from core.worker.user_kernels import interpret_kernels
@@ -265,7 +265,7 @@ def emit_counters() -> None:
             # Queried only if CUDA is initialized, since the query would initialize it.
             has_tf32=torch.cuda.is_initialized() and torch.cuda.is_tf32_supported(),
             recompile_limit=torch._dynamo.config.recompile_limit,
-            cudagraphs=dict(cudagraphs.counts),
+            cudagraphs=dict(graph_counts),
         )
     )
 

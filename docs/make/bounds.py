@@ -117,8 +117,6 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/sweep/table.py": {
             "MAX_ROW_BYTES": "a row of a sweep's table that is kept",
             "MOST_ROWS": "rows that are held of all sweeps",
-        },
-        "core/sweep/read.py": {
             "MAX_ERROR_CHARS": "what a row tells of how its run ended",
             "MOST_NAMES": "names of kernels, passes and choices in a row, each",
         },
@@ -150,10 +148,10 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_POINTS": "points of the curve of a call's memory",
             "MOST_ALIVE": "places whose memory at the peak is listed",
         },
-        "core/worker/memory/standby.py": {"MAX_REASON_CHARS": "why memory was not measured"},
+        "core/worker/memory/watch.py": {"MAX_REASON_CHARS": "why memory was not measured"},
         "core/worker/measuring/wrappers.py": {"MAX_CODE_BYTES": "generated code that is timed line by line"},
         "core/worker/recorders/traffic.py": {"MOST_PAIRED": "accesses to one buffer that are compared in pairs"},
-        "core/worker/recorders/autotuning.py": {
+        "core/worker/recorders/partition.py": {
             "MAX_CHOICES": "choices of one autotuning",
             "MAX_NAME_CHARS": "the name of a choice",
         },
@@ -173,7 +171,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_TAPPED_BYTES": "what those values hold together",
         },
         "core/worker/kernel_tools/__init__.py": {"MAX_DETAIL_CHARS": "what a tool printed"},
-        "core/worker/kernel_tools/scripts.py": {"MAX_OUTPUT_BYTES": "what a script printed"},
+        "core/worker/kernel_tools/cpp_assembly.py": {"MAX_OUTPUT_BYTES": "what a script printed"},
         "core/worker/kernel_tools/interpreted.py": {"MAX_OFFSETS": "elements that a kernel touched"},
         "core/worker/kernel_tools/triton_ladder.py": {
             "MAX_FILE_CHARS": "one stage of a kernel",
@@ -189,20 +187,21 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/commands/summary.py": {"MAX_DIFFERENCES": "differences that the command line prints"},
     },
     "A drawing": {
-        "core/graph/queries.py": {
+        "core/graph/levels.py": {
             "MOST_HITS": "hits of a search",
             "MOST_NEAR": "nodes of a neighbourhood",
             "LONGEST_QUERY": "a search's text",
+            "MOST_FOR_DOT": "items of an opened group that Graphviz lays out",
+            "MOST_ENDS": "edges of a bundle whose ends are listed",
         },
         "core/graph/schedule.py": {
             "MOST_TOOLTIP_LINES": "lines of a tooltip",
             "LONGEST_KERNEL": "characters of a kernel's name before its module is left out",
         },
-        "core/graph/levels.py": {
-            "MOST_FOR_DOT": "items of an opened group that Graphviz lays out",
-            "MOST_ENDS": "edges of a bundle whose ends are listed",
+        "core/graph/modules.py": {
+            "MOST_MEMBERS": "nodes of a group before it is cut in chunks",
+            "LONGEST_LABEL": "a module's label",
         },
-        "core/graph/tree.py": {"MOST_MEMBERS": "nodes of a group before it is cut in chunks"},
         "core/graph/fx.py": {
             "MOST_INPUTS": "inputs of a graph that are drawn as nodes; of more, none",
             "MOST_CHIPS": "inputs that a node shows",
@@ -210,7 +209,6 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "LONGEST_TOOLTIP": "characters of a tooltip's line",
         },
         "core/report/places.py": {"MOST_LEVELS": "modules in one another"},
-        "core/graph/modules.py": {"LONGEST_LABEL": "a module's label"},
         "core/report/fx.py": {"MOST_REMEMBERED": "answers that are kept of a question to a graph"},
         "core/graph/assemble.py": {
             "MOST_NAMES": "functions that name a run of ops between modules",

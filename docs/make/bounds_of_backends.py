@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 PACKAGES: dict[str, dict[str, str]] = {
-    "core/trace/parsers/texts.py": {
+    "core/trace/parsers/worker.py": {
         "MOST_NAME_CHARS": "the name of a text that belongs to a package",
         "MOST_LOG_NAMES": "names that the messages of a record of torch's log are counted by",
+        "MOST_TOLD_ROWS": "rows of a table that a backend reported",
+        "MOST_TOLD_COLUMNS": "columns of such a table",
+        "MOST_CELL_CHARS": "characters of a cell, or of a title, that a backend reported",
     },
     "core/analysis/aoti.py": {
         "MOST_LINES": "lines of a message about a package on the command line",
@@ -43,30 +46,23 @@ PACKAGES: dict[str, dict[str, str]] = {
         "MOST_TRIED_BYTES": "inputs of such a call",
         "MOST_SAID_CHARS": "characters of the answer to one call",
     },
-    "core/views/aotinductor/export.py": {
+    "core/views/aotinductor/run.py": {
         "MOST_VALUES": "inputs and outputs of an exported program",
         "MOST_LINES": "checks of an exported program",
         "MOST_SHOWN": "dynamic dimensions, their ranges, and calls at their ends",
+        "MOST_OFFERED": "dimensions of the inputs that are offered to be dynamic",
+        "MOST_SOURCES": "sources of the program that runs a package",
     },
     "core/views/aotinductor/package.py": {
         "MOST_FILES": "files of a package",
         "MOST_METADATA": "lines of its metadata",
         "MOST_RESULTS": "outputs of a package",
     },
-    "core/views/aotinductor/run.py": {
-        "MOST_OFFERED": "dimensions of the inputs that are offered to be dynamic",
-        "MOST_SOURCES": "sources of the program that runs a package",
-    },
     "pages/parts/aotinductor/panels.py": {"MOST_SIZE": "a bound of a dynamic dimension"},
     "pages/session/downloads.py": {"MOST_DOWNLOADED_BYTES": "a package that the page offers to download"},
 }
 
 BACKENDS: dict[str, dict[str, str]] = {
-    "core/trace/parsers/texts.py": {
-        "MOST_TOLD_ROWS": "rows of a table that a backend reported",
-        "MOST_TOLD_COLUMNS": "columns of such a table",
-        "MOST_CELL_CHARS": "characters of a cell, or of a title, that a backend reported",
-    },
     "core/worker/backends/watch.py": {
         "MOST_NODES": "nodes of a graph that a backend received",
         "MOST_VALUES": "example inputs, arguments or results of a backend that are recorded",
@@ -85,7 +81,12 @@ BACKENDS: dict[str, dict[str, str]] = {
         "MOST_RECOMPILES": "the recompile limit of a call of torch.compile",
     },
     "core/runs/crash.py": {"MAX_SEARCHED_BYTES": "a log that is searched for the kernel of a crash"},
-    "core/worker/recorders/debug_files.py": {"MAX_FILE_CHARS": "characters of a debug file in the log"},
+    "core/worker/recorders/logs.py": {
+        "MAX_FILE_CHARS": "characters of a debug file in the log",
+        "MAX_RECORD_BYTES": "bytes of torch's log in one record",
+        "MAX_RECORD_S": "seconds until messages of torch's log are in the run's log",
+        "MAX_LOG_BYTES": "bytes of torch's log that a run records; later messages are left out, and a note says so",
+    },
     "core/worker/minify.py": {
         "MAX_SCRIPT_CHARS": "characters of a minified script; of a longer one only the reason is recorded",
         "MAX_NAN_LINE_CHARS": "characters of the node that makes the first NaN, and of its line",
@@ -98,11 +99,6 @@ BACKENDS: dict[str, dict[str, str]] = {
     "core/worker/bits/compare.py": {
         "MAX_STORED_BYTES": "bytes of values of the other configuration that are stored",
         "MOST_NODES": "values with other bits that are listed",
-    },
-    "core/worker/recorders/logs.py": {
-        "MAX_RECORD_BYTES": "bytes of torch's log in one record",
-        "MAX_RECORD_S": "seconds until messages of torch's log are in the run's log",
-        "MAX_LOG_BYTES": "bytes of torch's log that a run records; later messages are left out, and a note says so",
     },
     "core/views/logs.py": {
         "MOST_SHOWN": "messages of torch's log in a table; the download has all",

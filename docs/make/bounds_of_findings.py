@@ -5,12 +5,12 @@ FINDINGS: dict[str, dict[str, str]] = {
         "MOST_PLACES": "lines of the model's file that one finding names",
         "MOST_NAMES": "logs that one `set_logs` call names",
     },
-    "core/analysis/findings/calls.py": {"MOST": "findings of printed lines"},
-    "core/analysis/printed.py": {
+    "core/analysis/findings/calls.py": {
+        "MOST": "findings of printed lines",
         "MOST_LINES": "different lines of a run's output",
         "LONGEST_LINE": "characters of one of them",
     },
-    "core/code/source_facts.py": {
+    "core/trace/parsers/worker.py": {
         "MOST_REMARKS": "remarks on a file of the model",
         "LONGEST_LINE": "characters of a line that a remark quotes",
     },

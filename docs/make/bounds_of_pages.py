@@ -55,8 +55,10 @@ PAGES: dict[str, dict[str, str]] = {
     "core/views/fusion.py": {"MOST_WORDS": "ops that name a scheduler node"},
     "core/views/fx_graph.py": {"MOST_GUARDS": "guards of a node", "MOST_USERS": "users of a node"},
     "core/views/passes.py": {"MOST_NODES": "nodes of a step that are written out"},
-    "pages/parts/kernels/treemap.py": {"MOST_CELLS": "kernels in a treemap"},
-    "pages/parts/kernels/ledger.py": {"LONGEST_POINT": "characters of a kernel's name in the roofline"},
+    "pages/parts/kernels/ledger.py": {
+        "MOST_CELLS": "kernels in a treemap",
+        "LONGEST_POINT": "characters of a kernel's name in the roofline",
+    },
     "pages/parts/performance/numerics.py": {"MOST_RESULTS": "results in the chart of errors against float64"},
     "core/views/kernels/ledger.py": {"MOST_OPS": "ops of a kernel in the ledger"},
     "core/views/kernels/results.py": {"MOST_OUTLINED": "functions of OpenMP regions that are named"},

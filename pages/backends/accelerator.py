@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.views.accelerator import AcceleratorView
-from pages.look.glossary import GLOSSARY
+from core.views.glossary import GLOSSARY
 from pages.look.text import prose
 from pages.parts.accelerator.change import change_menu, without_pipeline
 from pages.parts.accelerator.panels import draw_station, station_of

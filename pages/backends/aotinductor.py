@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.views.aotinductor import AotInductorView
-from pages.look.glossary import GLOSSARY
+from core.views.glossary import GLOSSARY
 from pages.parts.aotinductor.panels import ask_for_package, choose_step, panel, sizes_part, times_part
 from pages.session.downloads import json_twin
 from pages.session.require import require_report

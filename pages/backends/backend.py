@@ -3,9 +3,9 @@
 import streamlit as st
 
 from core.views.backend import BackendView
+from core.views.glossary import GLOSSARY
 from pages import menu
 from pages.components.contract.view import contract_view
-from pages.look.glossary import GLOSSARY
 from pages.parts.backends.panes import BACKEND, CODE, contract, left_panes, pane, right_panes
 from pages.parts.backends.write import offer_backends, problem_boxes, why_nothing
 from pages.session import url

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.views.compilations import BytecodeView
-from pages.look.glossary import GLOSSARY
+from core.views.glossary import GLOSSARY
 from pages.parts.dynamo.compilations import PYTHON, bytecode_links, bytecode_listings, choose_form, decompiled_python
 from pages.session.downloads import text_twin
 from pages.session.require import require_view

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.views.compilations import CompilationsView
-from pages.look.glossary import GLOSSARY
+from core.views.glossary import GLOSSARY
 from pages.parts.dynamo.compilations import compilation_details, compilation_table
 from pages.session.downloads import json_twin
 from pages.session.require import require_report

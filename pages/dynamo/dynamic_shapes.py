@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from core.views.dynamic_shapes import SymbolsView
-from pages.look.glossary import GLOSSARY
+from core.views.glossary import GLOSSARY
 from pages.parts.dynamo.compilations import compilations_with_symbols, symbol_details
 from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import url

@@ -3,12 +3,12 @@
 import streamlit as st
 
 from core import CompileJob, Model, samples
+from core.views.glossary import GLOSSARY
 from core.views.graph_breaks import GraphBreaksView
 from pages.components.code.view import code_view
-from pages.look.glossary import GLOSSARY
 from pages.look.sizes import TALL
 from pages.parts.code import user_code
-from pages.parts.dynamo.breaks import break_box, broken_file, eager_frames
+from pages.parts.dynamo.boxes import break_box, broken_file, eager_frames
 from pages.parts.dynamo.fixes import fixes_of, offer_all, original_run
 from pages.parts.run.submit import submit
 from pages.session import url

@@ -3,8 +3,8 @@
 import pandas as pd
 import streamlit as st
 
+from core.views.glossary import GLOSSARY
 from core.views.guards import GuardsView
-from pages.look.glossary import GLOSSARY
 from pages.look.sizes import TALL
 from pages.look.text import plain
 from pages.session import url

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
+from core.views.glossary import GLOSSARY
 from core.views.kernels import KernelView
-from pages.look.glossary import GLOSSARY
 from pages.look.text import prose
 from pages.parts.kernel.compare import compare_view
 from pages.parts.kernel.ladder import chosen_kernel, compiled_views

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
+from core.views.glossary import GLOSSARY
 from pages import menu
-from pages.look.glossary import GLOSSARY
 from pages.look.text import LONGEST_NAME, code, plain, prose
 from pages.parts.backends.edited import edit_and_run
 from pages.parts.kernels.ledger import (

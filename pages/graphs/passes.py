@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.parts.drawer import drawer, open_button, stage, title_row
 from pages.parts.graphs.drawn import film_drawn, passes_of, show
-from pages.parts.graphs.passes import (
+from pages.parts.graphs.fx_graph import (
     NODE,
     STEPS,
     node_after,

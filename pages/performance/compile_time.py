@@ -4,9 +4,9 @@ import pandas as pd
 import streamlit as st
 
 from core.views.compile_time import CompileTimeView
-from pages.look.glossary import GLOSSARY
+from core.views.glossary import GLOSSARY
 from pages.look.sizes import SHORT
-from pages.parts.performance.flame import PHASE_COLUMNS, PHASE_FORMS, flame_chart
+from pages.parts.performance.charts import PHASE_COLUMNS, PHASE_FORMS, flame_chart
 from pages.session import url
 from pages.session.downloads import json_twin
 from pages.session.require import require_report

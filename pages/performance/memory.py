@@ -2,9 +2,9 @@
 
 import streamlit as st
 
+from core.views.glossary import GLOSSARY
 from core.views.memory import MemoryView
 from pages import menu
-from pages.look.glossary import GLOSSARY
 from pages.parts.code import source_text
 from pages.parts.performance.memory import alive_table, memory_curves, plan_section, plans_of
 from pages.parts.run.measure import measure_memory

@@ -5,10 +5,10 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
+from core.views.glossary import GLOSSARY
 from core.views.speedup import SpeedupView
 from pages import menu
 from pages.look.charts import PLOTLY_CONFIG
-from pages.look.glossary import GLOSSARY
 from pages.look.sizes import SHORT
 from pages.parts.performance.charts import break_even_chart, first_calls_chart, samples_chart, steady_chart
 from pages.parts.run.findings import result_note

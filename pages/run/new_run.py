@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core import samples
-from core.views.doctor import DoctorView
+from core.views.setup import DoctorView
 from pages.gate.addresses import MISSING
 from pages.look.text import LONGEST_NAME, code, plain
 from pages.parts.run.gallery import card, last_runs, recorded_form, tab_title

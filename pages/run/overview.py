@@ -7,10 +7,17 @@ from pages import menu
 from pages.parts.dynamo.fixes import back_link
 from pages.parts.graphs.drawn import graph_picture
 from pages.parts.run.findings import evidence, finding_cards, overview_view, result_note
-from pages.parts.run.issue import report_issue
 from pages.parts.run.live import live_run, measured_yet
 from pages.parts.run.measure import edit_and_run_again, find_cause, measure_again, retarget
-from pages.parts.run.outcome import compilations, model_code, not_compiled, outcome, printed, what_was_read
+from pages.parts.run.outcome import (
+    compilations,
+    model_code,
+    not_compiled,
+    outcome,
+    printed,
+    report_issue,
+    what_was_read,
+)
 from pages.parts.run.submit import job_again, needs_device
 from pages.parts.sweep.ask import preset_menu
 from pages.session import url

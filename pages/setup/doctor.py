@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from core import CompileJob, Model
-from core.views.doctor import DoctorView
+from core.views.setup import DoctorView
 from pages.parts.run.launch import torch_is_starting
 from pages.parts.run.submit import submit_or_open
 from pages.session import server

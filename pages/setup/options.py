@@ -5,7 +5,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from core.views.config import ConfigView
+from core.views.setup import ConfigView
 from pages.look.sizes import MAX_LINE_CHARS, PICTURE, SHORT, code_height
 from pages.look.text import plain
 from pages.parts.run.launch import torch_is_starting

@@ -23,7 +23,7 @@ LENGTHS = {
 BROWSER = {
     ("pages/dynamo/guards.py", "%.3g %%"): "the label of a bar in a cell",
     ("pages/parts/dynamo/compilations.py", "numbers"): "the labels of bars in cells",
-    ("pages/parts/run/fields.py", "'%g' if field.step else None"): "a field in which a number is typed",
+    ("pages/parts/run/own_backend.py", "'%g' if field.step else None"): "a field in which a number is typed",
 }
 NUMERIC = re.compile(r",|[%defgnxX]$")
 HOVERED = re.compile(r"%\{\w+(\[\d+\])?:")

@@ -13,7 +13,7 @@ from core import CompileJob, CompileOptions, Model, Runner, open_report
 from core.base.errors import JobError
 from core.commands.main import main
 from core.job import DynamicDim, Packaging
-from core.runs.packages import package_files
+from core.runs.progress import package_files
 from core.worker.aoti.exporting import ExportedModel, export_model
 from core.worker.aoti.trials import NO_PROGRAM, RangeTrials, reason_in
 

@@ -12,7 +12,7 @@ import pytest
 from core import CompileJob, Model, Runner, open_report
 from core.base.errors import StoreError
 from core.job.gallery import sample
-from core.views.debug_folder import debug_folder
+from core.views.run_files import debug_folder
 
 pytestmark = pytest.mark.torch
 ALONE = """

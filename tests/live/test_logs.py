@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from core import CompileJob, Model, Run, Runner, open_report
-from core.analysis.logs import log_messages
 from core.report import FusionRound, Report
 from core.runs.sides import side_of_run
-from core.views.logs import LogsView
+from core.views.logs import LogsView, log_messages
 
 pytestmark = pytest.mark.torch
 CODE = """import torch

@@ -13,7 +13,7 @@ from core.views.compile_time import CompileTimeView, parallel_words
 from pages import menu
 from pages.components.flame.view import MOST_SPANS, FlameSpan
 from pages.look.text import LONGEST_NAME
-from pages.parts.performance.flame import flame_picture
+from pages.parts.performance.charts import flame_picture
 from tests.support.apps import assert_sound, component, opened, titles, words
 from tests.support.places import TRACES
 

@@ -9,8 +9,7 @@ import pytest
 from core import AccessError, CompileJob, CompileOptions, Environment, Model, Run, Store, open_verdict, samples
 from pages import menu
 from pages.parts.run import launch, submit
-from pages.parts.run.fields import OWN
-from pages.parts.run.own_backend import IN_FILE, shipped_text
+from pages.parts.run.own_backend import IN_FILE, OWN, shipped_text
 from pages.session import actions, server
 from tests.support.apps import A_LOG, OWN_CODE, assert_sound, component, opened, titles, words
 from tests.support.homes import NOT_LOGS, add_run, job_of, measured_log

@@ -2,7 +2,7 @@
 
 from core.analysis.comparison.figures import Figure, PhasePair
 from core.analysis.comparison.graphs import BOTH, Change, GraphUnion, UnionNode, graph_union
-from core.analysis.comparison.matching import GuardDifference, MatchedPair, SourceDifference
+from core.analysis.comparison.matching import GuardDifference, MatchedPair, RunSide, SourceDifference
 from core.analysis.comparison.options import OptionDifference
 from core.analysis.comparison.run import (
     CompilationComparison,
@@ -15,7 +15,6 @@ from core.analysis.comparison.run import (
     seconds_words,
     speed_words,
 )
-from core.analysis.comparison.sides import RunSide
 from core.analysis.comparison.times import TimeComparison
 
 __all__ = [

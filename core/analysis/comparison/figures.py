@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from core.analysis.memory import memory_of
-from core.analysis.partition import saved_bytes
+from core.analysis.memory import memory_of, saved_bytes
 from core.analysis.phases import compile_time_s, phase_totals
 from core.analysis.speed import Speed, speed
 from core.analysis.verdict import Verdict, verdict

@@ -1,7 +1,4 @@
-"""Matching of the compilations, guards, graph breaks and recompiles of two runs.
-
-User source files of two runs, compared file by file.
-"""
+"""Matching of two runs: their source files, compilations, guards, graph breaks and recompiles."""
 
 from __future__ import annotations
 
@@ -12,12 +9,24 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Generic, TypeVar
 
-from core.analysis.comparison.sides import RunSide
 from core.analysis.dynamo.frame_names import resumed
 from core.base.decoder import decoded
 from core.base.errors import DecodeError
 from core.code import TextDiff, diff_texts
-from core.report import Compilation, GraphBreak, Guard, Recompile, Report
+from core.report import Compilation, FxGraph, FxNode, GraphBreak, Guard, Payload, Recompile, Report
+
+Read = Callable[[Payload], str]
+ReadGraph = Callable[[Compilation, FxGraph], tuple[FxNode, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class RunSide:
+    """A report, with readers for the texts and graphs of its log."""
+
+    report: Report
+    text: Read
+    nodes: ReadGraph
+
 
 # Object addresses, which differ between processes.
 ADDRESS = re.compile(r"(?<=, )\d{7,}(?=\))|(?<=== )\d{9,}|\b\d{12,}\b|0x[0-9a-fA-F]{6,}")

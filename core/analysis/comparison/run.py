@@ -1,7 +1,4 @@
-"""Full comparison of two runs: all differences, and one sentence.
-
-Comparison of two runs in one sentence: numbers that grew or shrank, and the speedup.
-"""
+"""Comparison of two runs: all differences, and one sentence with the numbers that changed and the speedup."""
 
 from __future__ import annotations
 
@@ -15,6 +12,7 @@ from core.analysis.comparison.graphs import Change, graph_union
 from core.analysis.comparison.matching import (
     GuardDifference,
     MatchedPair,
+    RunSide,
     SourceDifference,
     breaks,
     compilations,
@@ -24,7 +22,6 @@ from core.analysis.comparison.matching import (
     source_differences,
 )
 from core.analysis.comparison.options import OptionDifference, option_differences
-from core.analysis.comparison.sides import RunSide
 from core.analysis.comparison.times import TimeComparison, time_comparison
 from core.analysis.dynamo.failures import failure_sentence, failures
 from core.analysis.interval import NOT_MEASURABLE, Interval

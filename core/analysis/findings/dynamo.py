@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from core.analysis.dynamo.breaks import resumes
-from core.analysis.dynamo.failures import GIVES_UP, Failure, FailureKind, failure_counts, failures
+from core.analysis.dynamo.failures import GIVES_UP, Failure, FailureKind, failure_counts, failures, resumes
 from core.analysis.dynamo.recompiles import lineages_by_function
 from core.analysis.findings.answers import next_rung
 from core.analysis.findings.break_advice import (

@@ -15,7 +15,7 @@ from core.analysis.interval import busy
 from core.analysis.kernels import TF32, LedgerRow, ceilings, kernels_disturbed, product_dtype, uneven_repeats
 from core.analysis.work import frame_of
 from core.base.words import agree, bytes_, count, duration_s, percent
-from core.ops.op_class import op_class
+from core.ops.costs import op_class
 from core.report import Compilation, Report, Schedule, SchedulerNode
 
 PRODUCTS = frozenset({"matmul", "attention"})

@@ -20,7 +20,7 @@ from core.base.words import agree, number
 from core.base.words import count as counted
 from core.code.cpp import CppFacts, cpp_facts
 from core.code.output_code import kernel_code
-from core.ops.op_class import op_class
+from core.ops.costs import op_class
 from core.report import Compilation, Config, Kernel, Language, Payload, Report
 from core.report.inductor import Direction
 

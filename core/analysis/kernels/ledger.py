@@ -35,7 +35,7 @@ from core.analysis.speed import speed
 from core.code.cpp import CppFacts
 from core.code.resources import occupancy
 from core.job.targets import TARGETS
-from core.ops.op_class import aten_name, op_class
+from core.ops.costs import aten_name, op_class
 from core.report import (
     Bandwidth,
     Binary,

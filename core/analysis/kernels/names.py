@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from core.ops.op_class import aten_name, op_class
+from core.ops.costs import aten_name, op_class
 from core.report import Compilation, Kernel, Module, ModulePath, Schedule, SchedulerNode, module_path
 
 # Minimum share of a kernel's nodes in its module, so that a residual sum fused with a norm doesn't change the module.

@@ -1,21 +1,19 @@
-"""Draft of the report while its log is read. Only parsers write to it; `build` turns it into a Report.
+"""Draft of the report while its log is read: parsers write to it, `build` turns it into a Report.
 
-Values that a report or a compilation stores unchanged, each accessed by its type.
-
-Stacks without the frames of the worker, which the model's author does not need.
+Values that the report stores unchanged are accessed by their type. Stacks lose the frames of the worker.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from types import UnionType
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
 
-from core.base.decoder import counted
+from core.base.decoder import converted, counted
 from core.report import (
     Binary,
     Bytecode,
@@ -45,8 +43,13 @@ from core.report import (
     UnchangedPasses,
 )
 from core.report.inductor import Direction
+from core.report.records import SCHEMA, Record
 from core.report.records.kernels import KernelRecord
 from core.trace import TraceReader, TraceRecord
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 
 MAX_ITEMS = 100_000
 T = TypeVar("T")
@@ -273,3 +276,36 @@ def without_worker(stack: Sequence[Frame]) -> tuple[Frame, ...]:
     worker_folder = f"{started[1] or ''}core/worker/"
     last = max(index for index, frame in enumerate(stack) if frame.file.startswith(worker_folder))
     return tuple(stack[last + 1 :] or stack[-1:])
+
+
+Emitted = TypeVar("Emitted", bound=Record)
+Value = TypeVar("Value", bound="DataclassInstance")
+
+
+def typed_parser(
+    kind: type[Emitted], parse: Callable[[ReportDraft, TraceRecord, Emitted], None]
+) -> Callable[[ReportDraft, TraceRecord], None]:
+    """Return a parser that gets its record typed.
+
+    Records with another schema or field type are counted and skipped.
+    """
+
+    def parse_record(draft: ReportDraft, record: TraceRecord) -> None:
+        data = draft.reader.json(record)
+        if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+            draft.problem("record of another Compileboard version", record.offset)
+            return
+        parse(draft, record, converted(data, kind))
+
+    return parse_record
+
+
+def keep(draft: ReportDraft, record: TraceRecord, value: Record) -> None:
+    """Add a value that the report stores unchanged."""
+    draft.keep(record, value)
+
+
+def report_value(kind: type[Value], record: Any, /, **extra: Any) -> Value:
+    """Return a report value from the fields that it shares by name with a record, and from `extra`."""
+    shared = {field.name: getattr(record, field.name) for field in fields(kind) if hasattr(record, field.name)}
+    return kind(**{**shared, **extra})

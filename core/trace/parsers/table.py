@@ -26,10 +26,9 @@ from core.report.records.run import (
     StepRecord,
 )
 from core.trace import TraceRecord
-from core.trace.parsers import dynamo, events, inductor, texts, worker
-from core.trace.parsers.draft import ReportDraft, fields_of
+from core.trace.parsers import dynamo, events, inductor, worker
+from core.trace.parsers.draft import ReportDraft, fields_of, keep, typed_parser
 from core.trace.parsers.inductor import fx_graph
-from core.trace.parsers.typed import keep, typed_parser
 
 Parser = Callable[[ReportDraft, TraceRecord], None]
 
@@ -90,12 +89,12 @@ PARSERS: dict[str, Parser] = {
     "artifact:compileboard_partition": typed_parser(PartitionRecord, worker.partition),
     "artifact:compileboard_kept": typed_parser(KeptRecord, worker.saved_for_backward),
     "artifact:compileboard_executions": typed_parser(ExecutionsRecord, worker.executions),
-    "artifact:backend_table": texts.backend_table,
-    "artifact:backend_text": texts.backend_text,
-    "artifact:aoti_text": texts.package_text,
-    "artifact:debug_file": texts.debug_file,
-    "artifact:torch_logs": texts.torch_logs,
-    "artifact:fx_graph_runnable": texts.graph_runnable,
+    "artifact:backend_table": worker.backend_table,
+    "artifact:backend_text": worker.backend_text,
+    "artifact:aoti_text": worker.package_text,
+    "artifact:debug_file": worker.debug_file,
+    "artifact:torch_logs": worker.torch_logs,
+    "artifact:fx_graph_runnable": worker.graph_runnable,
     "artifact:compileboard_kernel": typed_parser(KernelRecord, worker.kernel),
     "artifact:compileboard_schedule": typed_parser(ScheduleRecord, worker.schedule),
     "artifact:compileboard_kernel_times": typed_parser(KernelTimesRecord, worker.kernel_times),

@@ -1,43 +1,43 @@
-"""Parsers of the worker's own records: the run, its modules, and Inductor's scheduler.
-
-Texts of an exported program and its package, which the log contains unchanged.
-
-Parsers of backend records: tables and texts in torch's trace, and executions of compiled code.
-
-Parser of the memory use of one eager and one compiled call.
-
-Parsers of the worker's measurements: times of calls and kernels, and the device's roofline.
-
-Parsers of graph passes and of the partitioner.
-
-They read `compileboard_pass`, `compileboard_passes`, `compileboard_partition`.
-"""
+"""Parsers of the worker's own records, such as measurements, passes, memory, and texts of backends and packages."""
 
 from __future__ import annotations
 
+import ast
+import re
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any, get_args
 
-from core.base.syntax import NOT_READ
-from core.code.source_facts import source_remarks
+from core.base.decoder import counted
+from core.base.syntax import NOT_READ, module
 from core.report import (
     Binary,
     Buffer,
     Call,
+    Frame,
     FxNode,
     GraphPass,
     KernelTime,
+    LogText,
     MemoryUse,
+    PackagePart,
+    PackageText,
     Partition,
     PatternMatch,
     Place,
+    RemarkKind,
     Roofline,
     Schedule,
     SchedulerNode,
     Setting,
     Source,
+    SourceRemark,
+    ToldTable,
+    ToldText,
     UnchangedPasses,
     WrapperTime,
 )
+from core.report.model import DEBUG_FILES
 from core.report.records.graphs import (
     KeptRecord,
     ModulesRecord,
@@ -56,9 +56,8 @@ from core.report.records.run import (
     StepRecord,
 )
 from core.trace import TraceRecord
-from core.trace.parsers.draft import CompilationDraft, ReportDraft
+from core.trace.parsers.draft import CompilationDraft, ReportDraft, report_value
 from core.trace.parsers.fx_text import parse_graph
-from core.trace.parsers.typed import report_value
 
 
 def torch_version(draft: ReportDraft, record: TraceRecord) -> None:
@@ -235,3 +234,128 @@ def saved_for_backward(draft: ReportDraft, record: TraceRecord, content: KeptRec
 def newest_joint_graph(compilation: CompilationDraft) -> str:
     """Return the id of the last logged joint graph, which the partitioner divides; empty if there is none."""
     return next((graph.id for graph in reversed(compilation.graphs) if graph.stage == "aot_joint_graph"), "")
+
+
+# Functions of torch and of libraries that return another value under torch.compile.
+ASKS = frozenset({"is_compiling", "is_dynamo_compiling", "is_torchdynamo_compiling"})
+LOGS = "TORCH_LOGS"
+WORTH_READING = re.compile(r"is_\w*compiling|TORCH_LOGS")
+MOST_REMARKS = 20
+LONGEST_LINE = 200
+
+
+def source_remarks(path: str, text: str) -> tuple[SourceRemark, ...]:
+    """Return the first such lines of a file; empty if it is not Python."""
+    if not WORTH_READING.search(text):
+        return ()
+    try:
+        tree = module(text)
+    except NOT_READ:
+        return ()
+    lines = text.split("\n")
+    places = sorted({(line, kind) for line, kind in _lines(tree)})
+    return tuple(
+        SourceRemark(kind, Frame(path, line, text=lines[line - 1].strip()[:LONGEST_LINE]))
+        for line, kind in places[:MOST_REMARKS]
+    )
+
+
+def _lines(tree: ast.Module) -> Iterator[tuple[int, RemarkKind]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _name(node.func) in ASKS:
+            yield node.lineno, "asks whether it is compiled"
+        elif isinstance(node, (ast.Assign, ast.Call)) and _sets_logs(node):
+            yield node.lineno, "sets TORCH_LOGS"
+
+
+def _name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _sets_logs(node: ast.Assign | ast.Call) -> bool:
+    """Return True for `os.environ["TORCH_LOGS"] = …`, and the same by `setdefault`, `update` or `putenv`."""
+    if isinstance(node, ast.Assign):
+        return any(isinstance(target, ast.Subscript) and _is_logs(target.slice) for target in node.targets)
+    if _name(node.func) == "update":
+        keys = [
+            key for argument in node.args if isinstance(argument, ast.Dict) for key in argument.keys if key is not None
+        ]
+        return any(map(_is_logs, keys)) or any(keyword.arg == LOGS for keyword in node.keywords)
+    return _name(node.func) in ("setdefault", "putenv") and bool(node.args) and _is_logs(node.args[0])
+
+
+def _is_logs(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value == LOGS
+
+
+MOST_NAME_CHARS = 400
+MOST_LOG_NAMES = 10_000
+MOST_TOLD_ROWS = 2_000
+MOST_TOLD_COLUMNS = 24
+MOST_CELL_CHARS = 400
+
+
+def package_text(draft: ReportDraft, record: TraceRecord) -> None:
+    """Add a text with the part, title and language from its record; raises ValueError for an unknown part."""
+    body = record.body if isinstance(record.body, dict) else {}
+    title, language = body.get("title"), body.get("language")
+    part: PackagePart | None = next((part for part in get_args(PackagePart) if part == body.get("part")), None)
+    if part is None or not isinstance(title, str) or not isinstance(language, str):
+        raise ValueError("a text of a package has a part, a title and a language")
+    draft.keep(record, PackageText(part, title[:MOST_NAME_CHARS], language[:MOST_NAME_CHARS], draft.payload(record)))
+
+
+def debug_file(draft: ReportDraft, record: TraceRecord) -> None:
+    """Add a file of torch's debug directory with the name from its record; raises ValueError for an unknown name."""
+    name = record.body.get("file") if isinstance(record.body, dict) else None
+    if name not in DEBUG_FILES:
+        raise ValueError("a debug file has one of torch's names")
+    draft.keep_debug_file(record, name)
+
+
+def torch_logs(draft: ReportDraft, record: TraceRecord) -> None:
+    """Add messages of torch's log with their counts by name; raises ValueError without counts."""
+    messages = record.body.get("messages") if isinstance(record.body, dict) else None
+    if not isinstance(messages, dict) or len(messages) > MOST_LOG_NAMES:
+        raise ValueError("messages of torch's log are counted by name")
+    counts = {str(name)[:MOST_NAME_CHARS]: counted(number) or 0 for name, number in messages.items()}
+    draft.keep(record, LogText(record.compile_id, counts, draft.payload(record)))
+
+
+def graph_runnable(draft: ReportDraft, record: TraceRecord) -> None:
+    """Add torch's script for a graph, with which the records of a graph begin."""
+    draft.keep_debug_file(record, "fx_graph_runnable.py")
+
+
+def backend_table(draft: ReportDraft, record: TraceRecord) -> None:
+    """Add a table with `title`, `columns` and `rows`; raises ValueError.
+
+    A table logged after compiling also names its `compilation`.
+    """
+    data = draft.reader.json(record)
+    if not isinstance(data, dict) or not all(isinstance(data.get(name), list) for name in ("columns", "rows")):
+        raise ValueError("a table has columns and rows")
+    columns = tuple(str(name)[:MOST_CELL_CHARS] for name in data["columns"][:MOST_TOLD_COLUMNS])
+    rows = [row for row in data["rows"] if isinstance(row, list) and len(row) == len(data["columns"])]
+    if len(rows) != len(data["rows"]):
+        raise ValueError("a row has as many cells as there are columns")
+    cells = tuple(tuple(map(_cell, row[:MOST_TOLD_COLUMNS])) for row in rows[:MOST_TOLD_ROWS])
+    compilation = record.compile_id or _title(data.get("compilation"))
+    draft.keep(record, ToldTable(compilation, _title(data.get("title")), columns, cells, len(rows) - len(cells)))
+
+
+def backend_text(draft: ReportDraft, record: TraceRecord) -> None:
+    """Add a text with the `title` and `language` from its record."""
+    body = record.body if isinstance(record.body, dict) else {}
+    title, language = _title(body.get("title")), _title(body.get("language"))
+    draft.keep(record, ToldText(record.compile_id, title, language, draft.payload(record)))
+
+
+def _title(value: Any) -> str:
+    return value[:MOST_CELL_CHARS] if isinstance(value, str) else ""
+
+
+def _cell(value: Any) -> str | int | float | None:
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    return str(value)[:MOST_CELL_CHARS]

@@ -33,7 +33,7 @@ from core.base.errors import ProgramError
 from core.base.files import open_regular
 from core.base.words import count, limit_s
 from core.report import Difference, PackageRun
-from core.runs.packages import EXPECTED, INPUTS
+from core.runs.progress import EXPECTED, INPUTS
 from core.worker.aoti.build import RunnerBuild, build_runner
 from core.worker.aoti.exporting import words_of
 from core.worker.load import Arguments

@@ -33,14 +33,24 @@ from core.base.words import bytes_
 from core.job import CompileJob
 from core.report import Export, Package, PackagePart, PackageRun, PackageTimes
 from core.report.records.run import NoteRecord
-from core.runs.packages import COMPILING, EXPECTED, EXPORTING, FROM_CPP, FROM_PYTHON, INPUTS, PACKAGE, TIMING, TRYING
+from core.runs.progress import (
+    COMPILING,
+    EXPECTED,
+    EXPORTING,
+    FROM_CPP,
+    FROM_PYTHON,
+    INPUTS,
+    PACKAGE,
+    PACKAGE_TIMING,
+    TRYING,
+)
 from core.worker.aoti.archive import Archive, ArchiveText, open_archive
 from core.worker.aoti.build import CMAKE, NAME, SOURCE, RunnerBuild
 from core.worker.aoti.exporting import TRAINING, ExportedModel, as_module, export_model, words_of
 from core.worker.aoti.running import PackageProgram, PythonRun, run_in_cpp, run_in_python, write_examples
 from core.worker.aoti.trials import RangeTrials
 from core.worker.calls import Pair, PreparedCall
-from core.worker.load import Arguments, ModelCopy
+from core.worker.load import Arguments, ModelCopy, seed
 from core.worker.measuring.kernel_times import Copies
 from core.worker.measuring.pairs import (
     CACHED_S,
@@ -55,7 +65,6 @@ from core.worker.measuring.pairs import (
 )
 from core.worker.measuring.stopwatches import Clock, WallClock
 from core.worker.record import emit, unrecorded
-from core.worker.rng import seed
 from core.worker.streams import silence
 
 CLOCKS = "the wall clock in Python, std::chrono::steady_clock in C++"
@@ -110,7 +119,7 @@ class PackageStage:
         enter(FROM_CPP)
         with self._in_cpp(exported_model, expected, python) as (program, process):
             if self._job.measure and last is not None:
-                enter(TIMING)
+                enter(PACKAGE_TIMING)
                 self._time(exported_model, last, python, process, most_s)
         if python is not None and exported_model.dims:
             enter(TRYING)

@@ -1,13 +1,9 @@
-"""Choice of the kernel for `scaled_dot_product_attention` on the target, by torch's own rules.
+"""Choices that torch makes by the device's driver or by timing, made by torch's own rules for a target.
 
-Torch queries the driver for this choice, so without a device it would take the math path. The rules are those of
-`aten/src/ATen/native/transformers/cuda/sdp_utils.cpp`; torch itself generates the code around the kernel. Nested
-tensors take the math path here.
-
-Padding of matmuls whose sizes are not aligned: torch's rule, up to the point where it would benchmark.
-
-Torch never pads a memory-bound matmul, and benchmarks the others with and without padding
-(`torch/_inductor/fx_passes/pad_mm.py`).
+The kernel for `scaled_dot_product_attention` follows `aten/src/ATen/native/transformers/cuda/sdp_utils.cpp`; torch
+generates the code around it. Nested tensors take the math path. Padding of matmuls follows
+`torch/_inductor/fx_passes/pad_mm.py` up to the point where torch would benchmark; torch never pads a memory-bound
+matmul.
 """
 
 from __future__ import annotations
@@ -26,8 +22,8 @@ from torch.nn.attention import SDPBackend
 
 from core.base.words import exact
 from core.job.targets import Target
-from core.worker.cross_compilation.choices import record_choice
 from core.worker.cross_compilation.device import target
+from core.worker.cross_compilation.fallbacks import record_choice
 from core.worker.cross_compilation.shim import choose_attention
 
 aten = torch.ops.aten

@@ -18,7 +18,8 @@ from torch._prims_common import suggest_memory_format
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils import _pytree as pytree
 
-from core.worker.cross_compilation.choices import record_choice
+from core.report import TargetChoice
+from core.worker.record import emit
 
 RUN_HERE = ("CPU", "CompositeExplicitAutograd", "CompositeImplicitAutograd")
 GRU_WORKSPACE = 5
@@ -260,3 +261,14 @@ UNDECIDED = {
     "aten::_triton_scaled_dot_attention": OVERRIDDEN,
     "aten::_triton_multi_head_attention": OVERRIDDEN,
 }
+
+
+_recorded: set[tuple[str, ...]] = set()
+
+
+def record_choice(about: str, chosen: str, reason: str, among: list[str]) -> None:
+    """Record a decision once a compilation, since tracing repeats the same call several times."""
+    choice = (str(torch._guards.CompileContext.current_compile_id()), about, chosen, reason)
+    if choice not in _recorded:
+        _recorded.add(choice)
+        emit(TargetChoice(about=about, chosen=chosen, reason=reason, among=tuple(among)))

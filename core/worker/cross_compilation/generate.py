@@ -40,8 +40,8 @@ from core.report import Call
 from core.worker.calls import Enter, ModelCalls, PreparedCall
 from core.worker.cross_compilation import attention, kernels
 from core.worker.cross_compilation.attention import Padding
-from core.worker.cross_compilation.choices import record_choice
 from core.worker.cross_compilation.device import compiling_for
+from core.worker.cross_compilation.fallbacks import record_choice
 from core.worker.load import ModelCopy, described
 from core.worker.record import emit
 

@@ -24,8 +24,7 @@ from core.runs.tools import (
     Trouble,
     write_answer,
 )
-from core.worker.kernel_tools.cpp_assembly import assembly
-from core.worker.kernel_tools.scripts import interpret, reproduce
+from core.worker.kernel_tools.cpp_assembly import assembly, interpret, reproduce
 from core.worker.kernel_tools.triton_ladder import configs, ladder, passes
 from core.worker.run import DONE
 

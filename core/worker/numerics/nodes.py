@@ -33,12 +33,11 @@ from core.worker.calls import ModelCalls
 from core.worker.compiling import is_compiled
 from core.worker.conditions import Mode
 from core.worker.frames import first_line
-from core.worker.load import ModelCopy
+from core.worker.load import ModelCopy, rng_state, seed
 from core.worker.numerics.accuracy import accuracy, apart
 from core.worker.numerics.wide import InFloat64, widened
 from core.worker.record import emit
 from core.worker.results.judge import has_room
-from core.worker.rng import rng_state, seed
 from core.worker.streams import silence
 
 MOST_TAPS = 128

@@ -5,10 +5,19 @@ of torch that are replaced are listed, too. `tests/live/test_private_names.py` l
 torch, and fails if the worker uses a private name that is not listed.
 """
 
-from core.worker.private.cross_compilation import ABSENT, TRITON
-from core.worker.private.dynamo import ACCELERATOR, DYNAMO, LOG, VALUES
-from core.worker.private.inductor import AOTI, CPP, CUDAGRAPHS, OBJECTS, PARTITION, PASSES, SCHEDULER, TIMING
-from core.worker.private.name import FIRST, PrivateName
+from core.worker.private.dynamo import ACCELERATOR, DYNAMO, FIRST, LOG, VALUES, PrivateName
+from core.worker.private.inductor import (
+    ABSENT,
+    AOTI,
+    CPP,
+    CUDAGRAPHS,
+    OBJECTS,
+    PARTITION,
+    PASSES,
+    SCHEDULER,
+    TIMING,
+    TRITON,
+)
 
 __all__ = ["FIRST", "PRIVATE_NAMES", "PrivateName"]
 

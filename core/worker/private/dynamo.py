@@ -1,6 +1,36 @@
-"""Private names of Dynamo, the trace log and AOTAutograd, and those that the backend `accelerator` uses."""
+"""Names of torch's log and of Dynamo, and the row of the table."""
 
-from core.worker.private.name import PrivateName, rows
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+FIRST = "2.11"
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateName:
+    """A private name of torch: its module, its path there, and why it is used.
+
+    `since` is the first supported torch version that has it, `until` the first that no longer has it; `build` is `cuda`
+    if only a CUDA build has it.
+    """
+
+    module: str
+    attribute: str
+    why: str
+    since: str = FIRST
+    until: str = ""
+    build: str = ""
+
+    @property
+    def full(self) -> str:
+        """Return the name with its module."""
+        return f"{self.module}.{self.attribute}"
+
+
+def rows(module: str, why: str, *attributes: str) -> Iterator[PrivateName]:
+    """Return the names of a module that are used for the same reason."""
+    return (PrivateName(module, attribute, why) for attribute in attributes)
+
 
 LOG = (
     PrivateName("torch._logging", "trace_structured", "writes our records into torch's own log"),

@@ -1,16 +1,20 @@
-"""Compiled code reused by each call, from Dynamo's cache order: the most recently used entry comes first.
+"""Recorders of compiled code that calls reuse, from Dynamo's cache order, and of the runs of CUDA graphs.
 
-Dynamo's hook after a cache lookup gets neither the frame nor the code. But its caller is the frame's call site: if
-there are as many call sites as frames with compiled code, each frame was entered once.
+Dynamo moves the most recently used entry to the front. Its hook after a cache lookup gets neither the frame nor the
+code, but its caller is the frame's call site: if there are as many call sites as frames with compiled code, each frame
+was entered once.
 """
 
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import CodeType
+from typing import Any
 
+import torch
 import torch._C._dynamo.eval_frame as dynamo_frames
 from torch._dynamo.eval_frame import _debug_get_cache_entry_list as cache_entries
 
@@ -56,3 +60,35 @@ def watching_reuse() -> Iterator[CodeReuse]:
         yield reuse
     finally:
         dynamo_frames.set_guard_complete_hook(others)
+
+
+WARM_UPS, RECORDINGS, REPLAYS = "warm_ups", "recordings", "replays"
+# Methods of torch's manager, and what a call of each is.
+METHODS = {"run_eager": WARM_UPS, "record_function": RECORDINGS, "execute_node": REPLAYS}
+graph_counts: Counter[str] = Counter()
+
+
+@contextmanager
+def watching_cudagraphs() -> Iterator[None]:
+    """Count the calls of this process; nothing without a CUDA device."""
+    if not torch.cuda.is_available():
+        yield
+        return
+    from torch._inductor.cudagraph_trees import CUDAGraphTreeManager
+
+    originals = {name: getattr(CUDAGraphTreeManager, name) for name in METHODS}
+
+    def counting(name: str) -> Any:
+        def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+            graph_counts[METHODS[name]] += 1
+            return originals[name](self, *args, **kwargs)
+
+        return method
+
+    for name in METHODS:
+        setattr(CUDAGraphTreeManager, name, counting(name))
+    try:
+        yield
+    finally:
+        for name, original in originals.items():
+            setattr(CUDAGraphTreeManager, name, original)

@@ -1,18 +1,22 @@
-"""The drawer of the FX graph page: a node, the generated code, and the graph's text."""
+"""FX graph of a stage, and a step of a film of passes, as pictures."""
 
 from __future__ import annotations
 
+import pandas as pd
 import streamlit as st
 
 from core.base import words as fmt
 from core.report import FxGraph
 from core.views.fx_graph import FxGraphView
+from core.views.passes import PassesView
 from pages.components.code.view import CodePicture, code_lines, code_view
-from pages.look.sizes import FILL, MAX_CHARS, TALL
+from pages.look.sizes import FILL, MAX_CHARS, SHORT, TALL
 from pages.look.text import LONGEST_NAME, code
 from pages.parts.code import output_code
 from pages.parts.graphs.node import node_lines, node_of
+from pages.session import url
 from pages.session.shown import View
+from pages.session.tables import in_words, newly_picked
 
 NODE, GENERATED, TEXT = "node", "generated code", "graph text"
 
@@ -59,3 +63,64 @@ def unparsed(view: View, graph: FxGraph) -> None:
         )
     picture = CodePicture(graph.id, "python", code_lines(text[:MAX_CHARS], prefix="t"))
     code_view(picture, key=f"unparsed-{view.compilation.id}-{graph.id}", height=TALL)
+
+
+STEP_NODE, STEPS = "node", "steps"
+FORMATS = {"µs": fmt.number}
+
+
+def steps_table(passes: PassesView, *, key: str) -> None:
+    """Draw the steps as a table; a click writes the step to the URL, and the film shows it after the rerun."""
+    rows = passes.rows
+    step = newly_picked(
+        in_words(pd.DataFrame(rows), FORMATS),
+        range(len(rows)),
+        key,
+        height="auto" if len(rows) <= 7 else SHORT,
+        column_config={"µs": st.column_config.NumberColumn(help="The pass itself, without recording")},
+    )
+    if step is not None:
+        url.put(url.FRAME, str(step))
+        st.rerun()
+
+
+def url_step(passes: PassesView) -> int:
+    """Return the step of the URL; the last step by default."""
+    return shown_step(passes, url.number(url.FRAME))
+
+
+def shown_step(passes: PassesView, frame: int | None) -> int:
+    """Return the selected step and write it to the URL; defaults to the last step."""
+    step = passes.last if frame is None or frame > passes.last else frame
+    url.put(url.FRAME, None if step == passes.last else str(step))
+    return step
+
+
+def node_after(view: View, passes: PassesView, step: int, selected: str | None) -> None:
+    """Draw a node's details after a step, and its source lines."""
+    nodes = passes.nodes(step)
+    node = node_of(nodes, selected)
+    if node is None:
+        st.caption("Not in this step: a later step adds it, or a pass removed it." if selected else "Click a node.")
+        return
+    st.table(passes.node_rows(step, node), border="horizontal")
+    node_lines(view, nodes, node, f"{view.compilation.id}-{passes.id}")
+
+
+def step_details(passes: PassesView, step: int) -> None:
+    """Draw a step, and each node that it changed."""
+    st.markdown(passes.step_title(step))
+    for line in passes.origin(step):
+        st.caption(line)
+    for change in passes.changes(step):
+        st.markdown(change.title)
+        st.code(change.code, language="python", wrap_lines=True)
+    if passes.is_reordered(step):
+        st.caption("Remaining nodes were reordered.")
+
+
+def unchanged_passes(passes: PassesView) -> None:
+    """Draw the passes that ran without changing anything, with their times."""
+    if passes.unchanged:
+        with st.expander(passes.unchanged):
+            st.dataframe(in_words(pd.DataFrame(passes.unchanged_rows), FORMATS), hide_index=True)

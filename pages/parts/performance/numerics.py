@@ -17,10 +17,10 @@ import streamlit as st
 
 from core.base import words as fmt
 from core.report import Accuracy, FxGraph
+from core.views.glossary import GLOSSARY
 from core.views.numerics import ErrorPoint, NodeNumericsView, NumericsView
 from pages import menu
 from pages.look.charts import PLOTLY_CONFIG, plotly_layout
-from pages.look.glossary import GLOSSARY
 from pages.look.palette import INK, MUTED, PAPER, STATUS, Theme, kernel_colour
 from pages.look.sizes import SHORT
 from pages.look.text import LONGEST_NAME, code, one_line

@@ -15,8 +15,7 @@ from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.components.upload.view import upload
 from pages.gate.visitor import may_bring_code
 from pages.look.sizes import MAX_LINE_CHARS, MAX_PATH_CHARS, SHORT, TALL
-from pages.parts.run.fields import current_values, draw_rows
-from pages.parts.run.own_backend import chosen_backend, current_backend
+from pages.parts.run.own_backend import chosen_backend, current_backend, current_values, draw_rows
 from pages.parts.run.submit import stored_run, submit
 from pages.parts.sweep.ask import preset_menu
 from pages.session import actions, server, url

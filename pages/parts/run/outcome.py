@@ -11,6 +11,7 @@ import streamlit as st
 from core import NO_RECORD
 from core.base import words as fmt
 from core.views.overview import OutcomeView, OverviewView
+from core.views.run_files import RunFiles
 from pages import menu
 from pages.components.code.view import code_view
 from pages.look.sizes import SHORT, TALL
@@ -133,3 +134,32 @@ def what_was_read(overview: OverviewView) -> None:
         rows = pd.DataFrame(overview.log_rows, columns=["kind", "records", "shown"])
         st.dataframe(rows, hide_index=True, height=SHORT)
         st.caption("Other kinds stay in the log. Download it on *Runs* and open it in tlparse.")
+
+
+HELP = "A report in the form of PyTorch's issue template: what happened, a script, the error, the versions"
+
+
+def report_issue(shown: ShownRun) -> None:
+    """Offer a bug report as Markdown and as a ZIP with its files; draw nothing for an imported log."""
+    if job_again(shown) is None:
+        return
+    files = RunFiles(shown.run)
+    with st.popover("Report an issue", icon=":material/bug_report:", help=HELP):
+        st.download_button(
+            "Markdown",
+            files.issue_markdown,
+            "issue.md",
+            "text/markdown",
+            icon=":material/download:",
+            on_click="ignore",
+            key="issue-markdown",
+        )
+        st.download_button(
+            "ZIP with script, model, job and trace",
+            files.issue_zip,
+            "issue.zip",
+            "application/zip",
+            icon=":material/download:",
+            on_click="ignore",
+            key="issue-zip",
+        )

@@ -1,6 +1,6 @@
 """Messages of torch's log, read from what TORCH_LOGS prints."""
 
-from core.analysis.logs import LogMessage, log_messages
+from core.views.logs import LogMessage, log_messages
 
 TEXT = """W1125 16:22:55.570001 9 torch/_dynamo/x.py:7] a line without a compilation
 V1125 16:22:55.570000 16718 torch/_dynamo/guards.py:5012] [0/0_1] [__guards] GUARDS:

@@ -6,9 +6,8 @@ from math import ceil
 
 import pytest
 
-from core.graph.gc_pause import collection_paused
 from core.graph.levels import METRICS, group_size, node_size
-from core.graph.model import Fact, Group, Node, Row
+from core.graph.model import Fact, Group, Node, Row, collection_paused
 
 NODE = Node("n:a", "a", "", "other", -1)
 GROUP = Group("g:a", "a", "", "module", -1, 0, 3, 3)

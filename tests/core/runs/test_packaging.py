@@ -6,7 +6,7 @@ import pytest
 
 from core import CompileJob, DynamicDim, JobError, Model, Packaging
 from core.job import dims_from_text, fingerprint
-from core.runs.packages import aoti_steps
+from core.runs.progress import aoti_steps
 
 JOB = CompileJob(Model("sample", "mlp"))
 

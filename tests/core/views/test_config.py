@@ -6,7 +6,7 @@ import pytest
 
 from core import CompileJob, CompileOptions, Environment, JobError, Model
 from core.base.machine import ConfigOption
-from core.views.config import ConfigView
+from core.views.setup import ConfigView
 
 FUSION = ConfigOption(
     "inductor",

@@ -4,7 +4,7 @@ import os
 
 from core.report import MemorySide
 from core.report.records.run import MemoryRecord
-from core.worker.memory.standby import ENDED, StandBy
+from core.worker.memory.watch import ENDED, StandBy
 
 
 def test_each_side_is_measured_in_a_process_of_its_own() -> None:

@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import CompileJob, CompileOptions
-from core.code.edited import edited_backend
+from core.views.run_files import edited_backend
 from tests.support.apps import assert_sound, opened
 from tests.support.homes import add_run, job_of
 from tests.support.places import TRACES

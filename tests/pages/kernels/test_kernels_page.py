@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.analysis.kernels import ledger
 from pages import menu
-from pages.parts.kernels.treemap import Cell, cell_text, squarified
+from pages.parts.kernels.ledger import Cell, cell_text, squarified
 from tests.support.apps import assert_sound, component, forget, keys, opened, read_titles, read_words
 from tests.support.homes import add_run, add_scenario, ceilings, job_of, record
 from tests.support.places import TRACES

@@ -6,8 +6,8 @@ import pytest
 
 from core.analysis.findings import findings
 from core.analysis.findings.answers import set_logs_call
-from core.code.source_facts import source_remarks
 from core.report import Difference, Frame, GraphBreak, Guard, Place, Recompile, Report, Setting, Symbol
+from core.trace.parsers.worker import source_remarks
 from tests.support.reports.findings import FALLS_BACK, FIRES, QUIET, asking, call, frame, of
 
 DIFFERS = replace(QUIET, calls=call(Difference("output", False, actual="off")))

@@ -8,7 +8,7 @@ import pytest
 
 from core import build_report
 from core.report import Execution, Executions, Report, ToldTable
-from core.trace.parsers.texts import MOST_CELL_CHARS, MOST_TOLD_COLUMNS, MOST_TOLD_ROWS
+from core.trace.parsers.worker import MOST_CELL_CHARS, MOST_TOLD_COLUMNS, MOST_TOLD_ROWS
 from tests.support.logs import record
 
 COMPILE_ID = {"frame_id": 0, "frame_compile_id": 0}

@@ -1,4 +1,4 @@
-"""Options of torch's configuration modules: the search, the table, one option, and a job with it."""
+"""Views of the set-up: torch's options, and the checks of this machine as a sentence and rows."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import ClassVar
 
-from core.analysis.config import matching
 from core.base import words as fmt
 from core.base.errors import JobError
 from core.base.machine import ConfigModule, ConfigOption, Environment
 from core.code.config_source import ConfigUse, config_uses
 from core.job import CompileJob
 from core.job.text import options_from_text
+from core.runs.doctor import Check, CheckState, checks, compiler_check, summary
 from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line
 
 NAMES: dict[ConfigModule, str] = {"inductor": "Inductor", "dynamo": "Dynamo"}
@@ -172,3 +172,72 @@ def _uses(module: ConfigModule, name: str) -> tuple[ConfigUse, ...]:
 
 
 __all__ = ["ConfigView"]
+
+
+def matching(
+    options: Sequence[ConfigOption], text: str = "", module: ConfigModule | None = None, changed: bool = False
+) -> tuple[ConfigOption, ...]:
+    """Return the options with every word of a text in their name, alias, variables or comment; names come first.
+
+    Only those of one module if it is given, and only those that are set here if `changed`.
+    """
+    words = text.lower().split()
+    chosen = [
+        option
+        for option in options
+        if module in (None, option.module)
+        and (option.is_set or not changed)
+        and all(word in _searched(option) for word in words)
+    ]
+    return tuple(sorted(chosen, key=lambda option: not all(word in option.name.lower() for word in words)))
+
+
+def _searched(option: ConfigOption) -> str:
+    return "\n".join((option.full_name, option.alias, *option.variables, option.comment)).lower()
+
+
+WORDS: dict[CheckState, str] = {"ok": "here", "optional": "missing", "problem": "problem"}
+ORDER: tuple[CheckState, ...] = ("problem", "optional", "ok")
+
+
+@dataclass(frozen=True)
+class DoctorView:
+    """The checks of a machine whose store is `home`; `environment` is None while torch is starting."""
+
+    home: Path
+    environment: Environment | None
+
+    @cached_property
+    def checks(self) -> tuple[Check, ...]:
+        """Problems first, then missing optional things, then the rest."""
+        return tuple(sorted(checks(self.home, self.environment), key=lambda check: ORDER.index(check.state)))
+
+    @property
+    def title(self) -> str:
+        """Number of problems and of missing optional things."""
+        return summary(self.checks)
+
+    @property
+    def rows(self) -> list[dict[str, str]]:
+        """A row for each check."""
+        return [
+            {
+                "check": check.name,
+                "state": WORDS[check.state],
+                "found": one_line(check.found, LONGEST_TEXT),
+                "without it": check.consequence,
+                "remedy": check.remedy,
+            }
+            for check in self.checks
+        ]
+
+    @property
+    def compiler_problem(self) -> str:
+        """Sentence for a machine without a C++ compiler, with the remedy; empty if there is one."""
+        check = compiler_check(start=False)
+        if check.state == "ok":
+            return ""
+        return (
+            f"There is no C++ compiler here ({check.found}). {check.consequence} To fix it: {check.remedy}; then "
+            "start the dashboard again."
+        )
