@@ -19,6 +19,7 @@ DRAWN = {
     *("x", "y", "w", "h", "height", "points", "part", "parts", "metrics", "least", "most", "light", "dark"),
     *("colour", "colours", "digest", "stamp", "source", "channel", "serial", "lane"),
 }
+MEASURES = ("x", "y", "z", "base", "width", "values")
 Data = Mapping[str, Any]
 
 
@@ -70,8 +71,19 @@ def chart(fields: Data) -> str:
     spec = json.loads(fields["spec"])
     layout = spec.get("layout", {})
     axes = {name: _title(axis) for name, axis in sorted(layout.items()) if name.startswith(("xaxis", "yaxis"))}
-    head = " · ".join([_title(layout), *(f"{name}: {title}" for name, title in axes.items() if title)]).strip(" ·")
-    return "\n".join(["- chart" + (f" ({head})" if head else ""), *(f"  - {_trace(trace)}" for trace in spec["data"])])
+    ranges = [f"{name} from {_number_pair(layout[name])}" for name in axes if layout[name].get("range")]
+    notes = [str(note["text"]) for note in layout.get("annotations", []) if note.get("text")]
+    height = f"{layout['height']:g} pixels" if "height" in layout else ""
+    titles = [f"{name}: {title}" for name, title in axes.items() if title]
+    head = " · ".join(filter(None, [_title(layout), *titles, *ranges, height]))
+    lines = [f"  - {_trace(trace)}" for trace in spec["data"]]
+    lines += [f"  - notes: {clipped(listed(notes, MAX_LIST))}"] if notes else []
+    return "\n".join(["- chart" + (f" ({head})" if head else ""), *lines])
+
+
+def _number_pair(axis: Data) -> str:
+    low, high = axis["range"]
+    return f"{low:.4g} to {high:.4g}" if isinstance(low, (int, float)) else f"{low} to {high}"
 
 
 def _title(part: Data) -> str:
@@ -84,14 +96,28 @@ def _trace(trace: Data) -> str:
     name = trace.get("name") or "trace"
     text = [str(word) for word in trace["text"] if word] if isinstance(trace.get("text"), list) else []
     words = f": {clipped(listed(text, MAX_LIST))}" if text else ""
-    return f"{name} ({trace.get('type', 'scatter')}): {points:,} points{words}"
+    spans = "".join(f"; {axis} {span}" for axis in MEASURES if (span := _span(_values(trace.get(axis)))))
+    return f"{name} ({trace.get('type', 'scatter')}): {points:,} points{spans}{words}"
 
 
 def _length(values: Any) -> int:
-    """Return the number of values of an axis, which plotly may have packed."""
+    """Return the number of values of an axis."""
+    return len(_values(values)) if isinstance(values, (dict, list)) else 1
+
+
+def _values(values: Any) -> list[Any]:
+    """Return the values of an axis, which plotly may have packed."""
     if isinstance(values, dict):
-        return len(base64.b64decode(values["bdata"])) // np.dtype(values["dtype"]).itemsize
-    return len(values) if isinstance(values, list) else 1
+        return list(np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"]).tolist())
+    return values if isinstance(values, list) else []
+
+
+def _span(values: list[Any]) -> str:
+    """Return the least and the largest number with their sum; the number if it is one, nothing for other values."""
+    numbers = [value for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)]
+    if len(numbers) < 2:
+        return "".join(f"{number:.4g}" for number in numbers)
+    return f"{min(numbers):.4g} to {max(numbers):.4g}, together {sum(numbers):.4g}"
 
 
 def component(fields: Data) -> str:
