@@ -415,3 +415,14 @@ def test_the_mitigations_that_work_are_named_with_the_cost_of_the_first(
     rows: tuple[SweepRow, ...], sentence: str
 ) -> None:
     assert asked("mitigations", *rows).sentence == sentence
+    assert asked("mitigations", *rows[1:]).sentence == ""
+
+
+def test_one_mode_is_no_fastest_one() -> None:
+    common = {"torch": TORCH, "device": "cpu", "kernel_names": ("relu",), "made": ("kernels", "calls")}
+    alone = asked("modes", timed("default", ratio=FASTER, **common))
+    assert alone.sentence == "No mode is clearly the fastest."
+    slow = timed("default", ratio=SAME, compiled_s=0.002, compiled_quartiles_s=(0.0019, 0.0021), **common)
+    fast = timed("lite", compiled_s=0.001, compiled_quartiles_s=(0.0009, 0.0011), **common)
+    both = asked("modes", slow, fast)
+    assert both.sentence.startswith("lite is the fastest mode")

@@ -3,9 +3,12 @@
 from dataclasses import replace
 
 from core.analysis.kernels import LedgerSum, ledger, summary
+from core.code.cpp import Loop
 from core.report import Bandwidth
+from core.runs.tools.requests import AssemblyAnswer, Rung
 from core.views.kernels import KernelsView, KernelView
 from core.views.kernels.ledger import call_words, distinct_levels, worst_words
+from core.views.kernels.results import AssemblyView
 from pages.look.palette import ACCENT
 from pages.parts.kernels.ledger import call_bar
 from tests.support.reports.timed import GELU, ITEM, MM, REPORT
@@ -75,3 +78,11 @@ def test_a_level_of_memory_within_noise_of_the_next_is_left_out() -> None:
 
 def test_only_generated_kernels_have_a_page() -> None:
     assert [kernel.label for kernel in KernelView.generated(REPORT, ITEM).values()] == [f"gelu ({GELU.name})"]
+
+
+def test_assembly_has_the_compilers_command_and_counts_its_loops() -> None:
+    loops = (Loop(3, 5, "explicit", 64, False, "at::vec"), Loop(7, 9, "scalar", 0, False, "a call"))
+    view = AssemblyView(AssemblyAnswer("g++", "g++ -O3 x.cpp", "", Rung("asm", ""), loops, (), ("main._omp_fn.0",)))
+    assert view.command == "g++ -O3 x.cpp"
+    assert view.caption == "1 of 2 loops vectorised; 1 OpenMP region outlined."
+    assert view.vectorised == {3: True, 7: False}

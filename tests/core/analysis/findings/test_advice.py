@@ -6,6 +6,7 @@ import pytest
 
 from core.analysis.findings import findings
 from core.analysis.findings.answers import set_logs_call
+from core.analysis.findings.break_advice import DYNAMIC
 from core.report import Difference, Frame, GraphBreak, Guard, Place, Recompile, Report, Setting, Symbol
 from core.trace.parsers.worker import source_remarks
 from tests.support.reports.findings import FALLS_BACK, FIRES, QUIET, asking, call, frame, of
@@ -230,3 +231,16 @@ def test_attention_that_was_taken_apart_is_counted_and_a_fused_call_is_not() -> 
     assert (
         of(replace(QUIET, compilations=(replace(item, graphs=(item.graphs[0], fused)),)), "attention decomposed") == []
     )
+
+
+def test_a_tensor_of_the_model_is_not_marked() -> None:
+    report = resized((tensor("h", None, 8), tensor("batch", None)))
+    stack = (
+        Frame("torch/_dynamo/eval_frame.py", 1, "compile_wrapper"),
+        Frame("m.py", 3, "forward"),
+        Frame("m.py", 9, "helper"),
+    )
+    inner = replace(report, compilations=tuple(replace(item, stack=stack) for item in report.compilations))
+    assert advice(inner) == f"{DYNAMIC}; `h` is created inside the model, where no size can be marked."
+    static = replace(inner, setting=Setting(job={"compile": {"dynamic": True}}))
+    assert advice(static).endswith("where no size can be marked. Remove the graph break instead.")

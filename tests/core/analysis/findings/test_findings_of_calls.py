@@ -219,6 +219,17 @@ def test_float64_is_a_finding_where_nobody_asked_for_it() -> None:
     assert of(REPORT, "float64") == []
 
 
+def test_a_finding_about_several_kernels_names_the_longest() -> None:
+    copies = (
+        timed("cpp_fused_1", 2e-3, ("copy",)),
+        timed("cpp_fused_2", 4e-3, ("copy",)),
+        timed("cpp_fused_3", 1e-3, ("copy",)),
+    )
+    (found,) = of(with_kernels(*copies), "copies")
+    assert found.item.endswith("cpp_fused_2")
+    assert "4.00 ms" in found.reason
+
+
 def test_results_that_differ_are_wrong_and_random_ones_can_be_made_to_agree() -> None:
     assert [found.weight for found in of(FIRES["results differ"], "results differ")] == ["wrong"]
     (found,) = of(FIRES["random numbers"], "random numbers")

@@ -15,6 +15,7 @@ from core.analysis.repairs import (
     repairs_of_break,
     together,
 )
+from core.analysis.repairs.source import read_code
 from core.graph import source_path
 from core.job.gallery import sample
 from core.report import Frame, GraphBreak, Place
@@ -282,3 +283,27 @@ def test_every_rule_of_the_table_is_there() -> None:
 def test_only_a_leaf_of_autograd_is_created_before_the_model_runs(call: str, hoisted: bool) -> None:
     repair = repair_of(f"import torch\ndef model(x):\n    return x * {call}\n", "hoist_tensor:3")
     assert (repair is not None) is hoisted
+
+
+@pytest.mark.parametrize(
+    ("head", "name"),
+    [
+        ("import torch.nn\n", "torch"),
+        ("import torch as th\n", "th"),
+        ("import torch.nn as nn\n", ""),
+        ("from torch import nn\n", ""),
+    ],
+)
+def test_torch_has_the_name_of_the_files_own_import(head: str, name: str) -> None:
+    code = read_code(head)
+    assert code is not None
+    assert code.torch == name
+
+
+def test_only_a_helper_that_is_called_runs_eagerly_as_a_whole() -> None:
+    helper = "import torch\n\n\ndef helper(x):\n    return x.item()\n\n\ndef model(x):\n    return {}\n"
+    assert repaired(helper.format("helper(x)"), [["disable:5"]]) == helper.format("helper(x)").replace(
+        "def helper", "@torch.compiler.disable\ndef helper"
+    )
+    assert repair_of(helper.format("x"), "disable:5") is None
+    assert repair_of(helper.format("helper(x)"), "disable:99") is None
