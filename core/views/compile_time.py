@@ -123,7 +123,7 @@ class CompileTimeView:
                 "phase": one_line(total.name, LONGEST_LINE),
                 "times": total.count,
                 "total": total.total_s,
-                "by itself": total.self_s,
+                "self": total.self_s,
                 "in threads": _threads(total),
             }
             for total in self._totals
@@ -144,7 +144,7 @@ class CompileTimeView:
         return [
             {
                 "cache": event.cache,
-                "said": event.outcome,
+                "result": event.outcome,
                 "compilation": event.compilation,
                 "key": event.key,
                 "reason": one_line(event.reason),

@@ -102,7 +102,7 @@ class SymbolsView:
                 "stands for": one_line(row.symbol.source or "data, unbacked", LONGEST_LINE),
                 "first value": one_line(row.symbol.value, LONGEST_LINE) or "–",
                 "range": one_line(row.symbol.range, LONGEST_LINE),
-                "became": one_line(row.constant, LONGEST_LINE),
+                "specialized to": one_line(row.constant, LONGEST_LINE),
                 "guards": len(row.needed) + len(row.checked),
                 "your line": one_line(_line(row), LONGEST_LINE),
             }

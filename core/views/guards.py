@@ -144,8 +144,8 @@ class GuardsView:
         return [
             {
                 "torch.compiler.…": one_line(guard_filter.name, LONGEST_LINE),
-                "keeps": f"{fmt.number(guard_filter.kept)} of {fmt.number(guard_filter.guards)}",
-                "spares": _saved(guard_filter, costs.check_us),
+                "guards left": f"{fmt.number(guard_filter.kept)} of {fmt.number(guard_filter.guards)}",
+                "time saved": _saved(guard_filter, costs.check_us),
             }
             for guard_filter in (costs.filters if costs else ())
             if costs is not None

@@ -117,8 +117,8 @@ class MemoryPlanView:
             {
                 "call": index + 1,
                 "kernel": one_line(names.get(step.line, step.kernel), LONGEST_LINE),
-                "there": step.live_bytes,
-                "made": allocated[index],
+                "live": step.live_bytes,
+                "allocated": allocated[index],
                 "freed": freed[index],
             }
             for index, step in enumerate(plan.steps)

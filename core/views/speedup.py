@@ -205,7 +205,7 @@ def _execution(call: Call) -> dict[str, object]:
         "inputs": one_line(call.inputs, LONGEST_LINE),
         "eager": fmt.duration_s(call.eager_s),
         "compiled": fmt.duration_s(call.compiled_s),
-        "became": EXECUTIONS[call.how],
+        "execution": EXECUTIONS[call.how],
     }
 
 

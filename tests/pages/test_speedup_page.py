@@ -125,9 +125,9 @@ def test_a_call_tells_what_became_of_it_and_why_it_raised() -> None:
         Call(1, "f32[3]", 1e-3, None, (), how="raised", raised="Detected recompile"),
     )
     first, second = SpeedupView(Report(Setting(), calls=calls)).call_rows
-    assert [first[name] for name in ("call", "became", "compiled", "result", "why")] == [
+    assert [first[name] for name in ("call", "execution", "compiled", "result", "why")] == [
         *(0, "compiled", "2.00 ms", "same", "")
     ]
-    assert [second[name] for name in ("call", "became", "compiled", "result", "why")] == [
+    assert [second[name] for name in ("call", "execution", "compiled", "result", "why")] == [
         *(1, "raised", "not recorded", "not comparable", "Detected recompile")
     ]

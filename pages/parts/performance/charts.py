@@ -109,11 +109,11 @@ def first_calls_chart(calls: Sequence[Call], on: Theme) -> go.Figure:
 
 GRAPH, KERNELS = "graph", "kernels"
 LINKS = {GRAPH: menu.FX_GRAPH.title, KERNELS: menu.KERNELS.title}
-PHASE_FORMS = {"times": fmt.number, "total": fmt.duration_s, "by itself": fmt.duration_s}
+PHASE_FORMS = {"times": fmt.number, "total": fmt.duration_s, "self": fmt.duration_s}
 PHASE_COLUMNS: dict[str, Any] = {
     "phase": st.column_config.TextColumn(width="medium"),
     "total": st.column_config.Column(help="Time in which at least one span was open", width="small"),
-    "by itself": st.column_config.Column(help="Time without the phases inside it", width="small"),
+    "self": st.column_config.Column(help="Time without the phases inside it", width="small"),
     "in threads": st.column_config.TextColumn(help="Sum over all threads, more than wall time"),
 }
 

@@ -28,7 +28,7 @@ from pages.session.shown import RunView, View
 from pages.session.tables import in_words, newly_picked, picked_points
 
 HEAD_PX = 74
-FORMS = {"bytes": fmt.bytes_, "there": fmt.bytes_, "made": fmt.bytes_, "freed": fmt.bytes_, "tensors": fmt.number}
+FORMS = {"bytes": fmt.bytes_, "live": fmt.bytes_, "allocated": fmt.bytes_, "freed": fmt.bytes_, "tensors": fmt.number}
 CURVES_HEIGHT, PLAN_HEIGHT = 330, 360
 COLOURS = {"eager": 3, "compiled": 0}
 UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
@@ -144,8 +144,8 @@ def _plan_table(view: View, plan: MemoryPlanView) -> None:
         column_config={
             "call": st.column_config.Column(width=45),
             "kernel": st.column_config.TextColumn(width=150),
-            "there": st.column_config.Column(help="Allocated while the kernel runs", width=70),
-            "made": st.column_config.Column(help="Allocated for this call", width=70),
+            "live": st.column_config.Column(help="Allocated while the kernel runs", width=70),
+            "allocated": st.column_config.Column(help="Allocated for this call", width=70),
             "freed": st.column_config.Column(help="Not needed after it", width=70),
         },
     )

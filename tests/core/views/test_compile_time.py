@@ -24,7 +24,7 @@ def test_the_title_names_the_most_expensive_phase() -> None:
 
 def test_rows_and_their_sum_are_of_the_chosen_compilation() -> None:
     phases = CompileTimeView(REPORT, "1/0")
-    assert phases.rows == [{"phase": "dynamo", "times": 1, "total": 1.0, "by itself": 1.0, "in threads": ""}]
+    assert phases.rows == [{"phase": "dynamo", "times": 1, "total": 1.0, "self": 1.0, "in threads": ""}]
     assert phases.rows_note == "“By itself” adds up to 1.00 s, the compile time of [1/0]."
 
 
