@@ -257,7 +257,7 @@ def _reuse_words(rows: Sequence[BackendRow], calls: Sequence[Call]) -> str:
     compiling = {row.compilation.call for row in rows}
     compiled = [call.index for call in calls if call.index in compiling or call.compilations]
     quiet = len(calls) - len(compiled)
-    if len(calls) < 2:
+    if len(calls) < 2 or calls[0].entry is not None:
         return ""
     if not quiet:
         return "each call compiled"

@@ -210,15 +210,17 @@ MIXED = "ran partly eagerly, because no compiled code fitted that part"
 def op_count_words(report: Report) -> str:
     """Return the calls that raised or ran eagerly, in words without a full stop.
 
-    Empty if all calls ran compiled code, or nothing was recorded.
+    Empty if all calls ran compiled code, if nothing was recorded, and for a script, which may set its own stances.
     """
+    if report.script is not None:
+        return ""
     parts = (_share(report, how, words) for how, words in (("raised", RAISED), ("eager", EAGER), ("mixed", MIXED)))
     return ", ".join(filter(None, parts))
 
 
 def refused_calls(report: Report) -> tuple[Call, ...]:
     """Return the calls that a stance refused, each with torch's message."""
-    return tuple(call for call in report.calls if call.raised)
+    return tuple(call for call in report.calls if call.raised and call.entry is None)
 
 
 def _share(report: Report, how: str, words: str) -> str:

@@ -38,6 +38,7 @@ from core.report import Report, RunError
 from core.report import as_json as data_as_json
 from core.runs.status import Status
 from core.runs.store import Run
+from core.views.script import ScriptView
 
 MAX_DIFFERENCES = 20
 
@@ -78,8 +79,10 @@ def summarise(report: Report, ended: str, output: str = "") -> None:
     if memory := memory_sentence(report):
         print("\n    ".join([f"  {memory}", *memory_unmeasured(report)]))
     _summarise_results(report)
+    if script := ScriptView.of(report):
+        print("\n".join(script.lines))
     for call in report.calls:
-        if call.raised:
+        if call.raised and call.entry is None:
             print(f"  call {call.index} raised: {call.raised.splitlines()[0]}")
     if report.bisection is not None:
         for words in (bisection_words, opaque_words, minified_words, nan_words):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 import msgspec
 
@@ -24,6 +25,12 @@ from core.job.options import OPTIONS
 from core.job.text import MAX_CALLS_CHARS, MAX_OPTIONS_CHARS
 
 MAX_CALLS = 64
+AS_IT_IS = "code without a model is a script, which is run as it is"
+# Fields that say how a model is called and compiled.
+OF_A_MODEL = (
+    *("calls", "training", "compile", "dtype", "device", "target", "repairs", "sizes", "marks", "rival", "memory"),
+    *("numerics", "bisect", "bits", "aoti"),
+)
 MAX_REPAIRS = 64
 MAX_CODE_BYTES = 1_000_000
 MAX_SIZE = 2**40
@@ -86,8 +93,23 @@ def _check_text(job: CompileJob) -> None:
 def _check_model(job: CompileJob) -> None:
     _require(job.schema == SCHEMA, "schema", f"this is schema {job.schema}; this version reads {SCHEMA}")
     _require(bool(job.model.value.strip()), "model.value", "name a sample, a file, or paste code")
-    _require(job.model.name.isidentifier(), "model.name", f"`{job.model.name[:60]}` is not a Python name")
+    named = job.model.is_script or job.model.name.isidentifier()
+    _require(named, "model.name", f"`{job.model.name[:60]}` is not a Python name")
     _check_code("model.value", job.model.value)
+    _check_script(job)
+
+
+def _check_script(job: CompileJob) -> None:
+    """Raise JobError for a setting of the calls of a model: a script makes its own calls."""
+    if not job.model.is_script:
+        return
+    _require(job.model.kind != "sample", "model.name", "a sample is no script")
+    as_it_is = CompileJob(job.model)
+    for name in OF_A_MODEL:
+        is_default = getattr(job, name) == getattr(as_it_is, name)
+        _require(is_default, name, f"{AS_IT_IS}, with settings of its own; for a model, define `model` and `inputs`")
+    chosen = replace(job.conditions, threads=None, dynamo=None, caches=as_it_is.conditions.caches)
+    _require(chosen == as_it_is.conditions, "conditions.stance", f"{AS_IT_IS}, and sets its own stance")
 
 
 def _check_code(where: str, code: str) -> None:

@@ -10,6 +10,7 @@ from core.base.errors import JobError
 from core.base.files import read
 from core.job.checks import MAX_CODE_BYTES, job_from_json
 from core.job.model import CompileJob, Model
+from core.job.notebook import SUFFIX
 from core.job.options import OPTIONS, Flag, with_values
 
 # The default variable name in a backend's file.
@@ -18,7 +19,10 @@ BACKEND = "backend"
 
 def add_job_options(parser: argparse.ArgumentParser, nargs: str | None = None) -> None:
     """Add the model and every option of a job to a command; the model is optional if `nargs` is `?`."""
-    parser.add_argument("model", nargs=nargs, help="a sample's name, FILE.py, FILE.py:NAME, or a job as .json")
+    parser.add_argument(
+        "model", nargs=nargs, help="a sample's name, FILE.py, FILE.py:NAME, NOTEBOOK.ipynb, or a job as .json"
+    )
+    parser.add_argument("arguments", nargs="*", help="arguments of a script, after `--` if they begin with a hyphen")
     groups: dict[str, argparse.ArgumentParser | argparse._ArgumentGroup] = {"": parser}
     for option in OPTIONS:
         if option.flag is not None:
@@ -44,7 +48,8 @@ def job_of(arguments: argparse.Namespace) -> CompileJob:
             return job_from_json(Path(arguments.model).read_bytes())
         except OSError as error:
             raise JobError("model", f"{arguments.model} cannot be read: {error.strerror}") from None
-    return with_values(CompileJob(_model(arguments.model)), _values(arguments))
+    job = CompileJob(_model(arguments.model), arguments=tuple(arguments.arguments))
+    return with_values(job, _values(arguments))
 
 
 def _values(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -78,6 +83,6 @@ def backend_of(text: str) -> tuple[str, str]:
 
 def _model(text: str) -> Model:
     path, _, name = text.rpartition(":") if ".py:" in text else (text, "", "model")
-    if path.endswith(".py"):
+    if path.endswith((".py", SUFFIX)):
         return Model("file", str(Path(path).resolve()), name or "model")
     return Model("sample", text)

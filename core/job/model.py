@@ -44,12 +44,17 @@ REPAIRED = " repaired"
 class Model:
     """Origin of the callable: a sample's name, a file on the server, or pasted code.
 
-    `name` is the variable with the callable.
+    `name` is the variable with the callable; empty if the code is a script, which is run as it is.
     """
 
     kind: Literal["sample", "file", "code"]
     value: str
     name: str = "model"
+
+    @property
+    def is_script(self) -> bool:
+        """Return True if the code is run as `__main__`."""
+        return not self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +161,8 @@ class Packaging:
 class CompileJob:
     """Everything that determines a run: model, calls, options, device and limits.
 
-    `calls` has the text of each call (see `core.job.arguments`); empty means the model's own inputs. `dtype` is torch's
+    `calls` has the text of each call (see `core.job.arguments`); empty means the model's own inputs. `arguments` are
+    those of a script. `dtype` is torch's
     name of the floating dtype that model and inputs are cast to, None for no cast. `target` is a key of
     `core.job.targets`: code is generated for that accelerator, which need not be present, and the model runs eagerly on
     the CPU. `time_limit_s` counts from the start of the worker; `memory_limit_bytes` is for all its processes together.
@@ -181,6 +187,7 @@ class CompileJob:
 
     model: Model
     calls: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
     training: bool | None = None
     compile: CompileOptions = field(default_factory=CompileOptions)
     dtype: str | None = None
@@ -238,9 +245,10 @@ class CompileJob:
     def _model_title(self) -> str:
         if self.model.kind == "sample":
             return self.model.value
+        name = f":{self.model.name}" if self.model.name else ""
         if self.model.kind == "file":
-            return f"{self.model.value.rsplit('/', 1)[-1]}:{self.model.name}"
-        return f"pasted code:{self.model.name}"
+            return f"{self.model.value.rsplit('/', 1)[-1]}{name}"
+        return f"pasted {'code' if name else 'script'}{name}"
 
     def differences(self) -> tuple[str, ...]:
         """Return the settings that differ from a default job as text for the header."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,13 @@ import msgspec
 from core.base.errors import JobError
 from core.base.files import read
 from core.base.machine import package_version
+from core.base.syntax import NOT_READ, module
 from core.job import FILE_SETTINGS, MAX_CODE_BYTES, CompileJob, CompileOptions, Model, validated
 from core.job.gallery import literals, sample, unread
+from core.job.notebook import MAX_NOTEBOOK_BYTES, SUFFIX, script_of
 
 OF_INDUCTOR = ("mode", "options")
+MODEL = CompileJob(Model("sample", "")).model.name
 TRAINING, TORCH_COMPILE = "training", "torch_compile"
 
 
@@ -69,6 +73,11 @@ def prepared(job: CompileJob) -> tuple[CompileJob, str]:
     are specific to a backend: if the job names a different backend than the file, neither is used.
     """
     code = model_code(validated(job))
+    if job.model.is_script or (job.model.kind != "sample" and job.model.name == MODEL and is_script(code)):
+        script = replace(job, model=replace(job.model, name=""), training=None, measure=False, from_file=None)
+        return validated(script), code
+    if job.arguments:
+        raise JobError("arguments", "only a script has arguments, and this file defines a model or its inputs")
     left = job.as_file_says()
     settings = settings_of(code).values if left else {}
     default: dict[str, Any] = {name: CompileJob(job.model).setting(name) for name in left} | {TRAINING: False}
@@ -83,6 +92,30 @@ def prepared(job: CompileJob) -> tuple[CompileJob, str]:
     return validated(replace(job.with_settings(**values, **code_of_backend), from_file=left)), code
 
 
+def is_script(code: str) -> bool:
+    """Return True if a file defines no `model` and no inputs of one, so that only running it as it is makes sense."""
+    try:
+        tree = module(code)
+    except NOT_READ:
+        return False
+    names = set(_bound_names(tree))
+    return not names & {"*", MODEL, "inputs", "calls", TRAINING, TORCH_COMPILE}
+
+
+def _bound_names(node: ast.AST) -> Iterator[str]:
+    """Yield the names that code binds outside of functions and classes, and global names that functions bind."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield child.name
+            yield from (name for inner in ast.walk(child) if isinstance(inner, ast.Global) for name in inner.names)
+        elif isinstance(child, (ast.Import, ast.ImportFrom)):
+            yield from ((name.asname or name.name).partition(".")[0] for name in child.names)
+        elif isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
+            yield child.id
+        elif not isinstance(child, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+            yield from _bound_names(child)
+
+
 def measured_again(job: CompileJob | None) -> CompileJob:
     """Return the job that repeats a run's measurement as a new run, with compiled objects from the cache.
 
@@ -92,6 +125,8 @@ def measured_again(job: CompileJob | None) -> CompileJob:
         raise JobError("run", "an imported log has no job to measure again")
     if job.target:
         raise JobError("target", "code for a target does not run here, so there is nothing to measure")
+    if job.model.is_script:
+        raise JobError("model", "a script is run as it is, and is not compared with eager, so nothing is measured")
     return replace(job, measure=True, sweep="")
 
 
@@ -101,6 +136,8 @@ def model_code(job: CompileJob) -> str:
         return job.model.value
     path = sample(job.model.value).path if job.model.kind == "sample" else Path(job.model.value)
     try:
+        if path.suffix == SUFFIX:
+            return script_of(read(path, MAX_NOTEBOOK_BYTES))
         return read(path, MAX_CODE_BYTES).decode("utf-8").replace("\r\n", "\n")
     except FileNotFoundError:
         raise JobError("model.value", f"there is no file {path}") from None

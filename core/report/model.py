@@ -38,7 +38,7 @@ from core.report.measurements import (
 )
 from core.report.pipeline import Crossing, Pipeline
 from core.report.places import Frame, Module, Payload, Place
-from core.report.run import Call, Counters, Problem, RunError, Setting, Source
+from core.report.run import Call, Counters, Problem, RunError, Script, Setting, Source
 
 Stage = Literal[
     "dynamo_output_graph",
@@ -270,14 +270,15 @@ class LogText:
 class Report:
     """All facts about one run or one log.
 
-    `notes` are sentences about how it was run; `memory` is the memory use of one eager and one compiled call, if the
-    job asks for it. `autotuned` are the trials for ops, and for kernels that are in no output code; `untimed` is why
-    the kernels could not be timed; `back_to_back_s` are seconds per compiled call, calls back to back, taken while
-    kernels were timed, and `kernel_load` is the machine's other load during that time. `crossings` are the calls of the
-    accelerator's programs; `executions` are the first executions of other backends' callables, `ran` their totals.
-    `told_tables` and `told_texts` are the tables and texts that backends logged. `exports` to `package_texts` are
-    AOTInductor's, if the job asks for it. `debug_files` are the files of torch's debug directories,
-    `logs` the messages of torch's log that the job asks for.
+    `notes` are sentences about how it was run; `memory` is the memory use of one eager and one compiled call, if
+    the job asks for it. `script` is the end of a script that was run as it is. `autotuned` are the trials for ops,
+    and for kernels that are in no output code; `untimed` is why the kernels could not be timed; `back_to_back_s`
+    are seconds per compiled call, calls back to back, taken while kernels were timed, and `kernel_load` is the
+    machine's other load during that time. `crossings` are the calls of the accelerator's programs; `executions` are
+    the first executions of other backends' callables, `ran` their totals. `told_tables` and `told_texts` are the
+    tables and texts that backends logged. `exports` to `package_texts` are AOTInductor's, if the job asks for it.
+    `debug_files` are the files of torch's debug directories, `logs` the messages of torch's log that the job asks
+    for.
     """
 
     setting: Setting
@@ -303,6 +304,7 @@ class Report:
     call_numerics: tuple[CallNumerics, ...] = ()
     graph_numerics: tuple[GraphNumerics, ...] = ()
     counters: Counters | None = None
+    script: Script | None = None
     error: RunError | None = None
     kinds: dict[str, int] = field(default_factory=dict)
     unparsed: dict[str, int] = field(default_factory=dict)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from core.report.places import Frame, Payload
+from core.report.places import Frame, Payload, Place
 from core.report.record import Record
 
 # First line of the C++ frames in an error message of torch.
@@ -121,9 +121,42 @@ class Call(Record):
     """number of frames compiled during the call; null if not recorded"""
     raised: str = ""
     """torch's message if the stance `fail_on_recompile` refused the call; the run continues"""
+    entry: int | None = None
+    """in a run of a script: number of the called entry point in `Script.entries`, from 0"""
+    stance: str = ""
+    """in a run of a script: the stance of `torch.compiler.set_stance`; empty for `default`"""
     printed: str = ""
     """in a run that tries a fix: difference between the printed output of the compiled call and of the original code;
     empty if there is none"""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPoint:
+    """A callable that a script's torch.compile returned.
+
+    `place` is the line with the call of torch.compile, `options` its arguments other than the backend.
+    """
+
+    name: str
+    place: Place
+    backend: str
+    options: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Script(Record):
+    """The end of a script: logged once, if the job's file is run as it is. Its results are not compared with eager."""
+
+    arguments: tuple[str, ...]
+    """`sys.argv` after the script's name"""
+    exit_code: int
+    """0, the script's own exit code, or 1 for an exception"""
+    seconds: float
+    """seconds from its first line to its end"""
+    entries: tuple[EntryPoint, ...]
+    """the entry points, in the order in which torch.compile made them; at most 200"""
+    calls: tuple[int, ...]
+    """number of calls of each entry point; at most 2,000 outermost calls have a record of their own"""
 
 
 @dataclass(frozen=True, slots=True)

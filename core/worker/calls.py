@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch._dynamo.utils import counters
 from torch.utils._pytree import tree_leaves
 
 from core.base.errors import JobError
@@ -28,7 +27,7 @@ from core.worker.measuring.stopwatches import synchronize
 from core.worker.numerics.accuracy import call_numerics
 from core.worker.numerics.wide import as_written
 from core.worker.record import emit
-from core.worker.recorders.reuse import watching_reuse
+from core.worker.recorders.reuse import CodeReuse, watching_reuse
 from core.worker.results.effects import CallEffects, PrintedText, StateBefore, differences, print_difference, unlike
 from core.worker.results.judge import Around, CallContext, Judge
 from core.worker.results.named import Leaves, leaves
@@ -329,7 +328,6 @@ class CallOutcome:
 
 def observed(conditions: Conditions, make: Callable[..., tuple[CallEffects, float]], /, *args: Any) -> CallOutcome:
     """Make a call and return its outcome; raises errors other than the stance's."""
-    before = counters["frames"]["ok"]
     left, seconds, raised = None, None, ""
     with watching_reuse() as reuse:
         try:
@@ -338,14 +336,14 @@ def observed(conditions: Conditions, make: Callable[..., tuple[CallEffects, floa
             if not refused(conditions, error):
                 raise
             raised = str(error)
-    compilations = max(0, counters["frames"]["ok"] - before)
-    how: How = "raised" if raised else _how(compilations, bool(reuse.places), bool(reuse.missed))
-    return CallOutcome(left, seconds, how, compilations, raised, len(reuse.places), reuse.newest)
+    how: How = "raised" if raised else how_called(reuse)
+    return CallOutcome(left, seconds, how, reuse.compilations, raised, len(reuse.places), reuse.newest)
 
 
-def _how(compilations: int, entered: bool, missed: bool) -> How:
-    if compilations:
+def how_called(reuse: CodeReuse) -> How:
+    """Return the kind of a call that raised nothing."""
+    if reuse.compilations:
         return "compiled"
-    if entered:
-        return "mixed" if missed else "reused"
+    if reuse.places:
+        return "mixed" if reuse.missed else "reused"
     return "eager"

@@ -29,6 +29,7 @@ from core.base.errors import JobError
 from core.base.files import NO_ROOM
 from core.job import CompileJob
 from core.job.gallery import unread
+from core.job.notebook import SUFFIX
 from core.job.targets import TARGETS
 from core.report import Counters, RunError, Setting, Timing
 from core.report.records.run import NoteRecord, SourceRecord
@@ -54,6 +55,7 @@ from core.worker.record import emit, start_trace, step
 from core.worker.recorders.deferred import DeferredRecords
 from core.worker.recorders.reuse import graph_counts
 from core.worker.recording import recording
+from core.worker.script import RUNNING, run_script
 from core.worker.streams import flush, silence
 from core.worker.user_kernels import interpret_kernels
 
@@ -96,7 +98,8 @@ def work(run: Run, job: CompileJob) -> int:
     # A crash in generated code names the line that called it; the supervisor asks for the stacks of a hanging worker.
     faulthandler.enable(2)
     faulthandler.register(signal.SIGUSR2, 2)
-    on_disk = Path(job.model.value) if job.model.kind == "file" else run.model_path
+    is_file = job.model.kind == "file" and not job.model.value.endswith(SUFFIX)
+    on_disk = Path(job.model.value) if is_file else run.model_path
     sys.path.insert(0, str(on_disk.parent))
     path = run.model_path if job.repairs else on_disk
     conditions = job.conditions
@@ -155,6 +158,13 @@ def _is_disk_full(error: BaseException) -> bool:
 def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: MemoryWatch) -> Pair | None:
     """Make, compare and measure the calls; return the last pair, None if it can't be repeated."""
     _check_device(job)
+    if job.model.is_script:
+        interpret_kernels(False)
+        set_threads(job.conditions)
+        set_dynamo(job.conditions)
+        stage.enter(RUNNING)
+        run_script(job, path, emit)
+        return None
     if backend_file(job.compile) is not None:
         stage.enter("loading the backend")
         load_backend(job)

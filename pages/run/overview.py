@@ -16,6 +16,7 @@ from pages.parts.run.outcome import (
     outcome,
     printed,
     report_issue,
+    script_calls,
     what_was_read,
 )
 from pages.parts.run.submit import job_again, needs_device
@@ -62,6 +63,7 @@ with left:
     finding_cards(view, overview)
     not_compiled(view, ending)
     result_note(view.report)
+    script_calls(view)
     evidence(overview)
     compilations(overview)
     printed(overview)

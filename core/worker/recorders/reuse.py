@@ -17,20 +17,28 @@ from typing import Any
 import torch
 import torch._C._dynamo.eval_frame as dynamo_frames
 from torch._dynamo.eval_frame import _debug_get_cache_entry_list as cache_entries
+from torch._dynamo.utils import counters
 
 MOST_FRAMES = 1_000
 CODES: dict[CodeType, None] = {}
+COMPILED: Counter[str] = Counter()
 
 
 class CodeReuse:
     """Cache lookups of one call: call sites with a hit in `places`, and call sites without a hit in `missed`.
 
-    `newest` has the last used code of each frame.
+    `newest` has the last used code of each frame, `compilations` is the number of frames compiled since the creation.
     """
 
     def __init__(self) -> None:
         self.places: set[tuple[CodeType, int]] = set()
         self.missed: set[tuple[CodeType, int]] = set()
+        self._before = _compiled_frames()
+
+    @property
+    def compilations(self) -> int:
+        """Return how many frames were compiled; torch's counter leaves out those of `fullgraph=True`."""
+        return max(0, *(now - before for now, before in zip(_compiled_frames(), self._before, strict=True)))
 
     @property
     def newest(self) -> tuple[str, ...]:
@@ -41,8 +49,13 @@ class CodeReuse:
 
 def met(code: CodeType) -> None:
     """Register the code of a frame that was compiled."""
+    COMPILED["frames"] += 1
     if len(CODES) < MOST_FRAMES:
         CODES[code] = None
+
+
+def _compiled_frames() -> tuple[int, int]:
+    return counters["frames"]["ok"], COMPILED["frames"]
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from pages.components.palette.view import (
     run_entries,
 )
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line
-from pages.parts.run.submit import job_again, job_to_change, submit
+from pages.parts.run.submit import job_again, job_to_edit, submit
 from pages.session import url
 from pages.session.cache import cached
 from pages.session.downloads import log_download, report_download
@@ -114,7 +114,7 @@ def _of_run(shown: ShownRun, has_others: bool) -> list[str]:
     job = job_again(shown)
     possible = {
         COMPARE: has_others and recorded,
-        EDIT: job_to_change(shown) is not None,
+        EDIT: job_to_edit(shown) is not None,
         MEASURE: job is not None and not job.target and not shown.going,
         DOWNLOAD: recorded and not shown.going,
     }

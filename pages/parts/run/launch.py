@@ -31,12 +31,13 @@ inputs = (torch.randn(8, 64),)
 PASTED, ON_DISK = "Pasted here", "File on this machine"
 DRAFT = "draft"
 DRAWER_PX = 760
-PLACEHOLDER = "/home/me/model.py or /home/me/model.py:name"
+PLACEHOLDER = "/home/me/model.py, /home/me/model.py:name, a script or a notebook"
 CONVENTION = (
     "Define `model`, any callable, and `inputs`, the arguments of one call; or `calls`, a list or a generator "
     "function of several. "
     "`training = True` runs the backward too; `torch_compile = {…}` sets parameters of `torch.compile`. The options "
-    "below are as the file says until you choose otherwise."
+    "below are as the file says until you choose otherwise. Code that defines none of these is run as a "
+    "script, unchanged."
 )
 
 
@@ -68,6 +69,8 @@ def asked_again() -> Beginning | None:
 
 def _repaired(job: CompileJob, run: Run) -> CompileJob:
     """Return the job of a run that tries a fix, with the fixed code as its model, if the visitor may bring code."""
+    if job.model.is_script:
+        return replace(job, model=replace(job.model, name="model"))
     if not job.repairs:
         return job
     code = attempt(run.code, passed_over) if may_bring_code() else None
@@ -111,7 +114,8 @@ def code_form(environment: Environment | None, start: Beginning | None) -> None:
     said, key = start.job.model, start.run and f"-{start.run}"
     way = st.segmented_control("Where is it?", [PASTED, ON_DISK], default=ON_DISK if said.kind == "file" else PASTED)
     if way == ON_DISK:
-        first = f"{said.value}:{said.name}" if said.kind == "file" else ""
+        named = "" if said.name == "model" else f":{said.name}"
+        first = f"{said.value}{named}" if said.kind == "file" else ""
         most = max(MAX_PATH_CHARS, len(first))
         typed = st.text_input("File", first, placeholder=PLACEHOLDER, key=f"file{key}", max_chars=most)
         path, _, name = typed.rpartition(":") if ".py:" in typed else (typed, "", "")

@@ -20,7 +20,7 @@ from core.views.numerics import NumericsView
 from core.views.overview import OutcomeView, OverviewView
 from pages import menu
 from pages.look.sizes import MAX_LINE_CHARS
-from pages.parts.run.submit import job_again, job_to_change, missing_device, submit, submit_or_open
+from pages.parts.run.submit import job_again, job_to_change, job_to_edit, missing_device, submit, submit_or_open
 from pages.parts.sweep.ask import climb_ladder
 from pages.session import url
 from pages.session.actions import attempt
@@ -99,7 +99,7 @@ def find_cause(shown: ShownRun, ending: OutcomeView) -> None:
 
 def edit_and_run_again(shown: ShownRun) -> None:
     """Offer to edit the run's job; draw nothing for an imported log and for code that may not run here."""
-    if job_to_change(shown) is None:
+    if job_to_edit(shown) is None:
         return
     st.page_link(
         menu.NEW_RUN.script,

@@ -12,6 +12,7 @@ from core import NO_RECORD
 from core.base import words as fmt
 from core.views.overview import OutcomeView, OverviewView
 from core.views.run_files import RunFiles
+from core.views.script import ScriptView
 from pages import menu
 from pages.components.code.view import code_view
 from pages.look.sizes import SHORT, TALL
@@ -75,6 +76,22 @@ def _minified(shown: ShownRun, ending: OutcomeView) -> None:
             job = job_again(shown)
             if job is not None and st.button("Run it", icon=":material/play_arrow:", key="run-minified"):
                 submit_or_open(ending.minified_job(job))
+
+
+def script_calls(view: RunView) -> None:
+    """Draw the entry points of a script and their calls; nothing for a model."""
+    script = ScriptView.of(view.report)
+    if script is None:
+        return
+    st.subheader("Script", anchor=False)
+    st.markdown(f"{script.title} {script.note}")
+    if script.entry_rows:
+        st.dataframe(pd.DataFrame(script.entry_rows), hide_index=True, key="script-entries")
+    if script.call_rows:
+        height: int | Literal["content"] = SHORT if len(script.call_rows) > SHOWN_WHOLE else "content"
+        st.dataframe(pd.DataFrame(script.call_rows), hide_index=True, height=height, key="script-calls")
+    if script.left_out:
+        st.caption(script.left_out)
 
 
 def not_compiled(view: RunView, ending: OutcomeView) -> None:

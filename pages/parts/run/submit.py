@@ -13,8 +13,14 @@ from pages.session.shown import RunView, ShownRun
 def job_to_change(of: ShownRun | RunView) -> CompileJob | None:
     """Return the job of a run as the start of a changed job, possibly for another device.
 
-    None for an imported log, and for code that may not run here.
+    None for an imported log, for a script, which is run as it is, and for code that may not run here.
     """
+    job = job_to_edit(of)
+    return None if job is None or job.model.is_script else job
+
+
+def job_to_edit(of: ShownRun | RunView) -> CompileJob | None:
+    """Return the job of a run to fill the form; None for an imported log, and for code that may not run here."""
     job = of.job
     return job if job is not None and (job.model.kind == "sample" or may_bring_code()) else None
 

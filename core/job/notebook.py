@@ -1,0 +1,71 @@
+"""Notebooks as scripts: the code cells of an .ipynb file, one after the other."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import msgspec
+
+from core.base.decoder import decoded_as
+from core.base.errors import DecodeError, JobError
+from core.base.syntax import NOT_READ, module
+
+SUFFIX = ".ipynb"
+# A cell with figures in its outputs is large; its code is bounded like any model's.
+MAX_NOTEBOOK_BYTES = 32_000_000
+MAGIC = re.compile(r"^(\s*)([%!].*)$", re.MULTILINE)
+SHOW = "def _show_value(value):\n    if value is not None:\n        print(repr(value))\n"
+
+
+class Cell(msgspec.Struct):
+    """A cell, with its text in one piece or line by line."""
+
+    cell_type: str
+    source: str | list[str]
+
+    @property
+    def is_code(self) -> bool:
+        """Return True for code, False for text."""
+        return self.cell_type == "code"
+
+
+class Notebook(msgspec.Struct):
+    """The cells of an .ipynb file of format 4."""
+
+    cells: list[Cell]
+
+
+def script_of(data: bytes) -> str:
+    """Return the code of a notebook as one script; raises JobError.
+
+    A cell begins with a comment, `# %% cell 3`. The value of its last line is printed, as a notebook shows it. Lines of
+    IPython, such as `%timeit` and `!pip`, do nothing.
+    """
+    try:
+        cells = decoded_as(data, Notebook).cells
+    except DecodeError as error:
+        raise JobError("model.value", f"this is no notebook: {error}") from None
+    texts = [cell.source if isinstance(cell.source, str) else "".join(cell.source) for cell in cells if cell.is_code]
+    return SHOW + "".join(f"\n# %% cell {number}\n{_code(text)}\n" for number, text in enumerate(texts, 1))
+
+
+def _code(text: str) -> str:
+    if text.startswith("%%"):
+        text = f"pass  # {text.partition(chr(10))[0]}"
+    return _shown(MAGIC.sub(r"\1pass  # \2", text).rstrip())
+
+
+def _shown(code: str) -> str:
+    """Return a cell that prints the value of its last line; a semicolon at its end hides the value, as in IPython."""
+    try:
+        last = module(code).body[-1]
+    except (*NOT_READ, IndexError):
+        return code
+    if not isinstance(last, ast.Expr) or code.endswith(";"):
+        return code
+    lines = code.encode().split(b"\n")
+    first, end = last.lineno - 1, (last.end_lineno or last.lineno) - 1
+    lines[end] = lines[end][: last.end_col_offset] + b"))" + lines[end][last.end_col_offset or 0 :]
+    lines[first] = lines[first][: last.col_offset] + b"_show_value((" + lines[first][last.col_offset :]
+    return b"\n".join(lines).decode()

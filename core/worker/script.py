@@ -1,0 +1,208 @@
+"""A script as it is: run as `__main__` with its arguments, and each call of what its torch.compile returned recorded.
+
+`torch.compile` is replaced while the script runs. Its results stay torch's own objects, with a recorder around their
+calls; calls of torch.compile in torch's own code are left alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import runpy
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+from unittest.mock import patch
+
+import torch
+import torch._dynamo.eval_frame as eval_frame
+from torch._dynamo.convert_frame import ConvertFrameAssert
+
+from core.job import CompileJob
+from core.report import Call, EntryPoint, Place, Script
+from core.report.records import Emit
+from core.worker.backends.watch import CALL, marking_call
+from core.worker.calls import how_called
+from core.worker.load import described, seed
+from core.worker.record import step
+from core.worker.recorders.reuse import watching_reuse
+
+RUNNING = "running the script"
+MOST_CALLS = 2_000
+MOST_ENTRIES = 200
+MAX_TEXT_CHARS = 400
+TORCH = str(Path(torch.__file__).parent)
+DEFAULTS: dict[str, Any] = {"fullgraph": False, "disable": False, "isolate_recompiles": False}
+
+
+def run_script(job: CompileJob, path: Path, emit: Emit) -> None:
+    """Run a script to its end; raises what it raises, SystemExit for an exit code other than 0."""
+    recorder = ScriptRecorder(emit)
+    code: int | str | None = 0
+    seed(job.seed)
+    argv, sys.argv = sys.argv, [str(path), *job.arguments]
+    os.chdir(_directory(job, path))
+    start = time.perf_counter()
+    try:
+        with recorder.watching():
+            runpy.run_path(str(path), run_name="__main__")
+    except SystemExit as end:
+        code = end.code
+        if code not in (None, 0):
+            raise
+    except BaseException:
+        code = 1
+        raise
+    finally:
+        sys.argv = argv
+        number = code if isinstance(code, int) else 0 if code is None else 1
+        emit(
+            Script(
+                arguments=job.arguments,
+                exit_code=number,
+                seconds=time.perf_counter() - start,
+                entries=tuple(recorder.entries),
+                calls=tuple(recorder.calls),
+            )
+        )
+
+
+def _directory(job: CompileJob, path: Path) -> Path:
+    """Return the directory that a script runs in: its own, or a new one in the run's directory for pasted code."""
+    if job.model.kind == "file":
+        return Path(job.model.value).parent
+    directory = path.parent / "script"
+    directory.mkdir(exist_ok=True)
+    return directory
+
+
+class ScriptRecorder:
+    """The entry points that a script has made so far, and the number of calls of each."""
+
+    def __init__(self, emit: Emit) -> None:
+        self._emit = emit
+        self._next_call = 0
+        self._compiles = False
+        self.entries: list[EntryPoint] = []
+        self.calls: list[int] = []
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Record what torch.compile returns in this context, also after the context if the script still calls it."""
+        original = torch.compile
+
+        @functools.wraps(original)
+        def compile_recorded(model: Any = None, **options: Any) -> Any:
+            compiled = original(model, **options)
+            place = _caller(sys._getframe(1))
+            known = model is None or options.get("disable") or place is None or len(self.entries) >= MOST_ENTRIES
+            return compiled if known or place is None else self._recorded(model, compiled, options, place)
+
+        convert = ConvertFrameAssert.__call__
+
+        def convert_noted(*args: Any, **kwargs: Any) -> Any:
+            self._note_compilation()
+            return convert(*args, **kwargs)
+
+        with (
+            patch.object(torch, "compile", compile_recorded),
+            patch.object(ConvertFrameAssert, "__call__", convert_noted),
+        ):
+            yield
+
+    def _note_compilation(self) -> None:
+        """Begin the step of the call in which torch compiles; its compilations are recorded as those of the call."""
+        if CALL.index is not None and not self._compiles:
+            self._compiles = True
+            step(f"call {CALL.index}: compiled")
+
+    def _recorded(self, model: Any, compiled: Any, options: dict[str, Any], place: Place) -> Any:
+        number = len(self.entries)
+        self.entries.append(EntryPoint(_name(model), place, _backend(options), _options(options)))
+        self.calls.append(0)
+        if isinstance(compiled, eval_frame.OptimizedModule):
+            compiled.forward = self._around(number, compiled.forward)
+            return compiled
+        return self._around(number, compiled)
+
+    def _around(self, number: int, compiled: Callable[..., Any]) -> Callable[..., Any]:
+        def recorded(*args: Any, **kwargs: Any) -> Any:
+            self.calls[number] += 1
+            if CALL.index is not None or self._next_call >= MOST_CALLS:
+                return compiled(*args, **kwargs)
+            return self._call(number, compiled, args, kwargs)
+
+        for code in (recorded.__code__, ScriptRecorder._call.__code__):
+            eval_frame.skip_code(code)
+        functools.update_wrapper(recorded, compiled)
+        # As torch marks the outermost wrapper of a function.
+        recorded._torchdynamo_wrapper_id = id(recorded)  # type: ignore[attr-defined]
+        return recorded
+
+    def _call(self, number: int, compiled: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Make an outermost call and record it; a call inside another one belongs to that one."""
+        index, self._next_call = self._next_call, self._next_call + 1
+        inputs, raised = described((args, kwargs)), ""
+        stance, self._compiles = eval_frame._stance.stance, False
+        start = time.perf_counter()
+        with watching_reuse() as reuse, marking_call(index):
+            try:
+                return compiled(*args, **kwargs)
+            except Exception as error:
+                raised = f"{type(error).__name__}: {error}"[:MAX_TEXT_CHARS]
+                raise
+            finally:
+                seconds = time.perf_counter() - start
+                if self._compiles:
+                    step(RUNNING)
+                self._emit(
+                    Call(
+                        index=index,
+                        inputs=inputs,
+                        eager_s=None,
+                        compiled_s=seconds,
+                        differences=(),
+                        entered=len(reuse.places),
+                        newest=reuse.newest,
+                        how="raised" if raised else how_called(reuse),
+                        compilations=reuse.compilations,
+                        raised=raised,
+                        entry=number,
+                        stance="" if stance == "default" else stance,
+                    )
+                )
+
+
+def _caller(frame: FrameType | None) -> Place | None:
+    """Return the line that called torch.compile; None if code of torch itself did, other than its decorators."""
+    while frame is not None and frame.f_code.co_filename in (torch.__file__, torch.nn.modules.module.__file__):
+        frame = frame.f_back
+    if frame is None or frame.f_code.co_filename.startswith(TORCH):
+        return None
+    return Place(frame.f_code.co_filename, frame.f_lineno)
+
+
+def _name(model: Any) -> str:
+    owner = getattr(model, "__self__", None)
+    if isinstance(owner, torch.nn.Module):
+        return type(owner).__qualname__[:MAX_TEXT_CHARS]
+    name = getattr(model, "__qualname__", None)
+    return (name if isinstance(name, str) else type(model).__qualname__)[:MAX_TEXT_CHARS]
+
+
+def _backend(options: dict[str, Any]) -> str:
+    backend = options.get("backend", "inductor")
+    name = backend if isinstance(backend, str) else getattr(backend, "__name__", type(backend).__name__)
+    return str(name)[:MAX_TEXT_CHARS]
+
+
+def _options(options: dict[str, Any]) -> str:
+    """Return the options that differ from torch's defaults as Python source, without the backend."""
+    given = (f"{name}={value!r}" for name, value in options.items() if name != "backend" and value is not None)
+    return ", ".join(text for text in given if text not in {f"{name}={value}" for name, value in DEFAULTS.items()})[
+        :MAX_TEXT_CHARS
+    ]
