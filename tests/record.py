@@ -105,6 +105,30 @@ calls = [(torch.ones(4),)]
 """
 
 
+SCRIPT = """
+import torch
+
+
+@torch.compile
+def double(x):
+    return x.sin() * 2
+
+
+def count_nodes(gm, example_inputs):
+    print(len(gm.graph.nodes), "nodes")
+    return gm.forward
+
+
+for rows in (4, 8):
+    print(double(torch.ones(rows)).shape)
+with torch.compiler.set_stance("force_eager"):
+    double(torch.ones(4))
+tripled = torch.compile(lambda x: x * 3, backend=count_nodes, dynamic=False)
+tripled(torch.ones(4))
+tripled(torch.ones(4))
+"""
+
+
 def code(text: str, **options: Any) -> CompileJob:
     return CompileJob(Model("code", text), measure=False, compile=CompileOptions(**options))
 
@@ -127,6 +151,7 @@ JOBS = {
     "autotuned": code(TIMED, options={"max_autotune": True, "max_autotune_gemm_backends": "CPP,ATEN"}),
     "eager_backend": sample("mlp", compile=CompileOptions(backend="eager")),
     "measured": CompileJob(Model("sample", "transformer_block")),
+    "script": code(SCRIPT),
     "target_h100": sample("training_step", target="h100"),
 }
 SCENARIOS = (*JOBS, "foreign")

@@ -18,7 +18,7 @@ MAGIC = re.compile(r"^(\s*)([%!].*)$", re.MULTILINE)
 SHOW = "def _show_value(value):\n    if value is not None:\n        print(repr(value))\n"
 
 
-class Cell(msgspec.Struct):
+class NotebookCell(msgspec.Struct):
     """A cell, with its text in one piece or line by line."""
 
     cell_type: str
@@ -33,7 +33,7 @@ class Cell(msgspec.Struct):
 class Notebook(msgspec.Struct):
     """The cells of an .ipynb file of format 4."""
 
-    cells: list[Cell]
+    cells: list[NotebookCell]
 
 
 def script_of(data: bytes) -> str:

@@ -6,6 +6,7 @@ Readers of typed option values: each converts a text to a value, and raises Valu
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ import msgspec
 
 from core.base.decoder import decoded
 from core.base.errors import DecodeError, JobError
+from core.base.words import number
 from core.job.arguments import short
 from core.job.model import CompileOptions, DynamicDim, OptionValue
 
@@ -27,6 +29,8 @@ MAX_CALLS_CHARS = 40_000
 MAX_OPTIONS_CHARS = 10_000
 MAX_SIZE_CHARS = 1_000
 MAX_SIZE_DIGITS = 18
+MOST_ARGUMENTS = 256
+MAX_ARGUMENT_CHARS = 20_000
 CONSTANTS = {"True": "true", "False": "false", "None": "null"}
 DYNAMIC = {"automatic": None, "always": True, "never": False}
 NONE = ("", "none", "None", "null")
@@ -159,3 +163,18 @@ def word_or_none(text: str) -> str | None:
 def several(text: str) -> tuple[str, ...]:
     """Return the texts between `;`."""
     return () if text in NONE else tuple(part.strip() for part in text.split(";"))
+
+
+def arguments_from_text(text: str) -> tuple[str, ...]:
+    """Return the arguments of a script as a shell splits them; raises JobError."""
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise JobError("arguments", f"they cannot be read: {error}") from None
+
+
+def arguments_problem(arguments: tuple[str, ...]) -> str:
+    """Return why a job may not have these arguments; empty if it may."""
+    if len(arguments) > MOST_ARGUMENTS:
+        return f"at most {number(MOST_ARGUMENTS)} arguments"
+    return f"at most {number(MAX_ARGUMENT_CHARS)} characters" if sum(map(len, arguments)) > MAX_ARGUMENT_CHARS else ""

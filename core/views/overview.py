@@ -41,6 +41,7 @@ from core.runs.status import Status
 from core.runs.store import Run
 from core.views.failures import FailureView
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
+from core.views.script import ScriptView
 from core.views.speedup import speed_title
 
 ENDED_BY_CHOICE = ("cancelled", "interrupted")
@@ -257,6 +258,11 @@ class OverviewView:
     def first_findings(self) -> int:
         """The number of findings that are shown without unfolding."""
         return FIRST
+
+    @property
+    def script(self) -> ScriptView | None:
+        """The script of the run; None for a model."""
+        return ScriptView.of(self.report)
 
     @property
     def is_doubtful(self) -> bool:

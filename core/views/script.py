@@ -11,7 +11,7 @@ from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line
 from core.views.speedup import EXECUTIONS
 
 NOT_COMPARED = "Not compared with eager: a script runs once, as it is."
-MOST_LINES = 8
+MOST_CALL_LINES = 8
 NOTHING = (
     "The script made no call of torch.compile. To compile a callable of the file, name it and its inputs: "
     "`FILE.py:NAME`, with `inputs = (…)` in the file."
@@ -39,7 +39,7 @@ class ScriptView:
 
     @property
     def note(self) -> str:
-        """Why nothing is compared, or what to do about a script that compiled nothing."""
+        """Reason why nothing is compared, or advice for a script that compiled nothing."""
         return NOT_COMPARED if self.script.entries else NOTHING
 
     @property
@@ -88,8 +88,8 @@ class ScriptView:
         for number, entry in enumerate(self.script.entries):
             calls = [call for call in self.calls if call.entry == number]
             lines.append(f"  {_entry_words(entry)}: {fmt.count(self.script.calls[number], 'call')}")
-            lines += [f"    call {call.index} ({call.inputs}): {_call_words(call)}" for call in calls[:MOST_LINES]]
-            lines += [f"    … {fmt.count(len(calls) - MOST_LINES, 'call')} more"] * (len(calls) > MOST_LINES)
+            lines += [f"    call {call.index} ({call.inputs}): {_call_words(call)}" for call in calls[:MOST_CALL_LINES]]
+            lines += [f"    … {fmt.count(len(calls) - MOST_CALL_LINES, 'call')} more"] * (len(calls) > MOST_CALL_LINES)
         return lines
 
     def _name(self, number: int | None) -> str:

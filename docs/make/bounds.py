@@ -81,6 +81,13 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_SIZE": "a dimension of an input that a job gives another size",
             "MAX_SIZES": "dimensions that a job gives another size, or marks",
         },
+        "core/job/notebook.py": {"MAX_NOTEBOOK_BYTES": "a notebook with its outputs"},
+        "core/worker/script.py": {
+            "MOST_CALLS": "calls of a script that have a record of their own; later calls are counted",
+            "MOST_ENTRIES": "callables of a script whose calls are recorded",
+            "MAX_TEXT_CHARS": "characters of a name, of options, or of an error in such a record",
+        },
+        "core/views/script.py": {"MOST_CALL_LINES": "calls of a callable that the command line prints"},
         "core/job/options/run.py": {"MAX_THREADS": "threads of a job"},
         "core/runs/recordings/__init__.py": {"MAX_HEADER_BYTES": "what a recording says of itself before its log"},
         "core/job/text.py": {
@@ -88,6 +95,8 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_OPTIONS_CHARS": "options of one kind",
             "MAX_SIZE_CHARS": "a size or a dynamic dimension, as it is typed",
             "MAX_SIZE_DIGITS": "digits of a size",
+            "MOST_ARGUMENTS": "arguments of a script",
+            "MAX_ARGUMENT_CHARS": "characters of all arguments of a script",
         },
         "core/sweep/axes.py": {"MAX_AXIS_CHARS": "an axis of a sweep, as it is typed"},
         "core/job/arguments.py": {

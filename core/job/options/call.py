@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import shlex
 
-from core.base.errors import JobError
-from core.base.words import number
 from core.job.arguments import DTYPES
 from core.job.model import MODES
 from core.job.options.row import (
@@ -23,6 +21,8 @@ from core.job.options.row import (
 from core.job.targets import TARGETS
 from core.job.text import (
     DYNAMIC,
+    arguments_from_text,
+    arguments_problem,
     dynamic,
     flag,
     flag_or_none,
@@ -38,26 +38,12 @@ COMPILE = "the call of torch.compile"
 INPUTS = "the inputs"
 TORCH_COMPILE = "[torch.compile](https://docs.pytorch.org/docs/stable/generated/torch.compile.html)"
 LONGEST_REGION_NAME = 200
-MOST_ARGUMENTS, MAX_ARGUMENT_CHARS = 256, 20_000
 MOST_RECOMPILES = 2**31 - 1
 FLOATING = ("float32", "bfloat16", "float16", "float64")
 
 
 def _lines(typed: str) -> tuple[str, ...]:
     return tuple(line.strip() for line in typed.splitlines() if line.strip())
-
-
-def _arguments(typed: str) -> tuple[str, ...]:
-    try:
-        return tuple(shlex.split(typed))
-    except ValueError as error:
-        raise JobError("arguments", f"they cannot be read: {error}") from None
-
-
-def _check_arguments(values: tuple[str, ...]) -> str:
-    if len(values) > MOST_ARGUMENTS:
-        return f"at most {number(MOST_ARGUMENTS)} arguments"
-    return f"at most {number(MAX_ARGUMENT_CHARS)} characters" if sum(map(len, values)) > MAX_ARGUMENT_CHARS else ""
 
 
 def _variable(value: str | None) -> str:
@@ -286,12 +272,12 @@ CALL: tuple[Option, ...] = (
         "arguments",
         "arguments of a script",
         read=several,
-        check=_check_arguments,
+        check=arguments_problem,
         form=TextField(
-            at=("call", 5, 0),
+            at=("call", 3, 1),
             label="arguments of a script",
             write=shlex.join,
-            parse=_arguments,
+            parse=arguments_from_text,
             example="--epochs 2",
             help="`sys.argv` of code that defines no `model`: such code is run as a script, unchanged.",
         ),

@@ -97,6 +97,14 @@ DYNAMO = (
         "OutputGraph.call_user_compiler",
         "wrapped: what a backend is given, and what it returns, however torch.compile came by it",
     ),
+    *rows(
+        "torch._dynamo.convert_frame",
+        "replaced while a script runs: torch is about to compile a frame, in this call of the script",
+        "ConvertFrameAssert",
+        "ConvertFrameAssert.__call__",
+    ),
+    PrivateName("torch._dynamo.eval_frame", "skip_code", "the recorder around a script's call is not traced"),
+    PrivateName("torch._dynamo.eval_frame", "_stance.stance", "the stance in which a script makes a call"),
     PrivateName("torch._dynamo.eval_frame", "innermost_backend", "the backend as torch.compile was given it"),
     PrivateName("torch._dynamo.exc", "RestartAnalysis", "raised through a backend, it is no fault of the backend's"),
     *rows(

@@ -12,7 +12,6 @@ from core import NO_RECORD
 from core.base import words as fmt
 from core.views.overview import OutcomeView, OverviewView
 from core.views.run_files import RunFiles
-from core.views.script import ScriptView
 from pages import menu
 from pages.components.code.view import code_view
 from pages.look.sizes import SHORT, TALL
@@ -80,7 +79,7 @@ def _minified(shown: ShownRun, ending: OutcomeView) -> None:
 
 def script_calls(view: RunView) -> None:
     """Draw the entry points of a script and their calls; nothing for a model."""
-    script = ScriptView.of(view.report)
+    script = OverviewView(view.report).script
     if script is None:
         return
     st.subheader("Script", anchor=False)

@@ -29,7 +29,7 @@ def test_the_rows_of_the_form_are_in_order() -> None:
         ["backend", "mode", "dynamic", "dtype"],
         ["device", "seed", "fullgraph", "training"],
         ["inductor"],
-        ["calls"],
+        ["calls", "arguments"],
         ["time", "memory", "measure"],
     ]
     assert [[field.key for field in row] for row in FORM.conditions] == [
