@@ -38,7 +38,7 @@ from core.report import Compilation, Report
 from core.runs.progress import is_compiled
 from core.runs.status import Status
 from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, one_line
-from core.views.speedup import seen_words
+from core.views.speedup import NOT_COMPARED, seen_words
 
 INDUCTOR, ACCELERATOR = "inductor", "accelerator"
 NO_RECORD = "The run recorded nothing"
@@ -137,6 +137,8 @@ def _not_measured(report: Report, reason: str) -> str:
     """Return the reason why a run lacks a measurement: `reason`, or why nothing could be measured at all."""
     if target_words(report):
         return NOT_RUN
+    if report.script is not None:
+        return NOT_COMPARED
     if not report.calls:
         return NO_CALL
     return ENDED if report.error is not None else reason

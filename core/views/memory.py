@@ -228,6 +228,8 @@ class MemoryView:
             return memory_sentence(self.report)
         if target_words(self.report):
             return "Nothing was run, so no memory was measured."
+        if self.report.script is not None:
+            return "Memory was not measured: a script runs once, as it is."
         return "Memory was not measured."
 
     @property

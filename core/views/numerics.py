@@ -27,6 +27,7 @@ from core.job import CompileJob, validated
 from core.job.text import bits_from_text, options_as_text
 from core.report import Accuracy, Compilation, FxNode, GraphNumerics, NodeAccuracy, Report
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, plain, prose
+from core.views.speedup import NOT_COMPARED
 
 NOT_RECORDED = (
     "Every run compares compiled with eager. On request, a run also compares both with float64, to show which is more "
@@ -90,6 +91,8 @@ class NumericsView:
         """Reason why there is no comparison, else the meaning of errors, and the limits of this comparison."""
         if self.state == "not run":
             return f"The code was {target_words(self.report)}."
+        if self.report.script is not None:
+            return NOT_COMPARED
         if self._results is None:
             return NOT_RECORDED if self.report.calls else NO_RESULT if self.report.setting.run else NO_CALL
         reasons = [f"{reason[:1].upper()}{reason[1:]}." for reason in self._results.reasons]

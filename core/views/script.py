@@ -8,9 +8,8 @@ from core.analysis import results
 from core.base import words as fmt
 from core.report import Call, EntryPoint, Report, Script
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line
-from core.views.speedup import EXECUTIONS
+from core.views.speedup import EXECUTIONS, NOT_COMPARED
 
-NOT_COMPARED = "Not compared with eager: a script runs once, as it is."
 MOST_CALL_LINES = 8
 NOTHING = (
     "The script made no call of torch.compile. To compile a callable of the file, name it and its inputs: "

@@ -41,6 +41,7 @@ EXECUTIONS = {
     "": fmt.NOT_RECORDED,
 }
 LEAST_STOLEN = 0.001
+NOT_COMPARED = "A script runs once, as it is, and is not compared with eager."
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,8 @@ class SpeedupView:
             return "Nothing was run, so nothing was measured."
         if not self.report.calls:
             return "No call was recorded."
+        if self.report.script is not None:
+            return f"{fmt.count(len(self.report.calls), 'call')} of the script, not compared with eager."
         if self.speed is None:
             return "The steady state was not measured."
         return speed_title(self.speed, self._pays)
@@ -101,6 +104,8 @@ class SpeedupView:
     @property
     def not_measured(self) -> str:
         """Sentence below the title of a run without a measurement; empty with one."""
+        if self.report.script is not None:
+            return f"{NOT_COMPARED} The time of a call is what the script saw, compilation included."
         if self.compiled_for:
             return f"The code was {self.compiled_for}. *Kernels* has times estimated from the device's roofline."
         if not self.report.calls and self.report.setting.run:
@@ -173,7 +178,12 @@ class SpeedupView:
 
     @property
     def call_rows(self) -> list[dict[str, object]]:
-        """First executions of the calls, a row per compared value; a single row for a call without comparisons."""
+        """First executions of the calls, a row per compared value; a single row for a call without comparisons.
+
+        The calls of a script have no comparison.
+        """
+        if self.report.script is not None:
+            return [_execution(call) for call in self.report.calls]
         return [
             _execution(call) | _comparison(difference)
             for call in self.report.calls
@@ -182,7 +192,9 @@ class SpeedupView:
 
     @property
     def comparison_method(self) -> str:
-        """Number of compared values, and the meaning of an error."""
+        """Number of compared values, and the meaning of an error; empty for a script."""
+        if self.report.script is not None:
+            return ""
         compared = results(self.report)
         counts = compared_words(compared.compared) if compared else ""
         return (

@@ -89,4 +89,5 @@ with left:
     st.plotly_chart(first, theme=None, config=PLOTLY_CONFIG, key="first")
 with right:
     st.dataframe(pd.DataFrame(speedup.call_rows), hide_index=True, height=SHORT)
-    st.caption(speedup.comparison_method)
+    if speedup.comparison_method:
+        st.caption(speedup.comparison_method)
