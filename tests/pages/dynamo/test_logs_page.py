@@ -47,6 +47,7 @@ def test_messages_are_listed_searched_and_shown_with_the_users_line(empty_home: 
     assert rows["message"][0] == "Graph break in user code at model.py:2"
     assert rows["your line"][0] == 2
     assert code_of(app, "log-code")["title"] == "model.py"
+    assert any("graph_breaks" in caption.value for caption in app.caption)
 
     searched = opened(menu.LOGS.script, run, log="ANOTHER")
     assert_sound(searched)
