@@ -6,11 +6,14 @@ calls; calls of torch.compile in torch's own code are left alone.
 
 from __future__ import annotations
 
+import atexit
 import functools
 import os
 import runpy
 import sys
+import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,7 +51,7 @@ def run_script(job: CompileJob, path: Path, emit: Emit) -> None:
     os.chdir(_directory(job, path))
     start = time.perf_counter()
     try:
-        with recorder.watching():
+        with recorder.watching(), ending_as_python_does():
             runpy.run_path(str(path), run_name="__main__")
     except SystemExit as end:
         code = end.code
@@ -69,6 +72,36 @@ def run_script(job: CompileJob, path: Path, emit: Emit) -> None:
                 calls=tuple(recorder.calls),
             )
         )
+
+
+@contextmanager
+def ending_as_python_does() -> Iterator[None]:
+    """At the end, wait for the threads that were started in this context, then call what it registered with atexit.
+
+    A worker ends without either.
+    """
+    before = set(threading.enumerate())
+    registered: list[Callable[[], object]] = []
+
+    def register(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable[..., Any]:
+        registered.append(functools.partial(function, *args, **kwargs))
+        return function
+
+    with patch.object(atexit, "register", register):
+        try:
+            yield
+        finally:
+            # Executors stop their threads here.
+            for at_end in reversed(getattr(threading, "_threading_atexits", ())):
+                at_end()
+            for thread in set(threading.enumerate()) - before:
+                if not thread.daemon:
+                    thread.join()
+            for call in reversed(registered):
+                try:
+                    call()
+                except Exception as error:
+                    traceback.print_exception(error, chain=False)
 
 
 def _directory(job: CompileJob, path: Path) -> Path:

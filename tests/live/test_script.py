@@ -144,6 +144,25 @@ def test_the_exit_code_and_the_line_of_an_exception_are_the_scripts(runner: Runn
         assert "made no call of torch.compile" in view.note
 
 
+def test_a_script_ends_as_python_ends_it(runner: Runner, tmp_path: Path) -> None:
+    code = (
+        "import atexit, sys, threading, time\nfrom concurrent.futures import ThreadPoolExecutor\n"
+        "atexit.register(print, 'at exit', 1)\natexit.register(lambda: 1 / 0)\n"
+        "pool = ThreadPoolExecutor(1)\npool.submit(lambda: (time.sleep(0.3), print('pool')))\n"
+        "threading.Thread(target=lambda: (time.sleep(0.6), print('thread'))).start()\nprint('main', flush=True)\n"
+        "sys.exit(4)\n"
+    )
+    path = tmp_path / "ends.py"
+    path.write_text(code)
+    run, report = run_of(runner, path)
+    alone = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False)
+    lines = [line for line in run.output_tail().splitlines() if not line.startswith((" ", "Traceback", "Zero"))]
+    assert lines == alone.stdout.splitlines() == ["main", "pool", "thread", "at exit 1"]
+    assert "ZeroDivisionError" in run.output_tail()
+    assert report.script is not None
+    assert report.script.exit_code == alone.returncode == 4
+
+
 def test_a_script_runs_in_its_own_directory_and_pasted_code_in_one_of_its_own(runner: Runner, tmp_path: Path) -> None:
     path = tmp_path / "writes.py"
     (tmp_path / "beside.py").write_text("VALUE = 7\n")
