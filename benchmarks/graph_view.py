@@ -141,7 +141,7 @@ def _of_real(page: Page, url: str, run: Run) -> list[Result]:
     times = []
     for _ in range(ROUNDS):
         _overview(page, url, run)
-        page.get_by_role("link", name="FX graph", exact=True).click()
+        page.get_by_role("link", name="Graph", exact=True).click()
         times.append(page.evaluate("() => window.drawnAfterClick(null)"))
         if page.evaluate("() => window.graphView().camera.far"):
             raise RuntimeError("the first picture cannot be read")
@@ -158,7 +158,7 @@ def _of_synthetic(page: Page, url: str, run: Run, count: int) -> list[Result]:
     """Open the page from the overview by the menu."""
     name = f"{count:,} nodes"
     _overview(page, url, run)
-    page.get_by_role("link", name="FX graph", exact=True).click()
+    page.get_by_role("link", name="Graph", exact=True).click()
     first = page.evaluate("() => window.drawnAfterClick(null)")
     results = [at_most(f"{name}: first picture", [first], FIRST_AIM_MS, 0, " ms"), *_unfold(page, name)]
     return [*results, *_pan(page, name)] if count == PANNED else results

@@ -39,6 +39,7 @@ class MenuEntry:
 
 NEW_RUN = Page("Run", "new_run", "New run", ":material/add_circle:")
 OVERVIEW = Page("Run", "overview", "Overview", ":material/summarize:")
+TOUR = Page("Run", "tour", "Tour", ":material/tour:")
 RUNS = Page("Run", "runs", "Runs", ":material/history:")
 COMPARE = Page("Run", "compare", "Compare", ":material/compare:")
 TARGETS = Page("Run", "targets", "Targets", ":material/compare_arrows:")
@@ -70,7 +71,7 @@ DOCTOR = Page("Setup", "doctor", "Doctor", ":material/stethoscope:")
 # In menu order; the first page opens without a path.
 ENTRIES = (
     MenuEntry("New run", (NEW_RUN,)),
-    MenuEntry("Overview", (OVERVIEW,)),
+    MenuEntry("Overview", (OVERVIEW, TOUR)),
     MenuEntry("Runs", (RUNS,)),
     MenuEntry("Compare", (COMPARE, TARGETS, SWEEP)),
     MenuEntry("Compilations", (COMPILATIONS, BYTECODE, LOGS)),

@@ -104,6 +104,7 @@ from core.analysis.memory import (
 from core.analysis.phases import (
     COMPILE_TIME,
     PhaseTotal,
+    class_seconds,
     compile_seconds,
     compile_time_s,
     parallel_totals,
@@ -208,6 +209,7 @@ __all__ = [
     "call_words",
     "calls_to_pay",
     "captured_ops",
+    "class_seconds",
     "compared_words",
     "compilation_tree",
     "compile_cost_s",

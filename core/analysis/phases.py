@@ -88,6 +88,30 @@ def compile_time_s(phases: Sequence[Phase]) -> float:
     return sum(compile_seconds(phases).values())
 
 
+def class_seconds(phases: Sequence[Phase]) -> dict[str, float]:
+    """Return compile time by class of phase; together they are `compile_time_s`.
+
+    A phase without a class counts for the class of the span that is around it, and for Dynamo if there is none.
+    """
+    seconds_of: dict[str, float] = {}
+    for phase, seconds in zip(phases, self_seconds(phases), strict=True):
+        if not seconds:
+            continue
+        kind = phase_class(phase.name)
+        if kind == "other":
+            around = [
+                phase_class(other.name)
+                for other in phases
+                if other.end_us is not None
+                and phase.end_us is not None
+                and other.start_us <= phase.start_us
+                and other.end_us >= phase.end_us
+            ]
+            kind = next((known for known in reversed(around) if known != "other"), "dynamo")
+        seconds_of[kind] = seconds_of.get(kind, 0.0) + seconds
+    return seconds_of
+
+
 def parallel_totals(totals: Sequence[PhaseTotal]) -> tuple[PhaseTotal, ...]:
     """Return the phases that ran in parallel threads, most thread seconds first."""
     return tuple(sorted((total for total in totals if total.threads > 1), key=lambda total: -total.threads_s))

@@ -170,6 +170,7 @@ _no_graphs = _unless_any(lambda compilation: compilation.graphs, "Dynamo capture
 # Page name → function that returns why a run has nothing for the page; empty if it has something.
 WHY_EMPTY: dict[str, Callable[[Report], str]] = {
     "targets": _no_kernels,
+    "tour": _unless(lambda report: report.compilations, "torch.compile captured no frame"),
     "compilations": _unless(lambda report: report.compilations, "torch.compile captured no frame"),
     "bytecode": _unless_any(lambda compilation: compilation.bytecode, "No bytecode was recorded"),
     "logs": _unless(lambda report: report.logs, "Torch's log messages were not recorded"),

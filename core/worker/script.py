@@ -76,7 +76,7 @@ def run_script(job: CompileJob, path: Path, emit: Emit) -> None:
 
 @contextmanager
 def ending_as_python_does() -> Iterator[None]:
-    """At the end, wait for the threads that were started in this context, then call what it registered with atexit.
+    """Wait at the end for the threads started in this context, then call the functions registered with atexit.
 
     A worker ends without either.
     """

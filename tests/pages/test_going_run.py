@@ -119,7 +119,7 @@ def test_a_run_that_ends_while_its_page_is_drawn_is_shown_as_ended_in_the_header
         from pages.session.header import header
         from pages.session.shown import shown_run
 
-        header("overview")
+        header("fusion")
         here = shown_run()
         if here is not None and here.going:
             (here.run.path / "status.json").write_text(Path(ended).read_text())

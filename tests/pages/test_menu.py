@@ -23,6 +23,7 @@ MENU = {
     "Setup": ["Setup"],
 }
 PANES = {
+    "Overview": ["Overview", "Tour"],
     "Compare": ["Compare", "Targets", "Sweep"],
     "Compilations": ["Compilations", "Bytecode", "Torch's log"],
     "Kernels": ["Kernels", "Decisions"],

@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.base import words as fmt
-from core.report import Accuracy, FxGraph
+from core.report import FxGraph
 from core.views.glossary import GLOSSARY
 from core.views.numerics import ErrorPoint, NodeNumericsView, NumericsView
 from pages import menu
@@ -135,7 +135,7 @@ def results_chart(points: Sequence[ErrorPoint], on: Theme) -> go.Figure:
     # Separate positions on the axis even for equal names.
     names = [f"result {point.position}" for point in shown]
     calls = len({point.call for point in shown}) > 1
-    low, axis = _axis([point.accuracy for point in shown])
+    low, axis = _axis(shown)
     figure = go.Figure()
     figure.add_scatter(
         x=[point.accuracy.tolerance or None for point in shown],
@@ -166,7 +166,7 @@ def nodes_chart(graph: NodeNumericsView, selected: str, on: Theme) -> go.Figure:
     """Draw both errors of each compared node, in execution order."""
     points = graph.points
     positions = [point.position for point in points]
-    low, axis = _axis([point.accuracy for point in points])
+    low, axis = _axis(points)
     figure = go.Figure()
     figure.add_scatter(
         x=positions,
@@ -233,8 +233,9 @@ def _placed(error: float | None, low: float) -> float | None:
     return None if error is None else max(error, low)
 
 
-def _ends(accuracies: Sequence[Accuracy]) -> tuple[int, int, bool]:
+def _ends(points: Sequence[ErrorPoint]) -> tuple[int, int, bool]:
     """Return the powers of ten around all errors and tolerances, and True if an error is zero."""
+    accuracies = [point.accuracy for point in points]
     pairs = [(accuracy.eager_error, accuracy.compiled_error) for accuracy in accuracies]
     errors = [error for pair in pairs for error in pair if error is not None]
     positive = [error for error in (*errors, *(accuracy.tolerance for accuracy in accuracies)) if error > 0]
@@ -242,9 +243,9 @@ def _ends(accuracies: Sequence[Accuracy]) -> tuple[int, int, bool]:
     return math.floor(math.log10(low)), math.ceil(math.log10(high)), 0 in errors
 
 
-def _axis(accuracies: Sequence[Accuracy]) -> tuple[float, dict[str, Any]]:
+def _axis(points: Sequence[ErrorPoint]) -> tuple[float, dict[str, Any]]:
     """Return the position of an error of zero, and the logarithmic axis of errors."""
-    first, last, exact = _ends(accuracies)
+    first, last, exact = _ends(points)
     powers = range(first, last + 1, 1 + (last - first) // TICKS)
     values, texts = [10.0**power for power in powers], [fmt.power_of_ten(power) for power in powers]
     zero = 10.0 ** (first - 1)

@@ -1,0 +1,19 @@
+"""Tour page: five stops from the Python code to the running kernels, on the shown run."""
+
+import streamlit as st
+
+from core.views.tour import TourView
+from pages.parts.run.tour import boxes, claims, picked_stop, questions, stop_details
+from pages.session.require import require_report
+
+view = require_report("A tour of torch.compile on a run will stand here.")
+tour = TourView(view.report, lambda compilation, graph: view.of(compilation).nodes(graph))
+st.title(tour.title, anchor=False)
+number = picked_stop(tour)
+boxes(tour, number)
+left, right = st.columns([3, 2], gap="large")
+with left:
+    stop_details(tour, number)
+    claims(tour)
+with right:
+    questions(tour)

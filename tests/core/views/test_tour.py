@@ -1,0 +1,85 @@
+"""The tour: its stops have the run's own numbers, and their times are the run's compile time."""
+
+from dataclasses import replace
+
+import pytest
+
+from core import build_report
+from core.analysis import compile_time_s
+from core.analysis.phases import class_seconds
+from core.report import Phase
+from core.trace.parsers import load_graph
+from core.views.tour import TourView
+from tests.record import SCENARIOS
+from tests.support.places import TRACES
+
+
+def tour(name: str) -> TourView:
+    log = TRACES / name / "trace.log"
+    return TourView(build_report(log), lambda compilation, graph: load_graph(log, compilation, graph))
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_the_times_of_the_stops_are_the_compile_time(name: str) -> None:
+    view = tour(name)
+    stops = view.stops
+    compiling = sum(stop.seconds or 0.0 for stop in stops[:4])
+    assert compiling == pytest.approx(compile_time_s(view.report.phases))
+    assert [stop.name for stop in stops] == ["Dynamo", "AOTAutograd", "Inductor", "Kernels", "Running"]
+    assert all(stop.sentence and stop.facts and stop.speech for stop in stops)
+    assert len(view.answers) == 5
+    assert len(list(view.text)) > 20
+
+
+def test_a_phase_without_a_class_counts_for_the_one_around_it() -> None:
+    phases = (
+        Phase("dynamo", "0/0", 0.0, 10e6, 0),
+        Phase("inductor_compile", "0/0", 2e6, 8e6, 1),
+        Phase("something new", "0/0", 3e6, 5e6, 2),
+        Phase("something else", "0/0", 12e6, 13e6, 0),
+        Phase("never ended", "0/0", 14e6, None, 0),
+    )
+    assert class_seconds(phases) == pytest.approx({"dynamo": 5.0, "inductor": 6.0})
+
+
+def test_the_stops_count_what_the_run_recorded() -> None:
+    view = tour("measured")
+    facts = {stop.name: stop.facts for stop in view.stops}
+    assert facts["Dynamo"][:2] == ("1 compiled frame, 0 graph breaks", "17 captured ops in 1 graph")
+    assert facts["Inductor"][0] == "16 scheduler nodes, 10 after fusion"
+    assert facts["Kernels"][:2] == ("6 kernels (9 launches)", "4 generated kernels in C++, 2 library functions")
+    assert facts["Running"][0].startswith("eager ")
+    training = {stop.name: stop.facts for stop in tour("training_step").stops}
+    assert training["AOTAutograd"][1] == "1 backward graph"
+    assert training["AOTAutograd"][2].split(",")[0].endswith("saved for the backward")
+
+
+def test_the_questions_are_answered_with_the_runs_numbers() -> None:
+    view = tour("measured")
+    answers = {answer.question: answer.answer for answer in view.answers}
+    lines = view.lines
+    assert (
+        f"Here {len(lines)} lines became {sum(lines.values())} nodes"
+        in answers["Does each line of Python become one node?"]
+    )
+    assert sum(lines.values()) == 17
+    assert "This run has none." in answers["Why do graph breaks matter?"]
+    broken = {answer.question: answer.answer for answer in tour("graph_break_zoo").answers}
+    assert "The 5 breaks of this run added" in broken["Why do graph breaks matter?"]
+    assert "eager time over compiled time is" in answers["At which batch size does compiling pay?"]
+
+
+def test_claims_are_compared_with_what_was_measured() -> None:
+    claims = dict(tour("measured").claims)
+    assert claims["A matmul, a bias and a ReLU become one kernel."].startswith(
+        "Not here: all 4 products are calls of a library"
+    )
+    view = tour("measured")
+    timing = view.report.timing
+    assert timing is not None
+    fast = replace(view.report, timing=replace(timing, compiled_s=tuple(value / 10 for value in timing.compiled_s)))
+    assert dict(TourView(fast, view.nodes_of).claims)["torch.compile makes models 2 to 10 times faster."].startswith(
+        "True here"
+    )
+    unmeasured = dict(tour("script").claims)
+    assert unmeasured["torch.compile makes models 2 to 10 times faster."] == "Not measured in this run."
