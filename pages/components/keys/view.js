@@ -10,6 +10,7 @@ const OWN = `${FIELD}, .view, .cv`;
 const TURNS = { PageDown: 1, PageUp: -1 };
 const IN_THE_BROWSER = ["Shift+F", "Shift+P", "Control+K", "Meta+K"];
 const SOON_MS = 4_000;
+const FRAME_MS = 25;
 // The files that pages/gate/ahead.py prefetches.
 const LARGE = /\/static\/js\/(PlotlyChart|StreamlitSyntaxHighlighter)\.[^/]+\.js$/;
 /** @type {WeakMap<HTMLElement, AbortController>} */
@@ -42,13 +43,21 @@ function namePaper(parent) {
   probe.remove();
 }
 
-// Prefetched scripts run while the browser is idle, so that the first chart does not wait half a second for them.
+// Prefetched scripts run while nothing moves, so that the first chart does not wait half a second for them.
 function warm() {
   if (warmed) return;
   warmed = true;
   const fetched = performance.getEntriesByType("resource").map(({ name }) => name).filter((url) => LARGE.test(url));
-  const idle = globalThis.requestIdleCallback ?? setTimeout;
-  for (const url of new Set(fetched)) setTimeout(() => idle(() => import(url).catch(() => {})), SOON_MS);
+  for (const url of new Set(fetched)) setTimeout(() => whenStill(() => import(url).catch(() => {})), SOON_MS);
+}
+
+// Between two frames of a moving picture the browser is idle, too, but for less than a frame.
+/** @param {() => unknown} run */
+function whenStill(run) {
+  if (!globalThis.requestIdleCallback) return run();
+  requestIdleCallback((deadline) =>
+    deadline.timeRemaining() > FRAME_MS ? run() : setTimeout(() => whenStill(run), SOON_MS)
+  );
 }
 
 /** @param {KeyboardEvent} event @param {string[]} keys @param {Setter} setTriggerValue */
