@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -263,8 +264,9 @@ class CompileJob:
             [f"bits against {', '.join(f'{name}={value}' for name, value in self.bits.items())}"] if self.bits else []
         )
         logs = [f"logs {', '.join(self.logs)}"] if self.logs else []
+        arguments = [f"arguments {shlex.join(self.arguments)}"] if self.arguments else []
         aoti = [] if self.aoti is None else [", ".join(["AOTInductor", *(dim.text for dim in self.aoti.dims)])]
-        asked = (*sizes, *marks, *rival, *bits, *logs, *aoti, *repairs)
+        asked = (*arguments, *sizes, *marks, *rival, *bits, *logs, *aoti, *repairs)
         return (*parts, *([call] if call else []), *self.conditions.words(), *asked)
 
 

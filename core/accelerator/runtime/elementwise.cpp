@@ -129,6 +129,13 @@ Loops loops_of(const Program& program, const Instruction& instruction) {
 }
 
 Loops loops_over(const std::vector<const Tensor*>& all, const Tensor& shape) {
+  // Of a tensor without elements sizes and strides may be so large that their product overflows.
+  if (std::find(shape.sizes, shape.sizes + shape.rank, 0) != shape.sizes + shape.rank) {
+    Loops none;
+    none.strides.resize(all.size());
+    none.inner = 0;
+    return none;
+  }
   std::vector<uint32_t> dims;
   for (uint32_t d = 0; d < shape.rank; d++)
     if (shape.sizes[d] != 1) dims.push_back(d);

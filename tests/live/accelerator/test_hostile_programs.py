@@ -98,19 +98,35 @@ def test_inputs_are_not_made_before_there_is_a_file_of_their_size(tmp_path: Path
 
 
 def test_sizes_of_a_tensor_without_elements_do_not_overflow(tmp_path: Path) -> None:
-    """The checker alone, which traps where a number overflows."""
+    """The checker and the loops, which trap where a number overflows."""
     (tmp_path / "empty.cbp").write_bytes(write_program(sine((0, 2**40), (1, 2**40), 4)))
     (tmp_path / "main.cpp").write_text(
-        '#include <fstream>\n#include <iterator>\n#include "program.h"\n'
+        '#include <fstream>\n#include <iterator>\n#include "kernels.h"\n#include "program.h"\n'
         "int main(int, char** words) {\n"
         "  std::ifstream file(words[1], std::ios::binary);\n"
         "  std::vector<uint8_t> bytes(std::istreambuf_iterator<char>(file), {});\n"
-        "  return cb::read_program(bytes.data(), bytes.size()).instructions.size() == 3 ? 0 : 1;\n"
+        "  cb::Program program = cb::read_program(bytes.data(), bytes.size());\n"
+        "  cb::Loops loops = cb::loops_of(program, program.instructions[1]);\n"
+        "  return program.instructions.size() == 3 && loops.outer * loops.inner == 0 ? 0 : 1;\n"
         "}\n"
     )
-    units = [library.SOURCES / f"{name}.cpp" for name in ("check", "crc32c", "file", "lives", "names")]
+    units = [
+        library.SOURCES / f"{name}.cpp" for name in ("check", "crc32c", "elementwise", "file", "jobs", "lives", "names")
+    ]
     checked = ["-fsanitize=undefined", "-fno-sanitize-recover=all"]
-    command = ["g++", "-std=c++17", "-O0", *checked, "-I", library.SOURCES, "main.cpp", *units, "-o", "main"]
+    command = [
+        "g++",
+        "-std=c++17",
+        "-pthread",
+        "-O0",
+        *checked,
+        "-I",
+        library.SOURCES,
+        "main.cpp",
+        *units,
+        "-o",
+        "main",
+    ]
     subprocess.run(command, cwd=tmp_path, check=True)
     done = subprocess.run(["./main", "empty.cbp"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
