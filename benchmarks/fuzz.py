@@ -97,7 +97,7 @@ def _corpus(directory: Path) -> int:
 
 def _hostile() -> dict[str, bytes]:
     """Return malformed programs that our writer can't make: overflowing sizes of an empty tensor, shared attributes."""
-    sizes, strides = (0, 2**40), (2**41, 2**40)
+    sizes, strides = (0, 2**40), (2**40, 2**40)
     sine = ProgramStep(StepOp.SIN, 0, "sin", (StepOperand(OperandKind.FROM_INPUT, 0),))
     empty = Program(
         (ProgramStorage(StorageKind.INPUT, 4, 0), ProgramStorage(StorageKind.OUTPUT, 4, 0)),
