@@ -103,6 +103,7 @@ DYNAMO = (
         "ConvertFrameAssert",
         "ConvertFrameAssert.__call__",
     ),
+    PrivateName("threading", "_threading_atexits", "called at the end of a script: executors stop their threads there"),
     PrivateName("torch._dynamo.eval_frame", "skip_code", "the recorder around a script's call is not traced"),
     PrivateName("torch._dynamo.eval_frame", "_stance.stance", "the stance in which a script makes a call"),
     PrivateName("torch._dynamo.eval_frame", "innermost_backend", "the backend as torch.compile was given it"),

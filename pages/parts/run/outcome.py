@@ -123,7 +123,7 @@ def compilations(overview: OverviewView) -> None:
 def model_code(view: RunView, overview: OverviewView) -> None:
     """Draw the compiled code, with graph breaks marked."""
     picture = user_code(view, breaks=view.report.graph_breaks, error=view.report.error)
-    st.header("The model", anchor=False)
+    st.header("The script" if view.report.script else "The model", anchor=False)
     if picture is None:
         st.write(overview.missing_code)
         return
