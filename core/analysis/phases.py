@@ -89,25 +89,15 @@ def compile_time_s(phases: Sequence[Phase]) -> float:
 
 
 def class_seconds(phases: Sequence[Phase]) -> dict[str, float]:
-    """Return compile time by class of phase; together they are `compile_time_s`.
+    """Return compile time by class of phase, each instant counted once; together they are `compile_time_s`.
 
     A phase without a class counts for the class of the span that is around it, and for Dynamo if there is none.
     """
+    kinds = [phase_class(phase.name) for phase in phases]
     seconds_of: dict[str, float] = {}
-    for phase, seconds in zip(phases, self_seconds(phases), strict=True):
-        if not seconds:
-            continue
-        kind = phase_class(phase.name)
-        if kind == "other":
-            around = [
-                phase_class(other.name)
-                for other in phases
-                if other.end_us is not None
-                and phase.end_us is not None
-                and other.start_us <= phase.start_us
-                and other.end_us >= phase.end_us
-            ]
-            kind = next((known for known in reversed(around) if known != "other"), "dynamo")
+    for seconds, open_spans in _open_intervals(phases):
+        inward = (kinds[_owner(phases, open_spans)], *(kinds[index] for index in reversed(open_spans)))
+        kind = next((known for known in inward if known != "other"), "dynamo")
         seconds_of[kind] = seconds_of.get(kind, 0.0) + seconds
     return seconds_of
 
@@ -121,8 +111,13 @@ def self_seconds(phases: Sequence[Phase]) -> list[float]:
     """Return the self time of each span; parallel threads: of the latest span, otherwise of the innermost."""
     self_s = [0.0] * len(phases)
     for seconds, open_spans in _open_intervals(phases):
-        self_s[next((index for index in reversed(open_spans) if phases[index].thread), open_spans[-1])] += seconds
+        self_s[_owner(phases, open_spans)] += seconds
     return self_s
+
+
+def _owner(phases: Sequence[Phase], open_spans: tuple[int, ...]) -> int:
+    """Return the span that an instant counts for: the latest one of a parallel thread, otherwise the innermost."""
+    return next((index for index in reversed(open_spans) if phases[index].thread), open_spans[-1])
 
 
 def _open_intervals(phases: Sequence[Phase]) -> Iterator[tuple[float, tuple[int, ...]]]:

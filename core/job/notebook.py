@@ -51,17 +51,26 @@ def script_of(data: bytes) -> str:
 
 
 def _code(text: str) -> str:
+    """Return the code of a cell without lines of IPython; lines of Python may look like them in texts and brackets."""
     if text.startswith("%%"):
         text = f"pass  # {text.partition(chr(10))[0]}"
-    return _shown(MAGIC.sub(r"\1pass  # \2", text).rstrip())
+    statements = _statements(text)
+    if statements is None:
+        text = MAGIC.sub(r"\1pass  # \2", text)
+        statements = _statements(text)
+    return _shown(text.rstrip(), statements[-1]) if statements else text.rstrip()
 
 
-def _shown(code: str) -> str:
-    """Return a cell that prints the value of its last line; a semicolon at its end hides the value, as in IPython."""
+def _statements(text: str) -> list[ast.stmt] | None:
+    """Return the statements of a text; None if it is no Python."""
     try:
-        last = module(code).body[-1]
-    except (*NOT_READ, IndexError):
-        return code
+        return module(text).body
+    except NOT_READ:
+        return None
+
+
+def _shown(code: str, last: ast.stmt) -> str:
+    """Return a cell that prints the value of its last line; a semicolon at its end hides the value, as in IPython."""
     if not isinstance(last, ast.Expr) or code.endswith(";"):
         return code
     lines = code.encode().split(b"\n")

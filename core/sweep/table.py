@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from core.analysis import Speed, compile_time_s, distinct_kernels, phase_class, results_words, self_seconds, verdict
+from core.analysis import Speed, class_seconds, compile_time_s, distinct_kernels, results_words, verdict
 from core.analysis.kernels import kernel_names, summary
 from core.analysis.memory import memory_of
 from core.analysis.numerics import numerics, numerics_sentence
@@ -37,7 +37,7 @@ from core.sweep.model import Axis, Sweep, labels
 from core.sweep.row import Claim, SweepCall, SweepRow, was_killed
 from core.sweep.store import ROWS, SweepStore
 
-PHASES = ("dynamo", "aot_autograd", "inductor", "codegen", "compile", "other")
+PHASES = ("dynamo", "aot_autograd", "inductor", "codegen", "compile")
 SweepState = Literal["going", "stopping", "done", "cancelled", "interrupted", "stopped"]
 # Increase this number when a row's content changes, so that rows of older versions are not shown.
 VERSION = 3
@@ -362,7 +362,7 @@ def _with_compilations(row: SweepRow, report: Report) -> SweepRow:
         passes=_passes(compilations),
         chosen=_autotuning_choices(report),
         guards_us=_guards_us(report),
-        phases_s=_phases_s(report),
+        phases_s=class_seconds(report.phases),
         compile_s=compile_time_s(report.phases) if report.phases else None,
         directions_s=directions_s(compilations),
         made=code_digests(compilations),
@@ -404,15 +404,6 @@ def _guards_us(report: Report) -> float | None:
         if compilation.guard_warm_us is not None
     }
     return sum(newest.values()) if newest else None
-
-
-def _phases_s(report: Report) -> dict[str, float]:
-    """Return the compile time by phase class, each instant counted once."""
-    seconds_by_class: dict[str, float] = {}
-    for phase, seconds in zip(report.phases, self_seconds(report.phases), strict=True):
-        kind = phase_class(phase.name)
-        seconds_by_class[kind] = seconds_by_class.get(kind, 0.0) + seconds
-    return seconds_by_class
 
 
 def directions_s(compilations: Sequence[Compilation]) -> dict[str, float]:

@@ -132,8 +132,9 @@ class ScriptRecorder:
         def compile_recorded(model: Any = None, **options: Any) -> Any:
             compiled = original(model, **options)
             place = _caller(sys._getframe(1))
-            known = model is None or options.get("disable") or place is None or len(self.entries) >= MOST_ENTRIES
-            return compiled if known or place is None else self._recorded(model, compiled, options, place)
+            if model is None or options.get("disable") or place is None or len(self.entries) >= MOST_ENTRIES:
+                return compiled
+            return self._recorded(model, compiled, options, place)
 
         convert = ConvertFrameAssert.__call__
 
@@ -235,7 +236,9 @@ def _backend(options: dict[str, Any]) -> str:
 
 def _options(options: dict[str, Any]) -> str:
     """Return the options that differ from torch's defaults as Python source, without the backend."""
-    given = (f"{name}={value!r}" for name, value in options.items() if name != "backend" and value is not None)
-    return ", ".join(text for text in given if text not in {f"{name}={value}" for name, value in DEFAULTS.items()})[
-        :MAX_TEXT_CHARS
-    ]
+    given = (
+        f"{name}={value!r}"
+        for name, value in options.items()
+        if name != "backend" and value is not None and value != DEFAULTS.get(name)
+    )
+    return ", ".join(given)[:MAX_TEXT_CHARS]

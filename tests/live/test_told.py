@@ -14,7 +14,7 @@ pytestmark = pytest.mark.torch
     [
         ("x = 1\ndef model(:\n", "SyntaxError", "loading the model", (2, "", "def model(:")),
         ("x = (\n", "SyntaxError", "loading the model", (1, "", "x = (")),
-        ("import torch\nx = 1 / 0\n", "ZeroDivisionError", "loading the model", (2, "<module>", "x = 1 / 0")),
+        ("import torch\nmodel = 1 / 0\n", "ZeroDivisionError", "loading the model", (2, "<module>", "model = 1 / 0")),
         (
             "import torch\nclass Model(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
             "        raise KeyError('no')\nmodel = Model()\n",

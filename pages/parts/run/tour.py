@@ -70,4 +70,4 @@ def claims(tour: TourView) -> None:
     """Draw common claims, each with what the run has measured."""
     st.header("Common claims", anchor=False)
     for claim, measured in tour.claims:
-        st.markdown(f"> {claim}\n\n{measured}")
+        st.markdown(f"**“{claim}”** {measured}")

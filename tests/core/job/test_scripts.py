@@ -102,16 +102,17 @@ def test_a_notebooks_cells_are_a_script_that_prints_the_value_of_each_last_line(
         cell("# Words", "markdown"),
         cell("!pip install torch\nfor i in range(2):\n    %timeit i\nx * 3;"),
         cell("%%bash\nls"),
+        cell("text = (3\n  % 2)\nprint('''\n!kept\n%d''' % text)"),
         cell("'é', None"),
         cell("None"),
         cell("def f(:"),
         cell(""),
     )
     text = script_of(data)
-    assert [line for line in text.splitlines() if line.startswith("# %%")] == [f"# %% cell {n}" for n in range(1, 8)]
+    assert [line for line in text.splitlines() if line.startswith("# %%")] == [f"# %% cell {n}" for n in range(1, 9)]
     assert "pass  # !pip install torch" in text
     exec(compile(text.replace("def f(:", ""), "notebook", "exec"), {})
-    assert capsys.readouterr().out == "2\n('é', None)\n"
+    assert capsys.readouterr().out == "2\n\n!kept\n1\n('é', None)\n"
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'{"cells": [1]}', b'{"cells": [{"cell_type": "code"}]}'])

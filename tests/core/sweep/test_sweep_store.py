@@ -65,3 +65,10 @@ def test_sweep_that_names_no_run_is_not_read(tmp_path: Path, run: str) -> None:
     found.store.write(replace(found.store.open(sweep.id), runs=(run,)))
     with pytest.raises(StoreError, match="not what it should be"):
         found.store.open(sweep.id)
+
+
+def test_sweeps_are_listed_with_the_newest_first(tmp_path: Path) -> None:
+    found = sweeper(tmp_path, PromptEngine())
+    for at in (2.0, 3.0, 1.0):
+        found.wait(found.start(replace(new_sweep(CompileJob(CODE), FOUR), created_s=at)).id)
+    assert [sweep.created_s for sweep in found.store.list()] == [3.0, 2.0, 1.0]
