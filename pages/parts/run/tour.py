@@ -39,8 +39,8 @@ def boxes(tour: TourView, number: int) -> None:
     for at, (column, stop) in enumerate(zip(st.columns(len(tour.stops)), tour.stops, strict=True)):
         with column, st.container(border=True, key=f"tour-stop-{at}", height="stretch"):
             mark = ":material/location_on: " if at == number else ""
-            st.markdown(f"{mark}**{stop.name}**")
-            st.markdown(f"### {stop.time}")
+            st.markdown(f"{mark}{stop.name}")
+            st.markdown(f"**{stop.time}**")
             st.caption(stop.facts[0])
 
 
