@@ -78,7 +78,7 @@ class TourView:
         total = fmt.duration_s(compile_time_s(self.report.phases))
         return f"From Python to kernels in {total} of compile time." if self.report.phases else "Nothing was compiled."
 
-    @property
+    @cached_property
     def stops(self) -> tuple[TourStop, ...]:
         """The five stops."""
         return (self._dynamo, self._aot, self._inductor, self._kernels, self._running)
@@ -208,7 +208,7 @@ class TourView:
         listed = ", ".join(name if times == 1 else f"{times} × {name}" for name, times in names.items())
         return f"{fmt.count(len(ops), 'op')} ({plain(listed, LONGEST_LINE)})" if len(ops) > 1 else ""
 
-    @property
+    @cached_property
     def answers(self) -> tuple[TourAnswer, ...]:
         """Five questions that everybody asks, answered with this run's numbers."""
         return (
@@ -290,7 +290,7 @@ class TourView:
             here = f"At the sizes of this run, eager time over compiled time is {ratio}."
         return f"{here} A sweep over batch sizes gives the size from which compiled is faster, as an interval."
 
-    @property
+    @cached_property
     def claims(self) -> tuple[tuple[str, str], ...]:
         """Common claims about torch.compile, each with what this run has measured."""
         return (

@@ -59,11 +59,10 @@ def stop_details(tour: TourView, number: int) -> None:
 def questions(tour: TourView) -> None:
     """Draw the questions with their answers, and a link to the evidence of each."""
     st.header("Questions", anchor=False)
-    for number, answer in enumerate(tour.answers):
+    for answer in tour.answers:
         page = menu.PAGES[answer.page]
-        with st.expander(answer.question, expanded=not number):
-            st.markdown(answer.answer)
-            st.page_link(page.script, label=page.title, icon=page.icon, query_params=url.link())
+        st.markdown(f"**{answer.question}** {answer.answer}")
+        st.page_link(page.script, label=page.title, icon=page.icon, query_params=url.link())
 
 
 def claims(tour: TourView) -> None:
