@@ -22,6 +22,7 @@ from core.analysis import (
     memory_sentence,
     memory_unmeasured,
     pipeline_summary,
+    refused_calls,
     results,
     sentence,
     target_lines,
@@ -81,9 +82,8 @@ def summarise(report: Report, ended: str, output: str = "") -> None:
     _summarise_results(report)
     if script := ScriptView.of(report):
         print("\n".join(script.lines))
-    for call in report.calls:
-        if call.raised and call.entry is None:
-            print(f"  call {call.index} raised: {call.raised.splitlines()[0]}")
+    for call in refused_calls(report):
+        print(f"  call {call.index} raised: {call.raised.splitlines()[0]}")
     if report.bisection is not None:
         for words in (bisection_words, opaque_words, minified_words, nan_words):
             if line := words(report.bisection):

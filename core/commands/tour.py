@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from core.base.errors import StoreError
-from core.commands.output import FAILED, OK, Commands
+from core.commands.output import Commands
 from core.commands.run import exit_code, run_job
 from core.job import add_job_options, job_of
 from core.runs.sides import side_of_run
@@ -32,6 +32,6 @@ def _finish(run: Run, arguments: argparse.Namespace) -> int:
     if run.log_path() is None:
         return exit_code(run, None)
     side = side_of_run(run)
-    for line in TourView(side.report, lambda compilation, graph: side.nodes(compilation, graph)).text:
+    for line in TourView(side.report, side.nodes).text:
         print(line.replace("`", "").replace("\\", ""))
-    return OK if exit_code(run, side.report) == OK else FAILED
+    return exit_code(run, side.report)

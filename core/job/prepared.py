@@ -20,7 +20,7 @@ from core.job.gallery import literals, sample, unread
 from core.job.notebook import MAX_NOTEBOOK_BYTES, SUFFIX, script_of
 
 OF_INDUCTOR = ("mode", "options")
-MODEL = CompileJob(Model("sample", "")).model.name
+MODEL = Model("sample", "").name
 TRAINING, TORCH_COMPILE = "training", "torch_compile"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.analysis import results
 from core.base import words as fmt
 from core.report import Call, EntryPoint, Report, Script
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line
@@ -27,7 +26,7 @@ class ScriptView:
     @classmethod
     def of(cls, report: Report) -> ScriptView | None:
         """Return the view of a report; None if it is not of a script that has ended."""
-        return cls(report.script, report.calls) if report.script is not None and results(report) is None else None
+        return cls(report.script, report.calls) if report.script is not None else None
 
     @property
     def title(self) -> str:
@@ -45,9 +44,9 @@ class ScriptView:
     def left_out(self) -> str:
         """Number of calls without a record of their own; empty if all have one."""
         more = sum(self.script.calls) - len(self.calls)
-        return f"{fmt.count(more, 'call')} more, without a row: nested in another call, or after the first 2,000." * (
-            more > 0
-        )
+        if more <= 0:
+            return ""
+        return f"{fmt.count(more, 'call')} more, without a row: nested in another call, or after the first 2,000."
 
     @property
     def entry_rows(self) -> list[dict[str, object]]:
@@ -60,7 +59,7 @@ class ScriptView:
                 "options": one_line(entry.options, LONGEST_LINE),
                 "calls": calls,
             }
-            for entry, calls in zip(self.script.entries, self.script.calls, strict=False)
+            for entry, calls in self._counted
         ]
 
     @property
@@ -84,12 +83,21 @@ class ScriptView:
     def lines(self) -> list[str]:
         """The end, the entry points and their calls as lines of text."""
         lines = [self.title, self.note]
-        for number, entry in enumerate(self.script.entries):
-            calls = [call for call in self.calls if call.entry == number]
-            lines.append(f"  {_entry_words(entry)}: {fmt.count(self.script.calls[number], 'call')}")
-            lines += [f"    call {call.index} ({call.inputs}): {_call_words(call)}" for call in calls[:MOST_CALL_LINES]]
-            lines += [f"    … {fmt.count(len(calls) - MOST_CALL_LINES, 'call')} more"] * (len(calls) > MOST_CALL_LINES)
+        calls_of: dict[int | None, list[Call]] = {}
+        for call in self.calls:
+            calls_of.setdefault(call.entry, []).append(call)
+        for number, (entry, count) in enumerate(self._counted):
+            calls = calls_of.get(number, [])
+            lines.append(f"  {_entry_words(entry)}: {fmt.count(count, 'call')}")
+            lines += [f"    {_call_words(call)}" for call in calls[:MOST_CALL_LINES]]
+            if len(calls) > MOST_CALL_LINES:
+                lines.append(f"    … {fmt.count(len(calls) - MOST_CALL_LINES, 'call')} more")
         return lines
+
+    @property
+    def _counted(self) -> list[tuple[EntryPoint, int]]:
+        """Entry points with their numbers of calls; a damaged log may have more of either."""
+        return list(zip(self.script.entries, self.script.calls, strict=False))
 
     def _name(self, number: int | None) -> str:
         entries = self.script.entries
@@ -98,10 +106,11 @@ class ScriptView:
 
 def _entry_words(entry: EntryPoint) -> str:
     options = f", {entry.options}" if entry.options else ""
-    return f"{entry.name}, compiled at {entry.place.short} for {entry.backend}{options}"
+    return one_line(f"{entry.name}, compiled at {entry.place.short} for {entry.backend}{options}", LONGEST_LINE)
 
 
 def _call_words(call: Call) -> str:
     stance = f", stance {call.stance}" if call.stance else ""
-    raised = f": {call.raised.splitlines()[0]}" if call.raised else ""
-    return f"{EXECUTIONS[call.how]}, {fmt.duration_s(call.compiled_s)}{stance}{raised}"
+    raised = f": {call.raised}" if call.raised else ""
+    how = f"{EXECUTIONS[call.how]}, {fmt.duration_s(call.compiled_s)}{stance}{raised}"
+    return one_line(f"call {call.index} ({call.inputs}): {how}", LONGEST_LINE)

@@ -158,17 +158,15 @@ def _is_disk_full(error: BaseException) -> bool:
 def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: MemoryWatch) -> Pair | None:
     """Make, compare and measure the calls; return the last pair, None if it can't be repeated."""
     _check_device(job)
-    if job.model.is_script:
-        interpret_kernels(False)
-        set_threads(job.conditions)
-        set_dynamo(job.conditions)
-        stage.enter(RUNNING)
-        run_script(job, path, emit)
-        return None
     if backend_file(job.compile) is not None:
         stage.enter("loading the backend")
         load_backend(job)
     interpret_kernels(bool(job.target))
+    if job.model.is_script:
+        set_dynamo(job.conditions)
+        stage.enter(RUNNING)
+        run_script(job, path, emit)
+        return None
     stage.enter("loading the model")
     eager = ModelCopy(original, job, "compileboard_eager")
     compiled = ModelCopy(path, job, "compileboard_model")

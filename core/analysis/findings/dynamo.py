@@ -135,8 +135,8 @@ def not_compiled(facts: RunFacts) -> Iterator[Finding]:
 
 def _failure_advice(facts: RunFacts, kind: FailureKind, first: Failure) -> tuple[str, Proposal | None]:
     if kind == "failed" and first.reason.startswith(tuple(GIVES_UP)):
-        of_job = Proposal("torch.compile(model)", compile={"fullgraph": False})
-        return WITHOUT_FULLGRAPH, of_job if facts.options.get("fullgraph") else None
+        is_of_job = bool(facts.options.get("fullgraph"))
+        return WITHOUT_FULLGRAPH, Proposal("torch.compile(model)", compile={"fullgraph": False}) if is_of_job else None
     if kind == "given up":
         settings = (setting_advice(broken) for broken in _breaks_of(facts, first.compilation))
         return next(filter(None, settings), (FRAME_SKIPPED, None))

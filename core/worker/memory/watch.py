@@ -68,11 +68,11 @@ class StandBy:
 
     def measured(self) -> Iterator[MemoryRecord]:
         """Yield the records of both sides; errors are part of a record."""
-        found = {record.side: record for record in self._said()}
+        found = {record.side: record for record in self._records()}
         for side in SIDES:
             yield found.get(side) or MemoryRecord(side=side, reason=ENDED)
 
-    def _said(self) -> list[MemoryRecord]:
+    def _records(self) -> list[MemoryRecord]:
         """Return the records of the sides; empty if the user's code ended the process or closed the pipe."""
         try:
             os.write(self._ask, b".")
