@@ -52,6 +52,7 @@ RECOMPILES = Page("Dynamo", "recompiles", "Recompiles", ":material/replay:")
 GUARDS = Page("Dynamo", "guards", "Guards", ":material/shield:")
 DYNAMIC_SHAPES = Page("Dynamo", "dynamic_shapes", "Dynamic shapes", ":material/straighten:")
 FX_GRAPH = Page("Graphs", "fx_graph", "FX graph", ":material/account_tree:")
+CAPTURES = Page("Graphs", "captures", "Captures", ":material/difference:")
 PASSES = Page("Graphs", "passes", "Passes", ":material/movie:")
 PARTITION = Page("Graphs", "partition", "Forward and backward", ":material/swap_vert:")
 FUSION = Page("Graphs", "fusion", "Fusion", ":material/merge:")
@@ -77,7 +78,7 @@ ENTRIES = (
     MenuEntry("Compilations", (COMPILATIONS, BYTECODE, LOGS)),
     MenuEntry("Graph breaks", (GRAPH_BREAKS,)),
     MenuEntry("Recompiles", (RECOMPILES, GUARDS, DYNAMIC_SHAPES)),
-    MenuEntry("Graph", (FX_GRAPH, PASSES, PARTITION)),
+    MenuEntry("Graph", (FX_GRAPH, CAPTURES, PASSES, PARTITION)),
     MenuEntry("Fusion", (FUSION,)),
     MenuEntry("Kernels", (KERNELS, DECISIONS), drill_downs=(KERNEL,)),
     MenuEntry("Compile time", (COMPILE_TIME,)),

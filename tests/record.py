@@ -129,6 +129,30 @@ tripled(torch.ones(4))
 """
 
 
+# A leaf module, a parameter as an attribute, a size, and a method.
+CAPTURED = """
+import torch
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList([torch.nn.Linear(8, 4)])
+        self.scale = torch.nn.Parameter(torch.ones(4))
+
+    def forward(self, x):
+        \"\"\"Docstring.\"\"\"
+        rows = x.shape[0]
+        x = self.layers[0](x)
+        x = torch.relu(x) * self.scale + rows
+        return x.softmax(-1)
+
+
+model = Model()
+inputs = (torch.randn(2, 8),)
+"""
+
+
 def code(text: str, **options: Any) -> CompileJob:
     return CompileJob(Model("code", text), measure=False, compile=CompileOptions(**options))
 
@@ -152,6 +176,7 @@ JOBS = {
     "eager_backend": sample("mlp", compile=CompileOptions(backend="eager")),
     "measured": CompileJob(Model("sample", "transformer_block")),
     "script": code(SCRIPT),
+    "captured": CompileJob(Model("code", CAPTURED), measure=False, capture=True),
     "target_h100": sample("training_step", target="h100"),
 }
 SCENARIOS = (*JOBS, "foreign")

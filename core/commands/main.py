@@ -5,6 +5,7 @@
     python -m core bisect NAME | FILE.py[:NAME] | job.json [options] [--json]
     python -m core measure RUN [--check] [--least-speedup X] [--json]
     python -m core tour RUN | NAME | FILE.py[:NAME] | job.json [options]
+    python -m core captures RUN | NAME | FILE.py[:NAME] | job.json [options]
     python -m core report RUN | LOG [--check] [--least-speedup X] [--json]
     python -m core pipeline NAME | FILE.py[:NAME] | job.json [options] [--out FILE] [--json]
     python -m core aoti NAME | FILE.py[:NAME] | job.json [options] [--dim WHERE=MIN..MAX] [--out DIR] [--json]
@@ -55,6 +56,7 @@ COMMANDS = (
     run.add_bisect_command,
     run.add_measure_command,
     tour.add_command,
+    tour.add_captures_command,
     report.add_command,
     pipeline.add_command,
     aoti.add_command,

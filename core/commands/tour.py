@@ -1,16 +1,24 @@
-"""`python -m core tour`: a tour of a stored run, or of a model that is run first."""
+"""`python -m core tour` and `captures`: a view of a stored run, or of a model that is run first, as text."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Iterable
+from functools import partial
 
+from core.analysis.comparison import RunSide
+from core.analysis.work import heaviest
 from core.base.errors import StoreError
 from core.commands.output import Commands
 from core.commands.run import exit_code, run_job
 from core.job import add_job_options, job_of
 from core.runs.sides import side_of_run
 from core.runs.store import Run, Store
+from core.views.capture import CaptureView
+from core.views.source import SourceView
 from core.views.tour import TourView
+
+Lines = Callable[[RunSide], Iterable[str]]
 
 
 def add_command(commands: Commands) -> None:
@@ -20,18 +28,43 @@ def add_command(commands: Commands) -> None:
     add_job_options(command)
 
 
+def add_captures_command(commands: Commands) -> None:
+    """Add the command `captures`."""
+    command = commands.add_parser("captures", help="compare symbolic_trace, Dynamo and torch.export on a model")
+    command.set_defaults(function=_captures)
+    add_job_options(command)
+
+
 def _tour(arguments: argparse.Namespace) -> int:
+    return _print(arguments, lambda side: TourView(side.report, side.nodes).text)
+
+
+def _captures(arguments: argparse.Namespace) -> int:
+    arguments.capture = True
+    return _print(arguments, _capture_lines)
+
+
+def _capture_lines(side: RunSide) -> Iterable[str]:
+    compilation = heaviest(side.report)
+    if compilation is None:
+        return ["This run compiled nothing."]
+    source = SourceView(side.report, side.text)
+    return CaptureView(side.report, compilation, partial(side.nodes, compilation), source).text
+
+
+def _print(arguments: argparse.Namespace, lines: Lines) -> int:
+    """Print a stored run's lines; a model is run first."""
+
+    def finish(run: Run, _: argparse.Namespace) -> int:
+        if run.log_path() is None:
+            return exit_code(run, None)
+        side = side_of_run(run)
+        for line in lines(side):
+            print(line.replace("`", "").replace("\\", ""))
+        return exit_code(run, side.report)
+
     try:
         run = Store().open(arguments.model)
     except StoreError:
-        return run_job(job_of(arguments), arguments, _finish)
-    return _finish(run, arguments)
-
-
-def _finish(run: Run, arguments: argparse.Namespace) -> int:
-    if run.log_path() is None:
-        return exit_code(run, None)
-    side = side_of_run(run)
-    for line in TourView(side.report, side.nodes).text:
-        print(line.replace("`", "").replace("\\", ""))
-    return exit_code(run, side.report)
+        return run_job(job_of(arguments), arguments, finish)
+    return finish(run, arguments)

@@ -161,7 +161,7 @@ class _Drawing:
         links = tuple(f"k:{kernel.id}" for kernel in kernels) if kernels else ()
         if node.source and node.source.file == self._source:
             links += (f"l:{node.source.line}",)
-        label, kind = _target_words(node.target) if node.op in CALLS else (node.name, "other")
+        label, kind = _target_words(node.target) if node.op in CALLS else (_own_name(node.name), "other")
         return Node(
             id=f"n:{node.name}",
             label=label,
@@ -242,9 +242,14 @@ def _chips(hidden: Sequence[str]) -> tuple[str, ...]:
 
 
 def _chip(name: str) -> str:
-    short = CHIP_PREFIX.sub("", name).strip("_")
+    short = CHIP_PREFIX.sub("", _own_name(name)).strip("_")
     short = short.replace("_modules_", ".").replace("_parameters_", ".").replace("_buffers_", ".")
     return short if len(short) <= LONGEST_CHIP else f"…{short[1 - LONGEST_CHIP :]}"
+
+
+def _own_name(name: str) -> str:
+    """Return a node's name in its graph: in a drawing of several graphs, the part before the @."""
+    return name.partition("@")[0]
 
 
 def _tooltip(node: FxNode) -> str:

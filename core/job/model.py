@@ -210,6 +210,7 @@ class CompileJob:
     debug_files: bool = False
     bits: dict[str, OptionValue] = field(default_factory=dict)
     logs: tuple[str, ...] = ()
+    capture: bool = False
     sweep: str = ""
     aoti: Packaging | None = None
     from_file: tuple[str, ...] | None = None

@@ -18,6 +18,7 @@ from core.report.aoti import (
 from core.report.backend import BackendNode, Execution, Executions, Invocation, ToldTable, ToldText
 from core.report.dynamo import (
     Bytecode,
+    Explanation,
     GraphBreak,
     Guard,
     GuardCosts,
@@ -74,6 +75,8 @@ from core.report.measurements import (
 from core.report.model import (
     SCHEMA,
     CacheEvent,
+    Capture,
+    CaptureWay,
     Compilation,
     DebugFile,
     FxGraph,
@@ -130,6 +133,8 @@ __all__ = [
     "CacheEvent",
     "Call",
     "CallNumerics",
+    "Capture",
+    "CaptureWay",
     "Choice",
     "Compilation",
     "Config",
@@ -142,6 +147,7 @@ __all__ = [
     "EntryPoint",
     "Execution",
     "Executions",
+    "Explanation",
     "Export",
     "ExportedDim",
     "ExportedValue",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from core.report.places import Frame, Payload, Place
+from core.report.record import Record
 
 GuardFamily = Literal["tensor", "shape", "module", "global", "other"]
 OF_TENSORS = frozenset(
@@ -158,6 +159,30 @@ class Bytecode:
     modified: Payload | None = None
     qualname: str = ""
     resumes: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation(Record):
+    """`torch._dynamo.explain` of the model with the inputs of its first call: logged once, if the job asks for
+    captures.
+    """
+
+    seconds: float
+    """seconds of the call"""
+    graphs: int = 0
+    """`graph_count`"""
+    graph_breaks: int = 0
+    """`graph_break_count`, which torch computes as the number of graphs minus one"""
+    ops: int = 0
+    """`op_count`"""
+    guards: int = 0
+    """number of `out_guards`"""
+    reasons: tuple[str, ...] = ()
+    """`break_reasons`, the first lines of at most 50"""
+    equal: bool | None = None
+    """True if Dynamo's graphs, run by `torch.fx.Interpreter`, give eager's results; None if they were not run"""
+    problem: str = ""
+    """the error of `explain`, empty if there was none"""
 
 
 def module_roots(sources: Iterable[str]) -> frozenset[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -14,6 +14,7 @@ from core.report.aoti import Export, Package, PackageRun, PackageText, PackageTi
 from core.report.backend import Execution, Executions, Invocation, ToldTable, ToldText
 from core.report.dynamo import (
     Bytecode,
+    Explanation,
     GraphBreak,
     Guard,
     GuardCosts,
@@ -52,7 +53,11 @@ Stage = Literal[
     "aot_inference_graph",
     "before_post_grad_graph",
     "inductor_post_grad_graph",
+    "symbolic_trace",
+    "export",
+    "core_aten",
 ]
+CaptureWay = Literal["symbolic_trace", "export", "core_aten"]
 Language = Literal["triton", "cpp", "cuda", "metal", "extern"]
 Status = Literal["ok", "empty", "failed", "not finished"]
 
@@ -85,9 +90,31 @@ class FxGraph:
         return self.stage == "inductor_post_grad_graph"
 
     @property
+    def captured(self) -> bool:
+        """Return True for a graph of the model by another way of capturing than torch.compile's."""
+        return self.stage in get_args(CaptureWay)
+
+    @property
     def calls(self) -> int:
         """Return the number of nodes that compute: call_function, call_method, call_module."""
         return sum(count for op, count in self.ops.items() if op.startswith("call_"))
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """A capture of the model with the inputs of its first call, other than torch.compile's.
+
+    `call` is that of torch as source text. `equal` is True if the graph, run with these inputs, gives eager's results;
+    None if it was not run. Without a graph, `problem` is torch's reason, and `frames` are its lines in the user's code.
+    """
+
+    way: CaptureWay
+    call: str
+    seconds: float
+    graph: FxGraph | None = None
+    equal: bool | None = None
+    problem: str = ""
+    frames: tuple[Frame, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +305,7 @@ class Report:
     the first executions of other backends' callables, `ran` their totals. `told_tables` and `told_texts` are the
     tables and texts that backends logged. `exports` to `package_texts` are AOTInductor's, if the job asks for it.
     `debug_files` are the files of torch's debug directories, `logs` the messages of torch's log that the job asks
-    for.
+    for. `captures` are the model's other captures, and `explained` is torch's own summary, if the job asks for them.
     """
 
     setting: Setting
@@ -322,6 +349,8 @@ class Report:
     package_texts: tuple[PackageText, ...] = ()
     debug_files: tuple[DebugFile, ...] = ()
     logs: tuple[LogText, ...] = ()
+    captures: tuple[Capture, ...] = ()
+    explained: Explanation | None = None
     log_bytes: int = 0
     schema: int = SCHEMA
 

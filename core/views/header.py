@@ -179,6 +179,7 @@ WHY_EMPTY: dict[str, Callable[[Report], str]] = {
     "guards": _unless_any(lambda compilation: compilation.guards, "No guards were recorded"),
     "dynamic_shapes": _unless_any(lambda compilation: compilation.symbols, "All sizes are static"),
     "fx_graph": _no_graphs,
+    "captures": _no_graphs,
     "passes": _no_graphs,
     "partition": _unless_any(_has_backward, "No backward graph: only training has one"),
     "fusion": _unless_inductor(lambda compilation: compilation.schedules, "Fusion was not recorded"),

@@ -40,6 +40,7 @@ from core.worker.backends.selection import backend_file, defines, load_backend, 
 from core.worker.bisection import bisection
 from core.worker.bits.compare import bit_comparison
 from core.worker.calls import Pair, PreparedCall, make_calls
+from core.worker.capture import CAPTURING, emit_captures
 from core.worker.compiling import compile_notes, compiled_side, effective_job, make_compiled_calls
 from core.worker.conditions import cache_hit_words, fill_caches, set_dynamo, set_threads, use_run_caches
 from core.worker.environment import device_name, devices
@@ -124,6 +125,9 @@ def work(run: Run, job: CompileJob) -> int:
         if job.aoti is not None:
             packaging = PackageStage(job, run.path / PACKAGES, original, path)
             packaging.run(last, min(SLOW_LIMIT_S, _left_s(job) / 4), stage.enter)
+        if job.capture and not job.model.is_script:
+            stage.enter(CAPTURING)
+            emit_captures(job, path)
         if job.numerics == "nodes" and not job.target:
             stage.enter(NODES)
             emit_graph_numerics(job, path, time.monotonic() + min(MOST_NODES_S, _left_s(job) / 2))

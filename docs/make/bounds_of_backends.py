@@ -34,6 +34,14 @@ PACKAGES: dict[str, dict[str, str]] = {
         "MOST_CHARS": "one of them",
         "MOST_PROBLEM_CHARS": "why there is no program, or no package",
     },
+    "core/worker/capture.py": {
+        "MOST_REASONS": "break reasons of `torch._dynamo.explain`",
+        "MAX_TEXT_CHARS": "the text of a captured graph in the log",
+    },
+    "core/views/capture.py": {
+        "MOST_DRAWN": "nodes of all captures together that are drawn",
+        "MOST_LINES": "lines of the user's file beside their nodes",
+    },
     "core/worker/aoti/running.py": {
         "MOST_PRINTED_CHARS": "what the C++ program prints",
         "MOST_LINES": "its last lines",

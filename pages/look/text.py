@@ -5,16 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from core.views.markdown import (
-    LONGEST_LINE,
-    LONGEST_MESSAGE,
-    LONGEST_NAME,
-    LONGEST_TEXT,
-    code,
-    one_line,
-    plain,
-    prose,
-)
+from core.views import markdown
 
 __all__ = [
     "LONGEST_LINE",
@@ -26,7 +17,13 @@ __all__ = [
     "one_line",
     "plain",
     "prose",
+    "sentence",
 ]
+
+LONGEST_NAME, LONGEST_LINE = markdown.LONGEST_NAME, markdown.LONGEST_LINE
+LONGEST_TEXT, LONGEST_MESSAGE = markdown.LONGEST_TEXT, markdown.LONGEST_MESSAGE
+code, one_line, plain = markdown.code, markdown.one_line, markdown.plain
+prose, sentence = markdown.prose, markdown.sentence
 
 
 def one_line_cells(rows: Iterable[Mapping[str, object]], limit: int = LONGEST_LINE) -> list[dict[str, object]]:

@@ -25,6 +25,7 @@ READY: dict[str, Ready] = {
     menu.GUARDS.name: lambda _, compilation: compilation and compilation.guards,
     menu.RECOMPILES.name: lambda report, _: report.recompiles,
     menu.FX_GRAPH.name: lambda _, compilation: compilation and compilation.graphs,
+    menu.CAPTURES.name: lambda report, _: report.captures,
     menu.PASSES.name: lambda _, compilation: compilation and compilation.passes,
     menu.PARTITION.name: lambda _, compilation: compilation and compilation.partitions,
     menu.FUSION.name: lambda _, compilation: compilation and compilation.schedules,

@@ -89,7 +89,7 @@ SCREEN = [name for name in FILES if not name.startswith("core/")]
 def private(name: str) -> set[str]:
     """Return the modules of core that a file of the screen imports and may not."""
     modules = {module for module in imported(name) if module.split(".")[0] == "core"}
-    return {module for module in modules - PUBLIC if not module.startswith("core.views.")}
+    return {module for module in modules - PUBLIC if not f"{module}.".startswith("core.views.")}
 
 
 def test_pages_import_the_public_api_alone() -> None:

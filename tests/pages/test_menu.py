@@ -28,7 +28,7 @@ PANES = {
     "Compilations": ["Compilations", "Bytecode", "Torch's log"],
     "Kernels": ["Kernels", "Decisions"],
     "Recompiles": ["Recompiles", "Guards", "Dynamic shapes"],
-    "Graph": ["FX graph", "Passes", "Forward and backward"],
+    "Graph": ["FX graph", "Captures", "Passes", "Forward and backward"],
     "Measurements": ["Speedup", "Memory", "Numerics"],
     "Backends": ["Backend", "Accelerator", "AOTInductor"],
     "Setup": ["Options", "Doctor"],

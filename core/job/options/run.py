@@ -271,6 +271,21 @@ RUN: tuple[Option, ...] = (
         eager=False,
     ),
     Option(
+        "capture",
+        "capture the model by torch.fx.symbolic_trace, torch.export and core ATen, too",
+        read=flag,
+        flag=Flag(MEASURED, kind="on"),
+        form=SwitchField(
+            at=("conditions", 6, 2),
+            label="other captures",
+            help="Capture the model also by `torch.fx.symbolic_trace`, `torch.export` and core ATen, and ask "
+            "`torch._dynamo.explain`.",
+        ),
+        visitors=True,
+        compared=False,
+        eager=False,
+    ),
+    Option(
         "bits",
         "compare the first call bit by bit with another configuration: batch=1, eval=true, options.NAME=VALUE",
         flag=Flag(MEASURED, metavar="NAME=VALUE,…", parse=bits_from_text),

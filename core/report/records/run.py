@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.report import Execution, Executions, KernelTime, Load
+from core.report import CaptureWay, Execution, Executions, Frame, KernelTime, Load
 from core.report.measurements import MemoryFigures
 from core.report.record import Record
 
@@ -118,3 +118,15 @@ class ExecutionsRecord(Record):
     """the first executions of each compilation, in order"""
     totals: tuple[Executions, ...]
     """number of executions, one entry per compilation"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptureHead:
+    """Header of the artifact `capture`, whose payload is the graph as text; the fields are those of `Capture`."""
+
+    way: CaptureWay
+    call: str
+    seconds: float
+    equal: bool | None = None
+    problem: str = ""
+    frames: tuple[Frame, ...] = ()

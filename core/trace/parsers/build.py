@@ -187,11 +187,13 @@ def load_graph(path: Path, compilation: Compilation, graph: FxGraph) -> tuple[Fx
     for schedule in compilation.schedules:
         if schedule.direction == graph.direction:
             modules.update(schedule.modules)
+    if graph.captured:
+        modules = {}
     try:
         nodes = parse_graph(load_text(path, graph.payload), modules)
     except NOT_READ:
         return ()
-    stacks = compilation.stacks.get(stage)
+    stacks = None if graph.captured else compilation.stacks.get(stage)
     return with_stacks(nodes, load_text(path, stacks)) if stacks else nodes
 
 

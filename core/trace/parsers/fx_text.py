@@ -166,6 +166,8 @@ class _Graph:
             self.nodes[name] = replace(node, name=name)
 
     def _describe(self, value: ast.expr) -> tuple[Op, str, str]:
+        if attribute := _attribute(value):
+            return "get_attr", attribute, ""
         if isinstance(value, ast.Call):
             return self._call(value)
         if isinstance(value, (ast.BinOp, ast.UnaryOp)):
@@ -179,12 +181,12 @@ class _Graph:
         return "get_attr", self._text(value).removeprefix("self."), ""
 
     def _call(self, call: ast.Call) -> tuple[Op, str, str]:
-        target = self._text(call.func)
+        target = _attribute(call.func) or self._text(call.func)
         arguments = self._between(call.func, call)
         base = call.func.value if isinstance(call.func, ast.Attribute) else None
         if isinstance(call.func, ast.Attribute) and isinstance(base, ast.Name) and self._is_node(base.id):
             return "call_method", call.func.attr, f"{base.id}, {arguments}" if arguments else base.id
-        if _root(call.func) == "self":
+        if _attribute(call.func) or _root(call.func) == "self":
             return "call_module", target.removeprefix("self."), arguments
         return "call_function", target, arguments
 
@@ -240,6 +242,32 @@ class _Graph:
             *(f"{keyword.arg}={ast.unparse(keyword.value)}" for keyword in call.keywords),
         ]
         return ", ".join(arguments)
+
+
+def _attribute(node: ast.expr) -> str:
+    """Return the path of an attribute of `self`: `layers.0` for `getattr(self.layers, "0")`.
+
+    Empty for anything else.
+    """
+    path: list[str] = []
+    while not isinstance(node, ast.Name):
+        if isinstance(node, ast.Attribute):
+            path.append(node.attr)
+            node = node.value
+        elif isinstance(node, ast.Call) and (numbered := _numbered(node)):
+            path.append(numbered[1])
+            node = numbered[0]
+        else:
+            return ""
+    return ".".join(reversed(path)) if node.id == "self" else ""
+
+
+def _numbered(call: ast.Call) -> tuple[ast.expr, str] | None:
+    """Return the arguments of `getattr(module, "0")`, as torch writes a module whose name is a number."""
+    match call:
+        case ast.Call(func=ast.Name(id="getattr"), args=[module, ast.Constant(value=str(name))]):
+            return module, name
+    return None
 
 
 def _root(node: ast.expr) -> str:

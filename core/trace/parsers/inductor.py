@@ -190,7 +190,7 @@ def fx_graph(stage: Stage) -> Callable[[ReportDraft, TraceRecord], None]:
         direction = DIRECTIONS.get(stage)
         if direction is None:
             compilation.undirected.append(len(compilation.graphs))
-        ops, targets = _count_nodes(draft, record)
+        ops, targets = count_nodes(draft, record)
         if _is_twice(compilation, stage, record.attempt, targets):
             compilation.undirected.pop()
             return
@@ -210,7 +210,7 @@ def _is_twice(compilation: CompilationDraft, stage: Stage, attempt: int, targets
     return any((graph.stage, graph.attempt, graph.targets) == (stage, attempt, targets) for graph in graphs)
 
 
-def _count_nodes(draft: ReportDraft, record: TraceRecord) -> tuple[dict[str, int], dict[str, int]]:
+def count_nodes(draft: ReportDraft, record: TraceRecord) -> tuple[dict[str, int], dict[str, int]]:
     """Count the outer graph's nodes by op, and the targets that all of its graphs call."""
     try:
         graphs = parse_graphs(draft.text(record))

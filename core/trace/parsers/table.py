@@ -92,6 +92,7 @@ PARSERS: dict[str, Parser] = {
     "artifact:backend_table": worker.backend_table,
     "artifact:backend_text": worker.backend_text,
     "artifact:aoti_text": worker.package_text,
+    "artifact:capture": worker.capture,
     "artifact:debug_file": worker.debug_file,
     "artifact:torch_logs": worker.torch_logs,
     "artifact:fx_graph_runnable": worker.graph_runnable,

@@ -8,13 +8,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, get_args
 
-from core.base.decoder import counted
+from core.base.decoder import converted, counted
 from core.base.syntax import NOT_READ, module
 from core.report import (
     Binary,
     Buffer,
     Call,
+    Capture,
     Frame,
+    FxGraph,
     FxNode,
     GraphPass,
     KernelTime,
@@ -48,6 +50,7 @@ from core.report.records.graphs import (
 )
 from core.report.records.kernels import BinaryRecord, KernelRecord, ScheduledNode, ScheduleRecord
 from core.report.records.run import (
+    CaptureHead,
     ExecutionsRecord,
     KernelTimesRecord,
     MemoryRecord,
@@ -58,6 +61,7 @@ from core.report.records.run import (
 from core.trace import TraceRecord
 from core.trace.parsers.draft import CompilationDraft, ReportDraft, report_value
 from core.trace.parsers.fx_text import parse_graph
+from core.trace.parsers.inductor import count_nodes
 
 
 def torch_version(draft: ReportDraft, record: TraceRecord) -> None:
@@ -303,6 +307,16 @@ def package_text(draft: ReportDraft, record: TraceRecord) -> None:
     if part is None or not isinstance(title, str) or not isinstance(language, str):
         raise ValueError("a text of a package has a part, a title and a language")
     draft.keep(record, PackageText(part, title[:MOST_NAME_CHARS], language[:MOST_NAME_CHARS], draft.payload(record)))
+
+
+def capture(draft: ReportDraft, record: TraceRecord) -> None:
+    """Add a capture of the model, with its graph unless torch could not make one."""
+    head = converted(record.body, CaptureHead)
+    graph = None
+    if not head.problem:
+        ops, targets = count_nodes(draft, record)
+        graph = FxGraph(head.way, head.way, "", 0, draft.payload(record), ops, targets)
+    draft.keep(record, report_value(Capture, head, graph=graph))
 
 
 def debug_file(draft: ReportDraft, record: TraceRecord) -> None:

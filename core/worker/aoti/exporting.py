@@ -61,7 +61,7 @@ def export_model(job: CompileJob, model: Any, call: Arguments, path: Path) -> tu
     shapes, text = None, "torch.export.export(model, args)"
     try:
         shapes = export_shapes(job, module, call)
-        text = _call_text(call, shapes.text)
+        text = export_call(call, shapes.text)
         program = torch.export.export(module, *call, dynamic_shapes=shapes.spec)
         seconds = time.perf_counter() - start
         model_export = ExportedModel(program, _graph(program), call, shapes.dims)
@@ -77,8 +77,13 @@ def export_model(job: CompileJob, model: Any, call: Arguments, path: Path) -> tu
 
 def as_module(model: Any) -> torch.nn.Module:
     """Return the module for torch.export: the module itself, uncompiled, or a wrapper around a function."""
-    model = getattr(model, "_orig_mod", getattr(model, "_torchdynamo_orig_callable", model))
+    model = uncompiled(model)
     return model if isinstance(model, torch.nn.Module) else _Function(model)
+
+
+def uncompiled(model: Any) -> Any:
+    """Return what torch.compile was called with, for a callable that it returned; any other callable unchanged."""
+    return getattr(model, "_orig_mod", getattr(model, "_torchdynamo_orig_callable", model))
 
 
 class _Function(torch.nn.Module):
@@ -94,7 +99,8 @@ def words_of(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"[:MOST_PROBLEM_CHARS]
 
 
-def _call_text(call: Arguments, shapes: str) -> str:
+def export_call(call: Arguments, shapes: str) -> str:
+    """Return the call of torch.export.export as source text; `shapes` is the text of `dynamic_shapes`."""
     kwargs = ["kwargs"] if call[1] else []
     shape_arguments = [f"dynamic_shapes={shapes}"] if shapes else []
     return f"torch.export.export({', '.join(['model', 'args', *kwargs, *shape_arguments])})"[: 4 * MOST_CHARS]
@@ -195,9 +201,9 @@ def export_shapes(job: CompileJob, model: torch.nn.Module, call: Arguments) -> E
 
 def _requested_dims(job: CompileJob) -> tuple[DynamicDim, ...]:
     """Return the dimensions with bounds, then the job's marked dimensions without bounds."""
-    assert job.aoti is not None
-    bounded = {place for dim in job.aoti.dims for place in dim.at.split("+")}
-    return (*job.aoti.dims, *(DynamicDim(at) for at in dict.fromkeys(job.marks) if at not in bounded))
+    dims = job.aoti.dims if job.aoti is not None else ()
+    bounded = {place for dim in dims for place in dim.at.split("+")}
+    return (*dims, *(DynamicDim(at) for at in dict.fromkeys(job.marks) if at not in bounded))
 
 
 def _name(requested: DynamicDim) -> str:

@@ -11,11 +11,10 @@ import streamlit as st
 
 from core import SHIPPED_BACKENDS, CompileJob
 from core.views.backend import BackendView
-from core.views.markdown import sentence
 from pages import menu
 from pages.gate.visitor import may_bring_code
 from pages.look.sizes import TALL
-from pages.look.text import code
+from pages.look.text import code, sentence
 from pages.parts.run.own_backend import CONVENTION, BackendChoice, own_code, with_backend
 from pages.parts.run.submit import job_again, run_of
 from pages.session import url

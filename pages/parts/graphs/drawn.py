@@ -17,6 +17,7 @@ import streamlit as st
 
 from core.base import words as fmt
 from core.report import FxGraph, Partition
+from core.views.capture import CaptureView
 from core.views.fusion import FusionView
 from core.views.fx_graph import FxGraphView, GraphStages
 from core.views.graph import GraphView
@@ -82,6 +83,11 @@ def partitions_of(view: View) -> tuple[Partition, ...]:
     return _partitions(view.run.id, view.compilation.id, view)
 
 
+def captures_drawn(view: View, captures: CaptureView) -> GraphDrawing:
+    """Return one drawing of the graphs of all captures, each a group."""
+    return _captures(view.run.id, view.compilation.id, view, captures)
+
+
 def fusion_drawn(view: View, index: int, morph: bool) -> tuple[GraphDrawing, ...]:
     """Return two drawings: the scheduler's nodes before fusion, and after it as a film of the fusions.
 
@@ -103,6 +109,11 @@ def film_drawn(view: View, passes: PassesView) -> GraphDrawing:
 @cached("Laying the graph out")
 def _fx(run_id: str, compile_id: str, graph_id: str, _view: View, _graph: FxGraph) -> GraphDrawing:
     return drawn(_coloured(_view, fx_view(_view, _graph).picture))
+
+
+@cached("Laying the graphs out")
+def _captures(run_id: str, compile_id: str, _view: View, _captures: CaptureView) -> GraphDrawing:
+    return drawn(stored(_captures.picture))
 
 
 @cached()

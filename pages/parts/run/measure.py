@@ -16,6 +16,7 @@ from dataclasses import replace
 import streamlit as st
 
 from core import TARGETS, measured_again
+from core.views.capture import CaptureView
 from core.views.numerics import NumericsView
 from core.views.overview import OutcomeView, OverviewView
 from pages import menu
@@ -121,6 +122,13 @@ def measure_memory(of: RunView) -> None:
         "Measure memory", key="measure-memory", icon=menu.MEMORY.icon, help="Run the same job with memory measured"
     ):
         submit_or_open(replace(job, memory=True))
+
+
+def capture_now(of: RunView) -> None:
+    """Offer to capture a run's model in other ways; nothing for an imported log, a script, and code not run here."""
+    job = CaptureView.capturing(job_again(of))
+    if job is not None and st.button("Capture in other ways", key="capture-now", icon=menu.CAPTURES.icon):
+        submit_or_open(job)
 
 
 def numerics_now(of: RunView, label: str) -> None:

@@ -19,7 +19,10 @@ from tests.support.homes import add_scenario, chain
 from tests.support.places import STORES, TRACES
 
 # Fields of a report that an older version did not have, as they are without a record.
-ADDED_SINCE: dict[str, Any] = {"bisection": None, "bits": None, "debug_files": [], "logs": [], "script": None}
+ADDED_SINCE: dict[str, Any] = {
+    **dict.fromkeys(("bisection", "bits", "script", "explained")),
+    **{name: [] for name in ("debug_files", "logs", "captures")},
+}
 
 
 def stored(run: Run, name: str) -> Path:

@@ -1,0 +1,368 @@
+"""The model captured in several ways, side by side: graphs, the nodes of each line, and torch's own summary."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from core.analysis import captured_ops
+from core.base import words as fmt
+from core.base.syntax import NOT_READ, module
+from core.graph import fx_model, source_path
+from core.job import CompileJob
+from core.report import Capture, Compilation, FxGraph, FxNode, Report, tensor_text
+from core.views.fx_graph import node_rows
+from core.views.graph import GraphView
+from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line, plain, prose
+from core.views.source import SourceView
+
+__all__ = ["CaptureView"]
+
+WAYS = {
+    "symbolic_trace": "symbolic_trace",
+    "dynamo": "Dynamo",
+    "export": "torch.export",
+    "core_aten": "core ATen",
+    "aot": "AOTAutograd",
+}
+RECORDED = ("symbolic_trace", "export", "core_aten")
+MEANINGS = {
+    "symbolic_trace": "torch.fx calls `forward` with proxies in place of tensors, and records what they are used for",
+    "dynamo": "follows the bytecode, and breaks the graph where it cannot",
+    "export": "one whole graph of ATen ops for all inputs in its range, without Python",
+    "core_aten": "the exported graph, decomposed into PyTorch's core ops",
+    "aot": "Dynamo's graph in ATen ops without side effects, for training with its backward",
+}
+DYNAMO, AOT = "dynamo_output_graph", ("aot_inference_graph", "aot_forward_graph")
+MOST_DRAWN = 3_000
+MOST_LINES = 2_000
+HOW_TO_CAPTURE = (
+    "This run has Dynamo's capture alone. Run it again with *other captures* to compare it with "
+    "`torch.fx.symbolic_trace`, `torch.export` and core ATen, and with `torch._dynamo.explain`."
+)
+EXPLAINED = {
+    "graphs": "",
+    "graph breaks": "`explain()` does not count breaks: it reports the number of graphs minus one.",
+    "ops": "`explain()` counts `call_function` nodes; the run counts calls of methods, too.",
+    "guards": "`explain()` counts guards as Dynamo makes them; the run counts the leaves of the guard tree, which "
+    "are checked.",
+}
+NodesOf = Callable[[FxGraph], tuple[FxNode, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureGraph:
+    """Graph of one capture: the graph with the nodes, or the record of why there is none."""
+
+    way: str
+    graph: FxGraph | None
+    nodes: tuple[FxNode, ...]
+    record: Capture | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the way."""
+        return WAYS[self.way]
+
+    @property
+    def count(self) -> int:
+        """Number of nodes, with inputs and output."""
+        return sum(self.graph.ops.values()) if self.graph else 0
+
+    def number_of(self, op: str) -> int:
+        """Return the number of nodes with this op."""
+        return self.graph.ops.get(op, 0) if self.graph else 0
+
+
+@dataclass(frozen=True)
+class CaptureView:
+    """The captures of a run's model, with the graphs of one of its compilations; `nodes_of` reads a graph's nodes."""
+
+    report: Report
+    compilation: Compilation
+    nodes_of: NodesOf
+    source: SourceView
+
+    @property
+    def is_recorded(self) -> bool:
+        """True if the run has captures other than torch.compile's."""
+        return bool(self.report.captures)
+
+    @property
+    def how_to_capture(self) -> str:
+        """Advice for a run without other captures."""
+        return HOW_TO_CAPTURE
+
+    @staticmethod
+    def capturing(job: CompileJob | None) -> CompileJob | None:
+        """Return the job that captures the model in all ways; None for a script, and if the job does."""
+        if job is None or job.capture or job.model.is_script:
+            return None
+        return replace(job, capture=True, measure=False)
+
+    @cached_property
+    def graphs(self) -> tuple[CaptureGraph, ...]:
+        """The ways in the order of `WAYS`; those of torch.compile only if the compilation has their graph."""
+        by_way = {capture.way: capture for capture in self.report.captures}
+        graphs: dict[str, CaptureGraph] = {way: self._recorded(capture) for way, capture in by_way.items()}
+        for way, stages in (("dynamo", (DYNAMO,)), ("aot", AOT)):
+            recorded = [graph for graph in self.compilation.graphs if graph.stage in stages]
+            if recorded:
+                graphs[way] = CaptureGraph(way, recorded[-1], self.nodes_of(recorded[-1]))
+        return tuple(graphs[way] for way in WAYS if way in graphs)
+
+    def _recorded(self, capture: Capture) -> CaptureGraph:
+        nodes = self.nodes_of(capture.graph) if capture.graph is not None else ()
+        return CaptureGraph(capture.way, capture.graph, nodes, capture)
+
+    @property
+    def title(self) -> str:
+        """The number of nodes of each graph, the ways without one, and those whose results differ from eager's."""
+        counts = [f"{fmt.number(graph.count)} by {graph.name}" for graph in self.graphs if graph.graph is not None]
+        failed = [graph.name for graph in self.graphs if graph.graph is None]
+        parts = [f"Nodes: {', '.join(counts)}."] if counts else []
+        parts += [f"No graph by {' and '.join(failed)}."] if failed else []
+        equal = {graph.name: self._equal(graph) for graph in self.graphs}
+        differing = [name for name, is_equal in equal.items() if is_equal is False]
+        if differing:
+            parts.append(f"{' and '.join(differing)}: results differ from eager.")
+        elif True in equal.values():
+            parts.append("Their results equal eager's.")
+        return " ".join(parts)
+
+    @property
+    def way_rows(self) -> list[dict[str, object]]:
+        """The ways as rows of a table."""
+        return [
+            {
+                "capture": graph.name,
+                "nodes": graph.count if graph.graph else None,
+                "calls": graph.graph.calls if graph.graph else None,
+                "inputs": graph.number_of("placeholder") if graph.graph else None,
+                "attributes": graph.number_of("get_attr") if graph.graph else None,
+                "result": self._result(graph),
+                "time": fmt.duration_s(graph.record.seconds) if graph.record else "",
+                "what it does": MEANINGS[graph.way].replace("`", ""),
+            }
+            for graph in self.graphs
+        ]
+
+    def _equal(self, graph: CaptureGraph) -> bool | None:
+        """Return True if a graph gives eager's results; None if it was not run by itself."""
+        explained = self.report.explained
+        if graph.record is None:
+            return explained.equal if explained and graph.way == "dynamo" else None
+        return graph.record.equal
+
+    def _result(self, graph: CaptureGraph) -> str:
+        if graph.record and graph.record.problem:
+            return one_line(graph.record.problem, LONGEST_LINE)
+        return {True: "equal to eager", False: "differs from eager", None: "not run by itself"}[self._equal(graph)]
+
+    @property
+    def failures(self) -> Iterator[str]:
+        """Yield torch's reason for each way without a graph, with the line of the user's code, as Markdown."""
+        for graph in self.graphs:
+            if graph.record is None or not graph.record.problem:
+                continue
+            frame = next(reversed(graph.record.frames), None)
+            place = f" at {code(frame.text)} ({code(frame.short)})" if frame else ""
+            yield f"**{graph.name}**{place}: {plain(graph.record.problem, LONGEST_LINE)}"
+
+    @property
+    def reasons(self) -> Iterator[str]:
+        """Yield sentences, as Markdown, that say why the graphs differ, with this run's numbers."""
+        ways = {graph.way: graph for graph in self.graphs if graph.graph is not None}
+        traced, exported, decomposed = (ways.get(way) for way in RECORDED)
+        if traced and (modules := [node for node in traced.nodes if node.op == "call_module"]):
+            yield (
+                f"`symbolic_trace` has {fmt.count(len(modules), 'node')} `call_module`, such as "
+                f"{code(modules[0].target, LONGEST_NAME)}: it does not enter the modules of `torch.nn`. Dynamo and "
+                "`torch.export` follow their `forward`, so those modules are ops there."
+            )
+        if traced and exported and (lifted := exported.number_of("placeholder") - traced.number_of("placeholder")) > 0:
+            yield (
+                f"`torch.export` has {fmt.count(lifted, 'input')} more than `symbolic_trace`: parameters and buffers "
+                "are inputs of its graph, and attributes of the module there."
+            )
+        if exported and decomposed and decomposed.graph and exported.graph:
+            gone = _missing(exported.graph.targets, decomposed.graph.targets)
+            if gone:
+                instead = _missing(decomposed.graph.targets, exported.graph.targets)
+                yield f"Core ATen has no {_listed(gone)}; it has {_listed(instead)} instead."
+
+    @cached_property
+    def lines(self) -> dict[int, dict[str, int]]:
+        """Line of the user's file → number of nodes by way; empty for the other lines of the captured functions."""
+        path = source_path(self.report)
+        counts: dict[int, Counter[str]] = {}
+        for graph in self.graphs:
+            for node in graph.nodes:
+                if node.op.startswith(("call", "get_attr")) and node.source and node.source.file == path:
+                    counts.setdefault(node.source.line, Counter())[graph.way] += 1
+        for line in _statements(self.source.text(path), counts):
+            counts.setdefault(line, Counter())
+        return {line: dict(counts[line]) for line in sorted(counts)[:MOST_LINES]}
+
+    @property
+    def line_rows(self) -> list[dict[str, object]]:
+        """The lines as rows of a table: a column for each way with a graph."""
+        texts = self.source.text(source_path(self.report)).split("\n")
+        ways = [graph for graph in self.graphs if graph.graph is not None]
+        return [
+            {
+                "line": line,
+                "code": one_line(texts[line - 1] if line <= len(texts) else "", LONGEST_LINE),
+                **{graph.name: counts.get(graph.way, 0) for graph in ways},
+            }
+            for line, counts in self.lines.items()
+        ]
+
+    @property
+    def lines_title(self) -> str:
+        """Numbers of lines that became no node, one, or several, by the first way that names lines."""
+        for graph in sorted(self.graphs, key=lambda graph: graph.way != "dynamo"):
+            numbers = [counts.get(graph.way, 0) for counts in self.lines.values()]
+            if any(numbers):
+                none, single = numbers.count(0), numbers.count(1)
+                several = len(numbers) - none - single
+                return (
+                    f"{graph.name}: {fmt.count(single, 'line')} became one node, {fmt.number(several)} several, "
+                    f"{fmt.number(none)} none."
+                )
+        return "No node names a line of the user's file."
+
+    @property
+    def lines_note(self) -> str:
+        """Reason why a graph may name fewer lines than the others, as Markdown."""
+        exported = any(graph.way == "export" for graph in self.graphs)
+        return "`torch.export` records the lines of functions named `forward` alone." if exported else ""
+
+    @property
+    def node_rows(self) -> list[dict[str, str]]:
+        """The nodes of all graphs as rows of a table, with torch's own columns."""
+        rows: list[dict[str, str]] = []
+        for graph in self.graphs:
+            users = Counter(name for node in graph.nodes for name in node.inputs)
+            rows += [
+                {
+                    "capture": graph.name,
+                    "op": node.op,
+                    "name": one_line(node.name, LONGEST_NAME),
+                    "target": one_line(node.target, LONGEST_NAME),
+                    "args": one_line(node.args, LONGEST_LINE),
+                    "users": fmt.number(users[node.name]),
+                    "value": tensor_text(node.meta.dtype, node.meta.shape) if node.meta else "",
+                    "line": one_line(node.source.short, LONGEST_NAME) if node.source else "",
+                }
+                for node in graph.nodes
+            ]
+        return rows
+
+    @property
+    def explained_rows(self) -> list[dict[str, object]]:
+        """The figures of `torch._dynamo.explain` beside those of the run's first call; empty if not recorded."""
+        explained = self.report.explained
+        if explained is None or explained.problem:
+            return []
+        first = [compilation for compilation in self.report.compilations if compilation.call in (0, None)]
+        ids = {compilation.id for compilation in first}
+        breaks = sum(not ids.isdisjoint(graph_break.compilations) for graph_break in self.report.graph_breaks)
+        captured = [item for item in first if any(graph.stage == DYNAMO for graph in item.graphs)]
+        guards = sum(len(item.guards) for item in first)
+        run = (len(captured), breaks, sum(map(captured_ops, captured)), guards)
+        torch = (explained.graphs, explained.graph_breaks, explained.ops, explained.guards)
+        return [
+            {"figure": name, "explain()": left, "this run": right, "note": note if left != right else ""}
+            for (name, note), left, right in zip(EXPLAINED.items(), torch, run, strict=True)
+        ]
+
+    @property
+    def explain_note(self) -> str:
+        """Origin of the figures of `explain`, or the reason why there are none; as Markdown."""
+        explained = self.report.explained
+        if explained is None:
+            return "`torch._dynamo.explain` was not recorded."
+        if explained.problem:
+            return f"`torch._dynamo.explain` raised {plain(explained.problem)}"
+        return f"`torch._dynamo.explain(model)(*args)` took {fmt.duration_s(explained.seconds)}, for the first call."
+
+    @property
+    def explained_reasons(self) -> list[str]:
+        """The `break_reasons` of `explain`, as Markdown."""
+        explained = self.report.explained
+        return [prose(reason, LONGEST_LINE) for reason in explained.reasons] if explained is not None else []
+
+    @property
+    def is_drawn(self) -> bool:
+        """True if the graphs together are small enough for one drawing."""
+        return 0 < sum(len(graph.nodes) for graph in self.graphs) <= MOST_DRAWN
+
+    @cached_property
+    def nodes(self) -> tuple[FxNode, ...]:
+        """The nodes of all graphs, with names that are unique over all."""
+        return tuple(_renamed(node, graph.way) for graph in self.graphs for node in graph.nodes)
+
+    @property
+    def picture(self) -> GraphView:
+        """Drawing of all graphs, each a group."""
+        directions = {_name(node.name, graph.way): graph.name for graph in self.graphs for node in graph.nodes}
+        return GraphView(fx_model(self.nodes, source=source_path(self.report), directions=directions))
+
+    def node_facts(self, selected: str | None) -> dict[str, str]:
+        """Return the facts of the node with an id of the drawing, as Markdown by name; empty if there is none."""
+        name, _, way = (selected or "").removeprefix("n:").rpartition("@")
+        graph = next((graph for graph in self.graphs if graph.way == way), None)
+        node = next((node for node in graph.nodes if node.name == name), None) if graph else None
+        if graph is None or node is None:
+            return {}
+        return {"capture": graph.name, **node_rows(self.compilation, graph.nodes, node)}
+
+    @property
+    def text(self) -> Iterator[str]:
+        """The captures as lines of text."""
+        yield self.title
+        if not self.is_recorded:
+            yield "  Other captures were not recorded: run the model again with --capture."
+        for row in self.way_rows:
+            yield f"  {row['capture']}: {row['result']}"
+        for row in self.explained_rows:
+            yield f"  {row['figure']}: {row['explain()']} by explain(), {row['this run']} in this run"
+        yield f"  {self.lines_title}"
+
+
+def _name(name: str, way: str) -> str:
+    return f"{name}@{way}"
+
+
+def _renamed(node: FxNode, way: str) -> FxNode:
+    """Return a node whose name is unique over all graphs."""
+    return replace(node, name=_name(node.name, way), inputs=tuple(_name(name, way) for name in node.inputs))
+
+
+def _missing(left: dict[str, int], right: dict[str, int]) -> list[str]:
+    """Return the targets that only the left graph calls, most frequent first."""
+    return sorted((target for target in left if target not in right), key=lambda target: -left[target])
+
+
+def _listed(targets: Sequence[str]) -> str:
+    shown = [code(target.removeprefix("torch.ops."), LONGEST_NAME) for target in targets[:4]]
+    more = f" and {fmt.number(len(targets) - 4)} more" if len(targets) > 4 else ""
+    return (", ".join(shown) or "other ops") + more
+
+
+def _statements(text: str, lines: dict[int, Counter[str]]) -> Iterator[int]:
+    """Yield the lines of the statements in the innermost functions that have one of these lines."""
+    try:
+        tree = module(text)
+    except NOT_READ:
+        return
+    functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    for function in functions:
+        statements = [node.lineno for node in ast.walk(function) if isinstance(node, ast.stmt) and node is not function]
+        if not lines.keys().isdisjoint(statements):
+            documented = function.body[0].lineno if ast.get_docstring(function) is not None else 0
+            yield from (line for line in statements if line != documented)

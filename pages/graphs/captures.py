@@ -1,0 +1,38 @@
+"""Captures page: the model captured by symbolic_trace, Dynamo, export and AOTAutograd, side by side."""
+
+import streamlit as st
+
+from pages.parts.drawer import drawer, open_button, stage, title_row
+from pages.parts.graphs.capture import LINES, NODES, SUMMARY, TABS, WAYS, captures_of, fill_drawer
+from pages.parts.graphs.drawn import captures_drawn, show
+from pages.parts.run.measure import capture_now
+from pages.session import url
+from pages.session.downloads import downloads, json_twin
+from pages.session.require import require_view
+
+view = require_view("The captures of a model will stand here.")
+if view is None:
+    st.title("This run compiled nothing.", anchor=False)
+    st.stop()
+captures = captures_of(view)
+with title_row() as title:
+    open_button(WAYS, "Graphs", ":material/difference:")
+    open_button(LINES, "Lines", ":material/format_list_numbered:")
+    open_button(NODES, "Nodes", ":material/table_rows:")
+    open_button(SUMMARY, "explain()", ":material/help:")
+    with downloads():
+        json_twin("captures", view.report.captures, key="captures")
+title.title(captures.title, anchor=False)
+if not captures.is_recorded:
+    st.write(captures.how_to_capture)
+    capture_now(view)
+for failure in captures.failures:
+    st.warning(failure)
+place = stage()
+selected = url.selected()
+if captures.is_drawn:
+    with place.container(key="drawing"):
+        selected = show(captures_drawn(view, captures), f"captures-{view.compilation.id}").id
+with drawer(place, TABS, selected) as tab:
+    if tab:
+        fill_drawer(view, captures, tab, selected)
