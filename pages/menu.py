@@ -66,6 +66,8 @@ NUMERICS = Page("Performance", "numerics", "Numerics", ":material/exposure:")
 BACKEND = Page("Backends", "backend", "Backend", ":material/handshake:")
 ACCELERATOR = Page("Backends", "accelerator", "Accelerator", ":material/conveyor_belt:")
 AOTINDUCTOR = Page("Backends", "aotinductor", "AOTInductor", ":material/package_2:")
+LANDMARKS = Page("Learn", "landmarks", "Where in torch", ":material/map:")
+GLOSSARY = Page("Learn", "glossary", "Glossary", ":material/dictionary:")
 OPTIONS = Page("Setup", "options", "Options", ":material/tune:")
 DOCTOR = Page("Setup", "doctor", "Doctor", ":material/stethoscope:")
 
@@ -84,6 +86,7 @@ ENTRIES = (
     MenuEntry("Compile time", (COMPILE_TIME,)),
     MenuEntry("Measurements", (SPEEDUP, MEMORY, NUMERICS)),
     MenuEntry("Backends", (BACKEND, ACCELERATOR, AOTINDUCTOR)),
+    MenuEntry("Learn", (LANDMARKS, GLOSSARY)),
     MenuEntry("Setup", (OPTIONS, DOCTOR)),
 )
 PAGES = {page.name: page for entry in ENTRIES for page in entry.pages}

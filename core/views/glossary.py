@@ -1,46 +1,208 @@
-"""Glossary of torch's terms, one sentence each, for the help that opens beside a title."""
+"""Glossary of torch's terms: a sentence or two each, the page with a run's own, and the part of torch's manual."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
 
 from core.analysis import COMPILE_TIME
+from core.base import words as fmt
 
-GLOSSARY = {
-    "graph": "An FX graph is a program: one node per op, in execution order.",
-    "graph break": "Dynamo cannot trace this line. It ends the graph, runs the line in eager Python, and starts a new "
-    "graph after it.",
-    "backend": "A backend is a callable. `torch.compile` passes it each graph that Dynamo captures, with example "
-    "inputs. It returns a callable, which runs whenever the guards of the graph pass.",
-    "bytecode": "The instructions that Python runs. Dynamo rewrites them: they load the graph's inputs, call the "
-    "compiled graph, and call a resume function after a graph break.",
-    "compilation": "Dynamo compiles one Python frame at a time. After a graph break, the called function and the "
-    "resume function are separate frames. A failed guard compiles a frame again. A small helper has less than 5 % of "
-    "the captured ops. After `torch.compiler.reset`, ids begin again: `[2:0/0]` is the second `[0/0]`.",
-    "guard": "A condition on inputs and state. Compiled code is reused only if all its guards pass; they are checked "
-    "at every call.",
-    "recompile": "When a guard fails, Dynamo compiles the frame again for the new values. After `recompile_limit` "
-    "compilations, it runs the frame eagerly.",
-    "symbol": "A symbol stands for a size or a Python number, so one compilation serves many values. An unbacked "
-    "symbol stands for a data-dependent value.",
-    "fusion": "Inductor's scheduler fuses ops into one kernel, so intermediate results do not go through memory.",
-    "pass": "A pass is a function that rewrites a graph: it folds constants, removes no-ops, replaces patterns or "
-    "reorders ops.",
-    "pipeline": "The backend `accelerator` partitions a graph into segments that it has kernels for. It builds a "
-    "program of each: a file that a C++ runtime runs without torch and Python.",
-    "partition": "AOTAutograd traces forward and backward as one joint graph and partitions it. Values that the "
-    "backward needs are saved in memory.",
-    "kernel": "A function that Inductor generated, or an extern kernel: a library function that it calls, such as a "
-    "matmul.",
-    "package": "A `.pt2` file that AOTInductor builds from an exported model: a shared library, its source and the "
-    "constants. It accepts the exported sizes and compiles nothing at run time.",
-    "compile time": f"{COMPILE_TIME} A phase is a span that torch logs: Dynamo captures, AOTAutograd traces forward "
-    "and backward, Inductor lowers, schedules and generates code.",
-    "numerics": "The reference is the same model in float64. An error is the norm of the difference from float64, over "
-    "the norm in float64. Compiled may round differently from eager. It is accurate enough if its error is no larger "
-    "than the error of eager.",
-    "bit by bit": "Two configurations give equal bits only if each sum adds in the same order. A split reduction, "
-    "another algorithm of a library, or a template adds in another order.",
-    "torch's log": "The messages that the environment variable `TORCH_LOGS` prints. An artifact, such as `guards`, is "
-    "one kind of message; `+dynamo` is everything that Dynamo logs.",
-    "steady state": "Calls after the first ones: nothing compiles, and caches are warm. The ratio is eager time over "
-    "compiled time, with its 99 % confidence interval in brackets.",
-    "peak memory": "The most bytes allocated at one time during a call, without parameters, buffers and inputs. Fusion "
-    "lowers it: results between fused ops are not allocated.",
+MANUAL = "https://docs.pytorch.org/docs/stable/user_guide/torch_compiler/"
+FX = "https://docs.pytorch.org/docs/stable/fx.html"
+TRITON = "https://triton-lang.org/main/programming-guide/chapter-1/introduction.html"
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A term: its meaning as Markdown, the name of the page with a run's own, and the address of torch's manual."""
+
+    meaning: str
+    page: str
+    manual: str = ""
+
+    @property
+    def help(self) -> str:
+        """The meaning, with a link to the manual."""
+        return f"{self.meaning} [torch's manual]({self.manual})" if self.manual else self.meaning
+
+
+# In the order of a compilation.
+TERMS = {
+    "torch.compile": Term(
+        "Compiles a function or module at its first call: Dynamo captures graphs, a backend compiles them, "
+        "and guards say when the compiled code fits a call.",
+        "overview",
+        f"{MANUAL}torch.compiler.html",
+    ),
+    "Dynamo": Term(
+        "TorchDynamo, the frontend of torch.compile. It runs the bytecode of a Python function symbolically "
+        "and records its tensor ops as FX graphs.",
+        "compilations",
+        f"{MANUAL}compile/programming_model.dynamo_core_concepts.html",
+    ),
+    "graph": Term(
+        "An FX graph is a program: one node per op, in execution order.",
+        "fx_graph",
+        FX,
+    ),
+    "graph break": Term(
+        "Dynamo cannot trace this line. It ends the graph, runs the line in eager Python, and starts a new "
+        "graph after it.",
+        "graph_breaks",
+        f"{MANUAL}compile/programming_model.graph_breaks_index.html",
+    ),
+    "guard": Term(
+        "A condition on inputs and state. Compiled code is reused only if all its guards pass; they are "
+        "checked at every call.",
+        "guards",
+        f"{MANUAL}compile/programming_model.dynamo_core_concepts.html",
+    ),
+    "recompile": Term(
+        "When a guard fails, Dynamo compiles the frame again for the new values. After `recompile_limit` "
+        "compilations, it runs the frame eagerly.",
+        "recompiles",
+        f"{MANUAL}compile/programming_model.recompilation.html",
+    ),
+    "dynamic shapes": Term(
+        "A compilation with symbols in place of sizes serves many sizes. torch makes a size dynamic once it "
+        "has changed, or from the start with `dynamic=True` or `mark_dynamic`.",
+        "dynamic_shapes",
+        f"{MANUAL}torch.compiler_dynamic_shapes.html",
+    ),
+    "symbol": Term(
+        "A symbol stands for a size or a Python number, so one compilation serves many values. An unbacked "
+        "symbol stands for a data-dependent value.",
+        "dynamic_shapes",
+        f"{MANUAL}torch.compiler_dynamic_shapes.html",
+    ),
+    "bytecode": Term(
+        "The instructions that Python runs. Dynamo rewrites them: they load the graph's inputs, call the "
+        "compiled graph, and call a resume function after a graph break.",
+        "bytecode",
+        f"{MANUAL}compile/programming_model.dynamo_core_concepts.html",
+    ),
+    "compilation": Term(
+        "Dynamo compiles one Python frame at a time. After a graph break, the called function and the resume "
+        "function are separate frames. A failed guard compiles a frame again. A small helper has less than 5 "
+        "% of the captured ops. After `torch.compiler.reset`, ids begin again: `[2:0/0]` is the second "
+        "`[0/0]`.",
+        "compilations",
+        f"{MANUAL}compile/programming_model.dynamo_core_concepts.html",
+    ),
+    "AOTAutograd": Term(
+        "Traces Dynamo's graph again, down to ATen ops without side effects. For training it traces the "
+        "backward, too, before the first step runs.",
+        "partition",
+        f"{MANUAL}torch.compiler.html",
+    ),
+    "partition": Term(
+        "AOTAutograd traces forward and backward as one joint graph and partitions it. Values that the "
+        "backward needs are saved in memory.",
+        "partition",
+    ),
+    "capture": Term(
+        "A graph of a model made by tracing it: by `symbolic_trace` with proxies, by Dynamo from bytecode, or "
+        "by `torch.export` as one whole graph.",
+        "captures",
+        FX,
+    ),
+    "backend": Term(
+        "A backend is a callable. `torch.compile` passes it each graph that Dynamo captures, with example "
+        "inputs. It returns a callable, which runs whenever the guards of the graph pass.",
+        "backend",
+        f"{MANUAL}torch.compiler_custom_backends.html",
+    ),
+    "Inductor": Term(
+        "TorchInductor, the default backend. It rewrites ATen graphs by passes, fuses ops, and writes Triton "
+        "for a GPU and C++ with OpenMP for a CPU.",
+        "fusion",
+        f"{MANUAL}torch.compiler.html",
+    ),
+    "pass": Term(
+        "A pass is a function that rewrites a graph: it folds constants, removes no-ops, replaces patterns or "
+        "reorders ops.",
+        "passes",
+    ),
+    "fusion": Term(
+        "Inductor's scheduler fuses ops into one kernel, so intermediate results do not go through memory.",
+        "fusion",
+    ),
+    "kernel": Term(
+        "A function that Inductor generated, or an extern kernel: a library function that it calls, such as a matmul.",
+        "kernels",
+    ),
+    "Triton": Term(
+        "A language for GPU kernels in Python. A program computes a block of elements, and the compiler "
+        "lowers it in stages to machine code.",
+        "kernel",
+        TRITON,
+    ),
+    "pipeline": Term(
+        "The backend `accelerator` partitions a graph into segments that it has kernels for. It builds a "
+        "program of each: a file that a C++ runtime runs without torch and Python.",
+        "accelerator",
+    ),
+    "package": Term(
+        "A `.pt2` file that AOTInductor builds from an exported model: a shared library, its source and the "
+        "constants. It accepts the exported sizes and compiles nothing at run time.",
+        "aotinductor",
+        f"{MANUAL}torch.compiler_aot_inductor.html",
+    ),
+    "warm-up": Term(
+        "The first calls: they compile, fill caches and pick algorithms. Measurements leave them out.",
+        "speedup",
+    ),
+    "steady state": Term(
+        "Calls after the first ones: nothing compiles, and caches are warm. The ratio is eager time over "
+        "compiled time, with its 99 % confidence interval in brackets.",
+        "speedup",
+    ),
+    "compile time": Term(
+        f"{COMPILE_TIME} "
+        "A phase is a span that torch logs: Dynamo captures, AOTAutograd traces forward and backward, "
+        "Inductor lowers, schedules and generates code.",
+        "compile_time",
+    ),
+    "peak memory": Term(
+        "The most bytes allocated at one time during a call, without parameters, buffers and inputs. Fusion "
+        "lowers it: results between fused ops are not allocated.",
+        "memory",
+    ),
+    "numerics": Term(
+        "The reference is the same model in float64. An error is the norm of the difference from float64, "
+        "over the norm in float64. Compiled may round differently from eager. It is accurate enough if its "
+        "error is no larger than the error of eager.",
+        "numerics",
+    ),
+    "bit by bit": Term(
+        "Two configurations give equal bits only if each sum adds in the same order. A split reduction, "
+        "another algorithm of a library, or a template adds in another order.",
+        "numerics",
+    ),
+    "torch's log": Term(
+        "The messages that the environment variable `TORCH_LOGS` prints. An artifact, such as `guards`, is "
+        "one kind of message; `+dynamo` is everything that Dynamo logs.",
+        "logs",
+    ),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class GlossaryView:
+    """The terms whose name or meaning has a text; all for an empty text."""
+
+    text: str = ""
+
+    @property
+    def title(self) -> str:
+        """Number of all terms."""
+        return f"{fmt.count(len(TERMS), 'term')}, in the order of a compilation."
+
+    @property
+    def terms(self) -> dict[str, Term]:
+        """Terms by name."""
+        text = self.text.lower()
+        return {name: term for name, term in TERMS.items() if text in f"{name} {term.meaning}".lower()}
+
+
+GLOSSARY = {name: term.help for name, term in TERMS.items()}

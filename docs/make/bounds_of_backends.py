@@ -34,6 +34,10 @@ PACKAGES: dict[str, dict[str, str]] = {
         "MOST_CHARS": "one of them",
         "MOST_PROBLEM_CHARS": "why there is no program, or no package",
     },
+    "core/code/landmarks.py": {
+        "MOST_LINES": "lines of a function of torch that are shown",
+        "MOST_FILE_BYTES": "a file of torch in which a function is looked up",
+    },
     "core/worker/capture.py": {
         "MOST_REASONS": "break reasons of `torch._dynamo.explain`",
         "MAX_TEXT_CHARS": "the text of a captured graph in the log",

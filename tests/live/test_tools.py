@@ -79,6 +79,9 @@ def test_a_triton_kernel_goes_down_to_machine_code_without_the_device(
     assert answer.problem == ""
     assert answer.resources is not None
     assert answer.resources.registers
+    stages = ["amdgcn", "hsaco"] if last == "amdgcn" else ["ptx", "cubin"]
+    assert list(answer.stage_us) == ["ttir", "ttgir", "llir", *stages]
+    assert all(answer.stage_us.values())
     assert {"cubin", "hsaco"} & {file.name.rsplit(".", 1)[-1] for file in answer.files}
 
 

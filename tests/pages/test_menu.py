@@ -20,6 +20,7 @@ MENU = {
     "Graphs": ["Graph", "Fusion", "Kernels"],
     "Performance": ["Compile time", "Measurements"],
     "Backends": ["Backends"],
+    "Learn": ["Learn"],
     "Setup": ["Setup"],
 }
 PANES = {
@@ -31,6 +32,7 @@ PANES = {
     "Graph": ["FX graph", "Captures", "Passes", "Forward and backward"],
     "Measurements": ["Speedup", "Memory", "Numerics"],
     "Backends": ["Backend", "Accelerator", "AOTInductor"],
+    "Learn": ["Where in torch", "Glossary"],
     "Setup": ["Options", "Doctor"],
 }
 OLD_ADDRESSES = (
@@ -52,7 +54,7 @@ def panes(app: AppTest) -> dict[str, str]:
     return {link.label: link.help for link in links}
 
 
-def test_the_menu_has_fourteen_entries_in_six_sections() -> None:
+def test_the_menu_has_fifteen_entries_in_seven_sections() -> None:
     sections: dict[str, list[str]] = {}
     for entry in menu.ENTRIES:
         assert {page.section for page in entry.pages} == {entry.panes[0].section}

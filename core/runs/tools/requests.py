@@ -148,7 +148,8 @@ class Trouble(msgspec.Struct, frozen=True, tag=True):
 class LadderAnswer(msgspec.Struct, frozen=True, tag=True):
     """All compilation stages of one config, the source first.
 
-    `problem` is why the last is missing or too large.
+    `problem` is why the last is missing or too large. `stage_us` are Triton's own microseconds of each stage that it
+    ran, by the ending of the stage's file.
     """
 
     target: str
@@ -158,6 +159,7 @@ class LadderAnswer(msgspec.Struct, frozen=True, tag=True):
     resources: Resources | None
     files: tuple[CachedFile, ...]
     problem: str = ""
+    stage_us: dict[str, int] = {}
 
 
 class PassesAnswer(msgspec.Struct, frozen=True, tag=True):

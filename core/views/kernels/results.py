@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from core.base import words as fmt
 from core.code import without_locations
+from core.code.landmarks import stage_landmark
 from core.report import Autotuning, Choice
 from core.runs.store import Run
 from core.runs.tools import (
@@ -40,6 +41,7 @@ from core.runs.tools import (
     result,
     tool_run,
 )
+from core.views.landmarks import place_of
 from core.views.markdown import quoted, short
 
 # Titles of the rungs, by Triton's names.
@@ -140,6 +142,25 @@ class LadderView:
     def problem(self) -> str:
         """Reason why the last rung is missing or does not fit the target; empty if it is there."""
         return self.answer.problem
+
+    @property
+    def stages_title(self) -> str:
+        """Time of all stages; empty if Triton did not report it."""
+        total_s = sum(self.answer.stage_us.values()) / 1e6
+        return f"Triton's stages: {fmt.duration_s(total_s)}" if self.answer.stage_us else ""
+
+    @property
+    def stages(self) -> list[dict[str, object]]:
+        """Table with a row per stage that Triton ran: its function, time, and place in the installed Triton."""
+        amd = "amdgcn" in self.answer.stage_us
+        return [
+            {
+                "stage": f"make_{stage}",
+                "time": fmt.duration_s(microseconds / 1e6),
+                "source": place_of(stage_landmark(stage, amd)),
+            }
+            for stage, microseconds in self.answer.stage_us.items()
+        ]
 
     @property
     def files_title(self) -> str:

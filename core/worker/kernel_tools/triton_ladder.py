@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from core.base.errors import ToolError
 from core.base.words import count
@@ -72,7 +73,7 @@ def ladder(task: Task, directory: Path) -> LadderAnswer:
     kernel = load(source)
     config = config_at(kernel, request.config)
     words = tuple(config_words(config) for config in kernel.configs)
-    with ptxas_logs() as logs:
+    with ptxas_logs() as logs, stage_times() as stage_us:
         binary = compiled(kernel, config)
     rungs = [_python(source), *_rungs(binary.asm, source)]
     problem = ""
@@ -83,9 +84,8 @@ def ladder(task: Task, directory: Path) -> LadderAnswer:
             problem = str(error)
     resources = _resources(binary, source, logs)
     problem = problem or (too_large(resources.shared_bytes, source.architecture) if resources else "")
-    return LadderAnswer(
-        source.words, request.config, words, tuple(rungs), resources, tuple(_files(directory / "triton")), problem
-    )
+    files = tuple(_files(directory / "triton"))
+    return LadderAnswer(source.words, request.config, words, tuple(rungs), resources, files, problem, stage_us)
 
 
 def configs(task: Task, directory: Path) -> ConfigsAnswer:
@@ -106,6 +106,20 @@ def _figures(kernel: Any, config: Any, source: KernelSource) -> ConfigFigures:
     resources = _resources(binary, source, logs)
     problem = too_large(resources.shared_bytes, source.architecture) if resources else ""
     return ConfigFigures(str(config), config_words(config), resources, problem)
+
+
+@contextmanager
+def stage_times() -> Iterator[dict[str, int]]:
+    """Collect the microseconds of each stage that Triton runs in this context, by the ending of its file."""
+    from triton import knobs
+
+    stage_us: dict[str, int] = {}
+
+    def listen(*, times: Any, **_: Any) -> None:
+        stage_us.update(times.lowering_stages)
+
+    with patch.object(knobs.compilation, "listener", listen):
+        yield stage_us
 
 
 @contextmanager

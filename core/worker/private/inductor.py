@@ -294,6 +294,7 @@ TRITON = (
     ),
     PrivateName("triton.testing", "nvsmi", "replaced: the clock of a device that is not there"),
     PrivateName("triton.backends.nvidia.compiler", "get_ptxas", "the assembler that Triton takes for an architecture"),
+    PrivateName("triton", "knobs.compilation.listener", "set: gets the time of each stage of a compilation"),
     PrivateName("triton", "knobs.nvidia.nvdisasm", "the disassembler that comes with Triton"),
     PrivateName("triton", "__file__", "where cuobjdump lies, for which Triton has no name"),
     *rows(

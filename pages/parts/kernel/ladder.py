@@ -86,6 +86,9 @@ def ladder_view(result: KernelResult, key: str) -> None:
                 label_visibility="collapsed",
             )
             rung_view(result, name or default, f"{key}-{side}-{name or default}")
+    if ladder.stages_title:
+        with st.expander(ladder.stages_title):
+            st.dataframe(pd.DataFrame(ladder.stages), hide_index=True)
     with st.expander(ladder.files_title):
         st.dataframe(
             in_words(pd.DataFrame(one_line_cells(ladder.files)), {"size": fmt.bytes_}),

@@ -38,6 +38,7 @@ LADDER = LadderAnswer(
     (Rung("python", SOURCE, {3: 3}), Rung("ttir", "a\nb loc(#loc)\n", {2: 3}), Rung("sass", "/*0000*/ EXIT ;", {1: 3})),
     FIGURES,
     (CachedFile("k.json", 20, '{"shared": 8}'), CachedFile("k.cubin", 9240)),
+    stage_us={"ttir": 1_500, "cubin": 48_500},
 )
 PASSES = PassesAnswer("cuda:sm_90", 68, (PassChange("CSE", "cse", 1, 2, "--- a\n+++ b\n-x\n-y\n+z"),))
 CONFIGS = ConfigsAnswer(

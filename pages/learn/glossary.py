@@ -1,0 +1,19 @@
+"""Glossary page: torch's terms in the order of a compilation, each with the page of a run's own and torch's manual."""
+
+import streamlit as st
+
+from core.views.glossary import GlossaryView
+from pages import menu
+from pages.session import url
+from pages.session.tables import search_field
+
+title = st.empty()
+glossary = GlossaryView(search_field(url.TERM, "guard, fusion, warm-up …"))
+title.title(glossary.title, anchor=False)
+if not glossary.terms:
+    st.info("No term has this text.")
+for name, term in glossary.terms.items():
+    page = menu.PAGES[term.page]
+    with st.container(gap=None):
+        st.markdown(f"**{name}** — {term.help}")
+        st.page_link(page.script, label=f"In the shown run: {page.title}", icon=page.icon, query_params=url.link())

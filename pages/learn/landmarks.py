@@ -1,0 +1,34 @@
+"""Page "Where in torch": the places of torch and Triton that a compilation goes through, with the run's own times."""
+
+import pandas as pd
+import streamlit as st
+
+from core.views.landmarks import LandmarksView
+from pages.components.code.view import CodePicture, code_lines, code_view
+from pages.look.sizes import FILL, PICTURE
+from pages.session import url
+from pages.session.shown import shown_run
+from pages.session.tables import picked_by_url
+
+WIDE = {
+    "what it does": st.column_config.TextColumn(width=320),
+    "source": st.column_config.TextColumn(width=300),
+}
+here = shown_run()
+landmarks = LandmarksView(here.report if here is not None else None)
+st.title(landmarks.title, anchor=False)
+st.caption(landmarks.note)
+chosen = landmarks.of(url.selected())
+left, right = st.columns([3, 2], gap="medium") if chosen is not None else (st.container(), st.container())
+with left:
+    picked_by_url(pd.DataFrame(landmarks.rows), landmarks.ids, "landmarks", height=PICTURE, column_config=WIDE)
+if chosen is None:
+    st.caption("Select a place for its source.")
+    st.stop()
+with right:
+    st.subheader(chosen.heading, anchor=False)
+    st.markdown(chosen.words)
+    st.caption(chosen.place)
+    if chosen.source is not None:
+        lines = code_lines(chosen.source.text, prefix="torch", first=chosen.source.line)
+        code_view(CodePicture(chosen.place, "python", lines), key=f"landmark-{chosen.heading}", height=FILL)

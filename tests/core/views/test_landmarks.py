@@ -1,0 +1,67 @@
+"""Where in torch: places of the installed packages, with the times that torch recorded of a run."""
+
+from dataclasses import replace
+
+import msgspec
+
+from core import build_report
+from core.analysis import phase_totals
+from core.code.landmarks import LANDMARKS, Landmark, landmark_source
+from core.views.kernels.results import LadderView
+from core.views.landmarks import LandmarksView, place_of
+from tests.support.places import TRACES
+from tests.support.reports.kernel_answers import LADDER
+
+REPORT = build_report(TRACES / "transformer_block" / "trace.log")
+
+
+def test_each_landmark_is_a_definition_in_the_installed_source() -> None:
+    for landmark in LANDMARKS:
+        source = landmark_source(landmark)
+        assert source is not None, landmark.full_name
+        assert landmark.name.rpartition(".")[2] in source.text.split("\n")[0]
+        assert source.path.read_text().split("\n")[source.line - 1] == source.text.split("\n")[0]
+
+
+def test_a_place_that_is_not_installed_says_so() -> None:
+    for module, name in (("torch._dynamo.guards", "Nothing"), ("torch.nothing", "compile"), ("not_installed", "it")):
+        landmark = Landmark("Dynamo", module, name, "nothing")
+        assert landmark_source(landmark) is None
+        assert place_of(landmark) == "not in the installed version"
+
+
+def test_the_times_are_those_of_torchs_phases() -> None:
+    totals = {total.name: total for total in phase_totals(REPORT.phases)}
+    rows = {str(row["landmark"]): row for row in LandmarksView(REPORT).rows}
+    timed = [landmark for landmark in LANDMARKS if landmark.phase in totals]
+    assert len(timed) > 15
+    assert all(rows[landmark.name]["entered"] == str(totals[landmark.phase].count) for landmark in timed)
+    assert rows["Scheduler.can_fuse"]["entered"] == ""
+    assert LandmarksView(REPORT).title.endswith(f"torch timed this run in {len(timed)} of them.")
+
+
+def test_a_run_of_another_torch_is_said_to_be_of_another() -> None:
+    older = replace(REPORT, setting=replace(REPORT.setting, torch="2.11.0+cu128"))
+    assert "The run was recorded with torch 2.11.0+cu128" in LandmarksView(older).note
+    assert "recorded with" not in LandmarksView(None).note
+
+
+def test_the_stages_of_triton_have_their_time_and_their_function() -> None:
+    view = LadderView(LADDER)
+    assert view.stages_title == "Triton's stages: 50.0 ms"
+    assert [(row["stage"], row["time"]) for row in view.stages] == [("make_ttir", "1.50 ms"), ("make_cubin", "48.5 ms")]
+    assert all(str(row["source"]).startswith("triton/backends/nvidia/compiler.py:") for row in view.stages)
+    amd = LadderView(msgspec.structs.replace(LADDER, stage_us={"amdgcn": 10}))
+    assert str(amd.stages[0]["source"]).startswith("triton/backends/amd/compiler.py:")
+    assert LadderView(msgspec.structs.replace(LADDER, stage_us={})).stages_title == ""
+
+
+def test_a_landmark_is_opened_by_its_name() -> None:
+    view = LandmarksView(REPORT).of("torch._inductor.scheduler.Scheduler.fuse_nodes")
+    assert view is not None
+    assert view.words.startswith("Fuses nodes in rounds. Entered 1 time, ")
+    assert view.place.startswith("torch/_inductor/scheduler.py:")
+    untimed = LandmarksView(None).of("torch._inductor.scheduler.Scheduler.can_fuse")
+    assert untimed is not None
+    assert untimed.words == "Says whether two nodes may fuse. torch does not time it."
+    assert LandmarksView(REPORT).of("nothing") is None
