@@ -19,6 +19,8 @@
     python -m core logs [RUN] [--name NAME] [--compilation ID] [--search TEXT]
     python -m core doctor [--no-compile] [--json]
     python -m core options [WORD…] [--module inductor|dynamo] [--changed] [--json]
+    python -m core landmarks [RUN]
+    python -m core seeds [ITEM…]
 
 With --json the report alone goes to standard output; progress and messages go to standard error. Exit codes: 0 done, 1
 the run or every cell of the sweep failed, or the sweep stopped, 2 the command or the job is invalid, 3 the run, sweep
@@ -45,6 +47,7 @@ from core.commands import (
     report,
     run,
     samples,
+    seeds,
     sweep,
     tour,
 )
@@ -57,6 +60,7 @@ COMMANDS = (
     run.add_measure_command,
     tour.add_command,
     tour.add_captures_command,
+    tour.add_landmarks_command,
     report.add_command,
     pipeline.add_command,
     aoti.add_command,
@@ -69,6 +73,7 @@ COMMANDS = (
     logs.add_command,
     doctor.add_command,
     options.add_command,
+    seeds.add_command,
 )
 
 

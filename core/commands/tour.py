@@ -1,4 +1,4 @@
-"""`python -m core tour` and `captures`: a view of a stored run, or of a model that is run first, as text."""
+"""`python -m core tour`, `captures` and `landmarks`: a view of a stored run, or of a model run first, as text."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from functools import partial
 from core.analysis.comparison import RunSide
 from core.analysis.work import heaviest
 from core.base.errors import StoreError
-from core.commands.output import Commands
+from core.commands.output import OK, Commands
 from core.commands.run import exit_code, run_job
 from core.job import add_job_options, job_of
 from core.runs.sides import side_of_run
 from core.runs.store import Run, Store
 from core.views.capture import CaptureView
+from core.views.landmarks import LandmarksView
 from core.views.source import SourceView
 from core.views.tour import TourView
 
@@ -33,6 +34,19 @@ def add_captures_command(commands: Commands) -> None:
     command = commands.add_parser("captures", help="compare symbolic_trace, Dynamo and torch.export on a model")
     command.set_defaults(function=_captures)
     add_job_options(command)
+
+
+def add_landmarks_command(commands: Commands) -> None:
+    """Add the command `landmarks`."""
+    command = commands.add_parser("landmarks", help="where in torch and Triton a compilation goes, with a run's times")
+    command.add_argument("run", nargs="?", metavar="RUN")
+    command.set_defaults(function=_landmarks)
+
+
+def _landmarks(arguments: argparse.Namespace) -> int:
+    report = side_of_run(Store().open(arguments.run)).report if arguments.run else None
+    print("\n".join(LandmarksView(report).text))
+    return OK
 
 
 def _tour(arguments: argparse.Namespace) -> int:

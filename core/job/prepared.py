@@ -22,6 +22,8 @@ from core.job.notebook import MAX_NOTEBOOK_BYTES, SUFFIX, script_of
 OF_INDUCTOR = ("mode", "options")
 MODEL = Model("sample", "").name
 TRAINING, TORCH_COMPILE = "training", "torch_compile"
+# Names that a file of a model binds, in addition to the model; a star import may bind any.
+INPUTS = {"*", "inputs", "calls", f"{MODEL}_inputs", f"{MODEL}_calls", TRAINING, TORCH_COMPILE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,9 @@ def prepared(job: CompileJob) -> tuple[CompileJob, str]:
     are specific to a backend: if the job names a different backend than the file, neither is used.
     """
     code = model_code(validated(job))
-    if job.model.is_script or (job.model.kind != "sample" and job.model.name == MODEL and is_script(code)):
+    if job.model.is_script or (
+        job.model.kind != "sample" and job.model.name == MODEL and is_script(code, bool(job.calls))
+    ):
         script = replace(job, model=replace(job.model, name=""), training=None, measure=False, from_file=None)
         return validated(script), code
     if job.arguments:
@@ -92,14 +96,23 @@ def prepared(job: CompileJob) -> tuple[CompileJob, str]:
     return validated(replace(job.with_settings(**values, **code_of_backend), from_file=left)), code
 
 
-def is_script(code: str) -> bool:
-    """Return True if a file defines no `model` and no inputs of one, so that only running it as it is makes sense."""
+def is_script(code: str, has_calls: bool = False) -> bool:
+    """Return True if only running a file as it is makes sense.
+
+    It defines no inputs of a model, and no `model`, or one that it compiles itself; `has_calls` if a job gives inputs.
+    """
     try:
         tree = module(code)
     except NOT_READ:
         return False
     names = set(_bound_names(tree))
-    return not names & {"*", MODEL, "inputs", "calls", TRAINING, TORCH_COMPILE}
+    if names & INPUTS or MODEL not in names:
+        return not names & INPUTS
+    return not has_calls and any(map(_is_torch_compile, ast.walk(tree)))
+
+
+def _is_torch_compile(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and ast.unparse(node) in ("torch.compile", f"{MODEL}.compile")
 
 
 def _bound_names(node: ast.AST) -> Iterator[str]:

@@ -48,6 +48,17 @@ def test_code_that_may_bind_a_model_or_its_inputs_is_none(code: str) -> None:
     assert not is_script(code)
 
 
+@pytest.mark.parametrize(
+    "compiling", ["opt = torch.compile(model)", "model.compile()", "@torch.compile\ndef f(x): ..."]
+)
+def test_a_script_may_have_a_model_that_it_compiles_itself(compiling: str) -> None:
+    code = f"import torch\nmodel = torch.nn.Linear(2, 2)\n{compiling}\n"
+    assert is_script(code)
+    assert not is_script(code, has_calls=True), "the job gives the model its inputs"
+    assert not is_script(f"{code}inputs = (torch.ones(2, 2),)\n")
+    assert not is_script("import re\nmodel = re.compile('x')\n")
+
+
 def test_a_scripts_job_makes_no_calls_of_its_own(tmp_path: Path) -> None:
     job, code = prepared(CompileJob(Model("code", SCRIPT), arguments=("--epochs", "2")))
     assert (job.model.is_script, job.arguments, job.measure, code) == (True, ("--epochs", "2"), False, SCRIPT)

@@ -1,0 +1,43 @@
+"""docs/seeds.md: each item of the founding documents has a row, whose page and command exist."""
+
+import pytest
+
+from core.commands import seeds
+from core.commands.main import main, make_parser
+from core.commands.seeds import DOCUMENT, SeedRow, seed_rows
+from pages import menu
+
+ROWS = seed_rows(DOCUMENT.read_text())
+NUMBERS = {"S0.": 16, "S1.": 27, "S2.": 13, "S3.": 18, "S4.": 27, "X": 12}
+
+
+def test_each_item_of_the_documents_has_one_row() -> None:
+    items = [item for row in ROWS for item in row.items]
+    assert sorted(items) == sorted(f"{name}{number}" for name, most in NUMBERS.items() for number in range(1, most + 1))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.items[0])
+def test_the_page_and_the_command_of_a_row_exist(row: SeedRow) -> None:
+    assert row.page in menu.PAGES
+    assert bool(row.arguments) == bool(row.prints), "a command says what it prints, and what is printed has a command"
+    assert not row.arguments or make_parser().parse_args(row.arguments)
+    assert all((DOCUMENT.parent.parent / word).is_file() for word in row.arguments if word.startswith("docs/"))
+
+
+def test_rows_are_picked_by_item_or_document() -> None:
+    row = SeedRow(("S0.1", "X2"), "", "", (), ())
+    assert [row.matches(names) for names in ([], ["S0"], ["X"], ["S0.1"], ["S1", "X2"])] == [True] * 5
+    assert [row.matches(names) for names in (["S0.10"], ["S1"], ["X1"])] == [False] * 3
+
+
+def test_a_text_that_is_missing_is_printed_and_fails(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = "| S9.1 | the samples | overview | `samples` | `sin_cos` `no such sample` |\n"
+    monkeypatch.setattr(seeds, "seed_rows", lambda text: seed_rows(row))
+    assert main(["seeds"]) == 1
+    printed = capsys.readouterr().out
+    assert "  S9.1: the samples\n    missing: no such sample\n" in printed
+    assert "missing: sin_cos" not in printed
+    assert printed.endswith("1 row, 1 missing text.\n")
+    assert main(["seeds", "S8"]) == 0
