@@ -65,6 +65,7 @@ NUMERICS = Page("Performance", "numerics", "Numerics", ":material/exposure:")
 BACKEND = Page("Backends", "backend", "Backend", ":material/handshake:")
 ACCELERATOR = Page("Backends", "accelerator", "Accelerator", ":material/conveyor_belt:")
 AOTINDUCTOR = Page("Backends", "aotinductor", "AOTInductor", ":material/package_2:")
+NEIGHBOURS = Page("Backends", "neighbours", "Neighbours", ":material/holiday_village:")
 OPTIONS = Page("Setup", "options", "Options", ":material/tune:")
 DOCTOR = Page("Setup", "doctor", "Doctor", ":material/stethoscope:")
 
@@ -82,7 +83,7 @@ ENTRIES = (
     MenuEntry("Kernels", (KERNELS, DECISIONS), drill_downs=(KERNEL,)),
     MenuEntry("Compile time", (COMPILE_TIME,)),
     MenuEntry("Measurements", (SPEEDUP, MEMORY, NUMERICS)),
-    MenuEntry("Backends", (BACKEND, ACCELERATOR, AOTINDUCTOR)),
+    MenuEntry("Backends", (BACKEND, ACCELERATOR, AOTINDUCTOR, NEIGHBOURS)),
     MenuEntry("Setup", (OPTIONS, DOCTOR)),
 )
 PAGES = {page.name: page for entry in ENTRIES for page in entry.pages}

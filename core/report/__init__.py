@@ -11,9 +11,9 @@ from core.report.aoti import (
     PackagePart,
     PackageRun,
     PackageText,
-    PackageTimes,
     PackageUser,
     RangeTrial,
+    SideTimes,
 )
 from core.report.backend import BackendNode, Execution, Executions, Invocation, ToldTable, ToldText
 from core.report.dynamo import (
@@ -89,6 +89,7 @@ from core.report.model import (
     from_json,
     to_json,
 )
+from core.report.neighbours import Neighbour
 from core.report.pipeline import (
     Crossing,
     FileSection,
@@ -172,13 +173,13 @@ __all__ = [
     "MemoryUse",
     "Module",
     "ModulePath",
+    "Neighbour",
     "NodeAccuracy",
     "NodeBits",
     "Package",
     "PackagePart",
     "PackageRun",
     "PackageText",
-    "PackageTimes",
     "PackageUser",
     "PackagedFile",
     "PackagedKind",
@@ -207,6 +208,7 @@ __all__ = [
     "SchedulerNode",
     "Script",
     "Setting",
+    "SideTimes",
     "Source",
     "SourceRemark",
     "Specialization",

@@ -32,6 +32,8 @@ GLOSSARY = {
     "constants. It accepts the exported sizes and compiles nothing at run time.",
     "compile time": f"{COMPILE_TIME} A phase is a span that torch logs: Dynamo captures, AOTAutograd traces forward "
     "and backward, Inductor lowers, schedules and generates code.",
+    "neighbour": "Another compiler or runtime that takes a model of torch: TorchScript, ONNX Runtime, OpenVINO, "
+    "OpenXLA, TVM, TensorRT. Most take an exported graph instead of Python code.",
     "numerics": "The reference is the same model in float64. An error is the norm of the difference from float64, over "
     "the norm in float64. Compiled may round differently from eager. It is accurate enough if its error is no larger "
     "than the error of eager.",

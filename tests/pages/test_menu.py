@@ -30,7 +30,7 @@ PANES = {
     "Recompiles": ["Recompiles", "Guards", "Dynamic shapes"],
     "Graph": ["FX graph", "Passes", "Forward and backward"],
     "Measurements": ["Speedup", "Memory", "Numerics"],
-    "Backends": ["Backend", "Accelerator", "AOTInductor"],
+    "Backends": ["Backend", "Accelerator", "AOTInductor", "Neighbours"],
     "Setup": ["Options", "Doctor"],
 }
 OLD_ADDRESSES = (

@@ -14,9 +14,9 @@ from core.report import (
     Export,
     GraphNumerics,
     Invocation,
+    Neighbour,
     Package,
     PackageRun,
-    PackageTimes,
     Pipeline,
     RangeTrial,
     Rival,
@@ -24,6 +24,7 @@ from core.report import (
     RunError,
     Script,
     Setting,
+    SideTimes,
     TargetChoice,
     Timing,
 )
@@ -90,7 +91,8 @@ RECORDS: dict[str, type[Record]] = {
     "range_trial": RangeTrial,
     "package": Package,
     "package_run": PackageRun,
-    "package_times": PackageTimes,
+    "package_times": SideTimes,
+    "neighbour": Neighbour,
 }
 
 __all__ = ["RECORDS", "SCHEMA", "Emit", "Record"]

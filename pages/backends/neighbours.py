@@ -1,0 +1,25 @@
+"""Neighbours page: the run's model on other compilers and runtimes, compared with eager and compiled."""
+
+import pandas as pd
+import streamlit as st
+
+from core.views.glossary import GLOSSARY
+from core.views.neighbours import NeighboursView
+from pages.parts.run.measure import neighbours_now
+from pages.session.downloads import json_twin
+from pages.session.require import require_report
+from pages.session.tables import shown
+
+view = require_report("This model on other compilers and runtimes will stand here.")
+neighbours = NeighboursView(view.report)
+st.title(neighbours.title, anchor=False, help=GLOSSARY["neighbour"])
+if neighbours.state != "recorded":
+    st.write(neighbours.paragraph)
+    if neighbours.state == "not recorded":
+        neighbours_now(view)
+    st.stop()
+
+st.caption(neighbours.paragraph)
+shown(pd.DataFrame(neighbours.rows), neighbours.rows, height="content")
+with st.container(horizontal=True, vertical_alignment="center"):
+    json_twin("neighbours", view.report.neighbours, key="neighbours")
