@@ -10,7 +10,7 @@ from core.analysis import SideTime, difference_words, side_times, target_words, 
 from core.analysis.interval import Interval, median_ratio
 from core.base import words as fmt
 from core.report import Neighbour, Report
-from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line, plain, sentence
+from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line, plain
 from core.views.speedup import NOT_COMPARED, ratio_words
 
 NOT_RECORDED = (
@@ -131,7 +131,7 @@ class NeighboursView:
             return "Nothing was run, so no neighbour was tried."
         if self.state == "not recorded":
             return "This model was not run by other compilers and runtimes."
-        return plain(f"{self._verdict}.")
+        return plain(f"{'; '.join(filter(None, (self._verdict, self._disturbed)))}.")
 
     @property
     def paragraph(self) -> str:
@@ -142,7 +142,7 @@ class NeighboursView:
             return NOT_COMPARED
         if self.state == "not recorded":
             return NOT_RECORDED if self.report.setting.run else NO_CALL
-        return " ".join([*(plain(f"{count}.") for count in (self._counts, self._disturbed) if count), METHOD])
+        return f"{plain(self._counts)}\\. {METHOD}"
 
     @cached_property
     def neighbours(self) -> tuple[NeighbourView, ...]:
@@ -158,7 +158,7 @@ class NeighboursView:
     def lines(self) -> Iterator[str]:
         """All neighbours as text, a line each, after the verdict; none if the job did not ask for them."""
         if self.state == "recorded":
-            yield f"neighbours: {self._verdict}; {self._counts}"
+            yield f"neighbours: {'; '.join(filter(None, (self._verdict, self._disturbed, self._counts)))}"
             yield from (f"  {_line(neighbour)}" for neighbour in self.neighbours)
 
     @property
@@ -192,7 +192,7 @@ class NeighboursView:
     @property
     def _disturbed(self) -> str:
         disturbed = (times_disturbed(item.times) for item in self.report.neighbours if item.times is not None)
-        return sentence(next(filter(None, disturbed), "")).removesuffix(".")
+        return next(filter(None, disturbed), "")
 
 
 def _line(view: NeighbourView) -> str:

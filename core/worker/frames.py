@@ -42,7 +42,7 @@ def user_frames(paths: Collection[Path], error: BaseException) -> tuple[Frame, .
 
 def first_line(error: Exception) -> str:
     """Return an error's type and the first line of its message."""
-    return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"[:LONGEST_REASON]
+    return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"[:LONGEST_REASON]
 
 
 def node_line(node: Node) -> str:

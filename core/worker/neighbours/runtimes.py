@@ -44,7 +44,8 @@ def _traced(model: FlatModel) -> Program:
 
 
 def _scripted(model: FlatModel) -> Program:
-    scripted = torch.jit.script(model.model)
+    # A function is scripted itself, without the module around it.
+    scripted = torch.jit.script(vars(model.model).get("forward", model.model))
     args, kwargs = model.inputs
     return lambda *_: scripted(*args, **kwargs)
 
