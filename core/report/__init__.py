@@ -89,7 +89,7 @@ from core.report.model import (
     from_json,
     to_json,
 )
-from core.report.neighbours import Neighbour
+from core.report.neighbours import LazyNode, Neighbour, PortedFunction
 from core.report.pipeline import (
     Crossing,
     FileSection,
@@ -165,6 +165,7 @@ __all__ = [
     "KernelCall",
     "KernelTime",
     "Language",
+    "LazyNode",
     "Load",
     "LogText",
     "MemoryCurve",
@@ -190,6 +191,7 @@ __all__ = [
     "Pipeline",
     "PipelineSegment",
     "Place",
+    "PortedFunction",
     "Problem",
     "ProgramBuffer",
     "ProgramEntry",

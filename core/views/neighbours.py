@@ -22,6 +22,7 @@ METHOD = (
     "Each neighbour converts the model in a process of its own, with the inputs of the last call. Its outputs are "
     "compared with eager's by the rules of a run. Eager, compiled and the neighbour are then timed, interleaved."
 )
+MOST_NEIGHBOURS = 64
 NOT_INSTALLED = "not installed"
 STAGES = {
     "start": "not tried",
@@ -147,7 +148,7 @@ class NeighboursView:
     @cached_property
     def neighbours(self) -> tuple[NeighbourView, ...]:
         """All neighbours."""
-        return tuple(map(NeighbourView, self.report.neighbours))
+        return tuple(map(NeighbourView, self.report.neighbours[:MOST_NEIGHBOURS]))
 
     @property
     def rows(self) -> list[dict[str, str]]:

@@ -5,6 +5,7 @@ import streamlit as st
 
 from core.views.glossary import GLOSSARY
 from core.views.neighbours import NeighboursView
+from pages.parts.backends.neighbours import mlx_part
 from pages.parts.run.measure import neighbours_now
 from pages.session.downloads import json_twin
 from pages.session.require import require_report
@@ -23,3 +24,4 @@ st.caption(neighbours.paragraph)
 shown(pd.DataFrame(neighbours.rows), neighbours.rows, height="content")
 with st.container(horizontal=True, vertical_alignment="center"):
     json_twin("neighbours", view.report.neighbours, key="neighbours")
+mlx_part(view)

@@ -65,6 +65,9 @@ def test_torchscript_runs_the_model_and_what_is_not_installed_says_so(runner: Ru
     for name, module in (("ONNX Runtime", "onnxruntime"), ("OpenVINO", "openvino"), ("TVM", "tvm"), ("MLX", "mlx")):
         missing = find_spec(module) is None
         assert (module in found[name].missing, bool(found[name].version)) == (missing, not missing)
+    ported = found["MLX"].ported
+    assert all(difference.same for function in ported for difference in function.differences)
+    assert len(ported) == (4 if find_spec("mlx") else 0)
     assert found["TensorRT"].problem == "it runs here on cuda, and this run is on cpu"
 
 

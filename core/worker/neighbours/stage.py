@@ -27,6 +27,7 @@ from core.worker.measuring.pairs import LIMIT_S
 from core.worker.measuring.rounds import SampledSide, prepared_side, time_sides
 from core.worker.measuring.stopwatches import WallClock
 from core.worker.memory.sides import last_call
+from core.worker.neighbours.mlx import ported_functions
 from core.worker.neighbours.runtimes import NEIGHBOURS, FlatModel, Program, Runtime
 from core.worker.record import emit
 from core.worker.results.compare import compare
@@ -38,7 +39,7 @@ MOST_TASK_S = 180.0
 TRAINING = "it runs only the forward, and this run trains"
 DRAWS = "the call draws random numbers, and another program draws others than eager"
 NO_CALL = "the model has no call"
-MLX = "it runs no model of torch: the code is written anew, as in the pairs below"
+MLX = "it runs no model of torch: the code is written anew"
 
 
 class NeighbourStage:
@@ -63,6 +64,8 @@ def _tried(runtime: Runtime, job: CompileJob, original: Path, path: Path) -> Nei
     """Try one neighbour; must run in a separate process."""
     record, stage = runtime.record, "eager"
     reason = _why_not(runtime, job)
+    if runtime.convert is None and not record.missing:
+        return replace(record, stage="start", problem=reason, ported=ported_functions(job.measure))
     if record.missing or reason or runtime.convert is None:
         return replace(record, stage="start", problem=reason)
     try:
