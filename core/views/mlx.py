@@ -79,15 +79,28 @@ class MlxView:
     def origin(self) -> str:
         """Origin of the figures: this run, or the recording with its date, machine and versions."""
         if self._of_run:
-            return f"Compared in this run with MLX {plain(self._version, LONGEST_NAME)}, on the CPU."
+            version = next(item.version for item in self.report.neighbours if item.ported)
+            return f"Compared in this run with MLX {plain(version, LONGEST_NAME)}, on the CPU."
         found = mlx_recording()
         made = f"recorded on {found.date} with MLX {found.mlx} and torch {found.torch} on {found.machine}"
-        return f"MLX is not installed here: {code(INSTALL)}. These figures were {plain(made)}, and not by this run."
+        return f"{self._why_not}. These figures were {plain(made)}, and not by this run."
+
+    @property
+    def _why_not(self) -> str:
+        row = next((item for item in self.report.neighbours if item.name == MLX), None)
+        if row is None or row.missing:
+            return f"MLX is not installed here: {code(INSTALL)}"
+        return f"MLX did not run here: {plain(row.problem, LONGEST_LINE)}"
 
     @property
     def rows(self) -> list[dict[str, str]]:
         """A row for each function."""
         return [_row(function) for function in self.functions]
+
+    def code(self, function: PortedFunction, *, compiled: bool) -> str:
+        """Return a function of MLX as code, without or with `mx.compile`."""
+        body = function.mlx[:LONGEST_LINE]
+        return f"y = mx.compile(lambda x: {body})(x)" if compiled else f"y = {body}"
 
     def boxes(self, function: PortedFunction, *, compiled: bool) -> list[LazyBox]:
         """Return the lazy graph of a function as boxes, input first."""
@@ -96,10 +109,6 @@ class MlxView:
     @property
     def _of_run(self) -> tuple[PortedFunction, ...]:
         return next((item.ported for item in self.report.neighbours if item.ported), ())
-
-    @property
-    def _version(self) -> str:
-        return next((item.version for item in self.report.neighbours if item.ported), "")
 
 
 def _is_same(function: PortedFunction) -> bool:

@@ -92,18 +92,19 @@ class NeighbourView:
     @property
     def row(self) -> dict[str, str]:
         """The row of the table."""
-        timed, over_compiled = self.sides.get("neighbour"), self.over_compiled
+        sides = self.sides
+        timed = sides.get("neighbour")
         return {
             "neighbour": one_line(self.neighbour.name, LONGEST_NAME),
             "installed": one_line(self.neighbour.version, LONGEST_NAME) or ("" if self.neighbour.missing else "yes"),
             "runs this model": self.state,
             "result": self.result,
-            "conversion": _seconds(self.neighbour.convert_s),
-            "first call": _seconds(self.neighbour.call_s),
+            "why": one_line(self.why, LONGEST_LINE),
             "a call": _seconds(timed.median_s if timed else None),
             "eager over it": ratio_words(timed.faster) if timed else "",
-            "compiled over it": ratio_words(over_compiled) if over_compiled else "",
-            "why": one_line(self.why, LONGEST_LINE),
+            "compiled over it": ratio_words(self.over_compiled) if timed and "compiled" in sides else "",
+            "conversion": _seconds(self.neighbour.convert_s),
+            "first call": _seconds(self.neighbour.call_s),
             "as code": one_line(self.neighbour.call, LONGEST_LINE),
         }
 

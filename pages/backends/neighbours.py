@@ -11,6 +11,16 @@ from pages.session.downloads import json_twin
 from pages.session.require import require_report
 from pages.session.tables import shown
 
+WIDE = {
+    "installed": st.column_config.TextColumn(width=100),
+    "a call": st.column_config.TextColumn(width=85),
+    "result": st.column_config.TextColumn(width=105),
+    "why": st.column_config.TextColumn(width=250),
+    "eager over it": st.column_config.TextColumn(width=145),
+    "compiled over it": st.column_config.TextColumn(width=145),
+    "as code": st.column_config.TextColumn(width=420),
+}
+
 view = require_report("This model on other compilers and runtimes will stand here.")
 neighbours = NeighboursView(view.report)
 st.title(neighbours.title, anchor=False, help=GLOSSARY["neighbour"])
@@ -21,7 +31,7 @@ if neighbours.state != "recorded":
     st.stop()
 
 st.caption(neighbours.paragraph)
-shown(pd.DataFrame(neighbours.rows), neighbours.rows, height="content")
+shown(pd.DataFrame(neighbours.rows), neighbours.rows, height="content", column_config=WIDE)
 with st.container(horizontal=True, vertical_alignment="center"):
     json_twin("neighbours", view.report.neighbours, key="neighbours")
 mlx_part(view)

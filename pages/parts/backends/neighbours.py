@@ -30,7 +30,7 @@ def mlx_part(view: RunView) -> None:
     for column, title, compiled in ((left, "Pending before mx.eval", False), (right, "With mx.compile", True)):
         with column:
             st.subheader(title, anchor=False)
-            st.code(function.mlx, language="python")
+            st.code(mlx.code(function, compiled=compiled), language="python")
             figure = lazy_graph(mlx.boxes(function, compiled=compiled), theme())
             st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key=f"mlx-graph-{compiled}")
 

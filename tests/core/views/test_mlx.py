@@ -28,6 +28,11 @@ def of(*functions: PortedFunction) -> MlxView:
     return MlxView(Report(Setting(run="a run"), neighbours=(mlx,)))
 
 
+def without(**fields: object) -> MlxView:
+    mlx = Neighbour(name="MLX", call="mlx.core.compile(function)", **fields)  # type: ignore[arg-type]
+    return MlxView(Report(Setting(run="a run"), neighbours=(mlx,)))
+
+
 def test_functions_of_a_run_are_told_as_its_own() -> None:
     view = of(SIN_COS, WRONG)
     assert view.heading == "MLX: 1 of 2 functions equal torch's"
@@ -41,7 +46,7 @@ def test_functions_of_a_run_are_told_as_its_own() -> None:
 
 
 def test_without_mlx_the_recording_stands_there_with_its_date_and_versions() -> None:
-    view, found = of(), mlx_recording()
+    view, found = without(missing=("mlx",)), mlx_recording()
     assert view.heading == "MLX: 4 of 4 functions equal torch's, as recorded"
     assert view.origin.startswith(
         'MLX is not installed here: `pip install "mlx[cpu]"`. These figures were recorded on '
@@ -49,6 +54,13 @@ def test_without_mlx_the_recording_stands_there_with_its_date_and_versions() -> 
     assert view.origin.endswith(", and not by this run.")
     for text in (found.date, found.mlx, found.machine):
         assert text in view.origin.replace("\\", "")
+
+
+def test_mlx_that_crashed_is_not_said_to_be_missing() -> None:
+    crashed = without(version="0.32.4", stage="process", problem="its process crashed: signal 4 (Illegal instruction)")
+    assert crashed.origin.startswith(
+        "MLX did not run here: its process crashed\\: signal 4 \\(Illegal instruction\\). "
+    )
 
 
 def test_the_recording_shows_that_nothing_is_computed_before_eval() -> None:

@@ -73,8 +73,8 @@ def test_the_title_is_the_fastest_with_equal_results_or_that_there_is_none(
 def test_a_row_has_what_it_took_and_a_neighbour_that_did_not_run_says_why() -> None:
     rows = of(ONNX, SCRIPT, TVM).rows
     assert list(rows[0].values()) == [
-        *("ONNX Runtime", "1.32.0", "runs", "equals eager", "3.50 s", "2.00 ms", "1.00 ms"),
-        *("4.00× (4.00–4.00)", "2.00× (2.00–2.00)", "", ONNX.call),
+        *("ONNX Runtime", "1.32.0", "runs", "equals eager", "", "1.00 ms"),
+        *("4.00× (4.00–4.00)", "2.00× (2.00–2.00)", "3.50 s", "2.00 ms", ONNX.call),
     ]
     assert [(row["installed"], row["runs this model"], row["result"], row["why"]) for row in rows[1:]] == [
         ("2.13.0", "not converted", "", SCRIPT.problem),
@@ -112,6 +112,12 @@ def test_times_without_compiled_have_no_ratio_with_it() -> None:
         "4.00× (4.00–4.00)",
         "",
     )
+
+
+def test_too_few_times_are_said_to_be_too_few() -> None:
+    few = replace(ONNX, times=SideTimes(dict.fromkeys(("eager", "compiled", "neighbour"), (1e-3,) * 3)))
+    assert NeighbourView(few).row["compiled over it"] == "too few samples to say"
+    assert of(few).title == "1 neighbour ran this model; none was timed beside compiled\\."
 
 
 def test_the_lines_of_the_command_line_are_the_table() -> None:
