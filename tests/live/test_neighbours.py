@@ -10,7 +10,7 @@ from tests.support.user_code import ended
 
 pytestmark = pytest.mark.torch
 TRACED, SCRIPTED = "TorchScript, traced", "TorchScript, scripted"
-INSTALLED = ("ONNX Runtime", "OpenVINO")
+INSTALLED = ("ONNX Runtime", "OpenVINO", *(["TVM"] if find_spec("tvm") else []))
 SAMPLES = ("sin_cos", "mlp", "matmul_relu_softmax", "gelu_layernorm_residual", "transformer_block", "small_resnet")
 # A dictionary of outputs, a keyword argument, state that each call changes, and a branch.
 COUNTING = """

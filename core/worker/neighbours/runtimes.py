@@ -80,6 +80,19 @@ def _openvino(model: FlatModel) -> Program:
     return run
 
 
+def _tvm(model: FlatModel) -> Program:
+    tvm, relax = importlib.import_module("tvm"), importlib.import_module("tvm.relax")
+    frontend = importlib.import_module("tvm.relax.frontend.torch")
+    module = frontend.from_exported_program(torch.export.export(model, model.tensors))
+    machine = relax.VirtualMachine(tvm.compile(module, target=tvm.target.Target("llvm")), tvm.cpu())
+
+    def run(*tensors: torch.Tensor) -> list[torch.Tensor]:
+        arrays = [tvm.runtime.from_dlpack(tensor.detach().contiguous()) for tensor in tensors]
+        return [torch.from_dlpack(array) for array in machine["main"](*arrays)]
+
+    return run
+
+
 def _by_backend(backend: str, model: FlatModel) -> Program:
     program: Program = torch.compile(model, backend=backend)
     return program
@@ -140,10 +153,11 @@ NEIGHBOURS = (
     ),
     Runtime(
         "TVM",
-        'torch.compile(model, backend="tvm")',
-        partial(_by_backend, "tvm"),
+        'tvm.compile(from_exported_program(torch.export.export(model, inputs)), target="llvm")',
+        _tvm,
         ("tvm",),
         "pip install apache-tvm",
+        ("cpu",),
     ),
     Runtime(
         "TensorRT",

@@ -79,7 +79,8 @@ def _tried(runtime: Runtime, job: CompileJob, original: Path, path: Path) -> Nei
         stage = "time"
         return _with_times(record, job, path, last, program) if job.measure else record
     except Exception as error:
-        return replace(record, stage=stage, problem=first_line(error))
+        # What a backend raised is inside the error of torch.compile.
+        return replace(record, stage=stage, problem=first_line(getattr(error, "inner_exception", error)))
 
 
 def _why_not(runtime: Runtime, job: CompileJob) -> str:

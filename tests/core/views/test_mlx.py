@@ -58,9 +58,7 @@ def test_without_mlx_the_recording_stands_there_with_its_date_and_versions() -> 
 
 def test_mlx_that_crashed_is_not_said_to_be_missing() -> None:
     crashed = without(version="0.32.4", stage="process", problem="its process crashed: signal 4 (Illegal instruction)")
-    assert crashed.origin.startswith(
-        "MLX did not run here: its process crashed\\: signal 4 \\(Illegal instruction\\). "
-    )
+    assert crashed.origin.startswith("MLX did not run here: its process crashed\\: signal 4 \\(Illegal")
 
 
 def test_the_recording_shows_that_nothing_is_computed_before_eval() -> None:
