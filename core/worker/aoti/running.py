@@ -153,15 +153,15 @@ def tensors_of(value: Any) -> list[torch.Tensor]:
 
 def flat_differences(expected: Any, outputs: Sequence[torch.Tensor]) -> tuple[Difference, ...]:
     """Return the differences between C++ results, which are tensors on the CPU, and eager's results."""
-    named = named_outputs(leaves("output", expected), outputs)
-    if named is None:
-        return (other_number(expected, outputs),)
-    return tuple(compare(*named))
+    named_leaves = leaves("output", expected)
+    named = named_outputs(named_leaves, outputs)
+    return (other_number(named_leaves, outputs),) if named is None else tuple(compare(*named))
 
 
-def other_number(expected: Any, outputs: Sequence[torch.Tensor]) -> Difference:
+def other_number(expected: Leaves, outputs: Sequence[torch.Tensor]) -> Difference:
     """Return the difference of results that are another number of tensors."""
-    eager, other = (count(len(tensors), "tensor") for tensors in (tensors_of(expected), outputs))
+    returned = [leaf for leaf in expected.values() if isinstance(leaf, RETURNED)]
+    eager, other = (count(len(side), "tensor") for side in (returned, outputs))
     return Difference("output", False, "tree", eager, other)
 
 

@@ -153,7 +153,7 @@ def _differences(
     """Return a neighbour's outputs compared with eager's, by the rules for compiled."""
     named = named_outputs(last.effects.outputs, outputs)
     if named is None:
-        return (other_number(list(last.effects.outputs.values()), outputs),)
+        return (other_number(last.effects.outputs, outputs),)
     differences = compare(*named)
     if last.drew:
         return tuple(replace(item, same=None, reason=DRAWS) if item.same is False else item for item in differences)

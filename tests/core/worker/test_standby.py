@@ -1,5 +1,6 @@
 """The process that stands by: each task in a process of its own, and what goes wrong is said."""
 
+import faulthandler
 import os
 import signal
 import time
@@ -42,6 +43,7 @@ def test_a_task_that_raises_or_dies_says_so_and_the_other_is_done() -> None:
 def test_a_task_that_crashes_costs_itself_alone() -> None:
     def crashes(side: MemorySide) -> MemoryRecord:
         if side == "eager":
+            faulthandler.disable()
             os.kill(os.getpid(), signal.SIGSEGV)
         return measured(side)
 
