@@ -66,6 +66,7 @@ NUMERICS = Page("Performance", "numerics", "Numerics", ":material/exposure:")
 BACKEND = Page("Backends", "backend", "Backend", ":material/handshake:")
 ACCELERATOR = Page("Backends", "accelerator", "Accelerator", ":material/conveyor_belt:")
 AOTINDUCTOR = Page("Backends", "aotinductor", "AOTInductor", ":material/package_2:")
+NEIGHBOURS = Page("Backends", "neighbours", "Neighbours", ":material/holiday_village:")
 LANDMARKS = Page("Learn", "landmarks", "Where in torch", ":material/map:")
 GLOSSARY = Page("Learn", "glossary", "Glossary", ":material/dictionary:")
 OPTIONS = Page("Setup", "options", "Options", ":material/tune:")
@@ -85,7 +86,7 @@ ENTRIES = (
     MenuEntry("Kernels", (KERNELS, DECISIONS), drill_downs=(KERNEL,)),
     MenuEntry("Compile time", (COMPILE_TIME,)),
     MenuEntry("Measurements", (SPEEDUP, MEMORY, NUMERICS)),
-    MenuEntry("Backends", (BACKEND, ACCELERATOR, AOTINDUCTOR)),
+    MenuEntry("Backends", (BACKEND, ACCELERATOR, AOTINDUCTOR, NEIGHBOURS)),
     MenuEntry("Learn", (LANDMARKS, GLOSSARY)),
     MenuEntry("Setup", (OPTIONS, DOCTOR)),
 )

@@ -20,10 +20,10 @@ from core.report import (
     PackagedFile,
     PackagedKind,
     PackageRun,
-    PackageTimes,
     PackageUser,
     RangeTrial,
     Report,
+    SideTimes,
 )
 
 # Timed sides in display order, each with its name.
@@ -76,7 +76,7 @@ class AotiStory:
     package: Package | None = None
     python: PackageRun | None = None
     cpp: PackageRun | None = None
-    times: PackageTimes | None = None
+    times: SideTimes | None = None
     trials: tuple[RangeTrial, ...] = ()
 
     @property
@@ -104,14 +104,15 @@ def aoti_story(report: Report) -> AotiStory | None:
     )
 
 
-def side_times(times: PackageTimes) -> tuple[SideTime, ...]:
-    """Return the times of all timed sides, in the order of `SIDES`."""
-    steady = {side: times.sides[side][times.warm_up :] for side in SIDES if times.sides.get(side)}
+def side_times(times: SideTimes) -> tuple[SideTime, ...]:
+    """Return the times of all timed sides: those in `SIDES` in its order, then all others."""
+    order = [side for side in dict.fromkeys((*SIDES, *times.sides)) if times.sides.get(side)]
+    steady = {side: times.sides[side][times.warm_up :] for side in order}
     eager = steady.get("eager", ())
     return tuple(_side_time(side, samples, eager) for side, samples in steady.items() if samples)
 
 
-def times_disturbed(times: PackageTimes) -> str:
+def times_disturbed(times: SideTimes) -> str:
     """Return why the samples were disturbed by other processes; empty if they were not or the load is unknown."""
     return f"{BUSY} while it was measured" if busy(times.load) else ""
 
@@ -248,7 +249,7 @@ def results_of_run(run: PackageRun) -> str:
     return outcome + bits[run.same_bits]
 
 
-def _time_lines(times: PackageTimes) -> Iterator[str]:
+def _time_lines(times: SideTimes) -> Iterator[str]:
     if times.reason:
         yield f"not timed: {times.reason}"
     if disturbed := times_disturbed(times):
@@ -369,7 +370,7 @@ def first_line(text: str) -> str:
     return line[:LONGEST_SAID] + ("…" if len(line) > LONGEST_SAID else "")
 
 
-def call_cost(times: PackageTimes | None) -> CallCost | None:
+def call_cost(times: SideTimes | None) -> CallCost | None:
     """Return the additional cost of a call from Python over C++; None if not timed in the same rounds."""
     if times is None:
         return None

@@ -63,12 +63,15 @@ def results_of(calls: Sequence[Call]) -> Results | None:
     )
 
 
-def difference_words(difference: Difference) -> str:
-    """Return a difference, or why it is undecided, in a short sentence without a full stop."""
+def difference_words(difference: Difference, compared: str = "compiled") -> str:
+    """Return a difference, or why it is undecided, in a short sentence without a full stop.
+
+    `compared` is the name of what was compared with eager.
+    """
     if difference.same is None:
         return f"{difference.what}: {difference.reason}"
     if difference.kind == "mutation":
-        changing, unchanged = ("eager", "compiled") if difference.expected == "changed" else ("compiled", "eager")
+        changing, unchanged = ("eager", compared) if difference.expected == "changed" else (compared, "eager")
         return f"{difference.what} was changed by {changing} and not by {unchanged}"
     if difference.kind == "value":
         return f"{difference.what}: {difference.actual or f'off by up to {number(difference.max_abs)}'}"
@@ -77,7 +80,7 @@ def difference_words(difference: Difference) -> str:
         if difference.kind in ("tree", "aliasing", "Python value")
         else f"{difference.kind} of {difference.what}"
     )
-    return f"{subject}: {difference.expected} in eager, {difference.actual} in compiled"
+    return f"{subject}: {difference.expected} in eager, {difference.actual} in {compared}"
 
 
 def results_words(comparison: Results) -> str:

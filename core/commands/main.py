@@ -9,6 +9,7 @@
     python -m core report RUN | LOG [--check] [--least-speedup X] [--json]
     python -m core pipeline NAME | FILE.py[:NAME] | job.json [options] [--out FILE] [--json]
     python -m core aoti NAME | FILE.py[:NAME] | job.json [options] [--dim WHERE=MIN..MAX] [--out DIR] [--json]
+    python -m core neighbours NAME | FILE.py[:NAME] | job.json [options] [--json]
     python -m core compare RUN | LOG RUN | LOG [--check] [--least-speedup X] [--json]
     python -m core sweep NAME | FILE.py[:NAME] | job.json [--axis FIELD=VALUE,…] [--preset NAME] [options]
     python -m core sweep --resume ID
@@ -42,6 +43,7 @@ from core.commands import (
     doctor,
     issue,
     logs,
+    neighbours,
     options,
     pipeline,
     report,
@@ -64,6 +66,7 @@ COMMANDS = (
     report.add_command,
     pipeline.add_command,
     aoti.add_command,
+    neighbours.add_command,
     compare.add_command,
     sweep.add_command,
     sweep.add_list_command,

@@ -39,6 +39,7 @@ from core.report import Report, RunError
 from core.report import as_json as data_as_json
 from core.runs.status import Status
 from core.runs.store import Run
+from core.views.neighbours import NeighboursView
 from core.views.script import ScriptView
 
 MAX_DIFFERENCES = 20
@@ -95,7 +96,13 @@ def summarise(report: Report, ended: str, output: str = "") -> None:
     if untimed := untimed_words(report):
         print(f"  {untimed}")
     package = filter(None, [aoti_sentence(report)])
-    for line in (*numerics_lines(report), *backend_lines(report), *package, *pipeline_summary(report)):
+    for line in (
+        *numerics_lines(report),
+        *backend_lines(report),
+        *package,
+        *pipeline_summary(report),
+        *NeighboursView(report).lines,
+    ):
         print(f"  {line}")
     seconds = compile_seconds(report.phases)
     if seconds:

@@ -180,7 +180,8 @@ class CompileJob:
     `bisect`, torch's CompilerBisector looks for the cause if the run fails or differs. With `debug_files`, the log has
     the texts that TORCH_COMPILE_DEBUG=1 writes; with `logs`, names as TORCH_LOGS takes them, torch's messages. With
     `bits`, the first call is compared bit by bit with another configuration, in which these settings differ. With
-    `aoti` the model is exported, packaged by AOTInductor, and the package run from Python and from C++.
+    `aoti` the model is exported, packaged by AOTInductor, and the package run from Python and from C++. `neighbours`
+    requests that other compilers and runtimes, such as ONNX Runtime, convert and run the model.
 
     `from_file` has the names in `FILE_SETTINGS` whose values come from the file; the job sets the others, even to
     torch's defaults. None means all settings with their default value, which is None for `training`.
@@ -213,6 +214,7 @@ class CompileJob:
     capture: bool = False
     sweep: str = ""
     aoti: Packaging | None = None
+    neighbours: bool = False
     from_file: tuple[str, ...] | None = None
     schema: int = SCHEMA
 

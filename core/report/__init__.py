@@ -11,9 +11,9 @@ from core.report.aoti import (
     PackagePart,
     PackageRun,
     PackageText,
-    PackageTimes,
     PackageUser,
     RangeTrial,
+    SideTimes,
 )
 from core.report.backend import BackendNode, Execution, Executions, Invocation, ToldTable, ToldText
 from core.report.dynamo import (
@@ -92,6 +92,7 @@ from core.report.model import (
     from_json,
     to_json,
 )
+from core.report.neighbours import LazyNode, Neighbour, PortedFunction
 from core.report.pipeline import (
     Crossing,
     FileSection,
@@ -170,6 +171,7 @@ __all__ = [
     "KernelCall",
     "KernelTime",
     "Language",
+    "LazyNode",
     "Load",
     "LogText",
     "MemoryCurve",
@@ -178,13 +180,13 @@ __all__ = [
     "MemoryUse",
     "Module",
     "ModulePath",
+    "Neighbour",
     "NodeAccuracy",
     "NodeBits",
     "Package",
     "PackagePart",
     "PackageRun",
     "PackageText",
-    "PackageTimes",
     "PackageUser",
     "PackagedFile",
     "PackagedKind",
@@ -195,6 +197,7 @@ __all__ = [
     "Pipeline",
     "PipelineSegment",
     "Place",
+    "PortedFunction",
     "Problem",
     "ProgramBuffer",
     "ProgramEntry",
@@ -213,6 +216,7 @@ __all__ = [
     "SchedulerNode",
     "Script",
     "Setting",
+    "SideTimes",
     "Source",
     "SourceRemark",
     "Specialization",

@@ -163,7 +163,7 @@ class PackageRun(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class PackageTimes(Record):
+class SideTimes(Record):
     """Times of each side that ran: logged once, if the job measures. Each round calls all sides, in random order.
 
     The C++ program reads its own `steady_clock`.

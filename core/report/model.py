@@ -10,7 +10,7 @@ import msgspec
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, ReportError
 from core.base.load import Load
-from core.report.aoti import Export, Package, PackageRun, PackageText, PackageTimes, RangeTrial
+from core.report.aoti import Export, Package, PackageRun, PackageText, RangeTrial, SideTimes
 from core.report.backend import Execution, Executions, Invocation, ToldTable, ToldText
 from core.report.dynamo import (
     Bytecode,
@@ -37,6 +37,7 @@ from core.report.measurements import (
     Timing,
     WrapperTime,
 )
+from core.report.neighbours import Neighbour
 from core.report.pipeline import Crossing, Pipeline
 from core.report.places import Frame, Module, Payload, Place
 from core.report.run import Call, Counters, Problem, RunError, Script, Setting, Source
@@ -297,15 +298,15 @@ class LogText:
 class Report:
     """All facts about one run or one log.
 
-    `notes` are sentences about how it was run; `memory` is the memory use of one eager and one compiled call, if
-    the job asks for it. `script` is the end of a script that was run as it is. `autotuned` are the trials for ops,
-    and for kernels that are in no output code; `untimed` is why the kernels could not be timed; `back_to_back_s`
-    are seconds per compiled call, calls back to back, taken while kernels were timed, and `kernel_load` is the
-    machine's other load during that time. `crossings` are the calls of the accelerator's programs; `executions` are
-    the first executions of other backends' callables, `ran` their totals. `told_tables` and `told_texts` are the
-    tables and texts that backends logged. `exports` to `package_texts` are AOTInductor's, if the job asks for it.
-    `debug_files` are the files of torch's debug directories, `logs` the messages of torch's log that the job asks
-    for. `captures` are the model's other captures, and `explained` is torch's own summary, if the job asks for them.
+    `notes` are sentences about how it was run; `memory` is the memory use of one eager and one compiled call, if the
+    job asks for it. `script` is the end of a script that was run as it is. `autotuned` are the trials for ops, and for
+    kernels that are in no output code; `untimed` is why the kernels could not be timed; `back_to_back_s` are seconds
+    per compiled call, calls back to back, taken while kernels were timed, and `kernel_load` is the machine's other load
+    during that time. `crossings` are the calls of the accelerator's programs; `executions` are the first executions of
+    other backends' callables, `ran` their totals. `told_tables` and `told_texts` are the tables and texts that backends
+    logged. `exports` to `package_texts` are AOTInductor's, `neighbours` other compilers and runtimes, if the job asks
+    for them. `debug_files` are the files of torch's debug directories, `logs` the messages of torch's log that the job
+    asks for. `captures` are the model's other captures, and `explained` is torch's own summary, on request.
     """
 
     setting: Setting
@@ -345,8 +346,9 @@ class Report:
     range_trials: tuple[RangeTrial, ...] = ()
     packages: tuple[Package, ...] = ()
     package_runs: tuple[PackageRun, ...] = ()
-    package_times: tuple[PackageTimes, ...] = ()
+    package_times: tuple[SideTimes, ...] = ()
     package_texts: tuple[PackageText, ...] = ()
+    neighbours: tuple[Neighbour, ...] = ()
     debug_files: tuple[DebugFile, ...] = ()
     logs: tuple[LogText, ...] = ()
     captures: tuple[Capture, ...] = ()

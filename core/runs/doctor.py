@@ -30,7 +30,12 @@ PACKAGES = {
         "apt-get install graphviz libgraphviz-dev && pip install pygraphviz",
     ),
     "depyf": ("The page Bytecode shows no decompiled source.", "pip install depyf"),
-    "mlx": ("Models for MLX cannot run.", "pip install mlx-cpu"),
+    "onnxruntime": (
+        "The page Neighbours does not run models on ONNX Runtime.",
+        "pip install onnx onnxscript onnxruntime",
+    ),
+    "openvino": ("The page Neighbours does not run models on OpenVINO.", "pip install openvino"),
+    "mlx": ("Files that import MLX cannot run.", 'pip install "mlx[cpu]" (macOS: pip install mlx)'),
 }
 
 

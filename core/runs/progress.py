@@ -41,6 +41,7 @@ def package_files(run: Run) -> tuple[Path, ...]:
 
 LOADING, MEASURING, TIMING, MEMORY = "loading the model", "measuring", "timing the kernels", "measuring memory"
 NODES = "holding each node against float64"
+NEIGHBOURS = "trying the neighbours"
 # A shorter phase is not seen on the timeline.
 SHORTEST_S = 0.0005
 OF_A_CALL = re.compile(r"(?:making the inputs of )?call (\d+)(?:: (.+))?")
@@ -49,6 +50,7 @@ STEP_WORDS = {
     TIMING: "timing each kernel by itself",
     MEMORY: "measuring the memory of eager and of compiled",
     NODES: "running the model in float64, and compiling it once more for the value of each node",
+    NEIGHBOURS: "converting the model for other compilers and runtimes, and timing each beside eager and compiled",
     EXPORTING: "torch.export captures the whole model",
     COMPILING: "AOTInductor compiles the exported program",
     FROM_CPP: "running the package from C++, by a program that is built once",
@@ -152,7 +154,7 @@ def progress(report: Report, job: CompileJob | None = None) -> Progress:
 
 def is_compiled(steps: Sequence[str]) -> bool:
     """Return True if all calls were executed and compared, so that only measurements remain."""
-    return any(step in steps for step in (MEASURING, MEMORY, EXPORTING, NODES))
+    return any(step in steps for step in (MEASURING, MEMORY, EXPORTING, NODES, NEIGHBOURS))
 
 
 def step_words(step: str) -> str:
@@ -176,6 +178,7 @@ def _to_come(steps: Sequence[str], job: CompileJob | None) -> tuple[str, ...]:
     plan += [MEMORY] if job.memory and not job.target else []
     plan += aoti_steps(job)
     plan += [NODES] if job.numerics == "nodes" and not job.target else []
+    plan += [NEIGHBOURS] if job.neighbours and not job.target else []
     done = next((place for step in reversed(steps) for place, planned in enumerate(plan) if planned == step), -1)
     return tuple(plan[done + 1 :])
 

@@ -148,6 +148,11 @@ TERMS = {
         "aotinductor",
         f"{MANUAL}torch.compiler_aot_inductor.html",
     ),
+    "neighbour": Term(
+        "Another compiler or runtime that takes a model of torch: TorchScript, ONNX Runtime, OpenVINO, OpenXLA, "
+        "TVM, TensorRT. Most take an exported graph instead of Python code.",
+        "neighbours",
+    ),
     "warm-up": Term(
         "The first calls: they compile, fill caches and pick algorithms. Measurements leave them out.",
         "speedup",

@@ -161,6 +161,10 @@ def _no_numerics(report: Report) -> str:
     return _not_measured(report, 'Results were not compared with float64: choose "compare with float64"')
 
 
+def _no_neighbours(report: Report) -> str:
+    return "" if report.neighbours else _not_measured(report, 'No neighbour was tried: tick "neighbours"')
+
+
 def _has_backward(compilation: Compilation) -> bool:
     return bool(compilation.partitions) or any(graph.stage == "aot_backward_graph" for graph in compilation.graphs)
 
@@ -191,6 +195,7 @@ WHY_EMPTY: dict[str, Callable[[Report], str]] = {
     "numerics": _no_numerics,
     "backend": _no_invocations,
     "accelerator": _no_pipelines,
+    "neighbours": _no_neighbours,
     "aotinductor": _unless(lambda report: report.exports, "The model was not packaged"),
 }
 

@@ -165,7 +165,8 @@ class JobForm:
         except JobError:
             return "Conditions"
         numerics = f"{job.numerics} against float64" if job.numerics else ""
-        words = "; ".join(filter(None, [*job.differences(), "memory" if job.memory else "", numerics]))
+        measured = ["memory" if job.memory else "", numerics, "neighbours" if job.neighbours else ""]
+        words = "; ".join(filter(None, [*job.differences(), *measured]))
         return f"Conditions: {plain(words)}" if words else "Conditions"
 
     def _job(self, values: Mapping[str, Any]) -> CompileJob:

@@ -19,6 +19,10 @@ from core.report import Frame
 
 LONGEST_REASON = 300
 PLACE = re.compile(r'File "(?:[^"]*/)?(?P<file>[^"/]+)", line (?P<line>\d+)')
+NO_MLX = (
+    '. MLX is not installed in this environment: pip install "mlx[cpu]" (on a Mac: pip install mlx). torch.compile '
+    "compiles functions of torch alone; the page Neighbours compares both"
+)
 NOT_IN = re.compile(r"cannot import name '(\w+)'")
 
 
@@ -38,7 +42,7 @@ def user_frames(paths: Collection[Path], error: BaseException) -> tuple[Frame, .
 
 def first_line(error: Exception) -> str:
     """Return an error's type and the first line of its message."""
-    return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"[:LONGEST_REASON]
+    return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"[:LONGEST_REASON]
 
 
 def node_line(node: Node) -> str:
@@ -52,10 +56,12 @@ def node_line(node: Node) -> str:
 
 
 def suggestion(error: BaseException) -> str:
-    """Return the correct module of a missing torch name as a question, like Python's own.
+    """Return what to do about a missing name: the correct module of torch as a question, like Python's own.
 
-    Empty if there is none.
+    For MLX, the command that installs it. Empty if there is none.
     """
+    if isinstance(error, ModuleNotFoundError) and str(error.name).partition(".")[0] == "mlx":
+        return NO_MLX
     module, wanted = _missing_name(error)
     path = module.split(".")
     above = [".".join(path[:depth]) for depth in range(len(path) - 1, 0, -1)] if path[0] == "torch" else []

@@ -34,6 +34,7 @@ from core.job.targets import TARGETS
 from core.report import Counters, RunError, Setting, Timing
 from core.report.records.run import NoteRecord, SourceRecord
 from core.runs.progress import DIRECTORY as PACKAGES
+from core.runs.progress import NEIGHBOURS
 from core.runs.store import Run
 from core.worker.aoti.stage import PackageStage
 from core.worker.backends.selection import backend_file, defines, load_backend, register_built_in, write_code
@@ -51,6 +52,7 @@ from core.worker.measuring.kernel_times import measure_kernels
 from core.worker.measuring.pairs import SLOW_LIMIT_S, TimedSide, measure_alternative, time_interleaved
 from core.worker.measuring.roofline import emit_roofline
 from core.worker.memory.watch import MemoryWatch
+from core.worker.neighbours.stage import NeighbourStage
 from core.worker.numerics.nodes import emit_graph_numerics
 from core.worker.record import emit, start_trace, step
 from core.worker.recorders.deferred import DeferredRecords
@@ -66,6 +68,8 @@ OUTCOMES = {DONE: "done", FAILED: "failed", OUT_OF_MEMORY: "out of memory", DISK
 NODES = "holding each node against float64"
 BITS = "comparing bit by bit"
 MOST_NODES_S = 300.0
+# Share of the time left that the neighbours may take together.
+NEIGHBOURS_SHARE = 0.8
 # Share of the time left that the search for the cause may take.
 BISECTED = 0.8
 CODE_UNUSED = (
@@ -110,7 +114,7 @@ def work(run: Run, job: CompileJob) -> int:
     use_run_caches(conditions, run.path)
     filling = fill_caches(conditions, lambda: make_compiled_calls(job, path))
     original = run.original_path if job.repairs else path
-    memory = MemoryWatch(job, original, path)
+    memory, neighbours = MemoryWatch(job, original, path), NeighbourStage(job, original, path)
     start_trace(run.trace_dir)
     log = LogWatch()
     set_threads(conditions)
@@ -134,6 +138,9 @@ def work(run: Run, job: CompileJob) -> int:
         if job.bits and not job.target:
             stage.enter(BITS)
             emit(bit_comparison(job, path))
+        if job.neighbours and not job.target:
+            stage.enter(NEIGHBOURS)
+            neighbours.run(_left_s(job) * NEIGHBOURS_SHARE)
         if filling:
             emit(NoteRecord(text=f"{filling} {cache_hit_words()}"))
         code = DONE

@@ -157,7 +157,10 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_POINTS": "points of the curve of a call's memory",
             "MOST_ALIVE": "places whose memory at the peak is listed",
         },
-        "core/worker/memory/watch.py": {"MAX_REASON_CHARS": "why memory was not measured"},
+        "core/worker/neighbours/stage.py": {"MOST_TASK_S": "seconds that a neighbour may take with one run"},
+        "core/worker/standby.py": {
+            "MAX_REASON_CHARS": "why a task in a process of its own failed, such as measuring memory"
+        },
         "core/worker/measuring/wrappers.py": {"MAX_CODE_BYTES": "generated code that is timed line by line"},
         "core/worker/recorders/traffic.py": {"MOST_PAIRED": "accesses to one buffer that are compared in pairs"},
         "core/worker/recorders/partition.py": {

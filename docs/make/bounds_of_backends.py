@@ -143,6 +143,12 @@ BACKENDS: dict[str, dict[str, str]] = {
     "core/accelerator/library.py": {"MOST_AT_ONCE": "files of the runtime that are compiled at once"},
     "core/accelerator/segment.py": {"MOST_PROGRAMS": "sets of sizes that have a program, of one segment"},
     "core/graph/overlays.py": {"MOST_TOLD_OVERLAYS": "tables of a backend that are painted onto a graph"},
+    "core/views/neighbours.py": {"MOST_NEIGHBOURS": "neighbours in the table"},
+    "core/views/mlx.py": {
+        "MOST_FUNCTIONS": "functions of MLX that are listed",
+        "MOST_NODES": "primitives of a lazy graph that are drawn",
+        "LONGEST_BOX": "characters of a primitive's name in the drawing",
+    },
     "core/views/accelerator/segment.py": {"MOST_NAMES": "nodes that are named for one reason"},
     "core/views/accelerator/program.py": {
         "MOST_ENTRIES": "instructions of a program in its table",

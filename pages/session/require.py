@@ -35,6 +35,7 @@ READY: dict[str, Ready] = {
     menu.COMPILE_TIME.name: lambda report, _: report.phases,
     menu.NUMERICS.name: lambda report, _: report.call_numerics,
     menu.AOTINDUCTOR.name: lambda report, _: report.exports,
+    menu.NEIGHBOURS.name: lambda report, _: report.neighbours,
 }
 # Pages that need data which is written at the end of the run.
 AT_THE_END = (menu.KERNEL.name, menu.TARGETS.name, menu.COMPARE.name)

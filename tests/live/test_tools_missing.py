@@ -1,5 +1,6 @@
-"""Tools where there is no compiler, or no Triton."""
+"""Tools and runs where there is no compiler, or no Triton."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -26,3 +27,18 @@ def test_without_a_compiler_or_triton_the_tools_say_what_is_missing(tmp_path: Pa
     )
     assert "there is no C++ compiler here" in said.stdout, said.stderr
     assert "there is no Triton in this environment" in said.stdout
+
+
+@pytest.mark.parametrize(
+    ("backend", "state", "words"),
+    [("aot_eager", "done", ""), ("inductor", "failed", "No working C++ compiler found")],
+)
+def test_without_a_compiler_aot_eager_runs_and_inductor_says_what_is_missing(
+    tmp_path: Path, backend: str, state: str, words: str
+) -> None:
+    environment = {"CXX": "no-such-compiler", "PATH": "", "HOME": str(tmp_path), "COMPILEBOARD_HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "core", "run", "sin_cos", "--no-measure", "--json", "--backend", backend]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    report = json.loads(done.stdout)
+    assert report["state"] == state, done.stderr
+    assert words in (report["error"] or {"message": ""})["message"]

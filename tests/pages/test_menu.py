@@ -31,7 +31,7 @@ PANES = {
     "Recompiles": ["Recompiles", "Guards", "Dynamic shapes"],
     "Graph": ["FX graph", "Captures", "Passes", "Forward and backward"],
     "Measurements": ["Speedup", "Memory", "Numerics"],
-    "Backends": ["Backend", "Accelerator", "AOTInductor"],
+    "Backends": ["Backend", "Accelerator", "AOTInductor", "Neighbours"],
     "Learn": ["Where in torch", "Glossary"],
     "Setup": ["Options", "Doctor"],
 }

@@ -17,7 +17,7 @@ from typing import Any
 from tests.supply import pins
 
 TOOL = pins.ROOT / ".audit" / "bin" / "pip-audit"
-PINNED = (pins.REQUIREMENTS, pins.CONSTRAINTS, pins.DEVELOPMENT, pins.DEVELOPMENT_CONSTRAINTS)
+PINNED = (pins.REQUIREMENTS, pins.CONSTRAINTS, pins.DEVELOPMENT, pins.DEVELOPMENT_CONSTRAINTS, pins.NEIGHBOURS)
 
 
 @dataclass(frozen=True, slots=True)

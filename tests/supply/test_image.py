@@ -104,6 +104,23 @@ def test_the_context_is_the_program_and_what_it_needs() -> None:
     assert {name for name in found - wanted if not name.startswith(("core/", "pages/"))} == set()
 
 
+def test_the_profile_cuda_is_the_same_service_with_all_gpus() -> None:
+    services = COMPOSE["services"]
+    assert set(services) == {"compileboard", "compileboard-cuda"}
+    assert services["compileboard-cuda"] == {
+        "extends": {"service": "compileboard"},
+        "profiles": ["cuda"],
+        "image": "compileboard-cuda",
+        "deploy": {
+            "resources": {
+                "reservations": {"devices": [{"driver": "nvidia", "count": "all", "capabilities": ["gpu"]}]},
+            },
+        },
+    }
+    assert "deploy" not in SERVICE
+    assert "compileboard-cuda" in (ROOT / "docs/deploying.md").read_text(encoding="utf-8")
+
+
 def test_packages_are_installed_with_hashes_and_the_rest_with_constraints() -> None:
     _, machine = read()
     (install,) = (command for command in machine.commands if "pip install" in command)

@@ -238,6 +238,19 @@ RUN: tuple[Option, ...] = (
         eager=False,
     ),
     Option(
+        "neighbours",
+        "run the model on other compilers and runtimes that are installed, such as ONNX Runtime",
+        flag=Flag(MEASURED, kind="on"),
+        form=SwitchField(
+            at=("conditions", 5, 2),
+            help="Convert and run the model with TorchScript, ONNX Runtime, OpenVINO and others that are installed. "
+            "Compare each with eager, and time it interleaved with eager and compiled. Takes up to a minute each.",
+        ),
+        visitors=True,
+        compared=False,
+        eager=False,
+    ),
+    Option(
         "bisect",
         "if the run fails or differs from eager, look for the cause with torch's CompilerBisector",
         flag=Flag(MEASURED, kind="on"),

@@ -15,9 +15,9 @@ from core.report import (
     Export,
     GraphNumerics,
     Invocation,
+    Neighbour,
     Package,
     PackageRun,
-    PackageTimes,
     Pipeline,
     RangeTrial,
     Rival,
@@ -25,6 +25,7 @@ from core.report import (
     RunError,
     Script,
     Setting,
+    SideTimes,
     TargetChoice,
     Timing,
 )
@@ -92,7 +93,8 @@ RECORDS: dict[str, type[Record]] = {
     "range_trial": RangeTrial,
     "package": Package,
     "package_run": PackageRun,
-    "package_times": PackageTimes,
+    "package_times": SideTimes,
+    "neighbour": Neighbour,
 }
 
 __all__ = ["RECORDS", "SCHEMA", "Emit", "Record"]

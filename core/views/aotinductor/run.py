@@ -30,7 +30,7 @@ from core.base import words as fmt
 from core.base.errors import JobError
 from core.job import BATCH, CompileJob, DynamicDim, Packaging
 from core.job.arguments import tensor_sizes
-from core.report import Export, ExportedDim, PackageRun, PackageText, PackageTimes, RangeTrial, Report, RunError
+from core.report import Export, ExportedDim, PackageRun, PackageText, RangeTrial, Report, RunError, SideTimes
 from core.views.aotinductor.package import FILE_NAME, PackageCode, PackageRunView, PackageView, not_shown
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose, sentence
 from core.views.speedup import ratio_words
@@ -254,7 +254,7 @@ class SideBar(NamedTuple):
 class PackageTimesView:
     """Seconds per call of all timed sides; `runs` are the package's runs by side."""
 
-    times: PackageTimes
+    times: SideTimes
     runs: Mapping[str, PackageRun | None]
 
     @property
@@ -298,7 +298,7 @@ def _speedup_words(side: SideTime) -> str:
     return f"none seen ({fmt.number(side.faster.low)}–{fmt.number(side.faster.high)}×)"
 
 
-def _sampling_words(times: PackageTimes) -> str:
+def _sampling_words(times: SideTimes) -> str:
     """Describe the sampling, and the machine's other load if it disturbed the samples."""
     rounds = max(map(len, times.sides.values())) - times.warm_up
     threads = f" on {fmt.count(times.threads, 'thread')}" if times.threads else ""

@@ -38,8 +38,8 @@ from core.worker.aoti.build import RunnerBuild, build_runner
 from core.worker.aoti.exporting import words_of
 from core.worker.load import Arguments
 from core.worker.measuring.stopwatches import synchronize
-from core.worker.results.compare import compare, compare_leaf
-from core.worker.results.named import leaves
+from core.worker.results.compare import compare
+from core.worker.results.named import Leaves, leaves
 
 OUTPUTS = "outputs.bin"
 RETURNED = (torch.Tensor, bool, int, float)
@@ -152,22 +152,31 @@ def tensors_of(value: Any) -> list[torch.Tensor]:
 
 
 def flat_differences(expected: Any, outputs: Sequence[torch.Tensor]) -> tuple[Difference, ...]:
-    """Return the differences between C++ results, which are tensors on the CPU, and eager's results.
+    """Return the differences between C++ results, which are tensors on the CPU, and eager's results."""
+    named_leaves = leaves("output", expected)
+    named = named_outputs(named_leaves, outputs)
+    return (other_number(named_leaves, outputs),) if named is None else tuple(compare(*named))
 
-    Compares tensors, and also eager's numbers if the package returns them as tensors.
+
+def other_number(expected: Leaves, outputs: Sequence[torch.Tensor]) -> Difference:
+    """Return the difference of results that are another number of tensors."""
+    returned = [leaf for leaf in expected.values() if isinstance(leaf, RETURNED)]
+    eager, other = (count(len(side), "tensor") for side in (returned, outputs))
+    return Difference("output", False, "tree", eager, other)
+
+
+def named_outputs(expected: Leaves, outputs: Sequence[torch.Tensor]) -> tuple[Leaves, Leaves] | None:
+    """Return eager's results on the CPU and a program's tensors by the same names; None if their numbers differ.
+
+    Names tensors, and also eager's numbers if the program returns them as tensors.
     """
-    expected_leaves = leaves("output", expected)
-    named = {name: leaf for name, leaf in expected_leaves.items() if isinstance(leaf, torch.Tensor)}
+    named = {name: leaf for name, leaf in expected.items() if isinstance(leaf, torch.Tensor)}
     if len(named) != len(outputs):
-        named = {name: torch.as_tensor(leaf) for name, leaf in expected_leaves.items() if isinstance(leaf, RETURNED)}
+        named = {name: torch.as_tensor(leaf) for name, leaf in expected.items() if isinstance(leaf, RETURNED)}
     if len(named) != len(outputs):
-        return (Difference("output", False, "tree", count(len(named), "tensor"), count(len(outputs), "tensor")),)
-    pairs = zip(named.items(), outputs, strict=True)
-    return tuple(
-        difference
-        for (name, expected_leaf), output in pairs
-        for difference in compare_leaf(name, expected_leaf.detach().cpu(), output)
-    )
+        return None
+    on_cpu = {name: leaf.detach().cpu() for name, leaf in named.items()}
+    return on_cpu, {name: output.detach().cpu() for name, output in zip(named, outputs, strict=True)}
 
 
 def bits_equal(left: Sequence[torch.Tensor], right: Sequence[torch.Tensor]) -> bool:

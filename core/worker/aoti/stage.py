@@ -3,22 +3,15 @@
 Packaging of an exported program by `aoti_compile_and_package`, and the opened `.pt2` for the report.
 
 Unchanged texts of a package in the log, and the source files next to the package for users who build it.
-
-Interleaved timing of several calls: each round times all of them in random order.
-
-It ends when the ratios are known well enough or the time is up.
 """
 
 from __future__ import annotations
 
 import hashlib
-import random
 import shutil
-import statistics
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +19,10 @@ import torch
 import torch._inductor
 from torch._logging import trace_structured
 
-from core.analysis.interval import median_ratio
 from core.base.errors import ProgramError
-from core.base.load import LoadWatch
 from core.base.words import bytes_
 from core.job import CompileJob
-from core.report import Export, Package, PackagePart, PackageRun, PackageTimes
+from core.report import Export, Package, PackagePart, PackageRun, SideTimes
 from core.report.records.run import NoteRecord
 from core.runs.progress import (
     COMPILING,
@@ -49,21 +40,11 @@ from core.worker.aoti.build import CMAKE, NAME, SOURCE, RunnerBuild
 from core.worker.aoti.exporting import TRAINING, ExportedModel, as_module, export_model, words_of
 from core.worker.aoti.running import PackageProgram, PythonRun, run_in_cpp, run_in_python, write_examples
 from core.worker.aoti.trials import RangeTrials
-from core.worker.calls import Pair, PreparedCall
+from core.worker.calls import Pair
 from core.worker.load import Arguments, ModelCopy, seed
 from core.worker.measuring.kernel_times import Copies
-from core.worker.measuring.pairs import (
-    CACHED_S,
-    LEAST_S,
-    LIMIT,
-    LIMIT_S,
-    NARROW_ENOUGH,
-    SAMPLE_S,
-    SLOW_LIMIT_S,
-    is_narrow,
-    unsettled,
-)
-from core.worker.measuring.stopwatches import Clock, WallClock
+from core.worker.measuring.rounds import SampledSide, prepared_side, time_sides
+from core.worker.measuring.stopwatches import WallClock
 from core.worker.record import emit, unrecorded
 from core.worker.streams import silence
 
@@ -86,8 +67,6 @@ program that runs it, and run it:
 say how. `--out FILE` writes what the package returns. With `AOTI_RUNTIME_CHECK_INPUTS=1` in the environment the package
 checks the sizes of what it is given.
 """
-FIRST = "eager"
-TRIED = 3
 
 
 class PackageStage:
@@ -187,21 +166,21 @@ class PackageStage:
         process: PackageProgram | None,
         most_s: float,
     ) -> None:
-        sides = dict(zip(("eager", "compiled"), (_prepared(call, self._job.device) for call in last), strict=True))
         wall = WallClock(self._job.device)
+        sides = dict(zip(("eager", "compiled"), (prepared_side(call, wall) for call in last), strict=True))
         if python is not None:
             loaded, (args, kwargs) = python.loaded, _copied(exported_model.call)
-            sides["python"] = PackageSide(
+            sides["python"] = SampledSide(
                 lambda calls: wall.seconds(lambda: loaded(*args, **kwargs), calls), torch.no_grad
             )
         if process is not None:
-            sides["c++"] = PackageSide(process.seconds)
+            sides["c++"] = SampledSide(process.seconds)
         try:
             with silence():
                 record = time_sides(sides, most_s, CLOCKS)
         except Exception as error:
-            record = PackageTimes(reason=words_of(error))
-        emit(record if len(sides) > 2 else PackageTimes(reason=EAGER_ALONE))
+            record = SideTimes(reason=words_of(error))
+        emit(record if len(sides) > 2 else SideTimes(reason=EAGER_ALONE))
 
     def _try(self, exported_model: ExportedModel, python: PythonRun, program: RunnerBuild | None) -> None:
         trials = RangeTrials(
@@ -222,11 +201,6 @@ class PackageStage:
         if path.stat().st_size > MOST_KEPT_BYTES:
             path.unlink()
             emit(NoteRecord(text=f"The package was larger than {bytes_(MOST_KEPT_BYTES)} and was not kept."))
-
-
-def _prepared(call: PreparedCall, device: str) -> PackageSide:
-    wall = WallClock(device)
-    return PackageSide(lambda calls: wall.seconds(call, calls), call.ready)
 
 
 def _last_call(model_copy: ModelCopy, job: CompileJob) -> Arguments:
@@ -322,60 +296,3 @@ def write_sources(directory: Path, torch: str, device: str) -> None:
     words = WORDS.format(package=PACKAGE, torch=torch, device=device, more=more)
     (directory / README).write_text(words, encoding="utf-8")
     emit_text("runner", README, "markdown", words)
-
-
-@dataclass(frozen=True, slots=True)
-class PackageSide:
-    """A timed side: a function that returns seconds per call, and the context around its calls."""
-
-    seconds: Callable[[int], float]
-    around: Callable[[], AbstractContextManager[Any]] = nullcontext
-
-
-def time_sides(
-    sides: Mapping[str, PackageSide], most_s: float, clocks: str, clock: Clock = time.perf_counter
-) -> PackageTimes:
-    """Time all sides, including `eager`; ends before a round that is expected to exceed `most_s`."""
-    call_s = min(_call_seconds(side) for side in sides.values())
-    calls = max(1, round(SAMPLE_S / max(call_s, 1e-7)))
-    samples: dict[str, list[float]] = {name: [] for name in sides}
-    order, rng, watch = list(sides), random.Random(0), LoadWatch()
-    start, stopped, spent_s = clock(), "", 0.0
-    while not stopped:
-        rng.shuffle(order)
-        for name in order:
-            with sides[name].around():
-                if call_s <= CACHED_S:
-                    sides[name].seconds(1)
-                samples[name].append(sides[name].seconds(calls))
-        spent_s = clock() - start
-        stopped = _stopped(samples, spent_s, most_s)
-    return PackageTimes(
-        sides={name: tuple(seconds) for name, seconds in samples.items()},
-        warm_up=unsettled(*samples.values()),
-        calls_per_sample=calls,
-        stopped=stopped,
-        spent_s=spent_s,
-        load=watch.load(),
-        threads=torch.get_num_threads(),
-        clock=clocks,
-    )
-
-
-def _call_seconds(side: PackageSide) -> float:
-    """Return the median seconds of a few calls."""
-    with side.around():
-        return statistics.median(side.seconds(1) for _ in range(TRIED))
-
-
-def _stopped(samples: Mapping[str, list[float]], spent_s: float, most_s: float) -> str:
-    """Return why sampling can stop; empty if it must continue."""
-    warm_up = unsettled(*samples.values())
-    first = samples[FIRST][warm_up:]
-    ratios = [median_ratio(first, seconds[warm_up:]) for name, seconds in samples.items() if name != FIRST]
-    intervals = [ratio for ratio in ratios if ratio is not None]
-    all_known = len(intervals) == len(ratios)
-    if all_known and all(map(is_narrow, intervals)) and spent_s >= LEAST_S:
-        return NARROW_ENOUGH
-    round_s = spent_s / len(samples[FIRST])
-    return LIMIT if spent_s + round_s > min(most_s, LIMIT_S if all_known else SLOW_LIMIT_S) else ""

@@ -43,11 +43,11 @@ def side_alone(side: MemorySide, job: CompileJob, path: Path) -> MemoryRecord:
     twin = ModelCopy(path, job, f"compileboard_{side}")
     set_dynamo(job.conditions)
     with lookups(job.conditions):
-        call = _last_call(job, twin, side == "eager")
+        call = last_call(job, twin, side == "eager")
         return measured(side, call, twin, job.device, path)
 
 
-def _last_call(job: CompileJob, twin: ModelCopy, eager: bool) -> PreparedCall:
+def last_call(job: CompileJob, twin: ModelCopy, eager: bool) -> PreparedCall:
     """Make all calls and return the last; raises LookupError if the last one was not made."""
     function = twin.model if eager else compiled_side(job, twin)
     calls = ModelCalls(job, twin, function, eager)

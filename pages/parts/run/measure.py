@@ -6,6 +6,8 @@ Button that runs the same job again and measures its memory.
 
 Button that runs the same job again and compares it with float64.
 
+Button that runs the same job again, and its model on other compilers and runtimes.
+
 Buttons that run the same job for another device or cross-compilation target.
 """
 
@@ -34,6 +36,7 @@ AGAIN = (
 NUMERICS_HELP = (
     "Run the same job, then run the model in float64, then compile it again with every node value as an output"
 )
+NEIGHBOURS_HELP = "Run the same job, then convert and run its model with each installed neighbour: up to a minute each"
 WHERE_HELP = (
     "Compile the model again with one part of torch.compile less each time, and compare: Dynamo, AOTAutograd, "
     "decompositions, and each pass and lowering of Inductor"
@@ -129,6 +132,18 @@ def capture_now(of: RunView) -> None:
     job = CaptureView.capturing(job_again(of))
     if job is not None and st.button("Capture in other ways", key="capture-now", icon=menu.CAPTURES.icon):
         submit_or_open(job)
+
+
+def neighbours_now(of: RunView) -> None:
+    """Offer to run the model of a run on other compilers and runtimes.
+
+    Draw nothing for an imported log, a script, a target, and code that may not run here.
+    """
+    job = job_again(of)
+    if job is None or job.target or job.model.is_script:
+        return
+    if st.button("Try the neighbours", key="neighbours-now", icon=menu.NEIGHBOURS.icon, help=NEIGHBOURS_HELP):
+        submit_or_open(replace(job, neighbours=True))
 
 
 def numerics_now(of: RunView, label: str) -> None:

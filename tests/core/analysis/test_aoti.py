@@ -20,10 +20,10 @@ from core.report import (
     Package,
     PackagedFile,
     PackageRun,
-    PackageTimes,
     RangeTrial,
     Report,
     Setting,
+    SideTimes,
 )
 from core.report.places import Frame
 
@@ -45,7 +45,7 @@ FILES = (
 PACKAGE = Package(12.0, "model.pt2", 3_040_000, "ab", FILES, 3, {"AOTI_DEVICE_KEY": "cpu"}, 2)
 PYTHON = PackageRun("python", 0.02, 0.001, SAME)
 CPP = PackageRun("c++", 0.01, 0.001, SAME, True, "g++ 12", "g++ main.cpp", 9.0, 2)
-TIMES = PackageTimes({"c++": (1e-6,) * 12, "eager": (4e-6,) * 12, "python": (2e-6,) * 12}, clock="the wall clock")
+TIMES = SideTimes({"c++": (1e-6,) * 12, "eager": (4e-6,) * 12, "python": (2e-6,) * 12}, clock="the wall clock")
 OUTSIDE = RangeTrial(
     *("batch", 129, False, "f32[129, 64]", "AssertionError: Guard failed: x.size()[0] <= 128", ""),
     checked="input_handles[0]: dim value is too large at 0, expected to be <= 128, but got: 129",
@@ -135,7 +135,7 @@ def test_sides_are_timed_against_eager_and_told_in_one_order() -> None:
         ("c++", 1e-6, (1e-6, 1e-6), 12),
     ]
     assert [side.faster and round(side.faster.middle, 6) for side in found] == [None, 2.0, 4.0]
-    assert side_times(PackageTimes(reason="nothing ran")) == ()
+    assert side_times(SideTimes(reason="nothing ran")) == ()
 
 
 def test_results_are_equal_differ_or_cannot_be_told() -> None:
@@ -171,7 +171,7 @@ def test_all_that_was_recorded_is_told_line_by_line() -> None:
 
 def test_where_no_difference_from_eager_is_seen_no_ratio_is_told() -> None:
     eager = (4e-6,) * 12
-    times = PackageTimes({"eager": eager, "python": (3.9e-6, 4.1e-6) * 6, "c++": eager[:3]})
+    times = SideTimes({"eager": eager, "python": (3.9e-6, 4.1e-6) * 6, "c++": eager[:3]})
     assert list(aoti_lines(replace(REPORT, package_times=(times,))))[-3:] == [
         "  eager: 4.00 µs (4.00 µs–4.00 µs)",
         "  the package from Python: 4.00 µs (3.90 µs–4.10 µs), no difference from eager seen (0.976–1.03×)",
@@ -180,7 +180,7 @@ def test_where_no_difference_from_eager_is_seen_no_ratio_is_told() -> None:
 
 
 def test_lines_of_a_busy_machine_say_so_and_tell_no_ratio_of_a_decade() -> None:
-    times = PackageTimes({"eager": (1e-3, 8e-3) * 6, "python": (8e-3, 1e-3) * 6}, load=Load(0.9, 0.5))
+    times = SideTimes({"eager": (1e-3, 8e-3) * 6, "python": (8e-3, 1e-3) * 6}, load=Load(0.9, 0.5))
     assert list(aoti_lines(replace(REPORT, package_times=(times,))))[-3:] == [
         "  the machine was busy while it was measured",
         "  eager: 4.50 ms (1.00 ms–8.00 ms)",

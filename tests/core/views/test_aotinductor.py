@@ -12,10 +12,10 @@ from core.report import (
     PackagedFile,
     PackageRun,
     PackageText,
-    PackageTimes,
     Payload,
     RangeTrial,
     Setting,
+    SideTimes,
 )
 from core.views.aotinductor import AotInductorView, PackageRequest, PackageRunView, PackageView
 from tests.support.places import TRACES
@@ -46,7 +46,7 @@ def aoti(
     export: Export = EXPORT,
     package: Package | None = PACKAGE,
     runs: tuple[PackageRun, ...] = (PYTHON, CPP),
-    times: PackageTimes | None = TIMES,
+    times: SideTimes | None = TIMES,
     trials: tuple[RangeTrial, ...] = TRIALS,
 ) -> AotInductorView:
     report = Report(

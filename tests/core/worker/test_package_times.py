@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.worker.aoti.stage import PackageSide, time_sides
 from core.worker.measuring.pairs import LIMIT, NARROW_ENOUGH
+from core.worker.measuring.rounds import SampledSide, time_sides
 
 pytestmark = pytest.mark.torch
 
@@ -18,7 +18,7 @@ class Sides:
     def read(self) -> float:
         return self.now_s
 
-    def side(self, name: str, *seconds: float) -> PackageSide:
+    def side(self, name: str, *seconds: float) -> SampledSide:
         """A side whose calls take these seconds in turn."""
 
         def taken(calls: int) -> float:
@@ -27,7 +27,7 @@ class Sides:
             self.now_s += one_s * calls
             return one_s
 
-        return PackageSide(taken)
+        return SampledSide(taken)
 
 
 def test_every_side_is_timed_in_every_round_until_the_ratios_are_known() -> None:

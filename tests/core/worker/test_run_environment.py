@@ -29,3 +29,18 @@ def test_of_a_name_that_is_nowhere_or_not_torchs_nothing_is_told() -> None:
             owner.compileboard  # noqa: B018
         assert suggestion(raised.value) == ""
     assert suggestion(ValueError("compileboard")) == ""
+
+
+def test_the_first_line_of_an_error_is_the_first_that_says_something() -> None:
+    from core.worker.frames import first_line
+
+    assert first_line(RuntimeError("\n\nno such op\nin line 1")) == "RuntimeError: no such op"
+    assert first_line(RuntimeError()) == "RuntimeError: "
+
+
+def test_a_file_that_imports_mlx_without_it_says_how_to_install_it() -> None:
+    from core.worker.frames import suggestion
+
+    missing = ModuleNotFoundError("No module named 'mlx.core'; 'mlx' is not a package", name="mlx.core")
+    assert 'pip install "mlx[cpu]"' in suggestion(missing)
+    assert suggestion(ModuleNotFoundError("No module named 'other'", name="other")) == ""

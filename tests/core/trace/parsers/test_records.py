@@ -44,6 +44,7 @@ NOT_RECORDED = {
     "artifact:aotautograd_cache_bypass": NO_BYPASS,
     "artifact:compileboard_rival": "no scenario times two calls of torch.compile against each other",
     "artifact:compileboard_memory": ASKED_FOR,
+    "artifact:compileboard_neighbour": ASKED_FOR,
     "artifact:compileboard_call_numerics": ASKED_FOR,
     "artifact:compileboard_graph_numerics": ASKED_FOR,
     "propagate_real_tensors": "torch guesses at what the data tell only where a setting of its asks for it",

@@ -1,0 +1,114 @@
+"""MLX beside torch: the same functions in both, MLX's lazy graph, and what `mx.eval` and `mx.compile` change."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from core.report import LazyNode, PortedFunction
+from core.worker.load import described, seed
+from core.worker.measuring.pairs import LIMIT_S
+from core.worker.measuring.rounds import SampledSide, time_sides
+from core.worker.measuring.stopwatches import WallClock
+from core.worker.results.compare import compare_leaf
+
+# Name, and the same function in torch and in MLX: the text that is shown is the code that runs.
+FUNCTIONS = (
+    ("sin + cos", "torch.sin(x) + torch.cos(x)", "mx.sin(x) + mx.cos(x)"),
+    ("GELU", "torch.nn.functional.gelu(x)", "x * (1 + mx.erf(x / 2**0.5)) / 2"),
+    (
+        "matmul, ReLU, softmax",
+        "torch.softmax(torch.relu(x @ x), -1)",
+        "mx.softmax(mx.maximum(x @ x, 0), axis=-1)",
+    ),
+    (
+        "layer norm",
+        "torch.nn.functional.layer_norm(x, x.shape[-1:])",
+        "mx.fast.layer_norm(x, None, None, 1e-5)",
+    ),
+)
+SIZE = 512
+NODE = re.compile(r'(\d+) \[label ="([^"]*)"')
+READ, WRITE = re.compile(r'^"([^"]*)" -> (\d+)$', re.MULTILINE), re.compile(r'^(\d+) -> "([^"]*)"$', re.MULTILINE)
+Function = Callable[[Any], Any]
+
+
+def ported_functions(measure: bool) -> tuple[PortedFunction, ...]:
+    """Compare all functions in torch and MLX; must run in a separate process, since MLX starts threads."""
+    mx = importlib.import_module("mlx.core")
+    return tuple(_ported(mx, *function, measure) for function in FUNCTIONS)
+
+
+def _ported(mx: Any, name: str, torch_code: str, mlx_code: str, measure: bool) -> PortedFunction:
+    of_torch: Function = eval(f"lambda x: {torch_code}", {"torch": torch})
+    of_mlx: Function = eval(f"lambda x: {mlx_code}", {"mx": mx})
+    seed(0)
+    x = torch.randn(SIZE, SIZE)
+    array = mx.array(x.numpy())
+    mx.eval(array)
+    before, start = mx.get_active_memory(), time.perf_counter()
+    result = of_mlx(array)
+    built, built_s = mx.get_active_memory(), time.perf_counter() - start
+    graph, start = lazy_graph(mx, result), time.perf_counter()
+    mx.eval(result)
+    computed_s = time.perf_counter() - start
+    compiled = mx.compile(of_mlx)
+    return PortedFunction(
+        name=name,
+        torch=torch_code,
+        mlx=mlx_code,
+        inputs=described(((x,), {})),
+        differences=tuple(compare_leaf("output", of_torch(x), torch.from_numpy(_numpy(result)))),
+        graph=graph,
+        compiled_graph=lazy_graph(mx, compiled(array)),
+        left=len(lazy_graph(mx, result)),
+        built_bytes=built - before,
+        computed_bytes=mx.get_active_memory() - built,
+        built_s=built_s,
+        computed_s=computed_s,
+        times=_times(mx, (of_torch, x), (of_mlx, compiled, array)) if measure else None,
+    )
+
+
+def _numpy(array: Any) -> Any:
+    return importlib.import_module("numpy").array(array)
+
+
+def lazy_graph(mx: Any, result: Any) -> tuple[LazyNode, ...]:
+    """Return the graph of what is not computed yet of a result, from `mx.export_to_dot`."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "graph.dot"
+        mx.export_to_dot(str(path), result)
+        return graph_of_dot(path.read_text(encoding="utf-8"))
+
+
+def graph_of_dot(text: str) -> tuple[LazyNode, ...]:
+    """Return the primitives of a graph of MLX in DOT, in its order, which is that of execution."""
+    nodes = NODE.findall(text)
+    place = {number: index for index, (number, _) in enumerate(nodes)}
+    writer = {array: place[number] for number, array in WRITE.findall(text)}
+    reads: dict[str, list[int]] = {number: [] for number, _ in nodes}
+    for array, number in READ.findall(text):
+        reads[number] += [writer[array]] if array in writer else []
+    return tuple(LazyNode(label, tuple(reads[number])) for number, label in nodes)
+
+
+def _times(mx: Any, ours: tuple[Function, torch.Tensor], theirs: tuple[Function, Function, Any]) -> Any:
+    """Time eager, compiled, MLX and compiled MLX, interleaved; MLX's result is computed in each call."""
+    (of_torch, x), (of_mlx, compiled, array) = ours, theirs
+    wall, of_compiled = WallClock("cpu"), torch.compile(of_torch)
+    calls: dict[str, Callable[[], Any]] = {
+        "eager": lambda: of_torch(x),
+        "compiled": lambda: of_compiled(x),
+        "mlx": lambda: mx.eval(of_mlx(array)),
+        "mlx compiled": lambda: mx.eval(compiled(array)),
+    }
+    sides = {name: SampledSide(lambda n, call=call: wall.seconds(call, n)) for name, call in calls.items()}  # type: ignore[misc]
+    return time_sides(sides, LIMIT_S / 2, wall.name)

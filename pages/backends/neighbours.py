@@ -1,0 +1,37 @@
+"""Neighbours page: the run's model on other compilers and runtimes, compared with eager and compiled."""
+
+import pandas as pd
+import streamlit as st
+
+from core.views.glossary import GLOSSARY
+from core.views.neighbours import NeighboursView
+from pages.parts.backends.neighbours import mlx_part
+from pages.parts.run.measure import neighbours_now
+from pages.session.downloads import json_twin
+from pages.session.require import require_report
+from pages.session.tables import shown
+
+WIDE = {
+    "installed": st.column_config.TextColumn(width=100),
+    "a call": st.column_config.TextColumn(width=85),
+    "result": st.column_config.TextColumn(width=105),
+    "why": st.column_config.TextColumn(width=250),
+    "eager over it": st.column_config.TextColumn(width=145),
+    "compiled over it": st.column_config.TextColumn(width=145),
+    "as code": st.column_config.TextColumn(width=420),
+}
+
+view = require_report("This model on other compilers and runtimes will stand here.")
+neighbours = NeighboursView(view.report)
+st.title(neighbours.title, anchor=False, help=GLOSSARY["neighbour"])
+if neighbours.state != "recorded":
+    st.write(neighbours.paragraph)
+    if neighbours.state == "not recorded":
+        neighbours_now(view)
+    st.stop()
+
+st.caption(neighbours.paragraph)
+shown(pd.DataFrame(neighbours.rows), neighbours.rows, height="content", column_config=WIDE)
+with st.container(horizontal=True, vertical_alignment="center"):
+    json_twin("neighbours", view.report.neighbours, key="neighbours")
+mlx_part(view)
