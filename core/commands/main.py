@@ -5,6 +5,7 @@
     python -m core bisect NAME | FILE.py[:NAME] | job.json [options] [--json]
     python -m core measure RUN [--check] [--least-speedup X] [--json]
     python -m core tour RUN | NAME | FILE.py[:NAME] | job.json [options]
+    python -m core exercises [NAME [FILE.py]] [--json]
     python -m core report RUN | LOG [--check] [--least-speedup X] [--json]
     python -m core pipeline NAME | FILE.py[:NAME] | job.json [options] [--out FILE] [--json]
     python -m core aoti NAME | FILE.py[:NAME] | job.json [options] [--dim WHERE=MIN..MAX] [--out DIR] [--json]
@@ -21,8 +22,8 @@
 
 With --json the report alone goes to standard output; progress and messages go to standard error. Exit codes: 0 done, 1
 the run or every cell of the sweep failed, or the sweep stopped, 2 the command or the job is invalid, 3 the run, sweep
-or log does not exist, or the log is no torch trace, 4 a --check failed, 5 slower than --least-speedup, 130 cancelled,
-141 the reader closed the output. `report` also exits with 1 if the run is not done.
+or log does not exist, or the log is no torch trace, 4 a --check or a check of an exercise failed, 5 slower than
+--least-speedup, 130 cancelled, 141 the reader closed the output. `report` also exits with 1 if the run is not done.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from core.commands import (
     compare,
     debug,
     doctor,
+    exercises,
     issue,
     logs,
     options,
@@ -55,6 +57,7 @@ COMMANDS = (
     run.add_bisect_command,
     run.add_measure_command,
     tour.add_command,
+    exercises.add_command,
     report.add_command,
     pipeline.add_command,
     aoti.add_command,

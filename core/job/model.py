@@ -182,6 +182,9 @@ class CompileJob:
     `bits`, the first call is compared bit by bit with another configuration, in which these settings differ. With
     `aoti` the model is exported, packaged by AOTInductor, and the package run from Python and from C++.
 
+    `exercise` is the name of an exercise that the code is a solution of: the code is compiled, and compared with the
+    exercise's own code in eager.
+
     `from_file` has the names in `FILE_SETTINGS` whose values come from the file; the job sets the others, even to
     torch's defaults. None means all settings with their default value, which is None for `training`.
     """
@@ -211,9 +214,15 @@ class CompileJob:
     bits: dict[str, OptionValue] = field(default_factory=dict)
     logs: tuple[str, ...] = ()
     sweep: str = ""
+    exercise: str = ""
     aoti: Packaging | None = None
     from_file: tuple[str, ...] | None = None
     schema: int = SCHEMA
+
+    @property
+    def has_original(self) -> bool:
+        """Return True if the eager side runs other code: the code before its fixes, or an exercise's own code."""
+        return bool(self.repairs or self.exercise)
 
     def as_file_says(self) -> tuple[str, ...]:
         """Return the names of the settings that are left to the file."""
@@ -244,6 +253,8 @@ class CompileJob:
         return self._model_title() + (REPAIRED if self.repairs else "")
 
     def _model_title(self) -> str:
+        if self.exercise:
+            return f"exercise {self.exercise}"
         if self.model.kind == "sample":
             return self.model.value
         name = f":{self.model.name}" if self.model.name else ""
