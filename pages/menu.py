@@ -65,6 +65,7 @@ NUMERICS = Page("Performance", "numerics", "Numerics", ":material/exposure:")
 BACKEND = Page("Backends", "backend", "Backend", ":material/handshake:")
 ACCELERATOR = Page("Backends", "accelerator", "Accelerator", ":material/conveyor_belt:")
 AOTINDUCTOR = Page("Backends", "aotinductor", "AOTInductor", ":material/package_2:")
+EXERCISES = Page("Learn", "exercises", "Exercises", ":material/school:")
 OPTIONS = Page("Setup", "options", "Options", ":material/tune:")
 DOCTOR = Page("Setup", "doctor", "Doctor", ":material/stethoscope:")
 
@@ -83,6 +84,7 @@ ENTRIES = (
     MenuEntry("Compile time", (COMPILE_TIME,)),
     MenuEntry("Measurements", (SPEEDUP, MEMORY, NUMERICS)),
     MenuEntry("Backends", (BACKEND, ACCELERATOR, AOTINDUCTOR)),
+    MenuEntry("Learn", (EXERCISES,)),
     MenuEntry("Setup", (OPTIONS, DOCTOR)),
 )
 PAGES = {page.name: page for entry in ENTRIES for page in entry.pages}

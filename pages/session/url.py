@@ -13,6 +13,8 @@ SAMPLE, FILTER, AGAIN = "sample", "filter", "again"
 GUARD, LISTING, LOG = "guard", "listing", "log"
 # Options page: the search.
 OPTION = "option"
+# Exercises page: the exercise.
+EXERCISE = "exercise"
 # Tour page: the stop.
 STOP = "stop"
 GRAPH, CHAPTER, FRAME, JOINT = "graph", "chapter", "frame", "joint"

@@ -20,6 +20,7 @@ MENU = {
     "Graphs": ["Graph", "Fusion", "Kernels"],
     "Performance": ["Compile time", "Measurements"],
     "Backends": ["Backends"],
+    "Learn": ["Learn"],
     "Setup": ["Setup"],
 }
 PANES = {
@@ -52,7 +53,7 @@ def panes(app: AppTest) -> dict[str, str]:
     return {link.label: link.help for link in links}
 
 
-def test_the_menu_has_fourteen_entries_in_six_sections() -> None:
+def test_the_menu_has_fifteen_entries_in_seven_sections() -> None:
     sections: dict[str, list[str]] = {}
     for entry in menu.ENTRIES:
         assert {page.section for page in entry.pages} == {entry.panes[0].section}
@@ -150,6 +151,7 @@ def test_each_page_of_a_run_can_be_empty() -> None:
         menu.COMPARE,
         menu.SWEEP,
         menu.KERNEL,
+        menu.EXERCISES,
         menu.OPTIONS,
         menu.DOCTOR,
     }
