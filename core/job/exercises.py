@@ -109,7 +109,7 @@ EXERCISES = (
         {"calls": 1, "captured_ops": 3, "graph_breaks": 0},
         (
             "`.item()` moves a value from the graph into Python: Dynamo ends the graph there.",
-            "A tensor with one element can be divided by like a number. `torch.sqrt` takes tensors.",
+            "Stay with tensors: `torch.sqrt` takes one, and `x` can be divided by a tensor with one element.",
         ),
         UP_TO_ATEN,
     ),
@@ -168,7 +168,7 @@ EXERCISES = (
         "Fusion",
         {"calls": 1, "captured_ops": 4, "graph_breaks": 0, "kernels": 1},
         (
-            "Inductor fuses ops whose meaning it knows. A custom op is a call of a function for it.",
+            "Inductor fuses ops that it can generate code for. A custom op is a call of an unknown function.",
             "Call plain torch functions in `model`, without the decorator.",
         ),
     ),

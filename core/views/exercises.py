@@ -169,12 +169,17 @@ class AttemptView:
 
     @cached_property
     def checks(self) -> tuple[ExerciseCheck, ...]:
-        """The results of all checks; only the reason if the run did not end by itself."""
-        ended = ending_words(self.status.state, self.status.reason, self.report)
-        if ended or self.report is None:
-            words = plain(ended or "The run recorded nothing", LONGEST_TEXT)
-            return (ExerciseCheck(False, f"{words}.", "overview"),)
+        """The results of all checks; only the reason why the run failed, if it did."""
+        if self._failed or self.report is None:
+            frames = self.report.error.frames if self.report is not None and self.report.error is not None else ()
+            at = f" at line {fmt.number(frames[-1].line)}" if frames else ""
+            words = prose(self._failed or "The run recorded nothing", LONGEST_TEXT)
+            return (ExerciseCheck(False, f"{words}{at}.", "overview"),)
         return tuple(CHECKS[name](self.report, limit) for name, limit in self.exercise.checks.items())
+
+    @property
+    def _failed(self) -> str:
+        return ending_words(self.status.state, self.status.reason, self.report)
 
     @property
     def solved(self) -> bool:
@@ -186,16 +191,18 @@ class AttemptView:
         """The outcome in a sentence."""
         if self.solved:
             return "Solved."
+        if self._failed or self.report is None:
+            return "Not yet: the run failed, so nothing was checked."
         failed = sum(not check.passed for check in self.checks)
         return f"Not yet: {fmt.number(failed)} of {fmt.count(len(self.checks), 'check')} failed."
 
     @cached_property
     def torch_hints(self) -> tuple[str, ...]:
-        """Messages about the solution: torch's error, torch's hints for graph breaks, and advice of findings."""
+        """Messages about the solution: an error of several lines, hints for graph breaks, and advice of findings."""
         if self.report is None:
             return ()
         error = self.report.error
-        hints = [f"{plain(error.type, LONGEST_NAME)}: {plain(error.message, LONGEST_TEXT)}"] if error else []
+        hints = [plain(error.message, LONGEST_TEXT)] if error and "\n" in error.message.strip() else []
         hints += [prose(hint, LONGEST_TEXT) for item in self.report.graph_breaks for hint in item.hints]
         advice = (item for item in findings(self.report) if not item.rule.startswith(SAID_BY_CHECKS))
         hints += [f"{prose(item.title)} {prose(item.advice)}" for item in advice]

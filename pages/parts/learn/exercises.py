@@ -154,9 +154,9 @@ def _checks(view: ExerciseView, shown: ShownRun) -> None:
     for check in result.checks:
         page = menu.PAGES[check.page]
         mark = ":material/check: passed" if check.passed else ":material/close: **failed**"
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"{mark} · {check.sentence}", width="stretch")
-            st.page_link(page.script, label=page.title, icon=page.icon, query_params={url.RUN: shown.run.id})
+        sentence, evidence = st.columns([4, 1], vertical_alignment="center")
+        sentence.markdown(f"{mark} · {check.sentence}")
+        evidence.page_link(page.script, label=page.title, icon=page.icon, query_params={url.RUN: shown.run.id})
     if result.torch_hints and not result.solved:
         with st.expander("What torch says", icon=":material/chat:"):
             st.markdown("\n".join(f"- {hint}" for hint in result.torch_hints))

@@ -102,7 +102,7 @@ def test_a_run_that_fails_is_no_solution(
     (home / "mine.py").write_text(SOLUTION)
     assert main(["exercises", "print_inside", str(home / "mine.py")]) == FAILED
     captured = capsys.readouterr()
-    assert captured.out.startswith("Not yet: 1 of 1 check failed.\nfailed  Failed while ")
+    assert captured.out.startswith("Not yet: the run failed, so nothing was checked.\nfailed  Failed while ")
     assert captured.err.splitlines()[-1] == "failed: ValueError while call 1: eager: at most four rows"
 
 

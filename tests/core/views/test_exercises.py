@@ -8,7 +8,7 @@ import pytest
 
 from core import CompileJob, Model, Report, Run, Status, Store, build_report, from_json
 from core.job.exercises import exercise
-from core.report import RunError
+from core.report import Frame, RunError
 from core.views.exercises import CHECKS, AttemptView, ExerciseView
 from tests.support.homes import add_run, job_of, keeper
 from tests.support.places import TRACES
@@ -159,7 +159,7 @@ def test_an_attempt_is_solved_if_every_check_passes() -> None:
 @pytest.mark.parametrize(
     ("status", "sentence"),
     [
-        (Status("failed", 0.0), "Failed while loading the model \\(NameError\\: no torch\\)."),
+        (Status("failed", 0.0), "Failed while loading the model \\(NameError\\: no `torch`\\) at line 3."),
         (
             Status("timed out", 0.0, reason="the run took longer than 600 s"),
             "Timed out\\: the run took longer than 600 s.",
@@ -167,11 +167,13 @@ def test_an_attempt_is_solved_if_every_check_passes() -> None:
     ],
 )
 def test_a_run_that_did_not_end_by_itself_has_its_reason_alone(status: Status, sentence: str) -> None:
-    error = RunError("loading the model", "NameError", "", "no torch", (), "") if status.state == "failed" else None
-    checked = replace(report("eager_backend"), error=error, steps=())
+    lines = (Frame("model.py", 3, "model", ""),)
+    error = RunError("loading the model", "NameError", "", "no `torch`\nhere", lines, "")
+    checked = replace(report("eager_backend"), error=error if status.state == "failed" else None, steps=())
     view = AttemptView(PRINT, status, checked)
     assert [check.sentence for check in view.checks] == [sentence]
-    assert view.torch_hints == (("NameError: no torch",) if error else ())
+    assert view.torch_hints == (("no \\`torch\\` here",) if status.state == "failed" else ())
+    assert view.title == "Not yet: the run failed, so nothing was checked."
     assert not view.solved
 
 
