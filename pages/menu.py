@@ -67,6 +67,7 @@ BACKEND = Page("Backends", "backend", "Backend", ":material/handshake:")
 ACCELERATOR = Page("Backends", "accelerator", "Accelerator", ":material/conveyor_belt:")
 AOTINDUCTOR = Page("Backends", "aotinductor", "AOTInductor", ":material/package_2:")
 NEIGHBOURS = Page("Backends", "neighbours", "Neighbours", ":material/holiday_village:")
+EXERCISES = Page("Learn", "exercises", "Exercises", ":material/school:")
 LANDMARKS = Page("Learn", "landmarks", "Where in torch", ":material/map:")
 GLOSSARY = Page("Learn", "glossary", "Glossary", ":material/dictionary:")
 OPTIONS = Page("Setup", "options", "Options", ":material/tune:")
@@ -87,7 +88,7 @@ ENTRIES = (
     MenuEntry("Compile time", (COMPILE_TIME,)),
     MenuEntry("Measurements", (SPEEDUP, MEMORY, NUMERICS)),
     MenuEntry("Backends", (BACKEND, ACCELERATOR, AOTINDUCTOR, NEIGHBOURS)),
-    MenuEntry("Learn", (LANDMARKS, GLOSSARY)),
+    MenuEntry("Learn", (EXERCISES, LANDMARKS, GLOSSARY)),
     MenuEntry("Setup", (OPTIONS, DOCTOR)),
 )
 PAGES = {page.name: page for entry in ENTRIES for page in entry.pages}

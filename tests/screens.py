@@ -57,6 +57,7 @@ ASKED = (
     Screen("measured", menu.KERNELS.script, {"select": "k:0/0.inference.cpp_fused_gelu_view_2"}),
     Screen("measured", menu.KERNELS.script, held={"kernel-kinds": ["extern"]}),
     Screen("measured", menu.KERNELS.script, held={"kernel-search": "gelu"}),
+    Screen("measured", menu.EXERCISES.script, {"exercise": "counter"}, {"exercise-counter-hints": 2}),
     Screen("training_step", menu.KERNELS.script, {"whole": "true"}),
     Screen("training_step", menu.KERNELS.script, {"select": "k:0/0.forward.extern_kernels.addmm#394"}),
     Screen("training_step", menu.FUSION.script, {"fusion": "morph"}),

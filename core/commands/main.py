@@ -6,6 +6,7 @@
     python -m core measure RUN [--check] [--least-speedup X] [--json]
     python -m core tour RUN | NAME | FILE.py[:NAME] | job.json [options]
     python -m core captures RUN | NAME | FILE.py[:NAME] | job.json [options]
+    python -m core exercises [NAME [FILE.py]] [--json]
     python -m core report RUN | LOG [--check] [--least-speedup X] [--json]
     python -m core pipeline NAME | FILE.py[:NAME] | job.json [options] [--out FILE] [--json]
     python -m core aoti NAME | FILE.py[:NAME] | job.json [options] [--dim WHERE=MIN..MAX] [--out DIR] [--json]
@@ -25,8 +26,8 @@
 
 With --json the report alone goes to standard output; progress and messages go to standard error. Exit codes: 0 done, 1
 the run or every cell of the sweep failed, or the sweep stopped, 2 the command or the job is invalid, 3 the run, sweep
-or log does not exist, or the log is no torch trace, 4 a --check failed, 5 slower than --least-speedup, 130 cancelled,
-141 the reader closed the output. `report` also exits with 1 if the run is not done.
+or log does not exist, or the log is no torch trace, 4 a --check or a check of an exercise failed, 5 slower than
+--least-speedup, 130 cancelled, 141 the reader closed the output. `report` also exits with 1 if the run is not done.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from core.commands import (
     compare,
     debug,
     doctor,
+    exercises,
     issue,
     logs,
     neighbours,
@@ -63,6 +65,7 @@ COMMANDS = (
     tour.add_command,
     tour.add_captures_command,
     tour.add_landmarks_command,
+    exercises.add_command,
     report.add_command,
     pipeline.add_command,
     aoti.add_command,

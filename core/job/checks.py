@@ -96,6 +96,8 @@ def _check_model(job: CompileJob) -> None:
     named = job.model.is_script or job.model.name.isidentifier()
     _require(named, "model.name", f"`{job.model.name[:60]}` is not a Python name")
     _check_code("model.value", job.model.value)
+    pasted = job.model.kind == "code" and not job.model.is_script
+    _require(pasted or not job.exercise, "exercise", "a solution is pasted code with a `model`, not a sample or a file")
     _check_script(job)
 
 

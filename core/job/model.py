@@ -183,6 +183,9 @@ class CompileJob:
     `aoti` the model is exported, packaged by AOTInductor, and the package run from Python and from C++. `neighbours`
     requests that other compilers and runtimes, such as ONNX Runtime, convert and run the model.
 
+    `exercise` is the name of an exercise that the code is a solution of: the code is compiled, and compared with the
+    exercise's own code in eager.
+
     `from_file` has the names in `FILE_SETTINGS` whose values come from the file; the job sets the others, even to
     torch's defaults. None means all settings with their default value, which is None for `training`.
     """
@@ -213,10 +216,16 @@ class CompileJob:
     logs: tuple[str, ...] = ()
     capture: bool = False
     sweep: str = ""
+    exercise: str = ""
     aoti: Packaging | None = None
     neighbours: bool = False
     from_file: tuple[str, ...] | None = None
     schema: int = SCHEMA
+
+    @property
+    def has_original(self) -> bool:
+        """Return True if the eager side runs other code: the code before its fixes, or an exercise's own code."""
+        return bool(self.repairs or self.exercise)
 
     def as_file_says(self) -> tuple[str, ...]:
         """Return the names of the settings that are left to the file."""
@@ -247,6 +256,8 @@ class CompileJob:
         return self._model_title() + (REPAIRED if self.repairs else "")
 
     def _model_title(self) -> str:
+        if self.exercise:
+            return f"exercise {self.exercise}"
         if self.model.kind == "sample":
             return self.model.value
         name = f":{self.model.name}" if self.model.name else ""

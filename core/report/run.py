@@ -126,8 +126,8 @@ class Call(Record):
     stance: str = ""
     """in a run of a script: the stance of `torch.compiler.set_stance`; empty for `default`"""
     printed: str = ""
-    """in a run that tries a fix: difference between the printed output of the compiled call and of the original code;
-    empty if there is none"""
+    """in a run of a fix or of an exercise: difference between the printed output of the compiled call and of the
+    original code; empty if there is none"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from core.analysis import phase_class
 from core.base.files import regular
 from core.job import CompileJob
 from core.job.targets import TARGETS
-from core.report import Phase, Report
+from core.report import Phase, Report, Setting
 from core.runs.store import Run
 
 DIRECTORY = "aoti"
@@ -139,8 +139,9 @@ def _timeline_phase(phase: Phase, start_us: float, end_us: float) -> TimelinePha
     return TimelinePhase(phase.name, phase_class(phase.name), phase.depth, begin_s, length_s, phase.end_us is None)
 
 
-def progress(report: Report, job: CompileJob | None = None) -> Progress:
-    """Return the progress of a job's run from the report of its log so far."""
+def progress(report: Report | None, job: CompileJob | None = None) -> Progress:
+    """Return the progress of a job's run from the report of its log so far; None before there is a log."""
+    report = report or Report(Setting())
     return Progress(
         steps=report.steps,
         to_come=_to_come(report.steps, job),

@@ -13,6 +13,7 @@ from core.analysis.repairs import repaired
 from core.base.errors import CompileboardError, WorkerError
 from core.base.words import limit_s
 from core.job import CompileJob, fingerprint
+from core.job.exercises import exercise
 from core.job.prepared import prepared, torch_version
 from core.runs.engine.opening import open_engine
 from core.runs.engine.protocol import Assignment, Engine
@@ -67,12 +68,13 @@ class Runner:
 
         `created` is called with the run before it is queued; if that raises a CompileboardError, the run is not queued.
         """
-        job, original = prepared(job)
-        code = repaired(original, job.repairs)
+        job, written = prepared(job)
+        code = repaired(written, job.repairs)
+        original = exercise(job.exercise).code if job.exercise else written
         check_job(self.limits, job)
         with self._admitting:
             check_room(self.limits, self.store, by)
-            run = self.store.create(job, fingerprint(job, original, torch_version()), code, by, original)
+            run = self.store.create(job, fingerprint(job, written, torch_version()), code, by, original)
         try:
             created(run)
         except CompileboardError as error:

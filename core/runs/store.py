@@ -3,7 +3,8 @@
   <home>/runs/<run id>/job.json       the job (not for an imported log)
                       /status.json    its status; written whole, by one process at a time
                       /model.py       the code that was run
-                      /original.py    the code before the job's fixes; backend.py, rival_backend.py: backends' code
+                      /original.py    the eager side's code, if it differs: before the job's fixes, or of an exercise
+                      /backend.py     a backend's code; rival_backend.py: the alternative's
                       /name.txt       the owner's name for it, if not its title; note.txt: notes
                       /trace/*.log    PyTorch's structured trace; output.txt: the worker's printed output, bounded
                       /report.json    the report, rebuilt when the log is newer; verdict-*.json: its verdict
@@ -101,7 +102,7 @@ class Run:
 
     @property
     def original_path(self) -> Path:
-        """The code before its fixes, if it has any."""
+        """The code of the eager side, if that is other code: before fixes, or of an exercise."""
         return self.path / "original.py"
 
     def name(self) -> str:
@@ -219,7 +220,7 @@ class Store:
         with self.making(job.title()) as fresh:
             (fresh.path / "job.json").write_bytes(job_to_json(job))
             fresh.model_path.write_text(code, encoding="utf-8")
-            if job.repairs:
+            if job.has_original:
                 fresh.original_path.write_text(original, encoding="utf-8")
             status = Status("queued", time.time(), handle=self.liveness.local_handle(), by=by)
             fresh.write_status(replace(status, fingerprint=fingerprint, title=job.title()))

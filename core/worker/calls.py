@@ -218,7 +218,7 @@ class CallComparer:
     def __init__(self, job: CompileJob, path: Path) -> None:
         self._judge = Judge(job, path, lambda twin, around: Replay(job, twin, around))
         self._numerics = bool(job.numerics)
-        self._repaired = bool(job.repairs)
+        self._repaired = job.has_original
         self._initial_difference = ""
         self._drew = self._refused = False
 

@@ -113,7 +113,7 @@ def work(run: Run, job: CompileJob) -> int:
     files = [path, *filter(None, [backend_file(job.compile)])]
     use_run_caches(conditions, run.path)
     filling = fill_caches(conditions, lambda: make_compiled_calls(job, path))
-    original = run.original_path if job.repairs else path
+    original = run.original_path if job.has_original else path
     memory, neighbours = MemoryWatch(job, original, path), NeighbourStage(job, original, path)
     start_trace(run.trace_dir)
     log = LogWatch()

@@ -28,7 +28,7 @@ from core import (
     progress,
     start_reading,
 )
-from core.report import Compilation, FxGraph, FxNode, Payload, Report, Setting
+from core.report import Compilation, FxGraph, FxNode, Payload, Report
 from core.views.header import first_compilation
 from pages.session import server, url
 from pages.session.cache import cached
@@ -76,7 +76,7 @@ class ShownRun:
     @property
     def progress(self) -> Progress:
         """The finished steps, the current step, and the remaining steps."""
-        return progress(self.report or Report(Setting()), self.job)
+        return progress(self.report, self.job)
 
     @property
     def moment(self) -> int:

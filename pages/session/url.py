@@ -15,6 +15,8 @@ GUARD, LISTING, LOG = "guard", "listing", "log"
 OPTION = "option"
 # Glossary page: the search.
 TERM = "term"
+# Exercises page: the exercise.
+EXERCISE = "exercise"
 # Tour page: the stop.
 STOP = "stop"
 GRAPH, CHAPTER, FRAME, JOINT = "graph", "chapter", "frame", "joint"

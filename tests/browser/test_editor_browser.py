@@ -56,7 +56,7 @@ def seen(lines: list[list[tuple[str, str]]]) -> list[list[tuple[str, str]]]:
 def mounted(page: Page, text: str) -> Locator:
     """An editor alone on a page; `told` has what Python would get."""
     open_sources(page)
-    page.evaluate(MOUNT, {"label": "Code", "text": text, "least": 300, "most": 800})
+    page.evaluate(MOUNT, {"label": "Code", "text": text, "least": 300, "most": 800, "focus": False})
     return page.get_by_label("Code", exact=True)
 
 

@@ -57,3 +57,27 @@ def test_the_demo_needs_no_mouse(server: Server, transformer: str, page: Page) -
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Cancel").first).to_be_visible()
     expect(page.locator("[data-testid='stAlert']").first).to_contain_text("equal results")
+
+
+def test_an_exercise_is_solved_without_a_mouse_and_the_editor_keeps_the_focus(server: Server, page: Page) -> None:
+    go(page, f"{server.url}/exercises?exercise=print_inside")
+    settle(page)
+    tab_to(page, ".cm-content")
+    page.keyboard.press("Control+Enter")
+    outcome = page.locator("[data-testid='stAlert']").first
+    expect(outcome).to_contain_text("Not yet: 1 of 3 checks failed.")
+    assert page.evaluate(FOCUSED, ".cm-content")
+    page.keyboard.press("Control+Home")
+    for _ in range(6):
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("Shift+ArrowDown")
+    page.keyboard.press("Delete")
+    page.keyboard.press("Control+Enter")
+    expect(outcome).to_have_text(re.compile("Solved"))
+    expect(headline(page)).to_have_text("1 of 12 exercises solved.")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("n")
+    expect(page.get_by_role("heading", name="A tensor becomes a number")).to_be_visible()
+    settle(page)
+    assert page.evaluate(FOCUSED, ".cm-content")

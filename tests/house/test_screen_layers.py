@@ -47,6 +47,7 @@ SCREEN_LAYERS = {
         *("menu", "gate", "look", "session", "parts/code", "parts/sweep"),
         *("components/code", "components/progress", "components/upload"),
     },
+    "parts/learn": {"menu", "gate", "look", "session", "components/code", "parts/run"},
     "parts/graphs": {
         *("menu", "look", "session", "components/code", "components/graph", "components/stages"),
         *("parts/code", "parts/kernels"),
@@ -73,7 +74,7 @@ SCREEN_LAYERS = {
         *("menu", "gate", "look", "session", "components/code", "components/contract"),
         *("parts/backends", "parts/code", "parts/drawer"),
         *("parts/run", "parts/dynamo", "parts/graphs", "parts/kernels", "parts/kernel", "parts/compare"),
-        *("parts/performance", "parts/accelerator", "parts/sweep", "parts/aotinductor"),
+        *("parts/performance", "parts/accelerator", "parts/sweep", "parts/aotinductor", "parts/learn"),
     },
     "app": {"menu", "look", "session", "components/history", "parts/palette"},
     "dashboard": {"gate", "session", "components/graph", "components/modules"},

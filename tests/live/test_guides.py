@@ -167,6 +167,28 @@ def test_a_sample_is_in_the_gallery_and_can_be_called(copy: Copy) -> None:
     assert copy.run(SAMPLE).splitlines() == ["Softplus by hand, Fusion", "(512, 512)"]
 
 
+EXERCISE = """
+from core.commands.main import main
+
+for file in ("core/samples/exercises/python_maximum.py", "solved.py"):
+    print(main(["exercises", "python_maximum", file]))
+"""
+
+
+@pytest.mark.torch
+def test_an_exercise_fails_as_it_is_and_its_solution_passes(copy: Copy) -> None:
+    file, row = code("adding-an-exercise")
+    copy.write("core/samples/exercises/python_maximum.py", file)
+    copy.put("core/job/exercises.py", f"{row.strip()},\n", before=")\nBY_NAME = ")
+    copy.write("solved.py", file.replace("max(y.tolist())", "y.amax()"))
+    lines = copy.run(EXERCISE).splitlines()
+    assert lines[0] == "Not yet: 1 of 3 checks failed."
+    assert [line.split("  ")[0] for line in lines[1:4]] == ["passed", "passed", "failed"]
+    assert lines[3].startswith("failed  1 graph break. The first at line 12: ")
+    assert lines[-6:-4] == ["4", "Solved."]
+    assert lines[-1] == "0"
+
+
 TARGET = """
 from core import CompileJob, Model, job_from_json, job_to_json
 from docs.make.targets import table

@@ -32,7 +32,7 @@ PANES = {
     "Graph": ["FX graph", "Captures", "Passes", "Forward and backward"],
     "Measurements": ["Speedup", "Memory", "Numerics"],
     "Backends": ["Backend", "Accelerator", "AOTInductor", "Neighbours"],
-    "Learn": ["Where in torch", "Glossary"],
+    "Learn": ["Exercises", "Where in torch", "Glossary"],
     "Setup": ["Options", "Doctor"],
 }
 OLD_ADDRESSES = (
@@ -152,6 +152,7 @@ def test_each_page_of_a_run_can_be_empty() -> None:
         menu.COMPARE,
         menu.SWEEP,
         menu.KERNEL,
+        menu.EXERCISES,
         menu.OPTIONS,
         menu.DOCTOR,
         menu.LANDMARKS,

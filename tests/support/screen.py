@@ -138,6 +138,14 @@ def _choice(fields: Fields) -> str:
     return f"- choice{_label(fields)}: {picked or 'none'}{offered}{_notes(fields)}"
 
 
+def _radio(fields: Fields) -> str:
+    """A list of options with their captions; the chosen one is marked."""
+    chosen = fields.get("rawValue", fields["options"][fields.get("default", 0)])
+    rows = zip(fields["options"], fields["captions"], strict=True)
+    marks = [f"({'x' if name == chosen else ' '}) {plain(name)}: {plain(text)}" for name, text in rows]
+    return f"- choice{_label(fields)}:\n\n{indented(chr(10).join(f'- {row}' for row in marks))}"
+
+
 def _toggle(fields: Fields) -> str:
     return f"- [{'x' if fields.get('value') else ' '}]{_label(fields)}{_notes(fields)}"
 
@@ -187,6 +195,7 @@ ELEMENTS: dict[str, Callable[[Fields], str]] = {
     "multiselect": _choice,
     "page_link": _link,
     "plotly_chart": chart,
+    "radio": _radio,
     "selectbox": _choice,
     "text": _paragraph,
     "toggle": _toggle,

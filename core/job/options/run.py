@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from core.base.words import number
+from core.job.exercises import exercise_problem
 from core.job.model import GIB, STANCES, OptionValue
 from core.job.options.call import INPUTS
 from core.job.options.row import (
@@ -328,6 +329,12 @@ RUN: tuple[Option, ...] = (
         visitors=True,
         compared=False,
         eager=False,
+    ),
+    Option(
+        "exercise",
+        "the exercise that the code is a solution of",
+        check=exercise_problem,
+        compared=False,
     ),
     Option(
         "time_limit_s",

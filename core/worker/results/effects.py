@@ -198,7 +198,7 @@ class PrintedText:
     """Text of a call on each standard stream; not recorded for a job without fixes."""
 
     def __init__(self, job: CompileJob) -> None:
-        self._listens = bool(job.repairs)
+        self._listens = job.has_original
         self.streams = ("", "")
 
     @contextmanager

@@ -65,8 +65,10 @@ def command_palette() -> None:
     """Draw the palette, and execute a new choice."""
     here = shown_run()
     chosen = palette(_data(here), key="palette")
-    if here is not None:
-        _run_entries(here)
+    # Its place is reserved, so that the page below, and the focus in it, stay when the first run is shown.
+    with st.container():
+        if here is not None:
+            _run_entries(here)
     if chosen is not None and chosen.action:
         act(chosen.action, here)
     elif chosen is not None:

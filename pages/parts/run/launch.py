@@ -68,7 +68,11 @@ def asked_again() -> Beginning | None:
 
 
 def _repaired(job: CompileJob, run: Run) -> CompileJob:
-    """Return the job of a run that tries a fix, with the fixed code as its model, if the visitor may bring code."""
+    """Return the job of a run that tries a fix, with the fixed code as its model, if the visitor may bring code.
+
+    The code of an exercise becomes a model of its own.
+    """
+    job = replace(job, exercise="")
     if job.model.is_script:
         return replace(job, model=replace(job.model, name="model"))
     if not job.repairs:

@@ -28,7 +28,7 @@ def live_run(shown: ShownRun) -> None:
     here = open_shown(shown.run.id)
     if here is None or here.stands or bool(here.progress.steps) != bool(shown.progress.steps):
         st.rerun()
-    st.title(_headline(here), anchor=False)
+    st.title(live_headline(here), anchor=False)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(_counts(here))
         cancel_button(here)
@@ -80,7 +80,8 @@ def _printed(run: Run) -> None:
         st.code(tail, language=None, height=SHORT)
 
 
-def _headline(shown: ShownRun) -> str:
+def live_headline(shown: ShownRun) -> str:
+    """Describe what a live run does or waits for."""
     if shown.status.state == "queued":
         before = server.runner().position(shown.run)
         if before:

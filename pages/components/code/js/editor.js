@@ -24,7 +24,7 @@ class Editor {
   /** @param {Arguments<EditorData>} args */
   constructor(args) {
     this.args = args;
-    const { label, text, least, most } = args.data;
+    const { label, text, least, most, focus } = args.data;
     this.root = element("div", "cv editor");
     this.root.style.setProperty("--least", `${least}px`);
     this.root.style.setProperty("--most", `${most}px`);
@@ -48,6 +48,7 @@ class Editor {
     });
     this.told = this.view.state.doc;
     this.count();
+    if (focus) this.view.focus();
   }
 
   changed() {

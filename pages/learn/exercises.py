@@ -1,0 +1,16 @@
+"""Exercises page: broken models to fix, each checked by a run."""
+
+import streamlit as st
+
+from core.views.exercises import ExerciseView
+from pages.parts.learn.exercises import picked_exercise, solution, task
+from pages.session.exercises import exercises
+
+views = exercises()
+st.title(ExerciseView.progress(views.values()), anchor=False)
+left, right = st.columns([1, 3], gap="large")
+with left:
+    view = picked_exercise(views)
+with right:
+    task(view)
+    solution(view, list(views))

@@ -1,0 +1,109 @@
+"""Exercises of the visitor: their attempts, the chosen exercise, and the text in its editor.
+
+A text is the session's until it is checked; then it is in its run, too.
+"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core import Run, StoreError
+from core.views.exercises import ExerciseView
+from pages.session import server, url
+from pages.session.runs import named_runs
+from pages.session.shown import ShownRun, open_shown, shown_run
+from pages.session.state import held, hold
+
+MOST_SOLUTIONS = 2_000
+
+
+@st.cache_resource(max_entries=MOST_SOLUTIONS, show_spinner=False)
+def _is_solution(run_id: str, ended_s: float) -> bool:
+    return ExerciseView.is_solution(server.runner().store.open(run_id))
+
+
+def _solves(run: Run) -> bool:
+    status = run.standing()
+    return not status.live and _is_solution(run.id, status.ended_s or 0.0)
+
+
+def exercises() -> dict[str, ExerciseView]:
+    """Return all exercises by their names, with the attempts in the runs that are listed for this visitor."""
+    return ExerciseView.of_runs(named_runs(), _solves)
+
+
+def read_choice(views: dict[str, ExerciseView]) -> None:
+    """Set the chosen exercise: the URL's, the one before, that of the shown run, or the first unsolved one."""
+    shown = shown_run()
+    of_run = (name for name, view in views.items() if shown is not None and view.is_tried_by(shown.job))
+    unsolved = (name for name, view in views.items() if not view.solved)
+    url.read(url.EXERCISE, views, next(of_run, None) or next(unsolved, None) or next(iter(views)))
+
+
+def shown_attempt(view: ExerciseView) -> ShownRun | None:
+    """Return the shown run if it is an attempt at the exercise, otherwise the newest attempt; None without any."""
+    shown = shown_run()
+    if shown is not None and view.is_tried_by(shown.job):
+        return shown
+    return open_shown(view.attempts[0].id) if view.attempts else None
+
+
+class Draft:
+    """The text in the editor of an exercise, at first that of an attempt; and the number of requested hints.
+
+    The text before *Start again* can be brought back.
+    """
+
+    def __init__(self, view: ExerciseView, shown: ShownRun | None) -> None:
+        self._original = view.exercise.code
+        self._key = f"exercise-{view.exercise.name}"
+        if held(self._key) is None:
+            hold(self._key, _code_of(shown) or self._original)
+
+    @property
+    def text(self) -> str:
+        """The text."""
+        return str(held(self._key))
+
+    @property
+    def key(self) -> str:
+        """A key for the editor, which takes a text only when it appears."""
+        return f"{self._key}-{held(f'{self._key}-times', 0)}"
+
+    @property
+    def earlier(self) -> str:
+        """The text before *Start again*; empty if there is none."""
+        return str(held(f"{self._key}-earlier", ""))
+
+    @property
+    def hints(self) -> int:
+        """The number of hints that the visitor has requested."""
+        return int(held(f"{self._key}-hints", 0))
+
+    def keep(self, text: str) -> None:
+        """Store the edited text."""
+        hold(self._key, text)
+
+    def start_again(self) -> None:
+        """Set the text to the exercise's code."""
+        self._replace(self._original, earlier=self.text)
+
+    def bring_back(self) -> None:
+        """Set the text to that before *Start again*."""
+        self._replace(self.earlier, earlier="")
+
+    def show_hint(self) -> None:
+        """Show one more hint."""
+        hold(f"{self._key}-hints", self.hints + 1)
+
+    def _replace(self, text: str, earlier: str) -> None:
+        hold(self._key, text)
+        hold(f"{self._key}-earlier", earlier)
+        hold(f"{self._key}-times", held(f"{self._key}-times", 0) + 1)
+
+
+def _code_of(shown: ShownRun | None) -> str:
+    try:
+        return shown.run.code() if shown is not None else ""
+    except StoreError:
+        return ""
