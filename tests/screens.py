@@ -58,6 +58,7 @@ ASKED = (
     Screen("measured", menu.KERNELS.script, held={"kernel-kinds": ["extern"]}),
     Screen("measured", menu.KERNELS.script, held={"kernel-search": "gelu"}),
     Screen("measured", menu.EXERCISES.script, {"exercise": "counter"}, {"exercise-counter-hints": 2}),
+    Screen("measured", menu.GLOSSARY.script),
     Screen("training_step", menu.KERNELS.script, {"whole": "true"}),
     Screen("training_step", menu.KERNELS.script, {"select": "k:0/0.forward.extern_kernels.addmm#394"}),
     Screen("training_step", menu.FUSION.script, {"fusion": "morph"}),
