@@ -1,10 +1,12 @@
 """Other compilers and runtimes on models of runs, each in a process of its own; what is not installed says so."""
 
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
 from core import CompileJob, Model, Report, Runner, open_report
+from core.commands.main import main
 from core.report import Neighbour
 from tests.support.user_code import ended
 
@@ -91,6 +93,19 @@ def test_a_call_that_draws_random_numbers_is_not_comparable(runner: Runner) -> N
 def test_a_run_that_trains_says_that_neighbours_run_the_forward_alone(runner: Runner) -> None:
     _, found = neighbours(runner, Model("sample", "mlp"), training=True, measure=False)
     assert standing(found[TRACED]) == ("start", "it runs only the forward, and this run trains", [])
+
+
+def test_the_command_prints_a_line_for_each_neighbour_and_json_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COMPILEBOARD_HOME", str(tmp_path))
+    assert main(["neighbours", "sin_cos", "--no-measure"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("neighbours: ")
+    assert [line.strip().partition(":")[0].startswith("TorchScript") for line in lines[1:]] == [True] * 2 + [False] * 6
+    assert main(["neighbours", "no_such_model.py", "--json"]) == 2
+    printed = capsys.readouterr()
+    assert (printed.out, "no_such_model.py" in printed.err) == ("", True)
 
 
 @pytest.mark.skipif(not (find_spec("onnxruntime") and find_spec("openvino")), reason="requirements-neighbours.txt")

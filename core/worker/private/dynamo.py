@@ -139,7 +139,9 @@ DYNAMO = (
     ),
 )
 VALUES = (
-    *rows("torch.utils._pytree", "tensors in nested arguments and results", "tree_leaves", "tree_map_only"),
+    *rows(
+        "torch.utils._pytree", "tensors in nested arguments and results", "tree_flatten", "tree_leaves", "tree_map_only"
+    ),
     PrivateName(
         "torch.utils._python_dispatch", "TorchDispatchMode", "asks for float64 where a narrower float is named"
     ),
