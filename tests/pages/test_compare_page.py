@@ -84,6 +84,15 @@ def test_the_graphs_of_both_are_one_drawing_that_opens_with_both(empty_home: Pat
     assert set(app.dataframe[-1].value["change"]) >= {"only left", "only right"}
 
 
+def test_a_selected_node_is_described_in_both_graphs(empty_home: Path) -> None:
+    one, other = (add_scenario(empty_home, "transformer_block") for _ in range(2))
+    app = opened(PAGE, one, other=other, aspect="graphs", select="n:layer_norm", drawer="node")
+    assert_sound(app)
+    facts = app.table[0].value["value"]
+    assert list(facts.index) == ["name", "target", "value", "arguments", "line", "module"]
+    assert (facts["value"], facts["module"]) == ("`f32[8, 64, 256]`", "`L['self'].norm1` `LayerNorm`")
+
+
 def test_a_pasted_link_holds_any_two_runs(two: tuple[str, str], empty_home: Path) -> None:
     other = add_scenario(empty_home, "foreign")
     app = opened(PAGE, two[0], other=other)

@@ -34,6 +34,16 @@ def torch_alone(runs: dict[str, str], tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(server, "environment", lambda: Environment(torch="2.13.0", devices={"cpu": "Xeon"}))
 
 
+def test_recordings_are_a_table_of_samples_by_their_titles(torch_alone: None) -> None:
+    app = opened(menu.NEW_RUN.script, held={"new-run-tabs": "Recorded on NVIDIA H200"})
+
+    assert_sound(app)
+    table = app.dataframe[0].value
+    assert set(table["model"]) <= {sample.title for sample in samples()}
+    block = table[(table["model"] == "Transformer block") & (table["shows"] == "mode max-autotune")]
+    assert block["what torch.compile made of it"].str.contains("faster").tolist() == [True]
+
+
 def test_new_run_offers_every_sample_and_says_that_the_compiler_is_missing(torch_alone: None) -> None:
     app = opened(menu.NEW_RUN.script)
 

@@ -222,6 +222,11 @@ def test_where_the_kernel_cannot_be_asked_nobody_is_known() -> None:
     assert peer._by_table(*ends, tables=("/nowhere",)) is None
 
 
+def test_the_servers_own_start_and_end_pass_the_gate_as_they_are() -> None:
+    sent, passed = through(MINE, type="lifespan", headers=[])
+    assert (len(sent), passed and (passed["type"], passed["headers"])) == (1, ("lifespan", []))
+
+
 def test_a_refused_handshake_is_closed_before_it_is_accepted() -> None:
     assert through(MINE, type="websocket", scheme="ws") == (
         [{"type": "websocket.close", "code": 1008, "reason": ""}], None,

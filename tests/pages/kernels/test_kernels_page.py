@@ -1,6 +1,7 @@
 """The kernels page: the ledger in a sentence, a table, pictures, and the source of the selected kernel."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from core.analysis.kernels import ledger
 from pages import menu
 from pages.parts.kernels.ledger import Cell, cell_text, squarified
-from tests.support.apps import assert_sound, component, forget, keys, opened, read_titles, read_words
+from tests.support.apps import assert_sound, component, forget, keys, opened, read_titles, read_words, words
 from tests.support.homes import add_run, add_scenario, ceilings, job_of, record
 from tests.support.places import TRACES
 from tests.support.reports.timed import ITEM, REPORT
@@ -78,6 +79,17 @@ def test_the_title_says_what_the_kernels_take_and_waste(timed_run: str) -> None:
     assert told.replace("\\", "") == (
         "Ceilings measured on a CPU with 2 threads: memory 100 GB/s, `float32` 100 TFLOP/s (by hand)."
     )
+
+
+def test_without_the_users_code_a_kernel_has_the_frames_of_its_ops(empty_home: Path) -> None:
+    log = (TRACES / "transformer_block" / "trace.log").read_bytes()
+    (source,) = re.findall(rb"^V.*compileboard_source.*\n(?:\t.*\n)*", log, re.MULTILINE)
+    app = opened(PAGE, add_run(empty_home, "block", log.replace(source, b""), job=job_of("transformer_block")).id)
+
+    assert_sound(app)
+    assert "The log does not contain your code." in words(app)
+    line = "x = x + self.down(F.gelu(self.up(self.norm2(x))))"
+    assert [item.value for item in app.text] == [f"/compileboard/run/model.py:47 in forward\n    {line}"]
 
 
 def test_beside_a_busy_machine_no_waste_is_told(empty_home: Path) -> None:
