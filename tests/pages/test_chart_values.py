@@ -52,10 +52,10 @@ def test_an_interval_is_drawn_from_its_lower_to_its_upper_bound() -> None:
 
 
 def test_executions_outside_of_calls_are_one_bar_with_their_mean() -> None:
-    bars = (ExecutionBar("call 0", 0, 0, 0.002, False, ("2 ms", "f32[2]")),)
+    bars = (ExecutionBar("call 7", 7, 0, 0.002, False, ("2 ms", "f32[2]")),)
     view = SimpleNamespace(execution_bars=bars, outside_s=0.001, outside_name="3 outside of calls")
     figure = executions_chart(cast(BackendCompilationView, view), "light")
-    assert [len(trace.x) for trace in figure.data] == [1, 1]
+    assert [tuple(trace.x) for trace in figure.data] == [("7",), ("mean of the others",)]
     assert [float(trace.y[0]) for trace in figure.data] == [2.0, 1.0]
     alone = executions_chart(
         cast(BackendCompilationView, SimpleNamespace(execution_bars=bars, outside_s=None, outside_name="")), "light"
