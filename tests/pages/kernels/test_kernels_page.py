@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from core.analysis.kernels import ledger
 from pages import menu
 from pages.parts.kernels.ledger import Cell, cell_text, squarified
-from tests.support.apps import assert_sound, component, forget, keys, opened, read_titles, read_words, words
+from tests.support.apps import assert_sound, code_of, component, forget, keys, opened, read_titles, read_words, words
 from tests.support.homes import add_run, add_scenario, ceilings, job_of, record
 from tests.support.places import TRACES
 from tests.support.reports.timed import ITEM, REPORT
@@ -149,6 +149,15 @@ def test_the_url_selects_the_kernel_whose_source_is_shown(timed_run: str) -> Non
     assert_sound(app)
     assert app.query_params["select"] == f"k:{FIRST}"
     assert component(app, next(key for key in keys(app) if key.startswith("kernel-")))["title"] == FIRST.split(".")[-1]
+
+
+def test_the_nodes_of_a_kernel_are_python_with_links_to_the_graph(timed_run: str) -> None:
+    app = opened(PAGE, timed_run, select="k:0/0.inference.cpp_fused_gelu_view_2")
+    nodes = code_of(app, "origins-")
+    _, _, pieces, links, *_ = nodes["lines"][1]
+    assert (nodes["title"], links) == ("6 FX nodes", ["n:mul_4", "k:0/0.inference.cpp_fused_gelu_view_2"])
+    assert "".join(text for _, text in pieces) == "mul_4 = torch.ops.aten.mul.Tensor(view_7, 0.5)"
+    assert pieces[-2:] == [["m", "0.5"], ["o", ")"]]
 
 
 def test_the_worst_kernel_is_shown_until_another_is_selected(timed_run: str) -> None:
