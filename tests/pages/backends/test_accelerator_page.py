@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core import CompileJob, CompileOptions, Model
@@ -126,6 +127,13 @@ def test_the_file_is_shown_section_by_section(run: str) -> None:
         "················  instruction 0 x: t0 ← argument()"
     )
     assert "CRC32C" in words(at("file", run, listing="tensors"))
+
+
+def test_a_program_is_downloaded_as_a_file_and_as_c(run: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    offered: dict[str, str] = {}
+    monkeypatch.setattr(st, "download_button", lambda label, _, name, *__, **___: offered.update({label: name}))
+    at("file", run)
+    assert (offered["Program"], offered["As C"]) == ("0_0-inference-segment_0.cbp", "0_0-inference-segment_0.c")
 
 
 SECTION = bytes.fromhex("01000000 1b000000") + bytes(8)
