@@ -183,6 +183,19 @@ def test_torch_logs_has_a_call_that_does_the_same(line: str, call: str) -> None:
     assert set_logs_call(line) == call
 
 
+def test_torch_logs_that_is_set_after_the_import_has_no_effect_and_a_call_has() -> None:
+    (remark,) = asking("sets TORCH_LOGS").remarks
+    line = 'os.environ["TORCH_LOGS"] = "guards"'
+    source = replace(asking(), remarks=(replace(remark, line=replace(remark.line, text=line)),))
+    (finding,) = of(replace(QUIET, sources=(source,)), "TORCH_LOGS set too late")
+    assert (finding.title, finding.reason, finding.advice, finding.weight) == (
+        "`TORCH_LOGS` at `m.py:5` has no effect: it is set after torch was imported.",
+        "torch reads the variable once, at import; a run imports torch before it loads the file.",
+        "Replace it with `torch._logging.set_logs(guards=True)`. While the variable is set, torch ignores that call.",
+        "note",
+    )
+
+
 def test_random_numbers_are_drawn_as_eager_draws_them_by_an_option_of_inductor_alone() -> None:
     drawn = FIRES["random numbers"]
     for backend, fires in (("inductor", True), ("aot_eager", False), ("mine", False)):
