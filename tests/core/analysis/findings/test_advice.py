@@ -7,7 +7,7 @@ import pytest
 from core.analysis.findings import findings
 from core.analysis.findings.answers import set_logs_call
 from core.analysis.findings.break_advice import DYNAMIC
-from core.report import Difference, Frame, GraphBreak, Guard, Place, Recompile, Report, Setting, Symbol
+from core.report import Difference, Frame, GraphBreak, Guard, Place, Recompile, Report, Setting, Specialization, Symbol
 from core.trace.parsers.worker import source_remarks
 from tests.support.reports.findings import FALLS_BACK, FIRES, QUIET, asking, call, frame, of
 
@@ -58,6 +58,15 @@ def test_all_inputs_of_the_size_that_changed_are_marked_together() -> None:
 )
 def test_what_the_guards_refute_is_not_advised(later: tuple[Guard, ...], first: tuple[Guard, ...], words: str) -> None:
     assert words in advice(resized(later, first))
+
+
+def test_the_line_that_makes_a_size_a_constant_is_named() -> None:
+    first, again = resized((tensor("h", 70, 8),)).compilations
+    made = Specialization("s0", ("L['h'].size()[0]",), "70", stack=(Frame("/runs/model.py", 9, "forward"),))
+    report = replace(resized(()), compilations=(first, replace(again, specializations=(made,))))
+    assert advice(report) == (
+        "Tracing specializes on this size at `model.py:9`, so each size needs a compilation: pad inputs to few sizes."
+    )
 
 
 def test_a_call_of_size_one_keeps_a_compilation_of_its_own() -> None:
