@@ -84,6 +84,14 @@ def test_a_sample_has_its_picture_and_says_what_its_last_run_gave(
     assert len(app.get("image")) == len(shown)
 
 
+def test_a_cell_of_a_sweep_is_no_last_run_of_its_sample(empty_home: Path) -> None:
+    job = job_of("transformer_block")
+    alone = add_run(empty_home, "transformer_block", measured_log(), job=job)
+    add_run(empty_home, "transformer_block", measured_log(), job=job | {"sweep": "20260101-000000-sweep-0000"})
+    links = [link.proto for link in opened(menu.NEW_RUN.script).get("page_link")]
+    assert [link.query_string for link in links if link.icon == ":material/history:"] == [f"run={alone.id}"]
+
+
 def test_the_gallery_reads_stored_verdicts_and_opens_no_report(
     empty_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
