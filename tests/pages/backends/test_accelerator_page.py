@@ -75,6 +75,14 @@ def test_the_graph_is_coloured_by_segments_and_what_torch_runs_says_why(run: str
     )
 
 
+def test_ops_that_stay_with_torch_are_listed_by_their_reason(home: Path, run: str) -> None:
+    every = "Every op of this graph is in a segment."
+    refused = read_words(at("graph", run, drawer="with torch"))
+    assert ("**1 op**: no kernel for" in refused, every in refused) == (True, False)
+    whole = add_run(home, "whole", pipeline_log(SEGMENT, ())).id
+    assert every in read_words(at("graph", whole, drawer="with torch"))
+
+
 @pytest.mark.parametrize(
     ("node", "rows"),
     [
