@@ -122,6 +122,13 @@ def test_a_pass_is_shown_before_and_after_at_first_the_one_that_took_out_the_mos
     assert "Before the first pass there is nothing to compare with." in words(at("passes", run, frame="0"))
 
 
+def test_the_chosen_pass_is_in_the_url(run: str) -> None:
+    app = at("passes", run)
+    assert app.query_params["frame"] == "1"
+    app.button_group(key="frame").set_value("0").run()
+    assert sound(app).query_params["frame"] == "0"
+
+
 def test_memory_is_drawn_with_what_it_saves(run: str) -> None:
     app = at("memory", run)
     assert "Temporaries of 192 B in an arena of 128 B, 66.7 % of that" in read_words(app)
