@@ -64,6 +64,14 @@ def test_executions_outside_of_calls_are_one_bar_with_their_mean() -> None:
     assert figure.layout.yaxis.title.text == "time (ms)"
 
 
+@pytest.mark.parametrize(("outside_s", "right_end"), [(0.001, 40.5), (None, 39.5)])
+def test_many_executions_fill_the_chart_with_room_for_the_mean(outside_s: float | None, right_end: float) -> None:
+    bars = tuple(ExecutionBar("call 0", number, 0, 0.002, False, ("2 ms", "")) for number in range(40))
+    view = SimpleNamespace(execution_bars=bars, outside_s=outside_s, outside_name="mean of the others")
+    figure = executions_chart(cast(BackendCompilationView, view), "light")
+    assert figure.layout.xaxis.range == (-0.5, right_end)
+
+
 @pytest.mark.parametrize(
     ("lines", "text"),
     [

@@ -32,6 +32,16 @@ def test_memory_is_told_with_its_peaks_and_the_plan(empty_home: Path) -> None:
     assert "−66.7 % peak memory" in chips(app)
 
 
+def test_what_is_alive_at_a_peak_is_a_table_of_the_chosen_side(empty_home: Path) -> None:
+    log = log_of(said(EAGER), said(COMPILED))
+    app = opened(menu.MEMORY.script, add_run(empty_home, "measured", log, job=job_of("transformer_block")).id)
+    assert app.button_group(key="alive-side").value == "eager"
+    eager = len(app.dataframe[0].value)
+    app.button_group(key="alive-side").set_value("compiled").run()
+    assert_sound(app)
+    assert (eager, len(app.dataframe[0].value)) == (len(EAGER.alive), len(COMPILED.alive))
+
+
 def test_a_selected_kernel_is_one_click_from_its_code(empty_home: Path) -> None:
     run = add_run(empty_home, "plan", LOG, job=job_of("transformer_block"))
     kernel = "0/0.inference.cpp_fused_gelu_view_2"
