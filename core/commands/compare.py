@@ -27,7 +27,7 @@ def add_command(commands: Commands) -> None:
     """Add the command `compare`."""
     compare = commands.add_parser("compare", help="compare a run or log with another")
     compare.set_defaults(function=_compare)
-    compare.add_argument("left", metavar="RUN|LOG")
+    compare.add_argument("left", metavar="RUN|LOG", help="stored run, log, or directory of a log")
     compare.add_argument("right", metavar="RUN|LOG", help="compared with the first")
     add_check_options(compare, "the right one fails or differs from eager, or has more graph breaks or recompiles")
     add_json_option(compare)

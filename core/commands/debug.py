@@ -15,7 +15,7 @@ def add_command(commands: Commands) -> None:
     """Add the command `debug`."""
     command = commands.add_parser("debug", help="the files of TORCH_COMPILE_DEBUG=1, from the log of a stored run")
     command.set_defaults(function=_debug)
-    command.add_argument("run", metavar="RUN")
+    command.add_argument("run", metavar="RUN", help="stored run with its debug files")
     command.add_argument("--out", metavar="FILE.zip", help="write the files; without it, their names are printed")
 
 

@@ -14,7 +14,7 @@ def add_command(commands: Commands) -> None:
     """Add the command `issue`."""
     command = commands.add_parser("issue", help="a bug report about a stored run, in the form of PyTorch's template")
     command.set_defaults(function=_issue)
-    command.add_argument("run", metavar="RUN")
+    command.add_argument("run", metavar="RUN", help="stored run to report")
     command.add_argument("--out", metavar="FILE.zip", help="write the report with its script, model, job and trace")
 
 

@@ -16,7 +16,9 @@ def add_command(commands: Commands) -> None:
     """Add the command `logs`."""
     command = commands.add_parser("logs", help="torch's log messages of a stored run; without one, their names here")
     command.set_defaults(function=_logs)
-    command.add_argument("run", metavar="RUN", nargs="?")
+    command.add_argument(
+        "run", metavar="RUN", nargs="?", help="stored run; without it, torch's names of its logs are printed"
+    )
     command.add_argument("--name", default="", help="messages of one artifact or logger")
     command.add_argument("--compilation", default="", metavar="ID", help="messages of one compilation, such as 0/0")
     command.add_argument("--search", default="", metavar="TEXT", help="messages with a text in them")

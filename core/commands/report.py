@@ -24,7 +24,7 @@ def add_command(commands: Commands) -> None:
     """Add the command `report`."""
     command = commands.add_parser("report", help="report on a stored run or a TORCH_TRACE log")
     command.set_defaults(function=_report)
-    command.add_argument("what", metavar="RUN|LOG")
+    command.add_argument("what", metavar="RUN|LOG", help="stored run, log, or directory of a log")
     add_check_options(command, WRONG_RESULTS)
     add_json_option(command)
 

@@ -55,7 +55,7 @@ def add_measure_command(commands: Commands) -> None:
     """Add the command `measure`."""
     command = commands.add_parser("measure", help="measure a stored run's job again, as a run of its own")
     command.set_defaults(function=_measure)
-    command.add_argument("what", metavar="RUN")
+    command.add_argument("what", metavar="RUN", help="stored run to measure again")
     add_check_options(command, WRONG_RESULTS)
     add_json_option(command)
 

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from argparse import ArgumentParser
 from pathlib import Path
 
 import pytest
@@ -116,19 +117,29 @@ def test_every_variable_that_the_code_reads_is_documented() -> None:
     assert {name for name in read - INTERNAL if f"`{name}" not in words("docs/deploying.md")} == set()
 
 
-def test_every_option_of_the_command_line_is_documented() -> None:
+def commands_of_the_command_line() -> dict[str, ArgumentParser]:
     commands = next(action for action in make_parser()._actions if action.dest == "==SUPPRESS==" or action.choices)
     assert isinstance(commands.choices, dict)
-    flags = {
-        option
-        for command in commands.choices.values()
+    return commands.choices
+
+
+def test_every_argument_of_the_command_line_says_what_it_does() -> None:
+    silent = {
+        f"{name} {action.dest}"
+        for name, command in commands_of_the_command_line().items()
         for action in command._actions
-        for option in action.option_strings
+        if not action.help
     }
+    assert silent == set()
+
+
+def test_every_option_of_the_command_line_is_documented() -> None:
+    commands = commands_of_the_command_line()
+    flags = {option for command in commands.values() for action in command._actions for option in action.option_strings}
     page = words("docs/cli.md")
     named = set(re.findall(r"--?[a-z][a-z-]*", page + words("docs/options.md")))
     assert flags - {"-h", "--help"} - named == set()
-    assert {name for name in commands.choices if f"python -m core {name} " not in page} == set()
+    assert {name for name in commands if f"python -m core {name} " not in page} == set()
 
 
 def test_every_preset_is_documented() -> None:

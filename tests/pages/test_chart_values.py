@@ -5,11 +5,18 @@ from typing import Any, cast
 
 import pytest
 
+from core.analysis.kernels import ledger
 from core.views.backend.compilation import BackendCompilationView, ExecutionBar
 from core.views.compare import CompareTimes, RatioBar
+from core.views.memory import MemoryPlanView
 from pages.look.charts import decades, log_ticks
+from pages.parts.accelerator.program import stages_chart
 from pages.parts.backends.panes import executions_chart
 from pages.parts.compare.aspects import ratio_chart
+from pages.parts.kernels.ledger import treemap
+from pages.parts.performance.memory import plan_chart
+from pages.parts.sweep.charts import hover_text
+from tests.support.reports.timed import ITEM, REPORT
 
 
 @pytest.mark.parametrize(
@@ -45,13 +52,58 @@ def test_an_interval_is_drawn_from_its_lower_to_its_upper_bound() -> None:
 
 
 def test_executions_outside_of_calls_are_one_bar_with_their_mean() -> None:
-    bars = (ExecutionBar("call 0", 0, 0, 0.002, False, ("2 ms", "f32[2]")),)
+    bars = (ExecutionBar("call 7", 7, 0, 0.002, False, ("2 ms", "f32[2]")),)
     view = SimpleNamespace(execution_bars=bars, outside_s=0.001, outside_name="3 outside of calls")
     figure = executions_chart(cast(BackendCompilationView, view), "light")
-    assert [len(trace.x) for trace in figure.data] == [1, 1]
+    assert [tuple(trace.x) for trace in figure.data] == [("7",), ("mean of the others",)]
     assert [float(trace.y[0]) for trace in figure.data] == [2.0, 1.0]
     alone = executions_chart(
         cast(BackendCompilationView, SimpleNamespace(execution_bars=bars, outside_s=None, outside_name="")), "light"
     )
     assert len(alone.data) == 1
     assert figure.layout.yaxis.title.text == "time (ms)"
+
+
+@pytest.mark.parametrize(("outside_s", "right_end"), [(0.001, 40.5), (None, 39.5)])
+def test_many_executions_fill_the_chart_with_room_for_the_mean(outside_s: float | None, right_end: float) -> None:
+    bars = tuple(ExecutionBar("call 0", number, 0, 0.002, False, ("2 ms", "")) for number in range(40))
+    view = SimpleNamespace(execution_bars=bars, outside_s=outside_s, outside_name="mean of the others")
+    figure = executions_chart(cast(BackendCompilationView, view), "light")
+    assert figure.layout.xaxis.range == (-0.5, right_end)
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        (("4 ms",), "4 ms"),
+        (("batch = 4", "eager 4 ms", "compiled 2 ms"), "<b>batch = 4</b><br>eager 4 ms<br>compiled 2 ms"),
+    ],
+)
+def test_a_hover_text_has_a_bold_first_line_if_more_follow(lines: tuple[str, ...], text: str) -> None:
+    assert hover_text(lines) == text
+
+
+def test_a_cell_of_the_treemap_names_its_kernel_with_its_size_and_share_on_hover() -> None:
+    areas = [(row, size, f"{size:g} ms") for row, size in zip(ledger(REPORT, ITEM), (3.0, 1.0), strict=True)]
+    (cells,) = treemap(areas, {}, "", "light").data
+    assert cells.hovertemplate == "%{customdata[1]}<br>%{customdata[2]}, %{customdata[3]}<extra></extra>"
+    assert [tuple(cell[2:]) for cell in cells.customdata] == [("3 ms", "75.0 %"), ("1 ms", "25.0 %")]
+
+
+def test_stages_are_bars_in_their_order_with_their_seconds_beside_them() -> None:
+    figure = stages_chart({"capture": 0.25, "lower <b>": 0.001}, "light")
+    (bars,) = figure.data
+    assert list(zip(bars.y, bars.x, bars.text, strict=True)) == [
+        ("capture", 250.0, "250 ms"),
+        ("lower &lt;b&gt;", 1.0, "1.00 ms"),
+    ]
+    assert (bars.hoverinfo, figure.layout.showlegend, figure.layout.yaxis.autorange) == ("skip", False, "reversed")
+    assert (figure.layout.xaxis.title.text, figure.layout.xaxis.range) == ("time, measured once (ms)", (0, 300.0))
+
+
+@pytest.mark.parametrize(
+    ("steps", "ticks"), [(3, (1, 2, 3)), (20, tuple(range(1, 21))), (41, tuple(range(1, 42, 3))), (0, ())]
+)
+def test_kernel_calls_are_numbered_by_at_most_20_ticks(steps: int, ticks: tuple[int, ...]) -> None:
+    plan = SimpleNamespace(live_bytes=[1_000] * steps, blocks=(), peak=None)
+    assert plan_chart(cast(MemoryPlanView, plan), {}, "", "light").layout.xaxis.tickvals == ticks

@@ -56,6 +56,16 @@ def test_equal_runs_differ_in_no_aspect(empty_home: Path, aspect: str) -> None:
     assert list(compare.aspects(compare.pair("0/0")).values()) == list(ASPECTS)
 
 
+def test_equal_code_is_said_to_be_identical_and_other_code_is_a_diff(empty_home: Path) -> None:
+    one, other = (add_scenario(empty_home, "transformer_block") for _ in range(2))
+    assert [item.value for item in opened(PAGE, one, other=other, aspect="source").success] == [
+        "The code is identical."
+    ]
+    app = opened(PAGE, one, other=add_scenario(empty_home, "training_step"), aspect="source")
+    assert [item.value for item in app.success] == []
+    assert "lines added" in " ".join(item.value for item in app.markdown)
+
+
 @pytest.mark.parametrize("aspect", ASPECTS)
 def test_every_aspect_of_two_runs_that_differ_is_shown(empty_home: Path, aspect: str) -> None:
     left, right = add_scenario(empty_home, "graph_break_zoo"), add_scenario(empty_home, "training_step")
@@ -72,6 +82,15 @@ def test_the_graphs_of_both_are_one_drawing_that_opens_with_both(empty_home: Pat
     assert [frame["title"] for frame in drawing["frames"]] == ["left", "both", "right"]
     assert drawing["overlays"][0]["name"] == "difference"
     assert set(app.dataframe[-1].value["change"]) >= {"only left", "only right"}
+
+
+def test_a_selected_node_is_described_in_both_graphs(empty_home: Path) -> None:
+    one, other = (add_scenario(empty_home, "transformer_block") for _ in range(2))
+    app = opened(PAGE, one, other=other, aspect="graphs", select="n:layer_norm", drawer="node")
+    assert_sound(app)
+    facts = app.table[0].value["value"]
+    assert list(facts.index) == ["name", "target", "value", "arguments", "line", "module"]
+    assert (facts["value"], facts["module"]) == ("`f32[8, 64, 256]`", "`L['self'].norm1` `LayerNorm`")
 
 
 def test_a_pasted_link_holds_any_two_runs(two: tuple[str, str], empty_home: Path) -> None:

@@ -18,6 +18,7 @@ from pages.components.graph.routes import graph_routes
 from pages.components.graph.store import GRAPHS, GraphStore, StoredGraph, stored
 from pages.components.graph.wire import graph_data
 from tests.support.asgi import get
+from tests.support.reports.fx_nodes import fx
 
 
 def ask(path: str, base: str = "", accept: str = "", **query: object) -> tuple[int, dict[str, str], bytes]:
@@ -199,3 +200,13 @@ def test_kernels_have_their_own_colours_and_names_in_nodes_and_overlay() -> None
     items = [item for shown in (data.root, *data.opened.values()) for item in shown.items]
     assert [item.colour for item in items if item.id == f"n:{name}"] == ["#123456"]
     assert level(view.model).group == -1
+
+
+def test_categories_have_the_colour_of_what_they_mean() -> None:
+    nodes = [fx("a", meta="f32 s0 8"), fx("b", ["a"], target="torch.ops.aten.mm.default", meta="f32 4")]
+    overlays = {overlay.name: overlay.categories for overlay in graph_data(stored(GraphView(fx_model(nodes)))).overlays}
+    assert overlays["shapes"] == (
+        CategoryData("dynamic: s0", light="#4A56C9", dark="#8C96F2"),
+        CategoryData("static", light="#586277", dark="#98A3B6"),
+    )
+    assert CategoryData("matmul and convolution", light="#0072B2", dark="#3D9BD9") in overlays["op_class"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pages.look.text import code, component_key, one_line, plain, prose
+from pages.look.text import LONGEST_LINE, code, component_key, one_line, one_line_cells, plain, prose
 from tests.support.homes import IMAGE
 
 CONTROLS = "\x00\x07\x1b\x7f\x9f\u061c\u200b\u202e\u2028\u2066\ufeff\ud800"
@@ -138,6 +138,13 @@ def test_inline_code_ends_where_it_should(text: str) -> None:
     made = code(text)
 
     assert "".join(outside_of_code(made)).strip() == ""
+
+
+def test_texts_of_a_table_are_single_lines_of_bounded_length_and_numbers_stay() -> None:
+    rows = [{"name": "a\nlong name", "bytes": 3}, {"name": "b\x1b", "bytes": None}]
+    assert one_line_cells(rows, 6) == [{"name": "a long…", "bytes": 3}, {"name": "b�", "bytes": None}]
+    (row,) = one_line_cells([{"name": "x" * 5_000}])
+    assert row["name"] == one_line("x" * 5_000, LONGEST_LINE)
 
 
 def test_a_component_key_has_no_two_underscores_in_a_row() -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 from core import CompileJob
 from pages import menu
@@ -29,6 +30,29 @@ def test_memory_is_told_with_its_peaks_and_the_plan(empty_home: Path) -> None:
     assert "Eager's peak is at `head · aten::add`, line 5, with 3 tensors alive." in words(app)
     assert PLAN in words(app)
     assert "−66.7 % peak memory" in chips(app)
+
+
+def test_what_is_alive_at_a_peak_is_a_table_of_the_chosen_side(empty_home: Path) -> None:
+    log = log_of(said(EAGER), said(COMPILED))
+    app = opened(menu.MEMORY.script, add_run(empty_home, "measured", log, job=job_of("transformer_block")).id)
+    assert app.button_group(key="alive-side").value == "eager"
+    eager = len(app.dataframe[0].value)
+    app.button_group(key="alive-side").set_value("compiled").run()
+    assert_sound(app)
+    assert (eager, len(app.dataframe[0].value)) == (len(EAGER.alive), len(COMPILED.alive))
+
+
+def test_a_selected_kernel_is_one_click_from_its_code(empty_home: Path) -> None:
+    run = add_run(empty_home, "plan", LOG, job=job_of("transformer_block"))
+    kernel = "0/0.inference.cpp_fused_gelu_view_2"
+    for select, label, query in (
+        (f"k:{kernel}", "cpp_fused_gelu_view_2 in Kernels", {"compilation": "0/0", "select": f"k:{kernel}"}),
+        ("k:none", "Kernels", {"compilation": "0/0"}),
+    ):
+        app = opened(menu.MEMORY.script, run.id, select=select)
+        assert_sound(app)
+        (link,) = [link.proto for link in app.get("page_link") if link.proto.label == label]
+        assert dict(parse_qsl(link.query_string)) == {"run": run.id, **query}
 
 
 def test_what_could_not_be_measured_is_said_in_the_headline(empty_home: Path) -> None:

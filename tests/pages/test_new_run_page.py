@@ -34,6 +34,16 @@ def torch_alone(runs: dict[str, str], tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(server, "environment", lambda: Environment(torch="2.13.0", devices={"cpu": "Xeon"}))
 
 
+def test_recordings_are_a_table_of_samples_by_their_titles(torch_alone: None) -> None:
+    app = opened(menu.NEW_RUN.script, held={"new-run-tabs": "Recorded on NVIDIA H200"})
+
+    assert_sound(app)
+    table = app.dataframe[0].value
+    assert set(table["model"]) <= {sample.title for sample in samples()}
+    block = table[(table["model"] == "Transformer block") & (table["shows"] == "mode max-autotune")]
+    assert block["what torch.compile made of it"].str.contains("faster").tolist() == [True]
+
+
 def test_new_run_offers_every_sample_and_says_that_the_compiler_is_missing(torch_alone: None) -> None:
     app = opened(menu.NEW_RUN.script)
 
@@ -72,6 +82,14 @@ def test_a_sample_has_its_picture_and_says_what_its_last_run_gave(
     }
     shown = [item for item in samples() if not item.name.endswith("_repaired")]
     assert len(app.get("image")) == len(shown)
+
+
+def test_a_cell_of_a_sweep_is_no_last_run_of_its_sample(empty_home: Path) -> None:
+    job = job_of("transformer_block")
+    alone = add_run(empty_home, "transformer_block", measured_log(), job=job)
+    add_run(empty_home, "transformer_block", measured_log(), job=job | {"sweep": "20260101-000000-sweep-0000"})
+    links = [link.proto for link in opened(menu.NEW_RUN.script).get("page_link")]
+    assert [link.query_string for link in links if link.icon == ":material/history:"] == [f"run={alone.id}"]
 
 
 def test_the_gallery_reads_stored_verdicts_and_opens_no_report(

@@ -1,18 +1,22 @@
 """Small parts of pages on literal values: heights, colours, devices, charts."""
 
 from dataclasses import replace
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 import streamlit as st
 
 from core import CompileJob, Environment, Model
+from core.views.graph_breaks import GraphBreaksView
+from pages.components.stages import view as stages_view
 from pages.components.way import view as way_view
 from pages.look.palette import kernel_colour, segment_colour
 from pages.look.sizes import CODE_FRAME_PX, CODE_LINE_PX, code_height
+from pages.parts.dynamo.boxes import broken_file
 from pages.parts.performance.charts import COLOURS, samples_chart
 from pages.parts.run import submit
-from pages.session import server, tables
+from pages.session import server, tables, url
 from pages.session.tables import HEAD_PX, LINE_PX
 
 JOB = CompileJob(Model("sample", "mlp"))
@@ -58,7 +62,10 @@ def test_samples_are_drawn_in_one_unit_and_in_the_colours_of_their_side() -> Non
     ]
 
 
-@pytest.mark.parametrize(("reported", "picked"), [("a", ["a"]), ("b", ["b"]), ("other", []), (None, []), (7, [])])
+REPORTED = [("a", ["a"]), ("b", ["b"]), ("other", []), (None, []), (7, [])]
+
+
+@pytest.mark.parametrize(("reported", "picked"), REPORTED)
 def test_only_a_stage_that_was_drawn_is_picked(
     monkeypatch: pytest.MonkeyPatch, reported: object, picked: list[str]
 ) -> None:
@@ -69,3 +76,41 @@ def test_only_a_stage_that_was_drawn_is_picked(
     got: list[str] = []
     way_view.way((stages,), "a", key="way", on_pick=got.append)
     assert got == picked
+
+
+@pytest.mark.parametrize(("reported", "picked"), REPORTED)
+def test_only_a_graph_that_was_drawn_is_picked(
+    monkeypatch: pytest.MonkeyPatch, reported: object, picked: list[str]
+) -> None:
+    """What a browser reports is untrusted."""
+    monkeypatch.setattr(stages_view, "_COMPONENT", lambda *, on_picked_change, **_: on_picked_change())
+    monkeypatch.setattr(st, "session_state", {"stages": {"picked": reported}})
+    stretches = tuple(stages_view.Stretch(id_, (stages_view.Stop(id_, "1", ""),)) for id_ in "ab")
+    got: list[str] = []
+    stages_view.stages(stretches, "a", key="stages", on_pick=got.append)
+    assert got == picked
+
+
+def test_the_file_with_breaks_is_chosen_only_where_there_are_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    offered: list[list[str]] = []
+
+    def last(_: str, labels: list[str], **__: object) -> str:
+        offered.append(labels)
+        return labels[-1]
+
+    monkeypatch.setattr(st, "selectbox", last)
+    one = {"a.py": "/runs/a.py"}
+    shown = [
+        broken_file(cast(GraphBreaksView, SimpleNamespace(files=files)))
+        for files in ({}, one, {**one, "b.py": "/b.py"})
+    ]
+    assert (shown, offered) == (["", "/runs/a.py", "/b.py"], [["a.py", "b.py"]])
+
+
+def test_a_clicked_cell_selects_the_id_of_its_row_before_the_page_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    clicked = SimpleNamespace(selection=SimpleNamespace(cells=[(1, "name")]))
+    monkeypatch.setattr(st, "session_state", {"ops": clicked})
+    monkeypatch.setattr(st, "query_params", {})
+    monkeypatch.setattr(st, "dataframe", lambda _, *, on_select, **__: on_select())
+    tables.picked_by_url([], ["n:add", "n:mul"], "ops")
+    assert url.selected() == "n:mul"

@@ -68,6 +68,8 @@ WITHOUT_ARGUMENT = frozenset(
 LEVELS = {"+": "logging.DEBUG", "-": "logging.ERROR"}
 EXAMPLE = "torch._logging.set_logs(graph_breaks=True, recompiles=True)"
 MOST_NAMES = 12
+# A level of Python's own module, whose name torch's `_logging` ends with.
+LEVEL = re.compile(r"\blogging\.")
 NAMED = re.compile(r"backend='([^']+)' raised")
 # Backends that end after AOTAutograd.
 AOT = ("aot_eager", "aot_eager_decomp_partition", "aot_eager_default_partitioner", "aot")
@@ -145,7 +147,7 @@ def logs_set_too_late(facts: RunFacts) -> Iterator[Finding]:
 def _set_logs_advice(line: str) -> str:
     call = set_logs_call(line)
     done = f"Replace it with `{call}`" if call else f"Call `torch._logging.set_logs` instead, as in `{EXAMPLE}`"
-    levels = ", after `import logging`" if "logging." in call else ""
+    levels = ", after `import logging`" if LEVEL.search(call) else ""
     return f"{done}{levels}. While the variable is set, torch ignores that call."
 
 

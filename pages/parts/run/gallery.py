@@ -123,7 +123,7 @@ def _line(recorded: RecordedSweep | Recording, titles: dict[str, str]) -> dict[s
     first = recorded if isinstance(recorded, Recording) else recorded.cells[0]
     name = first.job.model.value
     return {
-        "model": titles.get(name, name),
+        "model": titles[name],
         SPEEDUP: recorded.speedup if isinstance(recorded, Recording) else None,
         "shows": recorded.kind if isinstance(recorded, Recording) else f"sweep: {recorded.preset}",
         "what torch.compile made of it": one_line(_told(recorded), LONGEST_TEXT),

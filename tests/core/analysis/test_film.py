@@ -68,11 +68,11 @@ def test_passes_are_replayed_and_what_they_do_not_explain_is_a_frame_of_its_own(
     cos = one_pass("", added=("cos",), after=("x",), removed=("sin",), rewritten=("output",), nodes=nodes(text, "x"))
     compilation, nodes_of = literal((view, cos))
     (segment,) = film(compilation, nodes_of)
-    assert [(frame.title, frame.recorded, frame.added, frame.removed) for frame in segment.frames] == [
-        ("before_joint_graph", True, (), ()),
-        ("remove_noop_ops", True, (), ("view",)),
-        ("other changes", True, ("cos",), ("sin",)),
-        ("other changes", False, ("neg",), ()),
+    assert [(frame.title, frame.stage, frame.recorded, frame.added, frame.removed) for frame in segment.frames] == [
+        ("before_joint_graph", "", True, (), ()),
+        ("remove_noop_ops", "joint", True, (), ("view",)),
+        ("other changes", "joint", True, ("cos",), ("sin",)),
+        ("other changes", "", False, ("neg",), ()),
     ]
     assert {node.name: node.frames for node in segment.nodes} == {
         "x": ((0, 4),), "cos": ((2, 4),), "neg": ((3, 4),), "sin": ((0, 2),), "view": ((0, 1),), "output": ((0, 4),),

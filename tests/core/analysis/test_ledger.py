@@ -210,6 +210,11 @@ def test_roofline_takes_the_nearest_memory_that_fits_and_the_slower_of_memory_an
     assert allowed_s(LIMITS, None, None, "float32") is None
 
 
+def test_what_fits_no_recorded_memory_is_moved_at_the_speed_of_the_farthest() -> None:
+    cache_alone = replace(LIMITS, bandwidths=LIMITS.bandwidths[:1])
+    assert allowed_s(cache_alone, 2_000_000, None, "float32") == 2e-5
+
+
 def test_sum_says_what_the_rest_of_the_compiled_call_is() -> None:
     found = summary(REPORT)
     assert found is not None

@@ -62,6 +62,23 @@ def test_a_run_is_told_in_a_sentence() -> None:
     assert pipeline_sentence(replace(REPORT, compilations=())) == "The accelerator received no graph."
 
 
+def test_the_sentence_of_a_run_says_how_its_results_compare_with_eagers() -> None:
+    undecided, restrided, wrong = (
+        Difference("output", None, reason="too large"),
+        Difference("output", False, "strides"),
+        Difference("output", False),
+    )
+    ends = [
+        pipeline_sentence(replace(REPORT, calls=(replace(CALL, differences=(difference,)),))).partition(" kB")[2]
+        for difference in (undecided, restrided, wrong)
+    ]
+    assert ends == [
+        ", which could not be compared with eager.",
+        ", equal to eager but for strides.",
+        ", and the results differ from eager's.",
+    ]
+
+
 def test_every_stage_has_its_line() -> None:
     assert list(pipeline_lines(REPORT)) == [
         "[0/0] inference: 3 ops; capture 250 ms",

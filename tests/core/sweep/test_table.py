@@ -3,18 +3,20 @@
 import csv
 import io
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from core import Axis, CompileJob, Model, Report, Status, Sweep, from_json, new_sweep
+from core import Axis, CompileJob, Model, Report, Status, Store, Sweep, SweepStore, from_json, new_sweep
 from core.analysis import Interval, speed
 from core.commands.sweep import as_text, progress_words, row_words
 from core.report import Timing
 from core.sweep import SweepRow, as_csv, as_json, table
 from core.sweep.row import SETTLED
+from core.sweep.table import rows as rows_of
 from core.sweep.table import standing_of
 from tests.support.places import TRACES
-from tests.support.sweeps import called
+from tests.support.sweeps import add_sweep, called, timed
 
 AT = ("measured", "recompile_zoo", "eager_backend", "error", "waiting")
 
@@ -78,6 +80,12 @@ def test_where_no_difference_was_seen_there_is_no_speedup(sweep: Sweep) -> None:
     written = next(csv.DictReader(io.StringIO(as_csv(sweep.axes, [row]))))
     assert (written["claim"], written["speedup"], float(written["ratio_low"]) < 1) == ("no difference seen", "", True)
     assert row_words(row).startswith("no difference seen")
+
+
+def test_a_stored_row_is_shown_at_the_cell_of_its_run(tmp_path: Path) -> None:
+    made = new_sweep(CompileJob(Model("sample", "mlp")), (Axis("batch", (1, 2)),))
+    stored = add_sweep(tmp_path, made, [timed("7", kernels=3), timed("2", kernels=4)])
+    assert [(row.at, row.kernels) for row in rows_of(SweepStore(Store(tmp_path)), stored)] == [(("1",), 3), (("2",), 4)]
 
 
 def test_csv_and_json_hold_every_row(sweep: Sweep, rows: tuple[SweepRow, ...]) -> None:

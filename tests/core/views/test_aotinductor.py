@@ -216,10 +216,10 @@ def test_nothing_timed_has_a_reason() -> None:
 
 
 def test_sizes_are_ranges_and_calls_at_their_ends() -> None:
-    sizes = aoti().sizes
+    sizes = aoti(replace(EXPORT, ranges=("s77: VR[1, 128]", "u0: VR[0, 4]"))).sizes
     assert sizes is not None
     assert sizes.dims == ["`Dim('batch', min=1, max=128)` at `inputs.0.0`, 4 in the example"]
-    assert (sizes.ranges, sizes.advice) == ("s77: VR[1, 128]", [])
+    assert (sizes.ranges, sizes.advice) == ("s77: VR[1, 128]\nu0: VR[0, 4]", [])
     skipped = "not tried\\: its inputs would take more"
     refusals = "`AssertionError: Guard failed: x.size()[0] <= 128`", "`Error: input_handles[0]: too large`"
     assert [tuple(row.values()) for row in sizes.rows] == [

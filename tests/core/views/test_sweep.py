@@ -42,6 +42,12 @@ def test_a_sweep_is_titled_by_its_answer_then_by_its_question_or_its_failures() 
     )
 
 
+def test_a_cell_without_a_clear_ratio_has_its_claim_if_it_was_timed() -> None:
+    untimed = replace(timed("4", ratio=SAME), eager_s=None, compiled_s=None)
+    table = view_of([timed("1"), timed("2", ratio=SAME), untimed]).table
+    assert [row["eager / compiled"] for row in table] == ["1.82× (1.78–1.86)", "no difference seen", ""]
+
+
 def test_progress_names_the_current_cells_and_the_time_left() -> None:
     standing = SweepStanding("going", 1, 1, 4, now=(("4", "eager"),), left_s=9.0)
     view = view_of(BATCH_ROWS, standing=standing)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core import CompileJob, CompileOptions, Model
@@ -74,6 +75,14 @@ def test_the_graph_is_coloured_by_segments_and_what_torch_runs_says_why(run: str
     )
 
 
+def test_ops_that_stay_with_torch_are_listed_by_their_reason(home: Path, run: str) -> None:
+    every = "Every op of this graph is in a segment."
+    refused = read_words(at("graph", run, drawer="with torch"))
+    assert ("**1 op**: no kernel for" in refused, every in refused) == (True, False)
+    whole = add_run(home, "whole", pipeline_log(SEGMENT, ())).id
+    assert every in read_words(at("graph", whole, drawer="with torch"))
+
+
 @pytest.mark.parametrize(
     ("node", "rows"),
     [
@@ -113,6 +122,13 @@ def test_a_pass_is_shown_before_and_after_at_first_the_one_that_took_out_the_mos
     assert "Before the first pass there is nothing to compare with." in words(at("passes", run, frame="0"))
 
 
+def test_the_chosen_pass_is_in_the_url(run: str) -> None:
+    app = at("passes", run)
+    assert app.query_params["frame"] == "1"
+    app.button_group(key="frame").set_value("0").run()
+    assert sound(app).query_params["frame"] == "0"
+
+
 def test_memory_is_drawn_with_what_it_saves(run: str) -> None:
     app = at("memory", run)
     assert "Temporaries of 192 B in an arena of 128 B, 66.7 % of that" in read_words(app)
@@ -126,6 +142,13 @@ def test_the_file_is_shown_section_by_section(run: str) -> None:
         "················  instruction 0 x: t0 ← argument()"
     )
     assert "CRC32C" in words(at("file", run, listing="tensors"))
+
+
+def test_a_program_is_downloaded_as_a_file_and_as_c(run: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    offered: dict[str, str] = {}
+    monkeypatch.setattr(st, "download_button", lambda label, _, name, *__, **___: offered.update({label: name}))
+    at("file", run)
+    assert (offered["Program"], offered["As C"]) == ("0_0-inference-segment_0.cbp", "0_0-inference-segment_0.c")
 
 
 SECTION = bytes.fromhex("01000000 1b000000") + bytes(8)

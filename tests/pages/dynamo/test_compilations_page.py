@@ -1,5 +1,6 @@
 """Compilations: the tree in a table, the one that is shown, and the short list on the overview."""
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,6 +20,19 @@ SECONDS = compile_seconds(build_report(TRACES / "graph_break_zoo" / "trace.log")
 
 def links(app: object) -> list[str]:
     return [item.proto.page for item in app.get("page_link")]  # type: ignore[attr-defined]
+
+
+def test_numbers_are_bars_up_to_the_largest_of_their_column(runs: dict[str, str]) -> None:
+    (table, *_) = opened(menu.COMPILATIONS.script, runs["graph_break_zoo"]).dataframe
+    columns = json.loads(table.proto.columns)
+    bars = {
+        name: (column["type_config"]["min_value"], column["type_config"]["max_value"], column["type_config"]["format"])
+        for name, column in columns.items()
+        if column.get("type_config", {}).get("type") == "progress"
+    }
+    most = {name: table.value[name].max() for name in ("ops", "kernels", "breaks", "compile time")}
+    assert bars == {name: (0, most[name], "%.3g s" if name == "compile time" else "%d") for name in most}
+    assert columns["breaks"]["help"].startswith("Graph breaks that this compilation hit")
 
 
 def test_the_tree_stands_in_a_table_with_what_belongs_together_below_each_other(runs: dict[str, str]) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pages.gate import peer
 from pages.gate.greeting import words
-from pages.gate.middleware import VISITOR
+from pages.gate.middleware import VISITOR, read
 from pages.gate.peer import Socket, uid_of
 from pages.gate.rules import Rules, Visitor, VisitorRequest, is_ours, is_private, name_of
 from tests.support.gates import ASKED, HANDSHAKE, HOSTS, LOOKING, MINE, PUBLIC, through
@@ -220,6 +220,22 @@ def test_where_the_kernel_cannot_be_asked_nobody_is_known() -> None:
     assert peer._read_diagnosis(struct.pack("=IHHIIi", 36, 2, 0, 1, 0, -2)) is None
     ends = (peer._plain("127.0.0.1"), 50000), (peer._plain("127.0.0.1"), 8501)
     assert peer._by_table(*ends, tables=("/nowhere",)) is None
+
+
+def test_a_request_is_read_with_its_sender_and_the_address_that_it_came_to() -> None:
+    scope = {"type": "http", "method": "GET", "path": "/guards", "scheme": "http", "headers": [(b"Host", b"127.0.0.1")]}
+    asked = VisitorRequest("GET", "/guards", ("127.0.0.1",), here="127.0.0.1")
+    listener, client, server = connected()
+    with listener, client, server:
+        ends = {"client": client.getsockname(), "server": server.getsockname()}
+        assert read({**scope, **ends}) == replace(asked, uid=os.getuid())
+    assert read({**scope, "client": None, "server": ("127.0.0.1", 8501)}) == asked
+    assert read(scope) == replace(asked, here="")
+
+
+def test_the_servers_own_start_and_end_pass_the_gate_as_they_are() -> None:
+    sent, passed = through(MINE, type="lifespan", headers=[])
+    assert (len(sent), passed and (passed["type"], passed["headers"])) == (1, ("lifespan", []))
 
 
 def test_a_refused_handshake_is_closed_before_it_is_accepted() -> None:

@@ -1,5 +1,6 @@
 """Guests of a public server: known again by a cookie, and each of them alone with their runs."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,27 @@ def test_no_page_lists_another_guests_runs(
 
     assert_sound(app)
     assert len(app.selectbox(key=box).options if box else app.dataframe[0].value) == listed
+
+
+@pytest.mark.parametrize(
+    ("mark", "used"),
+    [
+        ("guest ann", "Used here: 1 of 3 runs of yours · some of 1 GiB for your runs · some of 2 GiB for all."),
+        ("owner", "Used here: some of 2 GiB for all."),
+    ],
+)
+def test_a_guest_is_shown_what_is_used_of_their_limits_and_the_owner_of_all(
+    empty_home: Path, monkeypatch: pytest.MonkeyPatch, mark: str, used: str
+) -> None:
+    for name, most in {"RUNS": "3", "VISITOR_GIB": "1", "STORE_GIB": "2"}.items():
+        monkeypatch.setenv(f"COMPILEBOARD_MAX_{name}", most)
+    log, job = (TRACES / "transformer_block" / "trace.log").read_bytes(), job_of("transformer_block")
+    for by in ("ann", "", "bob"):
+        add_run(empty_home, "block", log, job=job, by=by)
+    monkeypatch.setattr(visitor, "_is_served", lambda: True)
+    monkeypatch.setattr(visitor, "_said", lambda: [mark])
+    app = opened(menu.RUNS.script)
+
+    assert_sound(app)
+    captions = [caption.value for caption in app.caption if "Used" in caption.value]
+    assert [re.sub(r"0[.\d]* GiB of", "some of", caption) for caption in captions] == [used]

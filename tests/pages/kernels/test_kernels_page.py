@@ -1,6 +1,7 @@
 """The kernels page: the ledger in a sentence, a table, pictures, and the source of the selected kernel."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from core.analysis.kernels import ledger
 from pages import menu
 from pages.parts.kernels.ledger import Cell, cell_text, squarified
-from tests.support.apps import assert_sound, component, forget, keys, opened, read_titles, read_words
+from tests.support.apps import assert_sound, code_of, component, forget, keys, opened, read_titles, read_words, words
 from tests.support.homes import add_run, add_scenario, ceilings, job_of, record
 from tests.support.places import TRACES
 from tests.support.reports.timed import ITEM, REPORT
@@ -80,6 +81,17 @@ def test_the_title_says_what_the_kernels_take_and_waste(timed_run: str) -> None:
     )
 
 
+def test_without_the_users_code_a_kernel_has_the_frames_of_its_ops(empty_home: Path) -> None:
+    log = (TRACES / "transformer_block" / "trace.log").read_bytes()
+    (source,) = re.findall(rb"^V.*compileboard_source.*\n(?:\t.*\n)*", log, re.MULTILINE)
+    app = opened(PAGE, add_run(empty_home, "block", log.replace(source, b""), job=job_of("transformer_block")).id)
+
+    assert_sound(app)
+    assert "The log does not contain your code." in words(app)
+    line = "x = x + self.down(F.gelu(self.up(self.norm2(x))))"
+    assert [item.value for item in app.text] == [f"/compileboard/run/model.py:47 in forward\n    {line}"]
+
+
 def test_beside_a_busy_machine_no_waste_is_told(empty_home: Path) -> None:
     log = timed_log(load={"others": 0.6, "waited": 0.3})
     app = opened(PAGE, add_run(empty_home, "timed", log, job=job_of("transformer_block")).id)
@@ -139,6 +151,15 @@ def test_the_url_selects_the_kernel_whose_source_is_shown(timed_run: str) -> Non
     assert component(app, next(key for key in keys(app) if key.startswith("kernel-")))["title"] == FIRST.split(".")[-1]
 
 
+def test_the_nodes_of_a_kernel_are_python_with_links_to_the_graph(timed_run: str) -> None:
+    app = opened(PAGE, timed_run, select="k:0/0.inference.cpp_fused_gelu_view_2")
+    nodes = code_of(app, "origins-")
+    _, _, pieces, links, *_ = nodes["lines"][1]
+    assert (nodes["title"], links) == ("6 FX nodes", ["n:mul_4", "k:0/0.inference.cpp_fused_gelu_view_2"])
+    assert "".join(text for _, text in pieces) == "mul_4 = torch.ops.aten.mul.Tensor(view_7, 0.5)"
+    assert pieces[-2:] == [["m", "0.5"], ["o", ")"]]
+
+
 def test_the_worst_kernel_is_shown_until_another_is_selected(timed_run: str) -> None:
     assert opened(PAGE, timed_run).query_params["select"].startswith("k:0/0.inference.")
 
@@ -173,6 +194,11 @@ def test_cells_of_the_treemap_fill_their_rectangle_each_with_its_part() -> None:
     assert max(max(cell.width / cell.height, cell.height / cell.width) for cell in cells) < 3.2
     assert all(0 <= cell.x <= cell.x + cell.width <= 6 + 1e-9 for cell in cells)
     assert all(0 <= cell.y <= cell.y + cell.height <= 4 + 1e-9 for cell in cells)
+
+
+def test_cells_of_calls_without_a_size_are_empty() -> None:
+    assert squarified([], 6, 4) == []
+    assert squarified([0.0, 0.0], 6, 4) == [Cell(0, 0, 0, 0)] * 2
 
 
 def test_a_cell_is_told_as_much_of_as_fits_and_no_name_is_markup() -> None:

@@ -14,7 +14,7 @@ from core.analysis.comparison import (
     differs,
     seconds_words,
 )
-from core.report import MemoryUse, Report, Timing
+from core.report import Call, Difference, MemoryUse, Report, Timing
 from core.runs.sides import side_of_log
 from tests.record import SCENARIOS
 from tests.support.places import TRACES
@@ -161,6 +161,15 @@ def test_with_few_samples_nothing_is_claimed() -> None:
     few = replace(block, report=replace(block.report, timing=Timing((1.0,) * 4, (1.0,) * 4, 0, 1)))
     assert compared(few, few)[1].endswith("; speed unknown: too few samples to say.")
     assert compare_runs(few, block).times is None
+
+
+def test_the_sentence_names_the_side_whose_results_differ_from_eagers() -> None:
+    block = side("transformer_block")
+    call = Call(0, "f32[8, 4]", 1.0, 1.0, (Difference("output", False),))
+    wrong = replace(block, report=replace(block.report, calls=(call,)))
+    assert compared(block, wrong)[1] == "Results differ from eager on the right."
+    assert compared(wrong, block)[1] == "Results differ from eager on the left."
+    assert not differs(compare_runs(wrong, wrong))
 
 
 def test_an_empty_log_has_nothing_to_compare() -> None:

@@ -7,7 +7,7 @@ import pytest
 from core.analysis.findings import findings
 from core.analysis.findings.answers import set_logs_call
 from core.analysis.findings.break_advice import DYNAMIC
-from core.report import Difference, Frame, GraphBreak, Guard, Place, Recompile, Report, Setting, Symbol
+from core.report import Difference, Frame, GraphBreak, Guard, Place, Recompile, Report, Setting, Specialization, Symbol
 from core.trace.parsers.worker import source_remarks
 from tests.support.reports.findings import FALLS_BACK, FIRES, QUIET, asking, call, frame, of
 
@@ -58,6 +58,15 @@ def test_all_inputs_of_the_size_that_changed_are_marked_together() -> None:
 )
 def test_what_the_guards_refute_is_not_advised(later: tuple[Guard, ...], first: tuple[Guard, ...], words: str) -> None:
     assert words in advice(resized(later, first))
+
+
+def test_the_line_that_makes_a_size_a_constant_is_named() -> None:
+    first, again = resized((tensor("h", 70, 8),)).compilations
+    made = Specialization("s0", ("L['h'].size()[0]",), "70", stack=(Frame("/runs/model.py", 9, "forward"),))
+    report = replace(resized(()), compilations=(first, replace(again, specializations=(made,))))
+    assert advice(report) == (
+        "Tracing specializes on this size at `model.py:9`, so each size needs a compilation: pad inputs to few sizes."
+    )
 
 
 def test_a_call_of_size_one_keeps_a_compilation_of_its_own() -> None:
@@ -181,6 +190,19 @@ def test_a_frame_with_an_rnn_is_offered_the_setting_that_lets_dynamo_trace_it() 
 )
 def test_torch_logs_has_a_call_that_does_the_same(line: str, call: str) -> None:
     assert set_logs_call(line) == call
+
+
+def test_torch_logs_that_is_set_after_the_import_has_no_effect_and_a_call_has() -> None:
+    (remark,) = asking("sets TORCH_LOGS").remarks
+    line = 'os.environ["TORCH_LOGS"] = "guards"'
+    source = replace(asking(), remarks=(replace(remark, line=replace(remark.line, text=line)),))
+    (finding,) = of(replace(QUIET, sources=(source,)), "TORCH_LOGS set too late")
+    assert (finding.title, finding.reason, finding.advice, finding.weight) == (
+        "`TORCH_LOGS` at `m.py:5` has no effect: it is set after torch was imported.",
+        "torch reads the variable once, at import; a run imports torch before it loads the file.",
+        "Replace it with `torch._logging.set_logs(guards=True)`. While the variable is set, torch ignores that call.",
+        "note",
+    )
 
 
 def test_random_numbers_are_drawn_as_eager_draws_them_by_an_option_of_inductor_alone() -> None:

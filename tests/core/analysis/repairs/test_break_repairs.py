@@ -123,6 +123,16 @@ def test_a_rule_leaves_what_it_cannot_mend_without_another_meaning(repair: str, 
     assert repair_of(HEAD + body, repair) is None
 
 
+@pytest.mark.parametrize(
+    ("message", "doubt"),
+    [("", ""), (", 'no NaN'", ""), (", f'NaN in {x.shape}'", "The message can no longer contain values.")],
+)
+def test_an_assertion_whose_message_had_values_is_said_to_lose_them(message: str, doubt: str) -> None:
+    repair = repair_of(f"{HEAD}    assert not x.isnan().any(){message}\n    return x\n", "check:5")
+    assert repair is not None
+    assert repair.fix.doubt == doubt
+
+
 def test_a_constant_call_moves_above_the_function_with_all_that_is_constant_around_it() -> None:
     code = "import zlib\n\nNAME = b'x'\n\n\n@decorated\ndef model(x):\n    return x[zlib.crc32(NAME) % 64]\n"
     assert repaired(code, [["hoist:8"]]) == (

@@ -147,6 +147,23 @@ def test_every_recompile_of_the_zoo_has_a_repair() -> None:
     assert "torch.tensor(3), torch.tensor(0.75, dtype=torch.float64), [extra, extra.clone()]  # list" in mended
 
 
+def test_a_repair_that_may_change_results_says_when() -> None:
+    found = [
+        repair for reason in newest_reasons(STORM.recompiles) for repair in repairs_of_recompile(ZOO, STORM, reason)
+    ]
+    number = "If Python code uses the number, such as for a size or an `if`, it must accept a tensor."
+    assert {repair.id: (repair.fix.risk, repair.fix.doubt) for repair in found} == {
+        "mark_dynamic:x:0": ("", ""),
+        "tensor_argument:power": ("may change", number),
+        "tensor_argument:scale": ("may change", number),
+        "one_dtype:x:4:float32": ("changes", "Calls with another dtype then run in float32."),
+        "one_grad:x:5": ("changes", "It then has no gradient."),
+        "pad_list:extras": ("may change", "Correct only if the tensors are summed."),
+        "flag_attribute:mode": ("may change", "Both branches are computed, and must have the same shape and dtype."),
+        "tensor_global:GLOBAL_OFFSET": ("may change", "Only for ops that accept a tensor here."),
+    }
+
+
 def test_a_keyword_is_named_by_itself() -> None:
     code = 'import torch\nmodel = make()\ncalls = [{"ids": f(n)} for n in (2, 3)]\n'
     assert ids(code, resized("L['kwargs']['ids']")) == ["mark_dynamic:ids:0"]

@@ -144,6 +144,13 @@ def test_a_node_without_inputs_stands_right_above_its_user() -> None:
     assert row["constant"] == row["b3"]
 
 
+def test_boxes_stand_near_both_their_inputs_and_their_users() -> None:
+    boxes, _ = chain(4)
+    edges = [Edge("b0", "b1"), Edge("b0", "b3"), Edge("b1", "b2"), Edge("b1", "b3"), Edge("b2", "b3")]
+    x = {at.id: at.x for at in lay_out_layered(boxes, edges).boxes}
+    assert sum(abs(x[edge.source] - x[edge.target]) for edge in edges) == pytest.approx(200, abs=ROUNDING_PX)
+
+
 def test_an_edge_too_long_to_bend_goes_round_the_outside() -> None:
     boxes, edges = chain(40)
     layout = lay_out_layered(boxes, [*edges, Edge("b0", "b39")])
