@@ -58,6 +58,8 @@ ASKED = (
     Screen("measured", menu.KERNELS.script, held={"kernel-kinds": ["extern"]}),
     Screen("measured", menu.KERNELS.script, held={"kernel-search": "gelu"}),
     Screen("measured", menu.EXERCISES.script, {"exercise": "counter"}, {"exercise-counter-hints": 2}),
+    Screen("measured", menu.LANDMARKS.script),
+    Screen("measured", menu.LANDMARKS.script, {"select": "torch._dynamo.guards.CheckFunctionManager"}),
     Screen("measured", menu.GLOSSARY.script),
     Screen("training_step", menu.KERNELS.script, {"whole": "true"}),
     Screen("training_step", menu.KERNELS.script, {"select": "k:0/0.forward.extern_kernels.addmm#394"}),

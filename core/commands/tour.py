@@ -39,7 +39,7 @@ def add_captures_command(commands: Commands) -> None:
 def add_landmarks_command(commands: Commands) -> None:
     """Add the command `landmarks`."""
     command = commands.add_parser("landmarks", help="where in torch and Triton a compilation goes, with a run's times")
-    command.add_argument("run", nargs="?", metavar="RUN")
+    command.add_argument("run", nargs="?", metavar="RUN", help="id of a stored run, whose times are added")
     command.set_defaults(function=_landmarks)
 
 

@@ -23,7 +23,17 @@ from tests.support.places import APP
 from tests.support.screen import plain
 
 # The pages that show evidence of any run; what the others need is said in their own tests.
-ELSEWHERE = (menu.NEW_RUN, menu.RUNS, menu.KERNEL, menu.SWEEP, menu.EXERCISES, menu.GLOSSARY, menu.OPTIONS, menu.DOCTOR)
+ELSEWHERE = (
+    menu.NEW_RUN,
+    menu.RUNS,
+    menu.KERNEL,
+    menu.SWEEP,
+    menu.EXERCISES,
+    menu.LANDMARKS,
+    menu.GLOSSARY,
+    menu.OPTIONS,
+    menu.DOCTOR,
+)
 EVIDENCE = tuple(page.script for page in menu.PAGES.values() if page not in ELSEWHERE)
 
 

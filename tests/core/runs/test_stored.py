@@ -21,7 +21,7 @@ from tests.support.places import STORES, TRACES
 # Fields of a report that an older version did not have, as they are without a record.
 ADDED_SINCE: dict[str, Any] = {
     **dict.fromkeys(("bisection", "bits", "script", "explained")),
-    **{name: [] for name in ("debug_files", "logs", "captures")},
+    **{name: [] for name in ("debug_files", "logs", "captures", "neighbours")},
 }
 
 

@@ -39,7 +39,7 @@ def test_the_rows_of_the_form_are_in_order() -> None:
         ["dynamo", "rival"],
         ["disable", "isolate_recompiles", "recompile_limit", "debug_files"],
         ["shapes_spec", "region", "neighbours"],
-        ["bits", "logs"],
+        ["bits", "logs", "capture"],
     ]
 
 
