@@ -14,7 +14,8 @@ def add_kernel(x_ptr, y_ptr, output_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
     tl.store(output_ptr + offsets, x + y, mask=mask)
 
 
-x, y = torch.rand(98_432), torch.rand(98_432)
+device = "cuda" if torch.cuda.is_available() else "cpu"
+x, y = torch.rand(98_432, device=device), torch.rand(98_432, device=device)
 output = torch.empty_like(x)
 add_kernel[(triton.cdiv(x.numel(), 1024),)](x, y, output, x.numel(), BLOCK_SIZE=1024)
 print("The maximum difference between torch and triton is", (output - (x + y)).abs().max().item())
