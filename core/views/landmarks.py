@@ -58,9 +58,9 @@ class LandmarksView:
             {
                 "stop": landmark.stop,
                 "landmark": landmark.name,
-                "what it does": landmark.what,
                 "entered": fmt.number(total.count) if (total := self._times.get(landmark.phase)) else "",
                 "time": fmt.duration_s(total.total_s) if total else "",
+                "what it does": landmark.what,
                 "source": place_of(landmark),
             }
             for landmark in LANDMARKS

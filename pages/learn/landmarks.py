@@ -5,7 +5,7 @@ import streamlit as st
 
 from core.views.landmarks import LandmarksView
 from pages.components.code.view import CodePicture, code_lines, code_view
-from pages.look.sizes import FILL, PICTURE
+from pages.look.sizes import FILL, TALL
 from pages.session import url
 from pages.session.shown import shown_run
 from pages.session.tables import picked_by_url
@@ -21,7 +21,7 @@ st.caption(landmarks.note)
 chosen = landmarks.of(url.selected())
 left, right = st.columns([3, 2], gap="medium") if chosen is not None else (st.container(), st.container())
 with left:
-    picked_by_url(pd.DataFrame(landmarks.rows), landmarks.ids, "landmarks", height=PICTURE, column_config=WIDE)
+    picked_by_url(pd.DataFrame(landmarks.rows), landmarks.ids, "landmarks", height=TALL, column_config=WIDE)
 if chosen is None:
     st.caption("Select a place for its source.")
     st.stop()
