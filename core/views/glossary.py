@@ -34,6 +34,19 @@ TERMS = {
         "overview",
         f"{MANUAL}torch.compiler.html",
     ),
+    "eager": Term(
+        "PyTorch as it runs without torch.compile: op by op, each a call of a kernel.",
+        "speedup",
+    ),
+    "frame": Term(
+        "A call of a Python function. Dynamo compiles one frame at a time, with the functions that it inlines.",
+        "compilations",
+    ),
+    "fullgraph": Term(
+        "`torch.compile(model, fullgraph=True)` raises an error at the first graph break.",
+        "graph_breaks",
+        f"{MANUAL}compile/programming_model.fullgraph_true.html",
+    ),
     "Dynamo": Term(
         "TorchDynamo, the frontend of torch.compile. It runs the bytecode of a Python function symbolically "
         "and records its tensor ops as FX graphs.",
@@ -89,6 +102,11 @@ TERMS = {
         "compilations",
         f"{MANUAL}compile/programming_model.dynamo_core_concepts.html",
     ),
+    "fake tensor": Term(
+        "A tensor with shape, dtype and device, and without data. Dynamo and AOTAutograd compute with fake tensors.",
+        "fx_graph",
+        f"{MANUAL}torch.compiler_fake_tensor.html",
+    ),
     "AOTAutograd": Term(
         "Traces Dynamo's graph again, down to ATen ops without side effects. For training it traces the "
         "backward, too, before the first step runs.",
@@ -123,12 +141,25 @@ TERMS = {
         "reorders ops.",
         "passes",
     ),
+    "scheduler node": Term(
+        "An op or a loop of Inductor that reads and writes buffers. The scheduler fuses nodes, and writes a kernel for "
+        "each that is left.",
+        "fusion",
+    ),
+    "view": Term(
+        "A tensor over the memory of another one, such as a transpose. It moves no data, so it is no kernel.",
+        "fx_graph",
+    ),
     "fusion": Term(
         "Inductor's scheduler fuses ops into one kernel, so intermediate results do not go through memory.",
         "fusion",
     ),
     "kernel": Term(
         "A function that Inductor generated, or an extern kernel: a library function that it calls, such as a matmul.",
+        "kernels",
+    ),
+    "launch": Term(
+        "A call of a kernel. A compiled graph launches each of its kernels once or several times in a call.",
         "kernels",
     ),
     "Triton": Term(
@@ -167,6 +198,10 @@ TERMS = {
         "A phase is a span that torch logs: Dynamo captures, AOTAutograd traces forward and backward, "
         "Inductor lowers, schedules and generates code.",
         "compile_time",
+    ),
+    "sweep": Term(
+        "One model under many options: a run for each value, in one table.",
+        "sweep",
     ),
     "peak memory": Term(
         "The most bytes allocated at one time during a call, without parameters, buffers and inputs. Fusion "

@@ -13,7 +13,7 @@ from core.base.machine import package_version
 from core.code.landmarks import LANDMARKS, Landmark, LandmarkSource, landmark_source
 from core.report import Report
 
-NOT_TIMED = "torch does not time it"
+NOT_TIMED = "not timed"
 MISSING = "not in the installed version"
 
 
@@ -58,13 +58,18 @@ class LandmarksView:
             {
                 "stop": landmark.stop,
                 "landmark": landmark.name,
-                "entered": fmt.number(total.count) if (total := self._times.get(landmark.phase)) else "",
+                "entered": self._entered(landmark, total := self._times.get(landmark.phase)),
                 "time": fmt.duration_s(total.total_s) if total else "",
                 "what it does": landmark.what,
                 "source": place_of(landmark),
             }
             for landmark in LANDMARKS
         ]
+
+    def _entered(self, landmark: Landmark, total: PhaseTotal | None) -> str:
+        if self.report is None:
+            return ""
+        return fmt.number(total.count if total else 0) if landmark.phase else NOT_TIMED
 
     def of(self, name: str | None) -> LandmarkView | None:
         """Return a landmark by its full name; None if there is none."""
@@ -76,7 +81,7 @@ class LandmarksView:
         """The landmarks as lines of text."""
         yield self.title
         for row in self.rows:
-            timed = f" ({row['entered']} times, {row['time']})" if row["entered"] else ""
+            timed = f" ({row['entered']} times, {row['time']})" if row["time"] else ""
             yield f"  {row['stop']}: {row['landmark']}, {row['source']}{timed}: {row['what it does']}"
 
 

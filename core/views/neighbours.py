@@ -101,8 +101,8 @@ class NeighbourView:
             "result": self.result,
             "why": one_line(self.why, LONGEST_LINE),
             "a call": _seconds(timed.median_s if timed else None),
-            "eager over it": ratio_words(timed.faster) if timed else "",
-            "compiled over it": ratio_words(self.over_compiled) if timed and "compiled" in sides else "",
+            "speedup over eager": ratio_words(timed.faster) if timed else "",
+            "speedup over compiled": ratio_words(self.over_compiled) if timed and "compiled" in sides else "",
             "conversion": _seconds(self.neighbour.convert_s),
             "first call": _seconds(self.neighbour.call_s),
             "as code": one_line(self.neighbour.call, LONGEST_LINE),
@@ -177,7 +177,7 @@ class NeighboursView:
         right = [(ratio, neighbour) for ratio, neighbour in timed if neighbour.same is not False]
         ratio, best = max(right, key=lambda pair: pair[0].low, default=(None, None))
         if ratio is None or best is None or not ratio.above:
-            return "No neighbour with equal results is faster than compiled"
+            return "No neighbour with equal results is certainly faster than compiled"
         return f"{one_line(best.neighbour.name, LONGEST_NAME)} is {ratio_words(ratio)} as fast as compiled"
 
     @property
@@ -200,7 +200,7 @@ class NeighboursView:
 def _line(view: NeighbourView) -> str:
     row = view.row
     name = " ".join(filter(None, (row["neighbour"], row["installed"])))
-    ratio = f"compiled over it {row['compiled over it']}" if row["compiled over it"] else ""
+    ratio = f"speedup over compiled {row['speedup over compiled']}" if row["speedup over compiled"] else ""
     timed = f"{row['a call']} a call" if row["a call"] else ""
     return f"{name}: {'; '.join(filter(None, (row['runs this model'], row['result'], timed, ratio, row['why'])))}"
 

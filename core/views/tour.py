@@ -186,6 +186,11 @@ class TourView:
         if speed is not None:
             seconds: float | None = speed.compiled_s
             facts = [f"eager {fmt.duration_s(speed.eager_s)}, compiled {fmt.duration_s(speed.compiled_s)} a call"]
+            if speed.interval is not None:
+                ratio = fmt.ratio(speed.interval.middle, (speed.interval.low, speed.interval.high))
+                facts.append(f"eager over compiled, over pairs of calls: {ratio}")
+            if speed.unknown or speed.disturbed:
+                facts.append(f"not reliable: {speed.unknown or speed.disturbed}")
             if self.verdict.break_even:
                 facts.append(f"compiling pays off after about {fmt.count(self.verdict.break_even[1], 'call')}")
         else:
@@ -248,7 +253,10 @@ class TourView:
     @property
     def _lines_to_nodes(self) -> str:
         if not self.lines:
-            return "The graphs of this run name no line of the user's file."
+            return (
+                "No node of this run names a line of the user's file: its ops are in modules of torch or of a library, "
+                "whose lines *FX graph* shows."
+            )
         most = max(self.lines, key=lambda line: self.lines[line])
         ones = sum(count == 1 for count in self.lines.values())
         total = sum(self.lines.values())

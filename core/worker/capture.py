@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -78,7 +79,7 @@ def emit_captures(job: CompileJob, path: Path) -> None:
     if first is None:
         return
     inputs = CaptureInputs(job, path, *first)
-    with silence(), quiet_compilation():
+    with silence(), warnings.catch_warnings(action="ignore"), quiet_compilation():
         expected = inputs.run(inputs.model("capture_eager"))
         captures = list(_captures(inputs, expected))
         explained = _explained(inputs, expected)

@@ -16,8 +16,8 @@ WIDE = {
     "a call": st.column_config.TextColumn(width=85),
     "result": st.column_config.TextColumn(width=105),
     "why": st.column_config.TextColumn(width=250),
-    "eager over it": st.column_config.TextColumn(width=145),
-    "compiled over it": st.column_config.TextColumn(width=145),
+    "speedup over eager": st.column_config.TextColumn(width=145),
+    "speedup over compiled": st.column_config.TextColumn(width=145),
     "as code": st.column_config.TextColumn(width=420),
 }
 

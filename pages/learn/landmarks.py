@@ -11,6 +11,9 @@ from pages.session.shown import shown_run
 from pages.session.tables import picked_by_url
 
 WIDE = {
+    "landmark": st.column_config.TextColumn(width=260),
+    "entered": st.column_config.TextColumn(width=80, help="By torch's own timers; torch times some places alone"),
+    "time": st.column_config.TextColumn(width=80),
     "what it does": st.column_config.TextColumn(width=320),
     "source": st.column_config.TextColumn(width=300),
 }

@@ -22,29 +22,23 @@ _COMPONENT = st.components.v2.component(
 
 
 class EditorData(msgspec.Struct, frozen=True):
-    """The message to the browser: the initial text, and the least and the largest height of the editor in pixels.
-
-    An editor with `focus` takes the focus when it appears.
-    """
+    """The message to the browser: the initial text, and the least and the largest height of the editor in pixels."""
 
     label: str
     text: str
     least: int
     most: int
-    focus: bool
 
 
-def code_editor(
-    text: str, *, label: str, key: str, least: int, most: int, keep: Callable[[str], None], focus: bool = False
-) -> str:
-    """Show an editor, on request with the focus; return its current text.
+def code_editor(text: str, *, label: str, key: str, least: int, most: int, keep: Callable[[str], None]) -> str:
+    """Show an editor; return its current text.
 
     `text` is used only when the editor appears: later the browser owns the text. `keep` is called with each edited
     text, even if it arrives together with a click on a link to another page.
     """
     key = component_key(key)
     first = first_wish(key, text) or ""
-    data = EditorData(label, first, least, most, focus)
+    data = EditorData(label, first, least, most)
 
     def keep_edited() -> None:
         edited = browser_value(key, "text")

@@ -231,14 +231,12 @@ export interface CodeData {
   channel: string;
 }
 
-/** The message to the browser: the initial text, and the least and the largest height of the editor in pixels. An
- * editor with `focus` takes the focus when it appears. */
+/** The message to the browser: the initial text, and the least and the largest height of the editor in pixels. */
 export interface EditorData {
   label: string;
   text: string;
   least: number;
   most: number;
-  focus: boolean;
 }
 
 /** A phase; `kind` names its colours, `depth` counts the enclosing phases, `is_open` is True until it ends. */

@@ -16,11 +16,9 @@ from pages.session.actions import attempt
 from pages.session.exercises import Draft, read_choice, shown_attempt
 from pages.session.runs import show_run
 from pages.session.shown import ShownRun, open_shown
-from pages.session.state import held, hold
+from pages.session.state import hold
 
 POLL_S = 0.5
-# Key of the exercise that *Next* has led to, whose editor takes the focus.
-FOCUS = "exercise-focus"
 
 
 def picked_exercise(views: dict[str, ExerciseView]) -> ExerciseView:
@@ -30,10 +28,9 @@ def picked_exercise(views: dict[str, ExerciseView]) -> ExerciseView:
         "Exercise",
         list(views),
         key=url.EXERCISE,
-        format_func=lambda name: f"{':material/check: ' * views[name].solved}{views[name].exercise.title}",
-        captions=[view.caption for view in views.values()],
-        on_change=hold,
-        args=(FOCUS, ""),
+        # The browser knows a choice by its label, which stays the same.
+        format_func=lambda name: views[name].exercise.title,
+        captions=[f"{':material/check: ' * view.solved}{view.caption}" for view in views.values()],
         label_visibility="collapsed",
     )
     url.write(url.EXERCISE)
@@ -64,7 +61,6 @@ def solution(view: ExerciseView, names: list[str]) -> None:
             least=SHORT,
             most=TALL,
             keep=draft.keep,
-            focus=held(FOCUS) == view.exercise.name,
         )
     else:
         text = view.exercise.code
@@ -108,14 +104,9 @@ def _next_button(view: ExerciseView, names: list[str]) -> None:
         icon=":material/arrow_forward:",
         key="next-exercise",
         shortcut="n",
-        on_click=_go_to,
-        args=(following,),
+        on_click=hold,
+        args=(url.EXERCISE, following),
     )
-
-
-def _go_to(name: str) -> None:
-    hold(url.EXERCISE, name)
-    hold(FOCUS, name)
 
 
 def _check(view: ExerciseView, text: str) -> None:

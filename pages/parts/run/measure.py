@@ -131,7 +131,7 @@ def capture_now(of: RunView) -> None:
     """Offer to capture a run's model in other ways; nothing for an imported log, a script, and code not run here."""
     job = CaptureView.capturing(job_again(of))
     if job is not None and st.button("Capture in other ways", key="capture-now", icon=menu.CAPTURES.icon):
-        submit_or_open(job)
+        submit_or_open(job, menu.CAPTURES)
 
 
 def neighbours_now(of: RunView) -> None:
@@ -143,7 +143,7 @@ def neighbours_now(of: RunView) -> None:
     if job is None or job.target or job.model.is_script:
         return
     if st.button("Try the neighbours", key="neighbours-now", icon=menu.NEIGHBOURS.icon, help=NEIGHBOURS_HELP):
-        submit_or_open(replace(job, neighbours=True))
+        submit_or_open(replace(job, neighbours=True), menu.NEIGHBOURS)
 
 
 def numerics_now(of: RunView, label: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core import CompileJob, Environment, Recording, Run, recordings
+from pages import menu
 from pages.gate.visitor import may_bring_code
 from pages.session import actions, server
 from pages.session.actions import attempt, passed_over
@@ -60,11 +61,11 @@ def open_recorded(recording: Recording) -> None:
         show_run(run.id)
 
 
-def submit(job: CompileJob) -> None:
-    """Queue a job and go to its run, or show why it was refused."""
+def submit(job: CompileJob, page: menu.Page = menu.OVERVIEW) -> None:
+    """Queue a job and go to a page of its run, or show why it was refused."""
     run = attempt(lambda: actions.submit(job))
     if run is not None:
-        show_run(run.id)
+        show_run(run.id, page)
 
 
 def stored_run(job: CompileJob) -> Run | None:
@@ -78,10 +79,10 @@ def run_of(job: CompileJob) -> Run | None:
     return stored_run(fitted) or attempt(lambda: actions.submit(fitted))
 
 
-def submit_or_open(job: CompileJob) -> None:
-    """Go to a finished run of the same job, or submit the job if there is none."""
+def submit_or_open(job: CompileJob, page: menu.Page = menu.OVERVIEW) -> None:
+    """Go to a page of a finished run of the same job, or submit the job if there is none."""
     job = server.runner().limits.fitted(job)
     stored = stored_run(job)
     if stored is not None:
-        show_run(stored.id)
-    submit(job)
+        show_run(stored.id, page)
+    submit(job, page)

@@ -15,11 +15,21 @@ def picked_stop(tour: TourView) -> int:
     names = [stop.name for stop in tour.stops]
     url.read(url.STOP, names, names[0])
 
+    at = names.index(held(url.STOP, names[0]))
+
     def go(steps: int) -> None:
-        hold(url.STOP, names[(names.index(held(url.STOP, names[0])) + steps) % len(names)])
+        hold(url.STOP, names[at + steps])
 
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Back", icon=":material/arrow_back:", on_click=go, args=(-1,), shortcut="b", key="tour-back")
+        st.button(
+            "Back",
+            icon=":material/arrow_back:",
+            on_click=go,
+            args=(-1,),
+            shortcut="b",
+            key="tour-back",
+            disabled=at == 0,
+        )
         st.button(
             "Next",
             icon=":material/arrow_forward:",
@@ -28,6 +38,7 @@ def picked_stop(tour: TourView) -> int:
             shortcut="n",
             key="tour-next",
             type="primary",
+            disabled=at == len(names) - 1,
         )
         shown = st.segmented_control("Stop", names, key=url.STOP, label_visibility="collapsed") or names[0]
     url.write(url.STOP)
@@ -52,7 +63,7 @@ def stop_details(tour: TourView, number: int) -> None:
     for fact in stop.facts:
         st.markdown(f"- {fact}")
     st.page_link(page.script, label=f"See it on {page.title}", icon=page.icon, query_params=url.link())
-    with st.expander("To say aloud", icon=":material/record_voice_over:"):
+    with st.expander("Text for a presenter", icon=":material/record_voice_over:"):
         st.write(stop.speech)
 
 

@@ -53,8 +53,8 @@ def of(*neighbours: Neighbour) -> NeighboursView:
     [
         ((ONNX, SLOW, SCRIPT, TVM), "ONNX Runtime is 2\\.00× \\(2\\.00–2\\.00\\) as fast as compiled\\.",
          "2 of 4 neighbours ran it, 1 is not installed\\."),
-        ((SLOW,), "No neighbour with equal results is faster than compiled\\.", "1 of 1 neighbour ran it\\."),
-        ((replace(ONNX, differences=WRONG),), "No neighbour with equal results is faster than compiled\\.",
+        ((SLOW,), "No neighbour with equal results is certainly faster than compiled\\.", "1 of 1 neighbour ran it\\."),
+        ((replace(ONNX, differences=WRONG),), "No neighbour with equal results is certainly faster than compiled\\.",
          "1 of 1 neighbour ran it, 1 differs from eager\\."),
         ((replace(ONNX, times=None),), "1 neighbour ran this model; none was timed beside compiled\\.",
          "1 of 1 neighbour ran it\\."),
@@ -108,7 +108,7 @@ def test_a_busy_machine_is_a_part_of_the_verdict() -> None:
 def test_times_without_compiled_have_no_ratio_with_it() -> None:
     alone = replace(ONNX, times=SideTimes({"eager": (4e-3,) * ROUNDS, "neighbour": (1e-3,) * ROUNDS}))
     assert NeighbourView(alone).over_compiled is None
-    assert (NeighbourView(alone).row["eager over it"], NeighbourView(alone).row["compiled over it"]) == (
+    assert (NeighbourView(alone).row["speedup over eager"], NeighbourView(alone).row["speedup over compiled"]) == (
         "4.00× (4.00–4.00)",
         "",
     )
@@ -116,7 +116,7 @@ def test_times_without_compiled_have_no_ratio_with_it() -> None:
 
 def test_too_few_times_are_said_to_be_too_few() -> None:
     few = replace(ONNX, times=SideTimes(dict.fromkeys(("eager", "compiled", "neighbour"), (1e-3,) * 3)))
-    assert NeighbourView(few).row["compiled over it"] == "too few samples to say"
+    assert NeighbourView(few).row["speedup over compiled"] == "too few samples to say"
     assert of(few).title == "1 neighbour ran this model; none was timed beside compiled\\."
 
 
@@ -124,7 +124,7 @@ def test_the_lines_of_the_command_line_are_the_table() -> None:
     assert list(of(ONNX, SCRIPT, TVM).lines) == [
         "neighbours: ONNX Runtime is 2.00× (2.00–2.00) as fast as compiled; "
         "1 of 3 neighbours ran it, 1 is not installed",
-        "  ONNX Runtime 1.32.0: runs; equals eager; 1.00 ms a call; compiled over it 2.00× (2.00–2.00)",
+        "  ONNX Runtime 1.32.0: runs; equals eager; 1.00 ms a call; speedup over compiled 2.00× (2.00–2.00)",
         f"  TorchScript, scripted 2.13.0: not converted; {SCRIPT.problem}",
         "  TVM: not installed; pip install apache-tvm",
     ]

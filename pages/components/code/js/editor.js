@@ -24,13 +24,13 @@ class Editor {
   /** @param {Arguments<EditorData>} args */
   constructor(args) {
     this.args = args;
-    const { label, text, least, most, focus } = args.data;
+    const { label, text, least, most } = args.data;
     this.root = element("div", "cv editor");
     this.root.style.setProperty("--least", `${least}px`);
     this.root.style.setProperty("--most", `${most}px`);
     this.size = element("span", "size");
     const bar = element("div", "bar");
-    const hint = element("span", "hint", "Tab indents; Escape, then Tab leaves; Ctrl+Enter compiles");
+    const hint = element("span", "hint", "Tab indents; Escape leaves; Ctrl+Enter compiles");
     bar.append(element("span", "title", label), this.size, element("span", "gap"), hint);
     this.root.append(bar);
     args.parentElement.append(this.root);
@@ -48,7 +48,6 @@ class Editor {
     });
     this.told = this.view.state.doc;
     this.count();
-    if (focus) this.view.focus();
   }
 
   changed() {
@@ -73,6 +72,8 @@ class Editor {
   /** @param {KeyboardEvent} event */
   key({ key, ctrlKey, metaKey }) {
     if (key === "Enter" && (ctrlKey || metaKey)) this.tell();
+    // The page's keys work again, and Tab goes on from here.
+    if (key === "Escape") this.view.contentDOM.blur();
   }
 
   // CodeMirror listens to the window until it is destroyed. A component is left for a new theme, too.
