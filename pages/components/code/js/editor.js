@@ -70,10 +70,10 @@ class Editor {
 
   // The button's shortcut comes before a pause.
   /** @param {KeyboardEvent} event */
-  key({ key, ctrlKey, metaKey }) {
+  key({ key, ctrlKey, metaKey, target }) {
     if (key === "Enter" && (ctrlKey || metaKey)) this.tell();
     // The page's keys work again, and Tab goes on from here.
-    if (key === "Escape") this.view.contentDOM.blur();
+    if (key === "Escape" && target instanceof HTMLElement) target.blur();
   }
 
   // CodeMirror listens to the window until it is destroyed. A component is left for a new theme, too.
