@@ -11,6 +11,7 @@ import re
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -148,7 +149,8 @@ def _traced(model: Any) -> CapturedProgram:
 
 
 def _of(program: torch.export.ExportedProgram) -> CapturedProgram:
-    return CapturedProgram(program.graph_module, program.module())
+    # A call may change the model's buffers, which the decomposed program shares.
+    return CapturedProgram(program.graph_module, deepcopy(program.module()))
 
 
 def _explained(inputs: CaptureInputs, expected: Any) -> Explanation:

@@ -15,5 +15,8 @@ if not glossary.terms:
 for name, term in glossary.terms.items():
     page = menu.PAGES[term.page]
     with st.container(gap=None):
-        st.markdown(f"**{name}** — {term.help}")
-        st.page_link(page.script, label=f"In the shown run: {page.title}", icon=page.icon, query_params=url.link())
+        st.markdown(f"**{name}** — {term.meaning}")
+        with st.container(horizontal=True):
+            st.page_link(page.script, label=f"In the shown run: {page.title}", icon=page.icon, query_params=url.link())
+            if term.manual:
+                st.page_link(term.manual, label="torch's manual", icon=":material/open_in_new:")

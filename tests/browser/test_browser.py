@@ -62,7 +62,7 @@ def test_the_very_first_request_may_be_a_deep_link(tmp_path: Path, page: Page) -
         go(page, server.link("fx_graph", run=run))
         expect(headline(page)).to_have_text("17 ops: what Dynamo captured.")
         expect(page.locator(".view g.node").first).to_be_visible()
-        expect(page.locator("[data-testid='stSidebarNavLink']")).to_have_count(14)
+        expect(page.locator("[data-testid='stSidebarNavLink']")).to_have_count(15)
         expect(page.get_by_role("dialog")).to_have_count(0)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,25 +21,51 @@ from core.worker.measuring.rounds import SampledSide, time_sides
 from core.worker.measuring.stopwatches import WallClock
 from core.worker.results.compare import compare_leaf
 
-# Name, and the same function in torch and in MLX: the text that is shown is the code that runs.
-FUNCTIONS = (
-    ("sin + cos", "torch.sin(x) + torch.cos(x)", "mx.sin(x) + mx.cos(x)"),
-    ("GELU", "torch.nn.functional.gelu(x)", "x * (1 + mx.erf(x / 2**0.5)) / 2"),
-    (
-        "matmul, ReLU, softmax",
-        "torch.softmax(torch.relu(x @ x), -1)",
-        "mx.softmax(mx.maximum(x @ x, 0), axis=-1)",
-    ),
-    (
-        "layer norm",
-        "torch.nn.functional.layer_norm(x, x.shape[-1:])",
-        "mx.fast.layer_norm(x, None, None, 1e-5)",
-    ),
-)
 SIZE = 512
 NODE = re.compile(r'(\d+) \[label ="([^"]*)"')
 READ, WRITE = re.compile(r'^"([^"]*)" -> (\d+)$', re.MULTILINE), re.compile(r'^(\d+) -> "([^"]*)"$', re.MULTILINE)
 Function = Callable[[Any], Any]
+
+
+def _sin_cos(x: torch.Tensor) -> torch.Tensor:
+    return torch.sin(x) + torch.cos(x)
+
+
+def _sin_cos_of_mlx(mx: Any, x: Any) -> Any:
+    return mx.sin(x) + mx.cos(x)
+
+
+def _gelu(x: torch.Tensor) -> torch.Tensor:
+    return torch.nn.functional.gelu(x)
+
+
+def _gelu_of_mlx(mx: Any, x: Any) -> Any:
+    return x * (1 + mx.erf(x / 2**0.5)) / 2
+
+
+def _attention_weights(x: torch.Tensor) -> torch.Tensor:
+    return torch.softmax(torch.relu(x @ x), -1)
+
+
+def _attention_weights_of_mlx(mx: Any, x: Any) -> Any:
+    return mx.softmax(mx.maximum(x @ x, 0), axis=-1)
+
+
+def _layer_norm(x: torch.Tensor) -> torch.Tensor:
+    return torch.nn.functional.layer_norm(x, x.shape[-1:])
+
+
+def _layer_norm_of_mlx(mx: Any, x: Any) -> Any:
+    return mx.fast.layer_norm(x, None, None, 1e-5)
+
+
+# Name, and the same function in torch and in MLX.
+FUNCTIONS: tuple[tuple[str, Function, Callable[[Any, Any], Any]], ...] = (
+    ("sin + cos", _sin_cos, _sin_cos_of_mlx),
+    ("GELU", _gelu, _gelu_of_mlx),
+    ("matmul, ReLU, softmax", _attention_weights, _attention_weights_of_mlx),
+    ("layer norm", _layer_norm, _layer_norm_of_mlx),
+)
 
 
 def ported_functions(measure: bool) -> tuple[PortedFunction, ...]:
@@ -46,9 +74,10 @@ def ported_functions(measure: bool) -> tuple[PortedFunction, ...]:
     return tuple(_ported(mx, *function, measure) for function in FUNCTIONS)
 
 
-def _ported(mx: Any, name: str, torch_code: str, mlx_code: str, measure: bool) -> PortedFunction:
-    of_torch: Function = eval(f"lambda x: {torch_code}", {"torch": torch})
-    of_mlx: Function = eval(f"lambda x: {mlx_code}", {"mx": mx})
+def _ported(
+    mx: Any, name: str, of_torch: Function, function_of_mlx: Callable[[Any, Any], Any], measure: bool
+) -> PortedFunction:
+    of_mlx: Function = partial(function_of_mlx, mx)
     seed(0)
     x = torch.randn(SIZE, SIZE)
     array = mx.array(x.numpy())
@@ -62,8 +91,8 @@ def _ported(mx: Any, name: str, torch_code: str, mlx_code: str, measure: bool) -
     compiled = mx.compile(of_mlx)
     return PortedFunction(
         name=name,
-        torch=torch_code,
-        mlx=mlx_code,
+        torch=_returned(of_torch),
+        mlx=_returned(function_of_mlx),
         inputs=described(((x,), {})),
         differences=tuple(compare_leaf("output", of_torch(x), torch.from_numpy(_numpy(result)))),
         graph=graph,
@@ -75,6 +104,11 @@ def _ported(mx: Any, name: str, torch_code: str, mlx_code: str, measure: bool) -
         computed_s=computed_s,
         times=_times(mx, (of_torch, x), (of_mlx, compiled, array)) if measure else None,
     )
+
+
+def _returned(function: Callable[..., Any]) -> str:
+    """Return the code that a function of one line runs."""
+    return inspect.getsource(function).partition("return ")[2].strip()
 
 
 def _numpy(array: Any) -> Any:
