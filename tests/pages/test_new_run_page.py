@@ -158,7 +158,7 @@ def test_a_job_that_is_refused_leads_nowhere(empty_home: Path, monkeypatch: pyte
         return found
 
     monkeypatch.setattr(actions, "submit", answer)
-    monkeypatch.setattr(submit, "show_run", shown.append)
+    monkeypatch.setattr(submit, "show_run", lambda run, page: shown.append(run))
     app = opened(menu.NEW_RUN.script)
     app.button(key="compile-sin_cos").click().run()
     assert "the queue is full" in app.error[-1].value
