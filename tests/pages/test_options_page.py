@@ -23,7 +23,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> list[CompileJob]:
     submitted: list[CompileJob] = []
     monkeypatch.setattr(server, "environment", lambda: Environment(torch="2.13.0", options=OPTIONS))
     monkeypatch.setattr(actions, "submit", submitted.append)
-    monkeypatch.setattr(submit, "show_run", lambda _: None)
+    monkeypatch.setattr(submit, "show_run", lambda *_: None)
     return submitted
 
 

@@ -72,7 +72,7 @@ def submitted(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> list[Compile
     monkeypatch.setattr(server, "environment", lambda: here)
     jobs: list[CompileJob] = []
     monkeypatch.setattr(actions, "submit", jobs.append)
-    monkeypatch.setattr(submit, "show_run", lambda _: None)
+    monkeypatch.setattr(submit, "show_run", lambda *_: None)
     return jobs
 
 
