@@ -286,6 +286,7 @@ TRITON = (
             "interpreter.InterpretedFunction",
         ),
     ),
+    PrivateName("torch._dynamo", "explain", "torch's own summary of what Dynamo captures"),
     PrivateName("torch._dynamo", "disable", "keeps Triton's interpreter out of graphs, with a reason"),
     PrivateName(
         "torch.export._trace",
