@@ -189,7 +189,8 @@ def module_path(module: str) -> Path | None:
     return None
 
 
-@lru_cache(maxsize=64)
+# The landmarks of a file stand together, and their sources are kept: no file has to be.
+@lru_cache(maxsize=1)
 def _lines(path: Path) -> tuple[str, ...]:
     if path.stat().st_size > MOST_FILE_BYTES:
         return ()

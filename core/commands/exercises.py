@@ -10,7 +10,7 @@ import msgspec
 
 from core.base.errors import JobError
 from core.base.files import read
-from core.commands.output import OK, WRONG, Commands, add_json_option
+from core.commands.output import OK, WRONG, Commands, add_json_option, print_markdown
 from core.commands.run import exit_code, run_job
 from core.job import MAX_CODE_BYTES
 from core.job.exercises import Exercise, exercise
@@ -82,4 +82,4 @@ def _print(view: AttemptView) -> None:
     if not view.solved:
         lines += [f"torch: {hint}" for hint in view.torch_hints]
     for line in lines:
-        print(line.replace("`", "").replace("\\", ""))
+        print_markdown(line)

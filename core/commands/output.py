@@ -28,6 +28,11 @@ def add_json_option(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="JSON on standard output, and nothing else")
 
 
+def print_markdown(line: str) -> None:
+    """Print a line of Markdown as plain text."""
+    print(line.replace("`", "").replace("\\", ""))
+
+
 def complain(message: str, code: int) -> int:
     """Print a message to standard error; returns the exit code."""
     print(message, file=sys.stderr)

@@ -98,16 +98,20 @@ def _output(home: Path, arguments: tuple[str, ...]) -> str:
     newest = max(before, default="")
     command = [newest if word == RUN else word for word in arguments]
     print(f"python -m core {shlex.join(command)}", end="", flush=True)
-    process = subprocess.run(
-        [sys.executable, "-m", "core", *command],
-        cwd=PROJECT_DIR,
-        env={**os.environ, "PYTHONPATH": python_path(), "COMPILEBOARD_HOME": str(home)},
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=LIMIT_S,
-        check=False,
-    )
+    try:
+        process = subprocess.run(
+            [sys.executable, "-m", "core", *command],
+            cwd=PROJECT_DIR,
+            env={**os.environ, "PYTHONPATH": python_path(), "COMPILEBOARD_HOME": str(home)},
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=LIMIT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        print(f" did not end in {duration_s(LIMIT_S)}")
+        return ""
     print(f" ({duration_s(time.monotonic() - start)}, exit code {process.returncode})")
     made = [run for run, _ in store.list() if run.id not in before]
     return "\n".join(

@@ -9,7 +9,7 @@ from functools import partial
 from core.analysis.comparison import RunSide
 from core.analysis.work import heaviest
 from core.base.errors import StoreError
-from core.commands.output import OK, Commands
+from core.commands.output import OK, Commands, print_markdown
 from core.commands.run import exit_code, run_job
 from core.job import add_job_options, job_of
 from core.runs.sides import side_of_run
@@ -74,7 +74,7 @@ def _print(arguments: argparse.Namespace, lines: Lines) -> int:
             return exit_code(run, None)
         side = side_of_run(run)
         for line in lines(side):
-            print(line.replace("`", "").replace("\\", ""))
+            print_markdown(line)
         return exit_code(run, side.report)
 
     try:

@@ -29,7 +29,7 @@ AS_IT_IS = "code without a model is a script, which is run as it is"
 # Fields that say how a model is called and compiled.
 OF_A_MODEL = (
     *("calls", "training", "compile", "dtype", "device", "target", "repairs", "sizes", "marks", "rival", "memory"),
-    *("numerics", "bisect", "bits", "aoti", "neighbours"),
+    *("numerics", "bisect", "bits", "aoti", "neighbours", "capture"),
 )
 MAX_REPAIRS = 64
 MAX_CODE_BYTES = 1_000_000

@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import get_args
 
 from core.analysis import captured_ops
 from core.base import words as fmt
 from core.base.syntax import NOT_READ, module
 from core.graph import fx_model, source_path
 from core.job import CompileJob
-from core.report import Capture, Compilation, FxGraph, FxNode, Report, tensor_text
+from core.report import Capture, CaptureWay, Compilation, FxGraph, FxNode, Report, tensor_text
 from core.views.fx_graph import node_rows
 from core.views.graph import GraphView
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line, plain, prose
@@ -28,7 +29,7 @@ WAYS = {
     "core_aten": "core ATen",
     "aot": "AOTAutograd",
 }
-RECORDED = ("symbolic_trace", "export", "core_aten")
+RECORDED = get_args(CaptureWay)
 MEANINGS = {
     "symbolic_trace": "torch.fx calls `forward` with proxies in place of tensors, and records what they are used for",
     "dynamo": "follows the bytecode, and breaks the graph where it cannot",

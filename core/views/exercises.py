@@ -173,7 +173,8 @@ class AttemptView:
         if self._failed or self.report is None:
             frames = self.report.error.frames if self.report is not None and self.report.error is not None else ()
             words = prose(self._failed or "The run recorded nothing", LONGEST_TEXT)
-            at = f" at line {fmt.number(frames[-1].line)}" if frames and "line" not in words else ""
+            line = f"line {fmt.number(frames[-1].line)}" if frames else ""
+            at = f" at {line}" if line not in words else ""
             return (ExerciseCheck(False, f"{words}{at}.", "overview"),)
         return tuple(CHECKS[name](self.report, limit) for name, limit in self.exercise.checks.items())
 

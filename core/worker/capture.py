@@ -32,7 +32,7 @@ from core.worker.load import Arguments, ModelCopy, seed
 from core.worker.measuring.kernel_times import Copies
 from core.worker.numerics.nodes import quiet_compilation
 from core.worker.record import emit
-from core.worker.results.compare import compare_leaf
+from core.worker.results.compare import compare
 from core.worker.results.named import leaves
 from core.worker.streams import silence
 
@@ -182,10 +182,8 @@ def _interpreting(module: torch.fx.GraphModule, _: list[Any]) -> Callable[..., A
 
 def _is_equal(inputs: CaptureInputs, expected: Any, function: Callable[..., Any]) -> bool:
     """Return True if a function gives eager's results; raises what it raises."""
-    left, right = leaves("output", expected), leaves("output", inputs.run(function))
-    return left.keys() == right.keys() and all(
-        difference.same is not False for what in left for difference in compare_leaf(what, left[what], right[what])
-    )
+    differences = compare(leaves("output", expected), leaves("output", inputs.run(function)))
+    return all(difference.same is not False for difference in differences)
 
 
 def _text(module: torch.fx.GraphModule) -> str:

@@ -129,7 +129,7 @@ def work(run: Run, job: CompileJob) -> int:
         if job.aoti is not None:
             packaging = PackageStage(job, run.path / PACKAGES, original, path)
             packaging.run(last, min(SLOW_LIMIT_S, _left_s(job) / 4), stage.enter)
-        if job.capture and not job.model.is_script:
+        if job.capture:
             stage.enter(CAPTURING)
             emit_captures(job, path)
         if job.numerics == "nodes" and not job.target:

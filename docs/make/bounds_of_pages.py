@@ -34,7 +34,7 @@ PAGES: dict[str, dict[str, str]] = {
         "MOST_VERDICTS": "verdicts that are held for lists of runs",
         "LARGEST_LOG_BYTES": "a log that is read for a list of runs",
     },
-    "pages/session/exercises.py": {"MOST_SOLUTIONS": "runs of which it is held whether they solve an exercise"},
+    "pages/session/exercises.py": {"MOST_SOLUTIONS": "runs whose result of an exercise is cached"},
     "core/views/exercises.py": {"MOST_HINTS": "messages of torch about a solution of an exercise"},
     "core/views/compare.py": {"MOST_PHASES": "phases of two runs beside each other"},
     "pages/parts/palette/palette.py": {

@@ -1,4 +1,4 @@
-"""One compiled function for two sizes."""
+"""A compiled function for two sizes."""
 
 import torch
 

@@ -22,6 +22,7 @@ from core.report import (
     FxGraph,
     FxNode,
     GraphPass,
+    Module,
     Payload,
     Place,
     Problem,
@@ -183,18 +184,21 @@ def load_text(path: Path, payload: Payload) -> str:
 def load_graph(path: Path, compilation: Compilation, graph: FxGraph) -> tuple[FxNode, ...]:
     """Return the nodes of a graph, with their modules if the run recorded them; empty if the text is not Python."""
     stage = "pre_grad" if graph.early else "joint"
-    modules = dict(compilation.modules.get(stage, {}))
-    for schedule in compilation.schedules:
-        if schedule.direction == graph.direction:
-            modules.update(schedule.modules)
-    if graph.captured:
-        modules = {}
+    modules = {} if graph.captured else _modules_of(compilation, graph, stage)
     try:
         nodes = parse_graph(load_text(path, graph.payload), modules)
     except NOT_READ:
         return ()
     stacks = None if graph.captured else compilation.stacks.get(stage)
     return with_stacks(nodes, load_text(path, stacks)) if stacks else nodes
+
+
+def _modules_of(compilation: Compilation, graph: FxGraph, stage: str) -> dict[str, Module]:
+    modules = dict(compilation.modules.get(stage, {}))
+    for schedule in compilation.schedules:
+        if schedule.direction == graph.direction:
+            modules.update(schedule.modules)
+    return modules
 
 
 class GrowingReport:

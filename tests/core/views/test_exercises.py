@@ -177,6 +177,20 @@ def test_a_run_that_did_not_end_by_itself_has_its_reason_alone(status: Status, s
     assert not view.solved
 
 
+@pytest.mark.parametrize(
+    ("message", "end"),
+    [
+        ("linear() got no input", "linear\\(\\) got no input\\) at line 16."),
+        ("never closed (model.py, line 16)", "line 16\\)\\)."),
+    ],
+)
+def test_the_line_of_an_error_is_named_once(message: str, end: str) -> None:
+    error = RunError("loading the model", "Error", "", message, (Frame("model.py", 16, "model", ""),), "")
+    checked = replace(report("eager_backend"), error=error, steps=())
+    (check,) = AttemptView(PRINT, Status("failed", 0.0), checked).checks
+    assert check.sentence.endswith(end)
+
+
 def test_a_run_without_a_report_is_not_solved() -> None:
     view = AttemptView(PRINT, DONE, None)
     assert [check.sentence for check in view.checks] == ["The run recorded nothing."]
