@@ -19,7 +19,6 @@ from core.job.prepared import prepared, torch_version
 from core.runs.engine.opening import open_engine
 from core.runs.engine.protocol import Assignment, Engine
 from core.runs.engine.queues import Lane, assigned
-from core.runs.inputs import opened_input
 from core.runs.limits import Limits, check_job, check_room, check_storage, check_tool, check_upload
 from core.runs.permission import allowed, allowed_request
 from core.runs.recordings import add_recording
@@ -96,13 +95,12 @@ class Runner:
         Raises StoreError if it is not a trace, AccessError if there is no room for it.
         """
         check_storage(self.limits, self.store, by)
-        return self.store.add_log(name, source, by)
+        return self.store.add_log(name, source, by, self.limits.upload_bytes)
 
     def add_path(self, path: Path, by: str = "") -> Run:
         """Store a visitor's log, directory of logs or archive, by its path; raises the same errors, and TraceError."""
         check_storage(self.limits, self.store, by)
-        with opened_input(path) as logs:
-            return self.store.add_logs(path.name, logs, by)
+        return self.store.add_path(path, by)
 
     def add_recording(self, name: str, by: str = "") -> Run:
         """Add a recording as a visitor's run; raises StoreError, AccessError if there is no room for it."""
