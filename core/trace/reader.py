@@ -33,6 +33,7 @@ MAX_LOG_BYTES = 8 * 1024**3
 MAX_HEADER_BYTES = 4_000_000
 MAX_RECORDS = 4_000_000
 MAX_STRINGS = 500_000
+MAX_KIND = 300
 MAX_PAYLOAD_BYTES = 64_000_000
 OUR_KEYS = frozenset(
     {"rank", "compiled_autograd_id", "frame_id", "frame_compile_id", "attempt", "has_payload", "stack", "subgraph_name"}
@@ -89,18 +90,23 @@ class TraceReader:
 
     def records(self, start: int = 0) -> Iterator[TraceRecord]:
         """Yield every readable record from a byte offset on; `str` records only fill the table."""
+        for match, end in self.headers(start):
+            yield from self.record_at(match, end)
+
+    def headers(self, start: int = 0, pattern: re.Pattern[bytes] = HEADER) -> Iterator[tuple[re.Match[bytes], int]]:
+        """Yield the match of each record's header line, and where the record ends; the pattern begins as `HEADER`."""
         previous: re.Match[bytes] | None = None
-        for count, match in enumerate(HEADER.finditer(self._map, start), 1):
+        for count, match in enumerate(pattern.finditer(self._map, start), 1):
             if previous is None and match.start() > start:
                 self.problem("text before the first record", start)
             if previous is not None:
-                yield from self._record(previous, match.start())
+                yield previous, match.start()
             previous = match
             if count >= MAX_RECORDS:
                 self.problem("more records than are read", match.start())
                 return
         if previous is not None:
-            yield from self._record(previous, self.size)
+            yield previous, self.size
         elif self.size > start:
             self.problem("no record in the file", start)
 
@@ -130,7 +136,8 @@ class TraceReader:
             return self.strings.get(interned, f"file {interned}")
         return str(interned)
 
-    def _record(self, match: re.Match[bytes], end: int) -> Iterator[TraceRecord]:
+    def record_at(self, match: re.Match[bytes], end: int) -> Iterator[TraceRecord]:
+        """Yield the record of a header line, unless it is unreadable, or a `str` record, which fills the table."""
         line_end = self._map.find(b"\n", match.end(), min(end, match.end() + MAX_HEADER_BYTES))
         if line_end < 0 and end - match.end() >= MAX_HEADER_BYTES:
             self.problem("header too long", match.start())
@@ -199,7 +206,7 @@ def _trace_record(
     body = header[key]
     kind = f"{key}:{body.get('name')}" if key in ("artifact", "graph_dump") and isinstance(body, dict) else key
     return TraceRecord(
-        kind=kind[:300],
+        kind=kind[:MAX_KIND],
         body=body,
         compile_id=compile_id(header),
         attempt=counted(header.get("attempt")) or 0,
@@ -245,7 +252,7 @@ class GrowingReader(TraceReader):
             if following is None and not self._is_complete(match):
                 return
             self._taken = end
-            yield from self._record(match, end)
+            yield from self.record_at(match, end)
 
     def _grow(self) -> None:
         try:
