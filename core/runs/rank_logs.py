@@ -13,16 +13,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.base.errors import TraceError
-from core.base.files import one_line, regular
+from core.base.decoder import counted, decoded
+from core.base.errors import DecodeError, TraceError
+from core.base.files import one_line, open_regular, regular
 from core.base.words import number
-from core.trace import TraceReader
+from core.trace.reader import HEADER
 
 STORED = re.compile(r"rank_(\d{1,6})\.log")
 NAMED = re.compile(r"(?:.*[._-])?rank[._-]?(\d{1,6})(?:[._-].*)?\.log")
 FOLDER = re.compile(r"rank[._-]?(\d{1,6})(?:[._-].*)?")
 # Records in which a rank is looked for.
 MOST_RECORDS = 200
+MOST_READ_BYTES = 4_000_000
 MOST_FILES = 20_000
 MOST_RANKS = 4_096
 MOST_LEVELS = 6
@@ -101,18 +103,30 @@ def files_below(directory: Path) -> Iterator[Path]:
 
 
 def rank_of(log: Path, name: Path) -> tuple[int | None, bool]:
-    """Return the rank of a log, from its name, its records or its directory, and True if it has a record."""
+    """Return the rank of a log, from its name, its records or its directory, and True if it has a record.
+
+    Only the first 4 MB are read, and not mapped, since another process may still write the log, or truncate it.
+    """
     named = NAMED.fullmatch(log.name)
     try:
-        with TraceReader(log) as reader:
-            # A generator that is not finished keeps the map of the file open.
-            ranks = _first_ranks(reader, 1 if named else MOST_RECORDS)
-    except TraceError:
+        with open_regular(log) as file:
+            headers = list(itertools.islice(HEADER.finditer(start := file.read(MOST_READ_BYTES)), MOST_RECORDS))
+    except OSError:
         return None, False
-    if not ranks:
+    if not headers:
         return None, False
-    written = next((rank for rank in ranks if rank is not None), None)
+    written = next((rank for header in headers if (rank := _written_rank(start, header.end())) is not None), None)
     return (int(named[1]) if named else rank_of_folder(name) if written is None else written), True
+
+
+def _written_rank(log: bytes, start: int) -> int | None:
+    """Return the rank in the header of a record; None if it has none, or is not readable."""
+    end = log.find(b"\n", start)
+    try:
+        header = decoded(log[start : end if end >= 0 else None])
+    except DecodeError:
+        return None
+    return counted(header.get("rank")) if isinstance(header, dict) else None
 
 
 def rank_of_folder(path: Path) -> int | None:
@@ -123,10 +137,6 @@ def rank_of_folder(path: Path) -> int | None:
 
 def _name(path: Path, directory: Path) -> str:
     return str(path.relative_to(directory))
-
-
-def _first_ranks(reader: TraceReader, most: int) -> list[int | None]:
-    return [record.rank for record in itertools.islice(reader.records(), most)]
 
 
 def stored_ranks(trace_dir: Path) -> tuple[int, ...]:

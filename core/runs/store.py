@@ -196,6 +196,8 @@ class Run:
             return status
         # An owner writes the final status before it ends, perhaps between the two reads here.
         gone = replace(status, state="interrupted", reason="the server that ran it ended", handle="")
+        if status.kind == "log" and self.log_path() is not None:
+            gone = replace(gone, state="done", reason="")
         return gone if (latest := self.written_status()) == status else latest
 
     def written_status(self) -> Status:
@@ -225,8 +227,9 @@ class Run:
         log = self.log_path()
         if log is not None:
             return "" if os.access(log, os.R_OK) else "its log cannot be read: permission denied"
-        unreadable = any(self.trace_dir.glob("*.log"))
-        return f"its log cannot be read: {NO_FILE}" if unreadable else "its log is gone" * (status.kind == "log")
+        if any(self.trace_dir.glob("*.log")):
+            return f"its log cannot be read: {NO_FILE}"
+        return "its log is gone" * (status.kind == "log" and status.state == "done")
 
     def write_status(self, status: Status) -> None:
         """Replace the status atomically, so that no reader sees a partial one; raises StoreError."""
@@ -290,6 +293,16 @@ class Store:
         title = one_line(path.name, MOST_TITLE_CHARS) or "log"
         with self._importing(path.name) as (fresh, scratch):
             self._add_logs(fresh, logs_in(path, scratch, most_bytes=self._max_log_bytes), title, by)
+        return self.open(fresh.id)
+
+    def add_followed(self, name: str, by: str, origin: str) -> Run:
+        """Create a live run without a log; the process that follows its source takes it over. Raises StoreError."""
+        with self.making(name) as fresh:
+            title = one_line(name, MOST_TITLE_CHARS) or "log"
+            handle = self.liveness.local_handle()
+            fresh.write_status(
+                Status("queued", time.time(), kind="log", handle=handle, title=title, by=by, origin=origin)
+            )
         return self.open(fresh.id)
 
     @contextlib.contextmanager
