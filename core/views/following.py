@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 from core.base import words as fmt
-from core.runs.progress import Progress
+from core.base.files import regular
+from core.report import Report
+from core.runs.progress import Progress, progress
+from core.runs.store import Run
 
+# After so long without a byte, torch does something that it does not log.
+QUIET_S = 5.0
 WAITING = "No record was written yet."
 
 
-def followed_words(progress: Progress, ranks: int) -> str:
-    """Return what was recorded so far and what torch does now."""
-    if not progress.log_bytes:
+def followed_words(run: Run, report: Report | None, now_s: float) -> str:
+    """Return what was recorded so far, and what torch does now or when it last logged something."""
+    so_far, ranks = progress(report), len(run.ranks())
+    if not so_far.log_bytes:
         return f"{WAITING} Start the script with `TORCH_TRACE` set to the followed directory."
     counts = [
         *([fmt.count(ranks, "rank")] if ranks > 1 else []),
-        fmt.count(progress.compilations, "compilation"),
-        fmt.count(progress.graphs, "graph"),
-        fmt.bytes_(progress.log_bytes),
+        fmt.count(so_far.compilations, "compilation"),
+        fmt.count(so_far.graphs, "graph"),
+        fmt.bytes_(so_far.log_bytes),
     ]
-    now = f" Now {progress.words}." if progress.words else ""
-    return f"So far: {', '.join(counts)}.{now}"
+    return " ".join(filter(None, (f"So far: {', '.join(counts)}.", _now_words(run, so_far, now_s))))
+
+
+def _now_words(run: Run, so_far: Progress, now_s: float) -> str:
+    log = run.log_path()
+    status = regular(log) if log is not None else None
+    if status is None:
+        return ""
+    if now_s - status.st_mtime > QUIET_S:
+        return f"Last written {fmt.duration_s(float(round(now_s - status.st_mtime)))} ago."
+    return f"Now {so_far.words}." if so_far.words else ""

@@ -95,7 +95,7 @@ def follow(shown: ShownRun, every_s: float = FOLLOW_S) -> None:
 def still_to_come(shown: ShownRun) -> str:
     """Describe the current step of a live run in one line."""
     if shown.is_followed:
-        return plain(followed_words(shown.progress, len(shown.run.ranks())))
+        return plain(followed_words(shown.run, shown.report, time.time()))
     words = plain(shown.progress.words) or "the run has not started"
     sentence = f"{words[:1].upper()}{words[1:]}…"
     return (

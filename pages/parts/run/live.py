@@ -63,7 +63,7 @@ def followed_log(shown: ShownRun) -> None:
         if here is None or (changed and time.monotonic() - drawn_s > FOLLOW_S / 2):
             st.rerun()
         with st.container(horizontal=True, vertical_alignment="center", key="following"):
-            st.caption(f":material/sensors: {plain(followed_words(here.progress, len(ranks)))}")
+            st.caption(f":material/sensors: {plain(followed_words(here.run, here.report, time.time()))}")
             cancel_button(here)
 
     polling()
