@@ -44,7 +44,8 @@ class Training:
 
     def compile(self, batch: int) -> None:
         """Compile for a batch, and wait for the end of its step."""
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         self._process.stdin.write(f"{batch}\n")
         self._process.stdin.flush()
         assert self._process.stdout.readline() == "done\n"
