@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 
 from core.base.errors import WorkerError
 from core.commands.output import OK, Commands
-from core.runs.following import start_following
+from core.runs.engine.following import start_following
 from core.runs.store import Run, Store
 
 ROOT = Path(__file__).parents[2]

@@ -16,10 +16,10 @@ from core.base.words import limit_s
 from core.job import CompileJob, fingerprint
 from core.job.exercises import exercise
 from core.job.prepared import prepared, torch_version
+from core.runs.engine.following import start_following, stop_following, wait_for_end
 from core.runs.engine.opening import open_engine
 from core.runs.engine.protocol import Assignment, Engine
 from core.runs.engine.queues import Lane, assigned
-from core.runs.following import start_following, stop_following, wait_for_end
 from core.runs.limits import Limits, check_job, check_room, check_storage, check_tool, check_upload
 from core.runs.permission import allowed, allowed_request
 from core.runs.recordings import add_recording

@@ -33,7 +33,8 @@ TAG = re.compile(r"<[^>]{0,2000}>")
 STAMP = re.compile(r"\d{4}-(\d\d)-(\d\d)T(\d\d:\d\d:\d\d\.\d{1,6})")
 PLACE = re.compile(r"[^\n\]]{1,300}")
 UNKNOWN_PLACE = "unknown"
-MOST_NAMED, MOST_KIND_CHARS = 8, 80
+MOST_NAMED = 8
+MOST_KIND_CHARS = 80
 MAX_INDEX_BYTES = 512 * 1024**2
 # Keys of raw.jsonl that tlparse adds to a record's header.
 ADDED = ("timestamp", "thread", "pathname", "lineno", "payload_filename", "has_payload")

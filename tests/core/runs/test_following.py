@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from core import GrowingReport, Run, Runner, Status, Store, StoreError, build_report, open_report
+from core.runs.engine.following import Follower, follow, start_following, wait_for_end
 from core.runs.engine.handles import supervisor_of
-from core.runs.following import Follower, follow, start_following, wait_for_end
 from tests.core.runs.test_rank_logs import record
 from tests.support.engines import FakeEngine
 from tests.support.places import TRACES

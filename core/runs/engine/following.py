@@ -1,6 +1,6 @@
 """Follow logs that another process is writing: their new bytes are copied into a run of its own.
 
-    python -m core.runs.following RUN SOURCE        started by `start_following`, one process for each followed run
+    python -m core.runs.engine.following RUN SOURCE    started by `start_following`, one process for each run
 
 The run's files only grow, so that they can be mapped while they are read, whatever happens to the source. The process
 ends when its input is closed (the server has ended), on SIGTERM (*Stop*), when the source was quiet for half an hour,
@@ -35,7 +35,7 @@ QUIET_S = 1_800.0
 POLL_S = 0.3
 PIECE = 1 << 20
 MOST_PATH_CHARS = 300
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def start_following(store: Store, source: Path, by: str = "") -> tuple[Run, subprocess.Popen[bytes]]:
@@ -48,7 +48,7 @@ def start_following(store: Store, source: Path, by: str = "") -> tuple[Run, subp
     _check(source)
     run = store.add_followed(source.name, by, f"Followed: {one_line(str(source), MOST_PATH_CHARS)}.")
     process = subprocess.Popen(
-        [sys.executable, "-m", "core.runs.following", str(run.path), str(source)],
+        [sys.executable, "-m", "core.runs.engine.following", str(run.path), str(source)],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
