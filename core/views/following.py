@@ -17,7 +17,7 @@ def followed_words(run: Run, report: Report | None, now_s: float) -> str:
     """Return what was recorded so far, and what torch does now or when it last logged something."""
     so_far, ranks = progress(report), len(run.ranks())
     if not so_far.log_bytes:
-        return f"{WAITING} Start the script with `TORCH_TRACE` set to the followed directory."
+        return f"{WAITING} Start the script with TORCH_TRACE set to the followed directory."
     counts = [
         *([fmt.count(ranks, "rank")] if ranks > 1 else []),
         fmt.count(so_far.compilations, "compilation"),

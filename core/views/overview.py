@@ -96,7 +96,7 @@ class OutcomeView:
 
     @property
     def origin(self) -> str:
-        """What is followed, and the files that were not read, as Markdown; empty for a plain log."""
+        """The followed source and the files that were not read, as Markdown; empty for a plain log."""
         return plain(self.status.origin, LONGEST_TEXT)
 
     @property
