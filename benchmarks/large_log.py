@@ -28,9 +28,10 @@ LIMIT_S = 600
 OPENED = """
 import resource, sys, time
 import streamlit
+from pathlib import Path
 from core import Store, open_report, verdict
 from core.analysis.findings import findings
-run = Store().open(sys.argv[1])
+run = Store(Path(sys.argv[1])).open(sys.argv[2])
 start = time.perf_counter()
 report = open_report(run)
 opened_s = time.perf_counter() - start
@@ -52,7 +53,7 @@ def measure() -> list[Result]:
             ours.append(outline_s)
             whole.append(whole_s)
             tell(f"tlparse {theirs[-1]:.1f} s, outline {outline_s:.1f} s, whole {whole_s:.1f} s")
-            opened_s, megabytes = _opened(run_id)
+            opened_s, megabytes = _opened(home, run_id)
             opened.append(opened_s)
             memory.append(megabytes)
     ratios = [our / their for our, their in zip(ours, theirs, strict=True)]
@@ -89,8 +90,8 @@ def _reading_s(home: Path, log: Path) -> tuple[float, float, str]:
     return outline_s or whole_s, whole_s, run.id
 
 
-def _opened(run_id: str) -> tuple[float, float]:
-    command = [sys.executable, "-c", OPENED, run_id]
+def _opened(home: Path, run_id: str) -> tuple[float, float]:
+    command = [sys.executable, "-c", OPENED, str(home), run_id]
     text = subprocess.run(command, check=True, capture_output=True, text=True, timeout=LIMIT_S).stdout
     opened_s, megabytes = map(float, text.split())
     return opened_s, megabytes
