@@ -47,6 +47,7 @@ SWEEP = Page("Run", "sweep", "Sweep", ":material/apps:")
 COMPILATIONS = Page("Dynamo", "compilations", "Compilations", ":material/lan:")
 BYTECODE = Page("Dynamo", "bytecode", "Bytecode", ":material/data_object:")
 LOGS = Page("Dynamo", "logs", "Torch's log", ":material/subject:")
+ARTIFACTS = Page("Dynamo", "artifacts", "Artifacts", ":material/inventory_2:")
 GRAPH_BREAKS = Page("Dynamo", "graph_breaks", "Graph breaks", ":material/link_off:")
 RECOMPILES = Page("Dynamo", "recompiles", "Recompiles", ":material/replay:")
 GUARDS = Page("Dynamo", "guards", "Guards", ":material/shield:")
@@ -79,7 +80,7 @@ ENTRIES = (
     MenuEntry("Overview", (OVERVIEW, TOUR)),
     MenuEntry("Runs", (RUNS,)),
     MenuEntry("Compare", (COMPARE, TARGETS, SWEEP)),
-    MenuEntry("Compilations", (COMPILATIONS, BYTECODE, LOGS)),
+    MenuEntry("Compilations", (COMPILATIONS, BYTECODE, LOGS, ARTIFACTS)),
     MenuEntry("Graph breaks", (GRAPH_BREAKS,)),
     MenuEntry("Recompiles", (RECOMPILES, GUARDS, DYNAMIC_SHAPES)),
     MenuEntry("Graph", (FX_GRAPH, CAPTURES, PASSES, PARTITION)),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import mmap
 import os
 import re
 import secrets
@@ -44,6 +45,17 @@ def open_regular(path: Path) -> BinaryIO:
         file.close()
         raise OSError(errno.EINVAL, NO_FILE, str(path))
     return file
+
+
+@contextlib.contextmanager
+def mapped(path: Path) -> Iterator[mmap.mmap | bytes]:
+    """Map a regular file that is no longer written; raises OSError."""
+    with open_regular(path) as file:
+        if not os.fstat(file.fileno()).st_size:
+            yield b""
+            return
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            yield data
 
 
 def read(path: Path, most_bytes: int = MOST_BYTES) -> bytes:

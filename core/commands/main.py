@@ -20,6 +20,7 @@
     python -m core issue RUN [--out FILE.zip]
     python -m core debug RUN [--out FILE.zip]
     python -m core logs [RUN] [--name NAME] [--compilation ID] [--search TEXT]
+    python -m core artifacts RUN | LOG [--kind KIND] [--compilation ID] [--search TEXT] [--all] [--show N] [--json]
     python -m core doctor [--no-compile] [--json]
     python -m core options [WORD…] [--module inductor|dynamo] [--changed] [--json]
     python -m core landmarks [RUN]
@@ -39,6 +40,7 @@ from collections.abc import Sequence
 from core.base.errors import CompileboardError, JobError, StoreError, TraceError
 from core.commands import (
     aoti,
+    artifacts,
     backends,
     compare,
     debug,
@@ -80,6 +82,7 @@ COMMANDS = (
     issue.add_command,
     debug.add_command,
     logs.add_command,
+    artifacts.add_command,
     doctor.add_command,
     options.add_command,
     seeds.add_command,

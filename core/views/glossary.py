@@ -219,6 +219,12 @@ TERMS = {
         "another algorithm of a library, or a template adds in another order.",
         "numerics",
     ),
+    "artifact": Term(
+        "A record of torch's structured log (`TORCH_TRACE`): a graph, a piece of generated code, guards, metrics. "
+        "tlparse lists the same records.",
+        "artifacts",
+        "https://docs.pytorch.org/docs/stable/user_guide/torch_compiler/torch.compiler_troubleshooting.html",
+    ),
     "torch's log": Term(
         "The messages that the environment variable `TORCH_LOGS` prints. An artifact, such as `guards`, is "
         "one kind of message; `+dynamo` is everything that Dynamo logs.",

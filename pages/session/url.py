@@ -11,6 +11,8 @@ RUN, COMPILATION, SELECT, DRAWER, COLOUR = "run", "compilation", "select", "draw
 # The shown part of a page; `frame` is a film's frame on the page Passes, and a Python frame on Compile time.
 SAMPLE, FILTER, AGAIN = "sample", "filter", "again"
 GUARD, LISTING, LOG = "guard", "listing", "log"
+# Artifacts page: the record, and the compilation, kind and text that choose among the records.
+RECORD, RECORDS_OF, KIND, RECORD_SEARCH = "record", "records_of", "kind", "record_text"
 # Options page: the search.
 OPTION = "option"
 # Glossary page: the search.
@@ -64,9 +66,9 @@ def asked(name: str) -> str | None:
 
 
 def number(name: str) -> int | None:
-    """Return a query parameter as a number; None unless it is a number of at most five digits."""
+    """Return a query parameter as a number; None unless it is a number of at most seven digits."""
     text = asked(name) or ""
-    return int(text) if text.isdecimal() and len(text) < 6 else None
+    return int(text) if text.isdecimal() and len(text) < 8 else None
 
 
 def put(name: str, value: str | None) -> None:

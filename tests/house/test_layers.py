@@ -21,7 +21,7 @@ LAYERS = {
     "accelerator": {"base", "report"},
     "runs": {"accelerator", "analysis", "base", "code", "graph", "job", "report", "trace"},
     "sweep": {"accelerator", "analysis", "base", "job", "report", "runs"},
-    "views": {"accelerator", "analysis", "base", "code", "graph", "job", "report", "runs", "sweep"},
+    "views": {"accelerator", "analysis", "base", "code", "graph", "job", "report", "runs", "sweep", "trace"},
     "commands": {"accelerator", "analysis", "base", "job", "report", "runs", "sweep", "trace", "views"},
     "worker": {"accelerator", "analysis", "base", "code", "job", "ops", "report", "runs", "trace"},
     "samples": set(),

@@ -1,0 +1,278 @@
+"""Records of a log, as torch wrote them: chosen by compilation, kind and text, and each shown by what it is."""
+
+from __future__ import annotations
+
+import bisect
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import msgspec
+
+from core.base import words as fmt
+from core.base.decoder import decoded
+from core.base.errors import DecodeError, TraceError
+from core.base.files import mapped, open_regular
+from core.runs.store import Run
+from core.runs.stored import open_index
+from core.trace import IndexRow, TraceIndex, text_at
+from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line
+
+Form = Literal["python", "cpp", "json", "text", "bytes"]
+
+MOST_SHOWN = 1_000
+MOST_HITS = 1_000
+MOST_SEARCHED_BYTES = 256 * 1024**2
+MAX_SHOWN_CHARS = 400_000
+MAX_HEADER_BYTES = 100_000
+MOST_TABLE_ROWS = 1_000
+MOST_HEX_BYTES = 4_096
+HEX_WIDTH = 16
+LOOKED_AT = 20_000
+# A text with more than one in so many characters that no text has is shown as bytes.
+MOST_NOT_TEXT = 50
+ALL, OUTSIDE = "", "-"
+# Kinds that describe other records: events of phases, and the tensors and sources of inputs. Left out at first.
+BESIDE = ("chromium_event", "describe_tensor", "describe_storage", "describe_source", "artifact:compileboard_step")
+CPP = re.compile(r"^\s*(#include|#pragma|extern \"C\"|template\s*<|// )", re.MULTILINE)
+PYTHON = re.compile(
+    r"^(class \w+.*:|def \w+\(.*|(?:from \S+ )?import \S+|# AOT ID|graph\(\):|async_compile)", re.MULTILINE
+)
+NOT_TEXT = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\ufffd]")
+
+
+@dataclass(frozen=True, slots=True)
+class RecordDetails:
+    """A record in full: where it is, as Markdown, its header, its payload and the payload's form.
+
+    `rows` are the objects of a payload that is a list of objects. `note` says what of a long payload is not shown.
+    """
+
+    place: str
+    header: str
+    text: str
+    form: Form
+    rows: tuple[dict[str, Any], ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class ArtifactsView:
+    """The records of a log; `compilation`, `kind` and `search` choose among them, unless they are empty.
+
+    `compilation` is `-` for records outside of a compilation. Kinds in `BESIDE` are left out unless they are asked for,
+    by their name or by `beside`.
+    """
+
+    index: TraceIndex
+    compilation: str = ALL
+    kind: str = ALL
+    search: str = ""
+    beside: bool = False
+
+    @property
+    def title(self) -> str:
+        """The number of records, and of those that are chosen."""
+        total, chosen = len(self.index), len(self.matches)
+        size = fmt.bytes_(sum(self.index.row(number).length for number in self.matches[:MOST_SHOWN]))
+        if chosen == total:
+            return f"{fmt.count(total, 'record')} in the log"
+        if chosen <= MOST_SHOWN:
+            return f"{fmt.number(chosen)} of {fmt.count(total, 'record')}: {size}"
+        return f"{fmt.number(chosen)} of {fmt.count(total, 'record')}"
+
+    @property
+    def note(self) -> str:
+        """What the table leaves out, in sentences; empty if nothing."""
+        notes = []
+        if self._left_out:
+            notes.append(f"Without {fmt.count(self._left_out, 'event')} and descriptions of inputs.")
+        if len(self.matches) > MOST_SHOWN:
+            notes.append(f"The first {fmt.number(MOST_SHOWN)} are listed.")
+        if self.search and self.index.tables.log_bytes > MOST_SEARCHED_BYTES:
+            notes.append(f"The first {fmt.bytes_(MOST_SEARCHED_BYTES)} of the log were searched.")
+        if self.search and len(self._hits) >= MOST_HITS:
+            notes.append(f"The search ended after {fmt.count(MOST_HITS, 'record')}.")
+        return " ".join(notes)
+
+    @property
+    def kinds(self) -> dict[str, int]:
+        """Kind → number of records in the chosen compilation, the most bytes first."""
+        of = self.index.counts() if self.compilation == ALL else self._counts_of_compilation
+        sizes = self.index.sizes()
+        return dict(sorted(of.items(), key=lambda pair: (-sizes.get(pair[0], 0), pair[0])))
+
+    @property
+    def compilations(self) -> list[str]:
+        """Ids of compilations, in the order of the log, and `-` for what is outside of one."""
+        return [compile_id or OUTSIDE for compile_id in self.index.tables.compile_ids]
+
+    @cached_property
+    def matches(self) -> list[int]:
+        """Numbers of the chosen records, in order."""
+        return sorted(self._hits) if self.search else self._chosen
+
+    @cached_property
+    def _chosen(self) -> list[int]:
+        return self.index.numbers(self._wanted, self._compile_id)
+
+    @property
+    def rows(self) -> list[dict[str, object]]:
+        """A row for each record that is listed."""
+        return [
+            {
+                "record": row.number,
+                "kind": one_line(row.kind, LONGEST_LINE),
+                "compilation": _compilation(row),
+                "bytes": row.length or None,
+                **({"line": self._hits[row.number]} if self.search else {}),
+            }
+            for row in self.index.rows(self.matches[:MOST_SHOWN])
+        ]
+
+    def line_of(self, number: int) -> int | None:
+        """Return the payload's first line with the searched text, counted from 1; None without a search."""
+        return self._hits.get(number) if self.search else None
+
+    def details(self, number: int) -> RecordDetails:
+        """Return a record in full; raises TraceError if the log is gone."""
+        row = self._row(number)
+        text = text_at(self.index.path, row.offset, min(row.length, 4 * MAX_SHOWN_CHARS)) if row.length else ""
+        whole = text if row.length <= 4 * MAX_SHOWN_CHARS else ""
+        value = _json(whole)
+        form = _form(row.kind, text, value is not None)
+        shown = msgspec.json.format(whole.encode(), indent=2).decode() if value is not None else text
+        if form == "bytes":
+            shown = _hexadecimal(self.raw(number)[1][:MOST_HEX_BYTES])
+        cut = len(shown) > MAX_SHOWN_CHARS or (row.length > 0 and not whole)
+        return RecordDetails(
+            place=self._place(row),
+            header=self.raw(number)[0].decode("utf-8", "replace"),
+            text=shown[:MAX_SHOWN_CHARS],
+            form=form,
+            rows=_table(value),
+            note=f"The first {fmt.number(MAX_SHOWN_CHARS)} characters; download it for the rest." if cut else "",
+        )
+
+    def raw(self, number: int) -> tuple[bytes, bytes]:
+        """Return the bytes of a record's header line and of its payload; raises TraceError."""
+        row = self._row(number)
+        try:
+            with open_regular(self.index.path) as file:
+                file.seek(row.header)
+                header = file.read(min(MAX_HEADER_BYTES, (row.offset or row.header) - row.header))
+                file.seek(row.offset)
+                return header.rstrip(b"\n"), file.read(row.length)
+        except OSError as error:
+            raise TraceError(f"{self.index.path.name} cannot be read: {error.strerror}") from None
+
+    def _row(self, number: int) -> IndexRow:
+        if not 0 <= number < len(self.index):
+            raise TraceError(f"the log has no record {number}; it has {fmt.count(len(self.index), 'record')}")
+        return self.index.row(number)
+
+    def _place(self, row: IndexRow) -> str:
+        parts = [f"Record {row.number}", code(row.kind, LONGEST_NAME)]
+        if row.compile_id:
+            parts.append(f"`{_compilation(row)}`")
+        if row.rank is not None:
+            parts.append(f"rank {row.rank}")
+        parts.append(f"byte {fmt.number(row.header)}" + (f", {fmt.bytes_(row.length)}" if row.length else ""))
+        return " · ".join(parts)
+
+    @property
+    def _compile_id(self) -> str | None:
+        return None if self.compilation == ALL else "" if self.compilation == OUTSIDE else self.compilation
+
+    @property
+    def _wanted(self) -> tuple[str, ...] | None:
+        if self.kind:
+            return (self.kind,)
+        return None if self.beside else tuple(kind for kind in self.index.tables.kinds if kind not in BESIDE)
+
+    @property
+    def _left_out(self) -> int:
+        if self.kind or self.beside:
+            return 0
+        return len(self.index.numbers(BESIDE, self._compile_id))
+
+    @cached_property
+    def _counts_of_compilation(self) -> dict[str, int]:
+        counts: dict[str, int] = {}
+        for row in self.index.rows(self.index.numbers(compile_id=self._compile_id)):
+            counts[row.kind] = counts.get(row.kind, 0) + 1
+        return counts
+
+    @cached_property
+    def _hits(self) -> dict[int, int]:
+        """Return record → the line of its first hit, counted from 1, for at most `MOST_HITS` records."""
+        pattern = re.compile(re.escape(self.search.encode()), re.IGNORECASE)
+        headers, chosen = self.index.column("header"), set(self._chosen)
+        hits: dict[int, int] = {}
+        with mapped(self.index.path) as data:
+            for match in pattern.finditer(data, 0, min(len(data), MOST_SEARCHED_BYTES)):
+                number = bisect.bisect_right(headers, match.start()) - 1
+                if number in chosen and number not in hits:
+                    hits[number] = data[self.index.row(number).offset : match.start()].count(b"\n") + 1
+                    if len(hits) >= MOST_HITS:
+                        break
+        return hits
+
+
+def _compilation(row: IndexRow) -> str:
+    """Return the compilation as torch prints it, `[0/0]`, or `[0/0_1]` for a restarted attempt."""
+    attempt = f"_{row.attempt}" if row.attempt else ""
+    return f"[{row.compile_id}{attempt}]" if row.compile_id else ""
+
+
+def _json(text: str) -> Any:
+    """Return the object or list of a JSON text; None for anything else."""
+    if not text.lstrip().startswith(("{", "[")):
+        return None
+    try:
+        return decoded(text)
+    except DecodeError:
+        return None
+
+
+def _form(kind: str, text: str, is_json: bool) -> Form:
+    """Return the form of a payload: of what it looks like, since torch logs new kinds in each version."""
+    start = text[:LOOKED_AT]
+    if len(NOT_TEXT.findall(start)) > len(start) // MOST_NOT_TEXT:
+        return "bytes"
+    if is_json:
+        return "json"
+    if kind == "artifact:fx_graph_runnable" or PYTHON.search(start):
+        return "python"
+    return "cpp" if CPP.search(start) else "text"
+
+
+def _table(value: Any) -> tuple[dict[str, Any], ...]:
+    """Return the objects of a list as rows of a table; empty for any other value."""
+    rows = value if isinstance(value, list) else []
+    if not rows or not all(isinstance(row, dict) for row in rows):
+        return ()
+    return tuple(
+        {one_line(str(name), LONGEST_NAME): one_line(_cell(cell), LONGEST_LINE) for name, cell in row.items()}
+        for row in rows[:MOST_TABLE_ROWS]
+    )
+
+
+def _cell(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _hexadecimal(data: bytes) -> str:
+    """Return bytes as offsets, hexadecimal numbers and characters."""
+    lines = []
+    for start in range(0, len(data), HEX_WIDTH):
+        part = data[start : start + HEX_WIDTH]
+        letters = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in part)
+        lines.append(f"{start:08x}  {part.hex(' '):<{3 * HEX_WIDTH}} {letters}")
+    return "\n".join(lines)
+
+
+def artifacts_view(run: Run) -> ArtifactsView:
+    """Return all records of a run's log; raises StoreError, TraceError."""
+    return ArtifactsView(open_index(run))

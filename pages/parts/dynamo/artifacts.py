@@ -1,0 +1,115 @@
+"""Parts of the page Artifacts: the choice of records, their table, and one record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pandas as pd
+import streamlit as st
+
+from core.base import words as fmt
+from core.views.artifacts import ALL, OUTSIDE, ArtifactsView, artifacts_view
+from pages import menu
+from pages.components.code.view import CodePicture, code_lines, code_view
+from pages.look.sizes import TALL
+from pages.session import url
+from pages.session.actions import attempt
+from pages.session.cache import cached
+from pages.session.shown import RunView
+from pages.session.tables import picked, search_field
+
+ALL_TITLE, OUTSIDE_TITLE = "all", "outside of a compilation"
+FEW = 12
+LANGUAGES = {"python": "python", "cpp": "cpp", "json": "json", "text": "text", "bytes": "text"}
+WIDE = {
+    "record": st.column_config.NumberColumn(width=70, format="%d"),
+    "kind": st.column_config.TextColumn(width=250),
+    "compilation": st.column_config.TextColumn(width=80),
+    "bytes": st.column_config.NumberColumn(width=70, format="localized"),
+}
+
+
+def open_artifacts(view: RunView) -> ArtifactsView | None:
+    """Return the records of the run's log; None while the log is being written."""
+    if view.going:
+        return None
+    return _artifacts(view.run.id, view.report.log_bytes, view)
+
+
+@cached("Listing the records")
+def _artifacts(run_id: str, log_bytes: int, _view: RunView) -> ArtifactsView:
+    return artifacts_view(_view.run)
+
+
+def choose_records(artifacts: ArtifactsView) -> ArtifactsView:
+    """Draw the choice of records; return the view with those that are chosen."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        search = search_field(url.RECORD_SEARCH, "text in a record …", 260)
+        compilations = {
+            ALL: ALL_TITLE,
+            **{each: f"[{each}]" for each in artifacts.compilations},
+            OUTSIDE: OUTSIDE_TITLE,
+        }
+        compilation = _choice("Compilation", url.RECORDS_OF, compilations, 200)
+        of_compilation = replace(artifacts, compilation=compilation)
+        kinds = {ALL: ALL_TITLE, **{name: f"{name} · {fmt.number(n)}" for name, n in of_compilation.kinds.items()}}
+        kind = _choice("Kind", url.KIND, kinds, 320)
+        beside = st.toggle(
+            "Events and inputs", key="records-beside", help="chromium events, and descriptions of inputs"
+        )
+    return replace(artifacts, search=search, compilation=compilation, kind=kind, beside=beside)
+
+
+def _choice(label: str, name: str, titles: dict[str, str], width: int) -> str:
+    url.read(name, titles, ALL)
+    chosen = st.selectbox(label, list(titles), format_func=lambda each: titles[each], key=name, width=width)
+    url.write(name)
+    return chosen or ALL
+
+
+def record_table(artifacts: ArtifactsView) -> int:
+    """Draw the records; return the number of the selected one, of the one in the URL, or of the first."""
+    height = TALL if len(artifacts.rows) > FEW else "auto"
+    numbers = artifacts.matches[: len(artifacts.rows)]
+    chosen = picked(pd.DataFrame(artifacts.rows), numbers, "record-table", height=height, column_config=WIDE)
+    if artifacts.note:
+        st.caption(artifacts.note)
+    asked = url.number(url.RECORD)
+    if chosen is None:
+        return asked if asked is not None and asked < len(artifacts.index) else numbers[0]
+    url.put(url.RECORD, str(chosen))
+    return chosen
+
+
+def record_details(view: RunView, artifacts: ArtifactsView, number: int) -> None:
+    """Draw a record: where it is, its payload by its form, its header, and its bytes as a file."""
+    record = attempt(lambda: artifacts.details(number))
+    if record is None:
+        return
+    st.caption(record.place)
+    with st.container(horizontal=True):
+        _download("Payload", lambda: artifacts.raw(number)[1], f"{view.run.id}-record-{number}.txt")
+        _download("Header", lambda: artifacts.raw(number)[0], f"{view.run.id}-record-{number}.header.json")
+        row = artifacts.index.row(number)
+        if view.report.compilation(row.compile_id) is not None:
+            link = url.link(**{url.COMPILATION: row.compile_id})
+            for page in (menu.COMPILATIONS, menu.FX_GRAPH):
+                st.page_link(page.script, label=page.title, icon=page.icon, query_params=link, width="content")
+    if record.note:
+        st.caption(record.note)
+    if record.rows:
+        st.dataframe(list(record.rows), height=TALL if len(record.rows) > FEW else "auto")
+    if record.text:
+        picture = CodePicture(row.kind, LANGUAGES[record.form], code_lines(record.text))
+        line = artifacts.line_of(number)
+        selected = url.selected() or (f"c:{line}" if line else None)
+        code_view(picture, key=f"record-{number}", height=TALL, selected=selected)
+    with st.expander("Header", expanded=not record.text):
+        st.code(record.header, language=None, wrap_lines=True)
+
+
+def _download(label: str, make: Callable[[], bytes], name: str) -> None:
+    st.download_button(
+        label, make, name, "application/octet-stream", icon=":material/download:", on_click="ignore", key=name
+    )
