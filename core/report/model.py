@@ -54,6 +54,9 @@ Stage = Literal[
     "aot_inference_graph",
     "before_post_grad_graph",
     "inductor_post_grad_graph",
+    "compiled_autograd_graph",
+    "exported_program",
+    "dumped",
     "symbolic_trace",
     "export",
     "core_aten",
@@ -69,7 +72,8 @@ SCHEMA = 5
 class FxGraph:
     """A graph of a compilation at one stage. Its text and nodes stay in the log.
 
-    `ops` counts nodes by op; `targets` counts calls by target, branches and other nested graphs included.
+    `ops` counts nodes by op; `targets` counts calls by target, branches and other nested graphs included. `name` is
+    that of a graph that a library dumped under a name of its choice, such as vLLM's `vllm_piecewise_split_graph`.
     """
 
     id: str
@@ -79,6 +83,7 @@ class FxGraph:
     payload: Payload
     ops: dict[str, int]
     targets: dict[str, int] = field(default_factory=dict)
+    name: str = ""
 
     @property
     def early(self) -> bool:

@@ -18,7 +18,7 @@ from core.runs.store import Run
 from core.runs.stored import open_model
 from core.views.glossary import GLOSSARY
 from core.views.graph import GraphView
-from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code
+from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
 
 __all__ = ["FxGraphView", "GraphStages"]
 
@@ -35,6 +35,8 @@ STAGES: dict[Stage, tuple[str, str]] = {
     "aot_backward_graph": ("backward", "the backward that AOTAutograd partitioned off"),
     "before_post_grad_graph": ("post-grad", "before the post-grad passes"),
     "inductor_post_grad_graph": ("post-grad", "after the post-grad passes"),
+    "compiled_autograd_graph": ("compiled autograd", "the backward that compiled autograd captured"),
+    "exported_program": ("export", "the program that torch.export returned"),
 }
 LANES = ("forward", "backward")
 MOST_GUARDS = 8
@@ -59,8 +61,9 @@ class GraphStages:
 
     @property
     def first(self) -> FxGraph:
-        """The graph to show first: Dynamo's if it was recorded."""
-        return next((graph for graph in self.graphs if graph.stage == DYNAMO), self.graphs[0])
+        """The graph to show first: Dynamo's if it was recorded, otherwise the first that torch logged itself."""
+        logged = [graph for graph in self.graphs if not graph.name]
+        return next((graph for graph in logged if graph.stage == DYNAMO), [*logged, *self.graphs][0])
 
     @property
     def groups(self) -> tuple[StageGroup, ...]:
@@ -77,14 +80,20 @@ class GraphStages:
     @staticmethod
     def describe(graph: FxGraph) -> str:
         """Describe the stage of a graph: "what Dynamo captured"."""
+        if graph.name:
+            return f"dumped as {one_line(graph.name, LONGEST_NAME)}"
         return STAGES[graph.stage][1] if graph.stage in STAGES else graph.stage
 
 
 def _lane(graph: FxGraph) -> int:
+    if graph.name:
+        return len(LANES) + 1
     return LANES.index(graph.direction) + 1 if graph.direction in LANES else 0
 
 
 def _label(graph: FxGraph) -> str:
+    if graph.name:
+        return "dumped"
     return STAGES[graph.stage][0] if graph.stage in STAGES else graph.stage
 
 
@@ -102,7 +111,7 @@ class FxGraphView:
     def title(self) -> str:
         """Number of ops, and the stage."""
         ops = fmt.count(self.graph.calls, "op") if self.graph.ops else "Not parsed"
-        return f"{ops}: {GraphStages.describe(self.graph)}."
+        return f"{ops}: {plain(GraphStages.describe(self.graph), LONGEST_LINE)}."
 
     @property
     def help(self) -> str:

@@ -26,6 +26,9 @@ CHAPTERS = {
     "forward": "the forward",
     "backward": "the backward",
     "inference": "the graph for inference",
+    "dumped": "the dumped graph",
+    "compiled_autograd_graph": "the graph of compiled autograd",
+    "exported_program": "the exported program",
     "not finished": "a graph that was never finished",
 }
 MOST_NODES = 40

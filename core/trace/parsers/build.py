@@ -35,7 +35,7 @@ from core.trace import GrowingReader, TraceReader, TraceRecord, text_at
 from core.trace.parsers.draft import WITHOUT_ID, CompilationDraft, ReportDraft
 from core.trace.parsers.dynamo import SKIP_REASON
 from core.trace.parsers.fx_text import parse_graph
-from core.trace.parsers.inductor import join_kernels, with_stacks
+from core.trace.parsers.inductor import dumped_graph, is_dumped_graph, join_kernels, with_stacks
 from core.trace.parsers.table import parser_of
 
 MAX_KINDS = 2_000
@@ -63,7 +63,7 @@ def read_record(draft: ReportDraft, record: TraceRecord, strict: bool = False) -
         draft.begin(record.compile_id)
     if draft.resets and record.compile_id:
         record = replace(record, compile_id=draft.unique_id(record.compile_id))
-    parse = parser_of(record.kind)
+    parse = parser_of(record.kind) or (dumped_graph if is_dumped_graph(draft, record) else None)
     if parse is None:
         draft.unparsed[kind] += 1
         return

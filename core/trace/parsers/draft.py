@@ -172,9 +172,13 @@ class CompilationDraft:
 
     def fresh_id(self, stage: Stage, direction: Direction) -> str:
         """Return a graph's id: stage and direction, and a number from the second one on."""
-        base = f"{stage}.{direction}" if direction and direction not in stage else stage
-        count = sum(1 for graph in self.graphs if graph.id == base or graph.id.startswith(f"{base}."))
-        return base if not count else f"{base}.{count + 1}"
+        return self.free_id(f"{stage}.{direction}" if direction and direction not in stage else stage)
+
+    def free_id(self, base: str) -> str:
+        """Return a graph's id: its base, and a number from the second one on."""
+        ids = {graph.id for graph in self.graphs if graph.id == base or graph.id.startswith(f"{base}.")}
+        numbered = (f"{base}.{number}" for number in range(len(ids) + 1, 2 * len(ids) + 2))
+        return base if not ids else next(name for name in numbered if name not in ids)
 
 
 @dataclass(slots=True)

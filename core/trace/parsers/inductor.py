@@ -36,6 +36,7 @@ from core.report.inductor import Direction
 from core.report.records.graphs import StacksRecord
 from core.trace import TraceRecord
 from core.trace.parsers.draft import CompilationDraft, OutputCode, ReportDraft
+from core.trace.parsers.fx_listing import HEAD_BYTES, is_printed_graph
 from core.trace.parsers.fx_text import parse_graphs
 
 STACK_LINE = re.compile(r'File "(.*?)", line (\d{1,9}), in (\S+)\n\s*(.*)')
@@ -49,8 +50,14 @@ DIRECTIONS: dict[Stage, Direction] = {
     "aot_forward_graph": "forward",
     "aot_backward_graph": "backward",
     "aot_inference_graph": "inference",
+    "compiled_autograd_graph": "",
+    "exported_program": "",
 }
 MOST_DEEP = 200
+# Kinds of records with names of their writer's choice.
+DUMPS = ("graph_dump:", "artifact:", "optimize_ddp_split_")
+MOST_NAME_CHARS = 200
+NOT_IN_ID = re.compile(r"[^\w.<>-]+")
 
 
 def inductor_output_code(draft: ReportDraft, record: TraceRecord) -> None:
@@ -200,6 +207,24 @@ def fx_graph(stage: Stage) -> Callable[[ReportDraft, TraceRecord], None]:
         )
 
     return parse
+
+
+def is_dumped_graph(draft: ReportDraft, record: TraceRecord) -> bool:
+    """Return True for a record of any name whose payload begins like a printed graph."""
+    if not record.md5 or not record.kind.startswith(DUMPS):
+        return False
+    return is_printed_graph(draft.reader.text(record.offset, min(record.length, HEAD_BYTES)))
+
+
+def dumped_graph(draft: ReportDraft, record: TraceRecord) -> None:
+    """Add a printed graph under the name that its library gave it."""
+    compilation = draft.compilation(record)
+    logged = record.body.get("name") if isinstance(record.body, dict) else None
+    name = str(logged or record.kind)[:MOST_NAME_CHARS]
+    ops, targets = count_nodes(draft, record)
+    graph_id = compilation.free_id(NOT_IN_ID.sub("_", name))
+    payload = draft.payload(record)
+    compilation.graphs.append(FxGraph(graph_id, "dumped", "", record.attempt, payload, ops, targets, name))
 
 
 def _is_twice(compilation: CompilationDraft, stage: Stage, attempt: int, targets: dict[str, int]) -> bool:

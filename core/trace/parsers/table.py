@@ -65,6 +65,7 @@ PARSERS: dict[str, Parser] = {
     "artifact:inductor_post_grad_graph": fx_graph("inductor_post_grad_graph"),
     "artifact:after_post_grad_graph": fx_graph("inductor_post_grad_graph"),
     "inductor_post_grad_graph": fx_graph("inductor_post_grad_graph"),
+    "compiled_autograd_graph": fx_graph("compiled_autograd_graph"),
     "inductor_output_code": inductor.inductor_output_code,
     "artifact:inductor_provenance_tracking_node_mappings": inductor.node_mappings,
     "artifact:inductor_provenance_tracking_kernel_stack_traces": inductor.kernel_stack_traces,
