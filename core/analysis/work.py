@@ -164,7 +164,9 @@ def work_words(totals: Work) -> list[str]:
 
 
 def kernel_words(totals: Work) -> str:
-    """Return the number of kernels and of their calls, in words."""
+    """Return the number of kernels and of their calls, in words; the code of a package does not show all calls."""
+    if totals.calls < (totals.kernels or 0):
+        return count(totals.kernels, "kernel")
     return f"{count(totals.kernels, 'kernel')} ({count(totals.calls, 'launch', 'launches')})"
 
 

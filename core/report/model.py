@@ -54,6 +54,7 @@ Stage = Literal[
     "aot_inference_graph",
     "before_post_grad_graph",
     "inductor_post_grad_graph",
+    "compiled_autograd_graph_pre_reordering",
     "compiled_autograd_graph",
     "exported_program",
     "dumped",
@@ -172,7 +173,8 @@ class Kernel:
 class Compilation:
     """A compilation of a frame: everything that torch recorded under one compile id.
 
-    `id` is torch's, with a prefix after a `torch.compiler.reset`, which begins the ids again: `2:0/0`. `status` is ok,
+    `id` is torch's, with a prefix after a `torch.compiler.reset`, which begins the ids again: `2:0/0`. Without a frame
+    of Dynamo it is `export`, `-`, or `!0` of compiled autograd, and the frame's name is the kind. `status` is ok,
     empty (nothing to compile), failed, or not finished. An error that ended it has torch's type `error_type`, at
     `error_place` in the user's code, with the traceback `error_text`. `graph_op_count` is torch's own count of the ops
     that Dynamo captured. `modules` has, for the graphs before the scheduler (`pre_grad`, `joint`), the `nn.Module`
@@ -222,6 +224,11 @@ class Compilation:
     def graph(self, graph_id: str) -> FxGraph | None:
         """Return the graph with that id; None if this compilation has none."""
         return next((graph for graph in self.graphs if graph.id == graph_id), None)
+
+    @property
+    def has_frame(self) -> bool:
+        """Return True if Dynamo compiled a frame; False for an export, a package, or compiled autograd's capture."""
+        return "/" in self.id
 
     @property
     def lowered_graphs(self) -> tuple[FxGraph, ...]:

@@ -35,7 +35,8 @@ STAGES: dict[Stage, tuple[str, str]] = {
     "aot_backward_graph": ("backward", "the backward that AOTAutograd partitioned off"),
     "before_post_grad_graph": ("post-grad", "before the post-grad passes"),
     "inductor_post_grad_graph": ("post-grad", "after the post-grad passes"),
-    "compiled_autograd_graph": ("compiled autograd", "the backward that compiled autograd captured"),
+    "compiled_autograd_graph_pre_reordering": ("compiled autograd", "the backward as compiled autograd captured it"),
+    "compiled_autograd_graph": ("compiled autograd", "the backward after compiled autograd's reordering"),
     "exported_program": ("export", "the program that torch.export returned"),
 }
 LANES = ("forward", "backward")

@@ -329,7 +329,9 @@ def backend_facts(report: Report) -> list[HeaderFact]:
 
 
 def first_facts(summary: Verdict) -> list[HeaderFact]:
-    """Return the facts that follow the state at every width: speed, graph breaks, recompiles."""
+    """Return the facts that follow the state at every width: speed, and Dynamo's graph breaks and recompiles."""
+    if summary.outside:
+        return [HeaderFact(summary.outside.partition(":")[0], page="overview")]
     captured: Tone = "ok" if summary.graphs and not summary.failures else ""
     breaks = HeaderFact(
         fmt.number(summary.breaks),

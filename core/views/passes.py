@@ -27,8 +27,8 @@ CHAPTERS = {
     "backward": "the backward",
     "inference": "the graph for inference",
     "dumped": "the dumped graph",
-    "compiled_autograd_graph": "the graph of compiled autograd",
-    "exported_program": "the exported program",
+    "compiled autograd": "the graph of compiled autograd",
+    "export": "the exported program",
     "not finished": "a graph that was never finished",
 }
 MOST_NODES = 40

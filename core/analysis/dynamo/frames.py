@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from core.report import Compilation, FxGraph, FxNode, GraphPass, PatternMatch, Place
+from core.report import Compilation, FxGraph, FxNode, GraphPass, PatternMatch, Place, Stage
 
 NodesOf = Callable[[FxGraph], tuple[FxNode, ...]]
 State = dict[str, FxNode]
@@ -14,6 +14,13 @@ OTHER_CHANGES = "other changes"
 AHEAD = "before_post_grad"
 JOINT = ("aot_joint_graph", "before_joint_graph", "after_joint_graph")
 DUMPED = "dumped"
+# Stage of a graph that is not Dynamo's → its chapter.
+WITHOUT_FRAME: dict[Stage, str] = {
+    "dumped": DUMPED,
+    "exported_program": "export",
+    "compiled_autograd_graph_pre_reordering": "compiled autograd",
+    "compiled_autograd_graph": "compiled autograd",
+}
 # Names of graphs that a library dumps around its passes: `before_fusion`, `graph_after`, `02_fusion`, `fusion_2`.
 STEP = re.compile(r"(?:^|_)(?:before|after|pre|post)(?:_|$)|^\d+_|_\d+$")
 
@@ -50,11 +57,11 @@ class Scene:
 
 
 def chapter(compilation: Compilation, graph: FxGraph) -> str:
-    """Return the chapter in which node names are unique: dynamo, joint, forward, backward, inference or dumped."""
+    """Return the chapter in which node names are unique: dynamo, joint, forward, backward, inference, dumped …"""
     if graph.early:
         return "dynamo"
-    if graph.stage in (DUMPED, "compiled_autograd_graph", "exported_program"):
-        return graph.stage
+    if graph.stage in WITHOUT_FRAME:
+        return WITHOUT_FRAME[graph.stage]
     if graph.stage in JOINT:
         return "joint" if any(logged.stage == "aot_joint_graph" for logged in compilation.graphs) else "inference"
     return graph.direction or "not finished"

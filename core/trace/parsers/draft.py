@@ -55,7 +55,7 @@ MAX_ITEMS = 100_000
 T = TypeVar("T")
 Passes = TypeVar("Passes", GraphPass, UnchangedPasses)
 MAX_STACK = 200
-# The id for records without a compile id: exports, and AOTInductor packages.
+# The id of a compilation whose records have no compile id, such as an AOTInductor package.
 WITHOUT_ID = "-"
 # The entry point of a worker, in local runs and in recordings from other machines.
 STARTED = re.compile(r"^(.*/)?core/worker/__main__\.py$")
@@ -114,7 +114,10 @@ class OutputCode:
 
 @dataclass(slots=True)
 class CompilationDraft:
-    """A compilation so far; `times` are by output code and line, `binaries` by the kernel's name and direction."""
+    """A compilation so far; `times` are by output code and line, `binaries` by the kernel's name and direction.
+
+    Without a frame, `exported` says that torch.export traced it, `packaged` that AOTInductor wrote its code.
+    """
 
     id: str
     frame: Frame = field(default_factory=lambda: Frame("", 0, ""))
@@ -143,6 +146,8 @@ class CompilationDraft:
     binaries: dict[tuple[str, Direction], Binary] = field(default_factory=dict)
     handles: dict[str, tuple[int, ...]] = field(default_factory=dict)
     finished: bool = False
+    exported: bool = False
+    packaged: bool = False
     metrics: dict[str, Any] = field(default_factory=dict)
     restart_reasons: tuple[str, ...] = ()
     modules: dict[str, dict[str, Module]] = field(default_factory=dict)
@@ -218,12 +223,28 @@ class ReportDraft:
         """Return a record's compilation; create it at its first record."""
         draft = self.compilations.get(record.compile_id)
         if draft is None:
-            named = CompilationDraft(record.compile_id or WITHOUT_ID)
+            named = CompilationDraft(record.compile_id or self._free_root(WITHOUT_ID))
             draft = self.compilations[record.compile_id] = named
         if not record.compile_id:
             self.without_id[record.kind] += 1
         draft.attempts = max(draft.attempts, record.attempt + 1)
         return draft
+
+    def begin_root(self) -> None:
+        """Begin another compilation without an id if the last one was lowered."""
+        last = self.compilations.get("")
+        if last is not None and any(graph.lowered for graph in last.graphs):
+            self.close_root(last.id)
+
+    def close_root(self, name: str) -> None:
+        """End the compilation without an id under a name; the next record without an id begins another."""
+        ended = self.compilations.pop("")
+        ended.id = self._free_root(name)
+        self.compilations[ended.id] = ended
+
+    def _free_root(self, name: str) -> str:
+        taken = sum(1 for key in self.compilations if key == name or key.startswith(f"{name}."))
+        return f"{name}.{taken + 1}" if taken else name
 
     def unplaced(self, record: TraceRecord) -> None:
         """Count a record that was read but has no place in the report."""

@@ -41,7 +41,7 @@ from core.report import (
 )
 from core.report.records.graphs import BytecodeRecord, GuardsRecord
 from core.trace import TraceRecord
-from core.trace.parsers.draft import MAX_ITEMS, CompilationDraft, ReportDraft, without_worker
+from core.trace.parsers.draft import MAX_ITEMS, MAX_STACK, CompilationDraft, ReportDraft, without_worker
 
 EXPECTED = re.compile(r"expected (.+?),? (?:but got|actual|got) (.+?)$")
 COMPARED = re.compile(r"^(\S.*?) (==|is|<=|>=|<|>) (\S.*?)$")
@@ -68,6 +68,8 @@ HINT = " (HINT: "
 # A manager has at most one leaf of these kinds, so adjacent lines are its parts.
 OF_PARTS = frozenset({"DIMENSION_DYNAMIC_MARKING_GUARD", "SYMBOLIC_SHAPE_GUARD"})
 MAX_LINES = 500_000
+# The file of torch that exports a model.
+EXPORTER = "torch/export/_trace.py"
 
 
 def dynamo_start(draft: ReportDraft, record: TraceRecord) -> None:
@@ -214,6 +216,8 @@ def compilation_metrics(draft: ReportDraft, record: TraceRecord) -> None:
     compilation = draft.compilation(record)
     body: dict[str, Any] = record.body
     compilation.finished = True
+    if not record.compile_id:
+        _finish_export(draft)
     compilation.metrics = {name: body[name] for name in METRICS if body.get(name) is not None}
     compilation.restart_reasons = tuple(str(reason) for reason in body.get("restart_reasons") or ())
     _recompile_limit(draft, body.get("dynamo_config"))
@@ -221,6 +225,13 @@ def compilation_metrics(draft: ReportDraft, record: TraceRecord) -> None:
         compilation.frame = Frame(
             str(body.get("co_filename", "")), whole(body.get("co_firstlineno") or 0), str(body["co_name"])
         )
+
+
+def _finish_export(draft: ReportDraft) -> None:
+    """Finish the newest frame: torch logs the metrics of a strict export after the frame, without its id."""
+    newest = next((one for one in reversed(draft.compilations.values()) if "/" in one.id), None)
+    if newest is not None:
+        newest.finished = True
 
 
 def _recompile_limit(draft: ReportDraft, config: Any) -> None:
@@ -303,11 +314,20 @@ def specialization(draft: ReportDraft, record: TraceRecord) -> None:
 
 def _compilation(draft: ReportDraft, record: TraceRecord) -> CompilationDraft:
     compilation = draft.compilation(record)
+    if not record.compile_id and not compilation.exported:
+        compilation.exported = _is_export(draft, record.body.get("stack"))
     if record.attempt > compilation.symbols_attempt:
         compilation.symbols_attempt = record.attempt
         for entries in (compilation.symbols, compilation.symbol_guards, compilation.specializations):
             entries.clear()
     return compilation
+
+
+def _is_export(draft: ReportDraft, stack: Any) -> bool:
+    """Return True if torch.export is on a stack of torch's own frames."""
+    frames = stack[:MAX_STACK] if isinstance(stack, list) else []
+    names = (draft.reader.file_name(frame.get("filename", "")) for frame in frames if isinstance(frame, dict))
+    return any(name.endswith(EXPORTER) for name in names)
 
 
 def _symbol(draft: ReportDraft, record: TraceRecord, backed: bool) -> Symbol:

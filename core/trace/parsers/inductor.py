@@ -19,6 +19,7 @@ from core.base.decoder import decoded, decoded_as, whole
 from core.base.errors import DecodeError
 from core.base.syntax import NOT_READ, TooDenseError
 from core.code import output_code
+from core.code.package_code import package_kernels
 from core.report import (
     Autotuning,
     Frame,
@@ -50,9 +51,12 @@ DIRECTIONS: dict[Stage, Direction] = {
     "aot_forward_graph": "forward",
     "aot_backward_graph": "backward",
     "aot_inference_graph": "inference",
+    "compiled_autograd_graph_pre_reordering": "",
     "compiled_autograd_graph": "",
     "exported_program": "",
 }
+# Stages with which a compilation without a compile id begins.
+FIRST: tuple[Stage, ...] = ("dynamo_output_graph", "before_pre_grad_graph", "aot_joint_graph", "aot_inference_graph")
 MOST_DEEP = 200
 # Kinds of records with names of their writer's choice.
 DUMPS = ("graph_dump:", "artifact:", "optimize_ddp_split_")
@@ -108,6 +112,17 @@ def _kernel(
         stacks=(),
         output_code=draft.payload(record),
     )
+
+
+def package_code(draft: ReportDraft, record: TraceRecord) -> None:
+    """Read the C++ code of an AOTInductor package, its wrapper or its kernels: the kernels that it defines or calls."""
+    compilation = draft.compilation(record)
+    compilation.packaged = True
+    compilation.direct("inference")
+    graph = next((g.id for g in reversed(compilation.graphs) if g.lowered), "")
+    for definition in package_kernels(draft.text(record)):
+        if not any(kernel.name == definition.name for kernel in compilation.kernels):
+            compilation.kernels.append(_kernel(draft, record, compilation, definition, "inference", graph))
 
 
 def _belongs(name: str, handle: int | None, definition: output_code.FoundKernel) -> bool:
@@ -193,6 +208,8 @@ def fx_graph(stage: Stage) -> Callable[[ReportDraft, TraceRecord], None]:
     """
 
     def parse(draft: ReportDraft, record: TraceRecord) -> None:
+        if not record.compile_id and stage in FIRST:
+            draft.begin_root()
         compilation = draft.compilation(record)
         direction = DIRECTIONS.get(stage)
         if direction is None:

@@ -26,7 +26,7 @@ from core.report.records.run import (
     StepRecord,
 )
 from core.trace import TraceRecord
-from core.trace.parsers import dynamo, events, inductor, worker
+from core.trace.parsers import dynamo, events, inductor, roots, worker
 from core.trace.parsers.draft import ReportDraft, fields_of, keep, typed_parser
 from core.trace.parsers.inductor import fx_graph
 
@@ -65,7 +65,12 @@ PARSERS: dict[str, Parser] = {
     "artifact:inductor_post_grad_graph": fx_graph("inductor_post_grad_graph"),
     "artifact:after_post_grad_graph": fx_graph("inductor_post_grad_graph"),
     "inductor_post_grad_graph": fx_graph("inductor_post_grad_graph"),
+    "artifact:compiled_autograd_graph_pre_reordering": fx_graph("compiled_autograd_graph_pre_reordering"),
     "compiled_autograd_graph": fx_graph("compiled_autograd_graph"),
+    "exported_program": roots.exported_program,
+    "graph_dump:inductor_aot_code": inductor.package_code,
+    "graph_dump:inductor_aot_kernel_code": inductor.package_code,
+    "graph_dump:inductor_aot_wrapper_code": inductor.package_code,
     "inductor_output_code": inductor.inductor_output_code,
     "artifact:inductor_provenance_tracking_node_mappings": inductor.node_mappings,
     "artifact:inductor_provenance_tracking_kernel_stack_traces": inductor.kernel_stack_traces,

@@ -24,7 +24,14 @@ NO_BYPASS = "torch bypasses a cache for what no recorded run does"
 NO_ACCELERATOR = "no recorded run has the backend `accelerator`, which needs a compiler"
 NO_TELLER = "no recorded run has a backend that tells of itself"
 NO_PACKAGE = "no recorded run packages its model, which needs a compiler"
+NO_FRAME = "no recorded run exports, packages or runs compiled autograd with plain torch"
 NOT_RECORDED = {
+    "exported_program": NO_FRAME,
+    "compiled_autograd_graph": NO_FRAME,
+    "artifact:compiled_autograd_graph_pre_reordering": NO_FRAME,
+    "graph_dump:inductor_aot_code": NO_FRAME,
+    "graph_dump:inductor_aot_kernel_code": NO_FRAME,
+    "graph_dump:inductor_aot_wrapper_code": NO_FRAME,
     "artifact:after_post_grad_graph": "an older torch's name of inductor_post_grad_graph",
     "artifact:backend_table": NO_TELLER,
     "artifact:backend_text": NO_TELLER,
