@@ -114,10 +114,16 @@ def captured_ops(compilation: Compilation) -> int:
 
 
 def heaviest(report: Report) -> Compilation | None:
-    """Return the compilation with the most ops, ties by graphs; None if nothing was compiled."""
-    return max(
-        report.compilations, key=lambda compilation: (captured_ops(compilation), len(compilation.graphs)), default=None
-    )
+    """Return the compilation with the most ops, ties by graphs; None if nothing was compiled.
+
+    What compiled autograd captures is compiled under another id, so it is the last choice.
+    """
+    return max(report.compilations, key=_weight, default=None)
+
+
+def _weight(compilation: Compilation) -> tuple[bool, int, int]:
+    captured_only = compilation.id.startswith("!") and not compilation.has_frame
+    return not captured_only, captured_ops(compilation), len(compilation.graphs)
 
 
 def frame_of(compilation: Compilation) -> str:

@@ -15,6 +15,8 @@ from core.report.backend import Execution, Executions, Invocation, ToldTable, To
 from core.report.dynamo import (
     Bytecode,
     Explanation,
+    ExportIssue,
+    Expression,
     GraphBreak,
     Guard,
     GuardCosts,
@@ -183,7 +185,8 @@ class Compilation:
     parts; `guard_leaves` is the recorded number of the tree's leaves, since its text does not always separate them.
     `call` is the index of the call that compiled, None if the run did not record its calls. `cudagraph_skip` is torch's
     reason why a graph did not become a CUDA graph, empty if torch logged none. `pipelines` are the graphs of the
-    backend `accelerator`, `invocations` the calls of a backend other than `inductor`.
+    backend `accelerator`, `invocations` the calls of a backend other than `inductor`. `expressions` are
+    those of symbols, which TORCH_DTRACE logs; `export_issues` are what made an export unsound.
     """
 
     id: str
@@ -215,6 +218,8 @@ class Compilation:
     guard_costs: GuardCosts | None = None
     symbol_guards: tuple[SymbolGuard, ...] = ()
     specializations: tuple[Specialization, ...] = ()
+    expressions: tuple[Expression, ...] = ()
+    export_issues: tuple[ExportIssue, ...] = ()
     call: int | None = None
     bytecode: Bytecode | None = None
     cudagraph_skip: str = ""

@@ -152,6 +152,8 @@ def _compilation(draft: CompilationDraft, tried: Mapping[str, Autotuning]) -> Co
         symbols=tuple(draft.symbols.values()),
         symbol_guards=tuple(draft.symbol_guards.values()),
         specializations=tuple(draft.specializations.values()),
+        expressions=tuple(draft.expressions.values()),
+        export_issues=tuple(draft.export_issues.values()),
         schedules=schedules,
         kernels=kernels,
         restart_reasons=draft.restart_reasons,

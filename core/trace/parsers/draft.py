@@ -20,6 +20,8 @@ from core.report import (
     CacheEvent,
     Compilation,
     DebugFile,
+    ExportIssue,
+    Expression,
     Frame,
     FxGraph,
     GraphBreak,
@@ -136,6 +138,8 @@ class CompilationDraft:
     symbols: dict[tuple[str, str], Symbol] = field(default_factory=dict)
     symbol_guards: dict[tuple[str, str], SymbolGuard] = field(default_factory=dict)
     specializations: dict[tuple[str, str], Specialization] = field(default_factory=dict)
+    expressions: dict[tuple[str, Frame | None], Expression] = field(default_factory=dict)
+    export_issues: dict[tuple[str, str, str], ExportIssue] = field(default_factory=dict)
     symbols_attempt: int = 0
     bytecode: Bytecode | None = None
     schedules: list[Schedule] = field(default_factory=list)

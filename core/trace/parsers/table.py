@@ -26,7 +26,7 @@ from core.report.records.run import (
     StepRecord,
 )
 from core.trace import TraceRecord
-from core.trace.parsers import dynamo, events, inductor, roots, worker
+from core.trace.parsers import dynamo, events, inductor, roots, symbols, worker
 from core.trace.parsers.draft import ReportDraft, fields_of, keep, typed_parser
 from core.trace.parsers.inductor import fx_graph
 
@@ -42,11 +42,17 @@ PARSERS: dict[str, Parser] = {
     **WHOLE,
     "dynamo_start": dynamo.dynamo_start,
     "dynamo_cpp_guards_str": dynamo.guards,
-    "create_symbol": dynamo.create_symbol,
-    "create_unbacked_symbol": dynamo.create_unbacked_symbol,
-    "guard_added_fast": dynamo.guard_added,
-    "propagate_real_tensors": dynamo.propagate_real_tensors,
-    "symbolic_shape_specialization": dynamo.specialization,
+    "create_symbol": symbols.create_symbol,
+    "create_unbacked_symbol": symbols.create_unbacked_symbol,
+    "guard_added_fast": symbols.guard_added,
+    "propagate_real_tensors": symbols.propagate_real_tensors,
+    "guard_added": symbols.guard_added,
+    "propagate_real_tensors_provenance": symbols.propagate_provenance,
+    "guard_on_data_dependent_error": symbols.data_dependent_error,
+    "missing_fake_kernel": symbols.missing_kernel,
+    "mismatched_fake_kernel": symbols.mismatched_kernel,
+    "expression_created": symbols.expression_created,
+    "symbolic_shape_specialization": symbols.specialization,
     "compilation_metrics": dynamo.compilation_metrics,
     "bwd_compilation_metrics": dynamo.backward_metrics,
     "artifact:dynamo_graph_break_reason": dynamo.graph_break,

@@ -27,6 +27,8 @@ NO_PACKAGE = "no recorded run packages its model, which needs a compiler"
 NO_FRAME = "no recorded run exports, packages or runs compiled autograd with plain torch"
 NOT_RECORDED = {
     "exported_program": NO_FRAME,
+    **dict.fromkeys(("expression_created", "guard_added", "propagate_real_tensors_provenance"), NO_FRAME),
+    **dict.fromkeys(("missing_fake_kernel", "mismatched_fake_kernel", "guard_on_data_dependent_error"), NO_FRAME),
     "compiled_autograd_graph": NO_FRAME,
     "artifact:compiled_autograd_graph_pre_reordering": NO_FRAME,
     "graph_dump:inductor_aot_code": NO_FRAME,
