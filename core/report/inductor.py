@@ -197,6 +197,21 @@ class Partition:
 
 
 @dataclass(frozen=True, slots=True)
+class KernelTuning:
+    """How torch chooses a Triton kernel's config, as it logs after compiling the kernel.
+
+    `cache` is the state of the autotuning cache in torch's words: `hit`, `miss`, `only 1 config`, `force_disabled`.
+    `configs` is the number of configs to time on a miss, otherwise None; `config` is the config that is used or that
+    coordinate descent starts from, in Triton's format, empty if only timing decides.
+    """
+
+    cache: str
+    configs: int | None = None
+    config: str = ""
+    descent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """A config of a Triton kernel, compiled to machine code, or the compiler's error.
 

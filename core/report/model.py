@@ -25,7 +25,16 @@ from core.report.dynamo import (
     Symbol,
     SymbolGuard,
 )
-from core.report.inductor import Binary, Direction, GraphPass, Partition, Schedule, TargetChoice, UnchangedPasses
+from core.report.inductor import (
+    Binary,
+    Direction,
+    GraphPass,
+    KernelTuning,
+    Partition,
+    Schedule,
+    TargetChoice,
+    UnchangedPasses,
+)
 from core.report.measurements import (
     Autotuning,
     Bisection,
@@ -141,7 +150,8 @@ class Kernel:
     `origins` are FX nodes of the post-grad graph, `nodes` scheduler nodes, `lines` the (first, last) line of its source
     in the output code; `stacks` are the user's lines that it came from. Its bytes are a bound if `at_most`, and None
     if they were not counted by the same rule before and after fusion. `binary` is its machine code for a target,
-    `tried` the configs that autotuning timed, and `compile_s` Triton's compile time (torch logs only the slowest ones).
+    `tried` the configs that autotuning timed, `tuning` how torch chooses its config, and `compile_s` Triton's compile
+    time.
     """
 
     id: str
@@ -164,6 +174,7 @@ class Kernel:
     binary: Binary | None = None
     tried: Autotuning | None = None
     compile_s: float | None = None
+    tuning: KernelTuning | None = None
 
     @property
     def call_lines(self) -> tuple[int, ...]:

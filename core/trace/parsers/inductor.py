@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from core.base.decoder import decoded, decoded_as, whole
+from core.base.decoder import counted, decoded, decoded_as, whole
 from core.base.errors import DecodeError
 from core.base.syntax import NOT_READ, TooDenseError
 from core.code import output_code
@@ -28,6 +28,7 @@ from core.report import (
     Kernel,
     KernelCall,
     KernelTime,
+    KernelTuning,
     Place,
     Schedule,
     SchedulerNode,
@@ -61,6 +62,9 @@ MOST_DEEP = 200
 # Kinds of records with names of their writer's choice.
 DUMPS = ("graph_dump:", "artifact:", "optimize_ddp_split_")
 MOST_NAME_CHARS = 200
+# Names of the config in torch's record of a Triton kernel.
+CONFIGS = ("best_config", "only_config", "coordesc_tuning_start_config")
+MOST_PAIRS = 40
 NOT_IN_ID = re.compile(r"[^\w.<>-]+")
 
 
@@ -157,6 +161,33 @@ def kernel_stack_traces(draft: ReportDraft, record: TraceRecord) -> None:
         return replace(kernel, stacks=_frames([text for key in keys for text in stacks.get(key, ())]))
 
     _fill(draft, record, fill, list(stacks))
+
+
+def kernel_info(draft: ReportDraft, record: TraceRecord) -> None:
+    """Set how torch chooses the config of each Triton kernel of the newest output code, and its compile time."""
+    data = draft.reader.json(record)
+    if not isinstance(data, dict):
+        return
+    compilation = draft.compilation(record)
+    first = min(compilation.newest_kernels, len(compilation.kernels))
+    for index, kernel in enumerate(compilation.kernels[first:], first):
+        info = data.get(kernel.name)
+        if isinstance(info, dict) and not kernel.extern:
+            micros = counted(info.get("compile_time_us"))
+            seconds = kernel.compile_s if micros is None else micros / 1e6
+            compilation.kernels[index] = replace(kernel, tuning=_tuning(info), compile_s=seconds)
+
+
+def _tuning(info: Mapping[str, Any]) -> KernelTuning | None:
+    state = info.get("autotune_cache_state")
+    if not isinstance(state, str):
+        return None
+    config: list[Any] = next((info[name] for name in CONFIGS if isinstance(info.get(name), list)), [])
+    pairs = [f"{pair[0]}: {pair[1]}" for pair in config[:MOST_PAIRS] if isinstance(pair, list) and len(pair) == 2]
+    text = ", ".join(pairs)[:MOST_NAME_CHARS]
+    return KernelTuning(
+        state[:MOST_NAME_CHARS], counted(info.get("num_configs")), text, bool(info.get("coordesc_tuning"))
+    )
 
 
 def _fill(
@@ -287,7 +318,7 @@ def join_kernels(
             calls=_with_times(kernel, compilation.times),
             binary=compilation.binaries.get((kernel.name, kernel.direction)),
             tried=tried.get(kernel.name),
-            compile_s=compile_s.get(kernel.name),
+            compile_s=compile_s.get(kernel.name, kernel.compile_s),
         )
         for kernel in compilation.kernels
     )

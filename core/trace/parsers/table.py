@@ -78,6 +78,7 @@ PARSERS: dict[str, Parser] = {
     "graph_dump:inductor_aot_kernel_code": inductor.package_code,
     "graph_dump:inductor_aot_wrapper_code": inductor.package_code,
     "inductor_output_code": inductor.inductor_output_code,
+    "artifact:triton_kernel_info": inductor.kernel_info,
     "artifact:inductor_provenance_tracking_node_mappings": inductor.node_mappings,
     "artifact:inductor_provenance_tracking_kernel_stack_traces": inductor.kernel_stack_traces,
     "chromium_event": events.chromium_event,
