@@ -310,6 +310,27 @@ class DebugFile:
     text: Payload
 
 
+MetricsKind = Literal["compilation", "backward", "run time", "backward at run time"]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsRecord:
+    """The place in the log of torch's metrics of a compilation, or of work when its code first ran; a header line."""
+
+    compilation: str
+    kind: MetricsKind
+    line: Payload
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigText:
+    """A config module as torch logged it, JSON: `torch._functorch.config`."""
+
+    compilation: str
+    name: str
+    text: Payload
+
+
 @dataclass(frozen=True, slots=True)
 class LogText:
     """Messages of torch's log in one record, as TORCH_LOGS prints them.
@@ -335,6 +356,7 @@ class Report:
     logged. `exports` to `package_texts` are AOTInductor's, `neighbours` other compilers and runtimes, if the job asks
     for them. `debug_files` are the files of torch's debug directories, `logs` the messages of torch's log that the job
     asks for. `captures` are the model's other captures, and `explained` is torch's own summary, on request.
+    `metrics` and `configs` are the places of what torch logged of each compilation.
     """
 
     setting: Setting
@@ -380,6 +402,8 @@ class Report:
     debug_files: tuple[DebugFile, ...] = ()
     logs: tuple[LogText, ...] = ()
     captures: tuple[Capture, ...] = ()
+    metrics: tuple[MetricsRecord, ...] = ()
+    configs: tuple[ConfigText, ...] = ()
     explained: Explanation | None = None
     log_bytes: int = 0
     schema: int = SCHEMA

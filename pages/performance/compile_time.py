@@ -5,8 +5,10 @@ import streamlit as st
 
 from core.views.compile_time import CompileTimeView
 from core.views.glossary import GLOSSARY
+from core.views.metrics import MetricsView
 from pages.look.sizes import SHORT
 from pages.parts.performance.charts import PHASE_COLUMNS, PHASE_FORMS, flame_chart
+from pages.parts.performance.metrics import compile_metrics
 from pages.session import url
 from pages.session.downloads import json_twin
 from pages.session.require import require_report
@@ -51,3 +53,4 @@ with right:
             "Compileboard runs switch off the FX graph and AOTAutograd caches, so that torch compiles everything. "
             "Compiled C++ objects are reused."
         )
+compile_metrics(MetricsView(report, phases.compile_id, view.text))

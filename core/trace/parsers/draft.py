@@ -282,6 +282,10 @@ class ReportDraft:
         """Return the position of a record's payload."""
         return Payload(record.offset, record.length)
 
+    def header(self, record: TraceRecord) -> Payload:
+        """Return the position of a record's header line."""
+        return Payload(record.header_offset, record.offset - record.header_offset)
+
     def frames(self, stack: Any) -> tuple[Frame, ...]:
         """Return a stack as torch logs it, a list of {line, name, filename, loc}, without the worker's own frames."""
         if not isinstance(stack, list):

@@ -1,15 +1,17 @@
-"""Parsers of Chromium events: phases of compilation, cache hits and misses."""
+"""Parsers of Chromium events: phases of compilation, cache hits and misses; the places of metrics and configs."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from core.report import CacheEvent, Phase
+from core.report import CacheEvent, ConfigText, MetricsKind, MetricsRecord, Phase
 from core.trace import TraceRecord
 from core.trace.parsers.draft import MAX_ITEMS, ReportDraft
 
+Parser = Callable[[ReportDraft, TraceRecord], None]
 CACHE = re.compile(r"^(fx_graph|autograd|aotautograd|aot_autograd)_cache_(hit|miss|bypass|disabled)$")
 
 # The first phase of a compilation.
@@ -109,6 +111,22 @@ def _logged_id(event: dict[str, Any]) -> str:
     args = event.get("args")
     name = str(args.get("compile_id") or "") if isinstance(args, dict) else ""
     return "" if name == "None" else name
+
+
+def metrics(kind: MetricsKind, parse: Parser | None = None) -> Parser:
+    """Return a parser that adds the place of torch's metrics, after what `parse` takes from them."""
+
+    def parse_metrics(draft: ReportDraft, record: TraceRecord) -> None:
+        if parse is not None:
+            parse(draft, record)
+        draft.keep(record, MetricsRecord(record.compile_id, kind, draft.header(record)))
+
+    return parse_metrics
+
+
+def config(draft: ReportDraft, record: TraceRecord) -> None:
+    """Add the place of a config module's values."""
+    draft.keep(record, ConfigText(record.compile_id, record.kind.removeprefix("artifact:"), draft.payload(record)))
 
 
 def cache_artifact(draft: ReportDraft, record: TraceRecord) -> None:

@@ -30,6 +30,7 @@ NOT_RECORDED = {
     **dict.fromkeys(("expression_created", "guard_added", "propagate_real_tensors_provenance"), NO_FRAME),
     **dict.fromkeys(("missing_fake_kernel", "mismatched_fake_kernel", "guard_on_data_dependent_error"), NO_FRAME),
     "artifact:triton_kernel_info": "torch logs it where Triton runs, and no recorded run has a GPU",
+    **dict.fromkeys(("compilation_metrics_runtime", "bwd_compilation_metrics_runtime"), "torch logs them with a GPU"),
     "compiled_autograd_graph": NO_FRAME,
     "artifact:compiled_autograd_graph_pre_reordering": NO_FRAME,
     "graph_dump:inductor_aot_code": NO_FRAME,
