@@ -13,7 +13,8 @@ from core.analysis.kernels import kernel_names
 from core.analysis.numerics import node_words, numerics_of
 from core.base import words as fmt
 from core.graph import kernels_of, source_path
-from core.report import Compilation, FxGraph, FxNode, GraphNumerics, Guard, Kernel, Report, Stage
+from core.job import MAX_CODE_BYTES
+from core.report import Compilation, FxGraph, FxNode, GraphNumerics, Guard, Kernel, Payload, Report, Stage
 from core.runs.store import Run
 from core.runs.stored import open_model
 from core.views.glossary import GLOSSARY
@@ -40,6 +41,9 @@ STAGES: dict[Stage, tuple[str, str]] = {
     "exported_program": ("export", "the program that torch.export returned"),
 }
 LANES = ("forward", "backward")
+RUNNABLE = "fx_graph_runnable.py"
+# Lines of torch's script that set paths of the machine that wrote it.
+OF_THE_WRITER = re.compile(r"^os\.environ\['(?:TORCH_TRACE|TORCH_DTRACE|\w*_CACHE_DIR)'\].*$", re.MULTILINE)
 MOST_GUARDS = 8
 MOST_USERS = 12
 DYNAMO = "dynamo_output_graph"
@@ -135,6 +139,23 @@ class FxGraphView:
     def first_kernel(self) -> Kernel | None:
         """First kernel that was generated from the graph; None if there is none."""
         return next((kernel for kernel in self.compilation.kernels if kernel.graph == self.graph.id), None)
+
+    @property
+    def runnable(self) -> Payload | None:
+        """Torch's script `fx_graph_runnable.py` for the graph that Inductor compiled; None if torch logged none."""
+        scripts = [
+            file.text
+            for file in self.report.debug_files
+            if (file.compilation, file.name) == (self.compilation.id, RUNNABLE)
+        ]
+        lowered = [graph.direction for graph in self.compilation.lowered_graphs]
+        number = lowered.index(self.graph.direction) if self.graph.direction in lowered else 0
+        return scripts[number] if number < len(scripts) and scripts[number].length <= MAX_CODE_BYTES else None
+
+    @staticmethod
+    def edited_script(text: str) -> str:
+        """Return torch's script without the log and the caches of the process that wrote it."""
+        return OF_THE_WRITER.sub(r"# \g<0>", text.lstrip("\n"))
 
     @property
     def own_lines(self) -> dict[str, int]:

@@ -262,12 +262,12 @@ class ReportDraft:
 
     def keep_debug_file(self, record: TraceRecord, name: str) -> None:
         """Add a file to the newest graph's debug directory; a name that is there already begins the next graph's."""
-        last = self.values.last(DebugFile)
-        if last is not None and (last.compilation != record.compile_id or name in self.debug_names):
+        last, compilation = self.values.last(DebugFile), self.compilation(record).id
+        if last is not None and (last.compilation != compilation or name in self.debug_names):
             self.debug_names.clear()
         graph = 0 if last is None else last.graph + (not self.debug_names)
         self.debug_names.add(name)
-        self.keep(record, DebugFile(record.compile_id, graph, name, self.payload(record)))
+        self.keep(record, DebugFile(compilation, graph, name, self.payload(record)))
 
     def text(self, record: TraceRecord) -> str:
         """Return a record's payload, checked against its md5."""
