@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from core.report.fx import FxNode
-from core.report.places import Module, Place
+from core.report.places import Module, Payload, Place
 from core.report.record import Record
 
 Direction = Literal["forward", "backward", "inference", "joint", ""]
@@ -194,6 +194,27 @@ class Partition:
     dropped: tuple[str, ...]
     subgraph: str = ""
     kept: tuple[KeptValue, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AotMetadata:
+    """The place of AOTAutograd's metadata of a graph: inputs, mutations, aliases; torch's text of a dataclass."""
+
+    text: Payload
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """The place of torch's estimates of a graph: run time and results of each scheduled op, as JSON."""
+
+    text: Payload
+
+
+@dataclass(frozen=True, slots=True)
+class Collectives:
+    """The collective calls of a graph, in the order of its code."""
+
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

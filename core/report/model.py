@@ -26,8 +26,11 @@ from core.report.dynamo import (
     SymbolGuard,
 )
 from core.report.inductor import (
+    AotMetadata,
     Binary,
+    Collectives,
     Direction,
+    Estimates,
     GraphPass,
     KernelTuning,
     Partition,
@@ -197,7 +200,8 @@ class Compilation:
     `call` is the index of the call that compiled, None if the run did not record its calls. `cudagraph_skip` is torch's
     reason why a graph did not become a CUDA graph, empty if torch logged none. `pipelines` are the graphs of the
     backend `accelerator`, `invocations` the calls of a backend other than `inductor`. `expressions` are
-    those of symbols, which TORCH_DTRACE logs; `export_issues` are what made an export unsound.
+    those of symbols, which TORCH_DTRACE logs; `export_issues` are what made an export unsound. `aot_metadata` and
+    `estimates` have an entry for each graph of AOTAutograd and of the scheduler, `collectives` for each with some.
     """
 
     id: str
@@ -236,6 +240,9 @@ class Compilation:
     cudagraph_skip: str = ""
     pipelines: tuple[Pipeline, ...] = ()
     invocations: tuple[Invocation, ...] = ()
+    aot_metadata: tuple[AotMetadata, ...] = ()
+    estimates: tuple[Estimates, ...] = ()
+    collectives: tuple[Collectives, ...] = ()
 
     def graph(self, graph_id: str) -> FxGraph | None:
         """Return the graph with that id; None if this compilation has none."""
@@ -323,6 +330,14 @@ class MetricsRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class GraphRuns:
+    """Executions in a row of the compiled code of one compilation, in torch's record of the order of execution."""
+
+    compilation: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class ConfigText:
     """A config module as torch logged it, JSON: `torch._functorch.config`."""
 
@@ -356,7 +371,8 @@ class Report:
     logged. `exports` to `package_texts` are AOTInductor's, `neighbours` other compilers and runtimes, if the job asks
     for them. `debug_files` are the files of torch's debug directories, `logs` the messages of torch's log that the job
     asks for. `captures` are the model's other captures, and `explained` is torch's own summary, on request.
-    `metrics` and `configs` are the places of what torch logged of each compilation.
+    `metrics` and `configs` are the places of what torch logged of each compilation, `graph_runs` the order in which
+    compiled code was executed.
     """
 
     setting: Setting
@@ -404,6 +420,7 @@ class Report:
     captures: tuple[Capture, ...] = ()
     metrics: tuple[MetricsRecord, ...] = ()
     configs: tuple[ConfigText, ...] = ()
+    graph_runs: tuple[GraphRuns, ...] = ()
     explained: Explanation | None = None
     log_bytes: int = 0
     schema: int = SCHEMA

@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import groupby
 
 from core.analysis import guards_on
+from core.analysis.aot_metadata import GraphMetadata, graph_metadata
 from core.analysis.kernels import kernel_names
 from core.analysis.numerics import node_words, numerics_of
 from core.base import words as fmt
@@ -21,7 +22,7 @@ from core.views.glossary import GLOSSARY
 from core.views.graph import GraphView
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
 
-__all__ = ["FxGraphView", "GraphStages"]
+__all__ = ["FxGraphView", "GraphInputs", "GraphStages"]
 
 # Stage → its label in a row of stages, and its description.
 STAGES: dict[Stage, tuple[str, str]] = {
@@ -41,6 +42,19 @@ STAGES: dict[Stage, tuple[str, str]] = {
     "exported_program": ("export", "the program that torch.export returned"),
 }
 LANES = ("forward", "backward")
+# Torch's `OutputType` → what a result is.
+NEW = "non_alias"
+OUTPUT_KINDS = {
+    NEW: "a new tensor",
+    "is_input": "an input",
+    "alias_of_input": "a view of an input",
+    "alias_of_intermediate": "a view of an intermediate",
+    "alias_of_intermediate_save_as_output": "a view of an intermediate, which is returned too",
+    "alias_of_intermediate_base_is_user_output": "a view of another result",
+    "unsafe_view_alias": "an unsafe view",
+    "custom_function_view": "a view by a custom autograd function",
+}
+MOST_INPUTS = 2_000
 RUNNABLE = "fx_graph_runnable.py"
 # Lines of torch's script that set paths of the machine that wrote it.
 OF_THE_WRITER = re.compile(r"^os\.environ\['(?:TORCH_TRACE|TORCH_DTRACE|\w*_CACHE_DIR)'\].*$", re.MULTILINE)
@@ -102,6 +116,54 @@ def _label(graph: FxGraph) -> str:
     return STAGES[graph.stage][0] if graph.stage in STAGES else graph.stage
 
 
+@dataclass(frozen=True, slots=True)
+class GraphInputs:
+    """Inputs and results of a graph by AOTAutograd's metadata; `names` are those of its placeholders, in order."""
+
+    metadata: GraphMetadata
+    names: Sequence[str]
+
+    @property
+    def title(self) -> str:
+        """Number of mutated inputs, of results that alias others, and of donated buffers."""
+        inputs, outputs = self.metadata.inputs, self.metadata.outputs
+        mutated = sum(bool(item.mutates) for item in inputs)
+        aliases = sum(item.kind != NEW for item in outputs)
+        donated = self.metadata.donated
+        parts = [
+            f"{fmt.number(mutated)} of {fmt.count(len(inputs), 'input')} mutated",
+            f"{fmt.number(aliases)} of {fmt.count(len(outputs), 'result')} aliased",
+            f"the backward may reuse {fmt.count(donated, 'saved value')}" if donated else "",
+        ]
+        return f"{'; '.join(filter(None, parts))}."
+
+    @property
+    def input_rows(self) -> list[dict[str, str]]:
+        """Inputs with what the graph does to them."""
+        return [
+            {
+                "input": one_line(self.names[number], LONGEST_NAME) if number < len(self.names) else str(number),
+                "mutated": item.mutates,
+                "gradient": "required" if item.requires_grad else "",
+                "address": "static" if item.static else "",
+            }
+            for number, item in enumerate(self.metadata.inputs[:MOST_INPUTS])
+        ]
+
+    @property
+    def output_rows(self) -> list[dict[str, str]]:
+        """Results of the model with what they alias."""
+        return [
+            {
+                "result": str(number),
+                "is": OUTPUT_KINDS.get(item.kind, one_line(item.kind, LONGEST_NAME)),
+                "of": "" if item.base is None else str(item.base),
+                "gradient": "required" if item.requires_grad else "",
+            }
+            for number, item in enumerate(self.metadata.outputs[:MOST_INPUTS])
+        ]
+
+
 @dataclass(frozen=True)
 class FxGraphView:
     """An FX graph of a compilation; `nodes_of` reads the nodes of a graph."""
@@ -156,6 +218,20 @@ class FxGraphView:
     def edited_script(text: str) -> str:
         """Return torch's script without the log and the caches of the process that wrote it."""
         return OF_THE_WRITER.sub(r"# \g<0>", text.lstrip("\n"))
+
+    @property
+    def metadata(self) -> Payload | None:
+        """Place of AOTAutograd's metadata of this graph; None for another stage, or if torch logged none."""
+        stages = ("aot_forward_graph", "aot_inference_graph")
+        graphs = [graph.id for graph in self.compilation.graphs if graph.stage in stages]
+        number = graphs.index(self.graph.id) if self.graph.id in graphs else -1
+        logged = self.compilation.aot_metadata
+        return logged[number].text if 0 <= number < len(logged) else None
+
+    def inputs(self, text: str) -> GraphInputs:
+        """Return what AOTAutograd's metadata says of the graph's inputs and results."""
+        placeholders = [node.name for node in self.nodes if node.op == "placeholder"]
+        return GraphInputs(graph_metadata(text), placeholders)
 
     @property
     def own_lines(self) -> dict[str, int]:

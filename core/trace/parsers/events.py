@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
-from core.report import CacheEvent, ConfigText, MetricsKind, MetricsRecord, Phase
+from core.report import CacheEvent, ConfigText, GraphRuns, MetricsKind, MetricsRecord, Phase
 from core.trace import TraceRecord
 from core.trace.parsers.draft import MAX_ITEMS, ReportDraft
 
@@ -122,6 +123,17 @@ def metrics(kind: MetricsKind, parse: Parser | None = None) -> Parser:
         draft.keep(record, MetricsRecord(record.compile_id, kind, draft.header(record)))
 
     return parse_metrics
+
+
+def graph_execution(draft: ReportDraft, record: TraceRecord) -> None:
+    """Add the order in which compiled code was executed; raises ValueError if it is no list."""
+    data = draft.reader.json(record)
+    order = data.get("graph_execution_order") if isinstance(data, dict) else None
+    if not isinstance(order, list):
+        raise ValueError("the order of execution is a list")
+    ids = (str(entry.get("compile_id") or "") for entry in order if isinstance(entry, dict))
+    for compile_id, executions in groupby(ids):
+        draft.keep(record, GraphRuns(compile_id, len(list(executions))))
 
 
 def config(draft: ReportDraft, record: TraceRecord) -> None:

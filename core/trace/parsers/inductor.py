@@ -21,7 +21,10 @@ from core.base.syntax import NOT_READ, TooDenseError
 from core.code import output_code
 from core.code.package_code import package_kernels
 from core.report import (
+    AotMetadata,
     Autotuning,
+    Collectives,
+    Estimates,
     Frame,
     FxGraph,
     FxNode,
@@ -65,6 +68,7 @@ MOST_NAME_CHARS = 200
 # Names of the config in torch's record of a Triton kernel.
 CONFIGS = ("best_config", "only_config", "coordesc_tuning_start_config")
 MOST_PAIRS = 40
+MOST_COLLECTIVES = 10_000
 NOT_IN_ID = re.compile(r"[^\w.<>-]+")
 
 
@@ -150,6 +154,17 @@ def node_mappings(draft: ReportDraft, record: TraceRecord) -> None:
     _fill(draft, record, fill, list(mapping))
 
 
+def post_grad_nodes(draft: ReportDraft, record: TraceRecord) -> None:
+    """Set the FX nodes of each Triton kernel, as torch logged them before it had node mappings of both directions."""
+    nodes = _lists(draft.reader.json(record))
+
+    def fill(kernel: Kernel, keys: list[str]) -> Kernel:
+        origins = (name for key in keys for name in nodes[key])
+        return replace(kernel, origins=tuple(dict.fromkeys(origins)) or kernel.origins)
+
+    _fill(draft, record, fill, list(nodes))
+
+
 def kernel_stack_traces(draft: ReportDraft, record: TraceRecord) -> None:
     """Set the user's lines for each kernel of the newest output code."""
     data = draft.reader.json(record)
@@ -188,6 +203,24 @@ def _tuning(info: Mapping[str, Any]) -> KernelTuning | None:
     return KernelTuning(
         state[:MOST_NAME_CHARS], counted(info.get("num_configs")), text, bool(info.get("coordesc_tuning"))
     )
+
+
+def aot_metadata(draft: ReportDraft, record: TraceRecord) -> None:
+    """Add the place of AOTAutograd's metadata."""
+    draft.keep(record, AotMetadata(draft.payload(record)))
+
+
+def estimates(draft: ReportDraft, record: TraceRecord) -> None:
+    """Add the place of the scheduler's estimates."""
+    draft.keep(record, Estimates(draft.payload(record)))
+
+
+def collectives(draft: ReportDraft, record: TraceRecord) -> None:
+    """Add the collective calls of a graph; raises ValueError if they are no list."""
+    names = draft.reader.json(record)
+    if not isinstance(names, list):
+        raise ValueError("the schedule of collectives is a list")
+    draft.keep(record, Collectives(tuple(str(name)[:MOST_NAME_CHARS] for name in names[:MOST_COLLECTIVES])))
 
 
 def _fill(

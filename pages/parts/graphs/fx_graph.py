@@ -7,7 +7,7 @@ import streamlit as st
 
 from core.base import words as fmt
 from core.report import FxGraph
-from core.views.fx_graph import FxGraphView
+from core.views.fx_graph import FxGraphView, GraphInputs
 from core.views.passes import PassesView
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.sizes import FILL, MAX_CHARS, SHORT, TALL
@@ -18,18 +18,21 @@ from pages.session import url
 from pages.session.shown import View
 from pages.session.tables import in_words, newly_picked
 
-NODE, GENERATED, TEXT = "node", "generated code", "graph text"
+NODE, GENERATED, INPUTS, TEXT = "node", "generated code", "inputs and results", "graph text"
 
 
 def tabs(fx: FxGraphView) -> list[str]:
     """Return the tabs that the drawer has for a graph."""
-    return [NODE, *([GENERATED] if fx.first_kernel else []), TEXT]
+    return [NODE, *([GENERATED] if fx.first_kernel else []), *([INPUTS] if fx.metadata else []), TEXT]
 
 
 def fill_drawer(view: View, fx: FxGraphView, tab: str, selected: str | None) -> None:
     """Draw one tab of the drawer."""
     if tab == TEXT:
         _text(view, fx)
+        return
+    if tab == INPUTS and fx.metadata:
+        _inputs(fx.inputs(view.text(fx.metadata)))
         return
     if tab == GENERATED and fx.first_kernel:
         picture = output_code(view, fx.first_kernel, fx.own_lines)
@@ -41,6 +44,12 @@ def fill_drawer(view: View, fx: FxGraphView, tab: str, selected: str | None) -> 
     elif selected and selected.startswith("n:"):
         st.caption(f"{code(selected, LONGEST_NAME)} is not in this graph.")
     node_lines(view, fx.nodes, node, f"{fx.compilation.id}-{fx.graph.id}")
+
+
+def _inputs(inputs: GraphInputs) -> None:
+    st.markdown(inputs.title)
+    st.dataframe(inputs.input_rows, hide_index=True)
+    st.dataframe(inputs.output_rows, hide_index=True)
 
 
 def _text(view: View, fx: FxGraphView) -> None:

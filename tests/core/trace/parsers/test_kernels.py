@@ -154,3 +154,11 @@ def test_a_triton_kernel_knows_how_torch_chooses_its_config(
     assert told.pop(kernel.id) == (tuning, 0.811163)
     assert set(told.values()) == {(None, None)}
     assert (tuning_words(tuning) if tuning else "") == words
+
+
+def test_the_nodes_of_a_triton_kernel_come_from_an_older_torchs_map(tmp_path: Path, recorded: Compilation) -> None:
+    kernel, *_ = generated(recorded, BACKWARD)
+    report = read(tmp_path, record("inductor_triton_kernel_to_post_grad_nodes", {kernel.name: ["mul", "sum_1"]}, **IDS))
+    origins = {item.id: item.origins for item in report.compilations[0].kernels}
+    assert origins.pop(kernel.id) == ("mul", "sum_1")
+    assert origins == {item.id: item.origins for item in recorded.kernels if item.id != kernel.id}

@@ -31,6 +31,16 @@ NOT_RECORDED = {
     **dict.fromkeys(("missing_fake_kernel", "mismatched_fake_kernel", "guard_on_data_dependent_error"), NO_FRAME),
     "artifact:triton_kernel_info": "torch logs it where Triton runs, and no recorded run has a GPU",
     **dict.fromkeys(("compilation_metrics_runtime", "bwd_compilation_metrics_runtime"), "torch logs them with a GPU"),
+    "artifact:inductor_triton_kernel_to_post_grad_nodes": "an older torch's map of kernels to nodes",
+    "artifact:inductor_graph_execution": "an older torch's name of graph_execution",
+    **dict.fromkeys(
+        (
+            "artifact:graph_execution",
+            "artifact:inductor_collective_schedule",
+            "artifact:inductor_runtime_and_tensor_meta",
+        ),
+        "no recorded run has collectives",
+    ),
     "compiled_autograd_graph": NO_FRAME,
     "artifact:compiled_autograd_graph_pre_reordering": NO_FRAME,
     "graph_dump:inductor_aot_code": NO_FRAME,
