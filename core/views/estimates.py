@@ -69,7 +69,9 @@ def _nanoseconds(op: dict[str, Any]) -> float:
 
 def _results(outputs: Any) -> str:
     tensors = (
-        [output for output in outputs[:MOST_OUTPUTS] if isinstance(output, dict)] if isinstance(outputs, list) else []
+        [output for output in outputs[:MOST_OUTPUTS] if isinstance(output, dict) and output.get("dtype")]
+        if isinstance(outputs, list)
+        else []
     )
     return one_line(", ".join(map(_tensor, tensors)), LONGEST_LINE)
 
@@ -77,7 +79,7 @@ def _results(outputs: Any) -> str:
 def _tensor(output: dict[str, Any]) -> str:
     shape, stride = output.get("shape"), output.get("stride")
     return tensor_text(
-        str(output.get("dtype") or "?"),
+        str(output["dtype"]),
         shape if isinstance(shape, list) else (),
         stride if isinstance(stride, list) else None,
     )

@@ -109,6 +109,15 @@ def test_a_dumped_graph_is_drawn_under_its_own_name(tmp_path: Path) -> None:
     assert GraphStages.describe(compilation.graphs[0]) == "dumped as vllm_piecewise split"
 
 
+def test_the_graphs_that_ddp_splits_are_drawn_too(tmp_path: Path) -> None:
+    log = tmp_path / "trace.log"
+    ids = {"frame_id": 0, "frame_compile_id": 0}
+    split = record({"optimize_ddp_split_graph": {}, **ids}, READABLE)
+    log.write_bytes(split + record({"optimize_ddp_split_child": {"name": "submod_0"}, **ids}, READABLE))
+    (compilation,) = build_report(log, strict=True).compilations
+    assert [graph.name for graph in compilation.graphs] == ["optimize_ddp_split_graph", "submod_0"]
+
+
 def test_a_record_that_is_no_graph_stays_unread(tmp_path: Path) -> None:
     log = tmp_path / "trace.log"
     config = record({"artifact": {"name": "vllm_compilation_config", "encoding": "json"}}, '{"a": 1}')
