@@ -22,17 +22,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from core.base.decoder import counted, decoded
+from core.base.decoder import counted, decoded, decoded_as
 from core.base.errors import DecodeError, TraceError
 from core.base.files import open_regular
+
+T = TypeVar("T")
 
 HEADER = re.compile(rb"^[VDIWEC](\d{4} [0-9:.]{8,20})\d* +\d+ [^\n\]]{1,400}\] (?=\{)", re.MULTILINE)
 MAX_LOG_BYTES = 8 * 1024**3
 MAX_HEADER_BYTES = 4_000_000
 MAX_RECORDS = 4_000_000
 MAX_STRINGS = 500_000
+MAX_KIND = 300
 MAX_PAYLOAD_BYTES = 64_000_000
 OUR_KEYS = frozenset(
     {"rank", "compiled_autograd_id", "frame_id", "frame_compile_id", "attempt", "has_payload", "stack", "subgraph_name"}
@@ -89,18 +92,23 @@ class TraceReader:
 
     def records(self, start: int = 0) -> Iterator[TraceRecord]:
         """Yield every readable record from a byte offset on; `str` records only fill the table."""
+        for match, end in self.headers(start):
+            yield from self.record_at(match, end)
+
+    def headers(self, start: int = 0, pattern: re.Pattern[bytes] = HEADER) -> Iterator[tuple[re.Match[bytes], int]]:
+        """Yield the match of each record's header line, and where the record ends; the pattern begins as `HEADER`."""
         previous: re.Match[bytes] | None = None
-        for count, match in enumerate(HEADER.finditer(self._map, start), 1):
+        for count, match in enumerate(pattern.finditer(self._map, start), 1):
             if previous is None and match.start() > start:
                 self.problem("text before the first record", start)
             if previous is not None:
-                yield from self._record(previous, match.start())
+                yield previous, match.start()
             previous = match
             if count >= MAX_RECORDS:
                 self.problem("more records than are read", match.start())
                 return
         if previous is not None:
-            yield from self._record(previous, self.size)
+            yield previous, self.size
         elif self.size > start:
             self.problem("no record in the file", start)
 
@@ -117,6 +125,14 @@ class TraceReader:
             return None
         return self._decoded(self.text(record.offset, record.length), record.offset, "payload is not JSON")
 
+    def json_as(self, record: TraceRecord, kind: type[T]) -> T | None:
+        """Return a record's payload as a type; None for anything else. Invalid JSON is counted as a problem."""
+        try:
+            return decoded_as(self.text(record.offset, record.length), kind)
+        except DecodeError:
+            self.json(record)
+            return None
+
     def check(self, record: TraceRecord) -> bool:
         """Return True if the payload has the md5 that torch wrote; a mismatch is counted."""
         same = md5_of(self.text(record.offset, record.length)) == record.md5
@@ -130,7 +146,8 @@ class TraceReader:
             return self.strings.get(interned, f"file {interned}")
         return str(interned)
 
-    def _record(self, match: re.Match[bytes], end: int) -> Iterator[TraceRecord]:
+    def record_at(self, match: re.Match[bytes], end: int) -> Iterator[TraceRecord]:
+        """Yield the record of a header line, unless it is unreadable, or a `str` record, which fills the table."""
         line_end = self._map.find(b"\n", match.end(), min(end, match.end() + MAX_HEADER_BYTES))
         if line_end < 0 and end - match.end() >= MAX_HEADER_BYTES:
             self.problem("header too long", match.start())
@@ -150,6 +167,12 @@ class TraceReader:
         md5 = header.get("has_payload")
         length = end - offset if md5 else 0
         yield _trace_record(key, header, match, offset, length, str(md5 or ""))
+
+    def record_of(self, header: int, end: int) -> Iterator[TraceRecord]:
+        """Yield the record whose header line begins at a byte offset, if there is one."""
+        match = HEADER.match(self._map, header, end)
+        if match is not None:
+            yield from self.record_at(match, end)
 
     def _intern(self, pair: Any, offset: int) -> None:
         if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[1], int) and len(self.strings) < MAX_STRINGS:
@@ -189,6 +212,8 @@ def text_at(path: Path, offset: int, length: int) -> str:
 
 def _without_tabs(data: bytes) -> str:
     """Remove the tab at the start of each line; only a newline ends a line."""
+    if data.find(b"\n", 0, -1) < 0:
+        return data.removesuffix(b"\n").removeprefix(b"\t").decode("utf-8", "replace")
     lines = data.removesuffix(b"\n").split(b"\n")
     return b"\n".join(line.removeprefix(b"\t") for line in lines).decode("utf-8", "replace")
 
@@ -199,7 +224,7 @@ def _trace_record(
     body = header[key]
     kind = f"{key}:{body.get('name')}" if key in ("artifact", "graph_dump") and isinstance(body, dict) else key
     return TraceRecord(
-        kind=kind[:300],
+        kind=kind[:MAX_KIND],
         body=body,
         compile_id=compile_id(header),
         attempt=counted(header.get("attempt")) or 0,
@@ -245,7 +270,7 @@ class GrowingReader(TraceReader):
             if following is None and not self._is_complete(match):
                 return
             self._taken = end
-            yield from self._record(match, end)
+            yield from self.record_at(match, end)
 
     def _grow(self) -> None:
         try:

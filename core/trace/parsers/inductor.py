@@ -61,6 +61,24 @@ DIRECTIONS: dict[Stage, Direction] = {
 }
 # Stages with which a compilation without a compile id begins.
 FIRST: tuple[Stage, ...] = ("dynamo_output_graph", "before_pre_grad_graph", "aot_joint_graph", "aot_inference_graph")
+# Kinds of records with a graph, and the graph's stage.
+GRAPH_STAGES: dict[str, Stage] = {
+    "dynamo_output_graph": "dynamo_output_graph",
+    "artifact:before_pre_grad_graph": "before_pre_grad_graph",
+    "artifact:after_pre_grad_graph": "after_pre_grad_graph",
+    "artifact:before_joint_graph": "before_joint_graph",
+    "artifact:after_joint_graph": "after_joint_graph",
+    "aot_joint_graph": "aot_joint_graph",
+    "aot_forward_graph": "aot_forward_graph",
+    "aot_backward_graph": "aot_backward_graph",
+    "aot_inference_graph": "aot_inference_graph",
+    "artifact:before_post_grad_graph": "before_post_grad_graph",
+    "artifact:inductor_post_grad_graph": "inductor_post_grad_graph",
+    "artifact:after_post_grad_graph": "inductor_post_grad_graph",
+    "inductor_post_grad_graph": "inductor_post_grad_graph",
+    "artifact:compiled_autograd_graph_pre_reordering": "compiled_autograd_graph_pre_reordering",
+    "compiled_autograd_graph": "compiled_autograd_graph",
+}
 MOST_DEEP = 200
 # Kinds of records with names of their writer's choice.
 DUMPS = ("graph_dump:", "artifact:", "optimize_ddp_split_")

@@ -28,7 +28,7 @@ from core.report.records.run import (
 from core.trace import TraceRecord
 from core.trace.parsers import dynamo, events, inductor, roots, symbols, worker
 from core.trace.parsers.draft import ReportDraft, fields_of, keep, typed_parser
-from core.trace.parsers.inductor import fx_graph
+from core.trace.parsers.inductor import GRAPH_STAGES, fx_graph
 
 Parser = Callable[[ReportDraft, TraceRecord], None]
 
@@ -63,21 +63,7 @@ PARSERS: dict[str, Parser] = {
     "artifact:dynamo_graph_break_reason": dynamo.graph_break,
     "artifact:dynamo_error": dynamo.error_text,
     "artifact:recompile_reasons": dynamo.recompile_reasons,
-    "dynamo_output_graph": fx_graph("dynamo_output_graph"),
-    "artifact:before_pre_grad_graph": fx_graph("before_pre_grad_graph"),
-    "artifact:after_pre_grad_graph": fx_graph("after_pre_grad_graph"),
-    "artifact:before_joint_graph": fx_graph("before_joint_graph"),
-    "artifact:after_joint_graph": fx_graph("after_joint_graph"),
-    "aot_joint_graph": fx_graph("aot_joint_graph"),
-    "aot_forward_graph": fx_graph("aot_forward_graph"),
-    "aot_backward_graph": fx_graph("aot_backward_graph"),
-    "aot_inference_graph": fx_graph("aot_inference_graph"),
-    "artifact:before_post_grad_graph": fx_graph("before_post_grad_graph"),
-    "artifact:inductor_post_grad_graph": fx_graph("inductor_post_grad_graph"),
-    "artifact:after_post_grad_graph": fx_graph("inductor_post_grad_graph"),
-    "inductor_post_grad_graph": fx_graph("inductor_post_grad_graph"),
-    "artifact:compiled_autograd_graph_pre_reordering": fx_graph("compiled_autograd_graph_pre_reordering"),
-    "compiled_autograd_graph": fx_graph("compiled_autograd_graph"),
+    **{kind: fx_graph(stage) for kind, stage in GRAPH_STAGES.items()},
     "exported_program": roots.exported_program,
     "graph_dump:inductor_aot_code": inductor.package_code,
     "graph_dump:inductor_aot_kernel_code": inductor.package_code,
