@@ -181,7 +181,9 @@ WHY_EMPTY: dict[str, Callable[[Report], str]] = {
     "graph_breaks": _unless(lambda report: report.graph_breaks, "This run has no graph breaks"),
     "recompiles": _unless(lambda report: report.recompiles, "No frame was recompiled"),
     "guards": _unless_any(lambda compilation: compilation.guards, "No guards were recorded"),
-    "dynamic_shapes": _unless_any(lambda compilation: compilation.symbols, "All sizes are static"),
+    "dynamic_shapes": _unless_any(
+        lambda compilation: compilation.symbols or compilation.export_issues, "All sizes are static"
+    ),
     "fx_graph": _no_graphs,
     "captures": _no_graphs,
     "passes": _no_graphs,

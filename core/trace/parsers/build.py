@@ -71,12 +71,16 @@ def build_in_parts(index: TraceIndex, finish: Callable[[Compilation], Compilatio
                 _finish(draft, draft.unique_id(record.compile_id), finish, finished)
         report = draft_report(draft)
     compilations = (
-        replace(finished[compilation.id], frame=compilation.frame, stack=compilation.stack)
-        if compilation.id in finished
-        else finish(compilation)
+        _with_later(finished[compilation.id], compilation) if compilation.id in finished else finish(compilation)
         for compilation in report.compilations
     )
     return replace(report, compilations=tuple(compilations))
+
+
+def _with_later(finished: Compilation, later: Compilation) -> Compilation:
+    """Return a finished compilation with what records of others said of it: its frame, and that it ended."""
+    status = later.status if finished.status == "not finished" else finished.status
+    return replace(finished, frame=later.frame, stack=later.stack, status=status)
 
 
 def _finish(

@@ -61,6 +61,7 @@ HINT = " (HINT: "
 # A manager has at most one leaf of these kinds, so adjacent lines are its parts.
 OF_PARTS = frozenset({"DIMENSION_DYNAMIC_MARKING_GUARD", "SYMBOLIC_SHAPE_GUARD"})
 MAX_LINES = 500_000
+STRICT_EXPORT = "strict export"
 
 
 def dynamo_start(draft: ReportDraft, record: TraceRecord) -> None:
@@ -219,10 +220,11 @@ def compilation_metrics(draft: ReportDraft, record: TraceRecord) -> None:
 
 
 def _finish_export(draft: ReportDraft) -> None:
-    """Finish the newest frame: torch logs the metrics of a strict export after the frame, without its id."""
+    """Finish the newest frame: torch logs the metrics of a strict export after the frame, without its id and name."""
     newest = next((one for one in reversed(draft.compilations.values()) if "/" in one.id), None)
-    if newest is not None:
+    if newest is not None and not newest.finished:
         newest.finished = True
+        newest.frame = newest.frame if newest.frame.name else Frame("", 0, STRICT_EXPORT)
 
 
 def _recompile_limit(draft: ReportDraft, config: Any) -> None:

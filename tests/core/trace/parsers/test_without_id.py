@@ -9,6 +9,8 @@ from core import build_report
 from core.analysis import captured_ops, sentence, verdict
 from core.analysis.findings import findings
 from core.report import Report
+from core.trace import index_of
+from core.trace.parsers import build_in_parts
 from tests.support.logs import record
 from tests.support.places import TRACES
 
@@ -151,8 +153,11 @@ def test_an_export_ends_with_its_program_and_what_follows_is_another_compilation
 
 def test_a_strict_export_is_finished_by_metrics_without_an_id(tmp_path: Path) -> None:
     captured = record({"dynamo_output_graph": {}, "frame_id": 0, "frame_compile_id": 0}, FX)
+    metrics = record({"compilation_metrics": {}})
     assert [one.status for one in read(tmp_path, captured).compilations] == ["not finished"]
-    assert [one.status for one in read(tmp_path, captured, record({"compilation_metrics": {}})).compilations] == ["ok"]
+    whole = read(tmp_path, captured, metrics)
+    assert [(one.status, one.frame.name) for one in whole.compilations] == [("ok", "strict export")]
+    assert build_in_parts(index_of(tmp_path / "trace.log", None), lambda compilation: compilation) == whole
 
 
 def test_what_compiled_autograd_captured_has_its_id(tmp_path: Path) -> None:
