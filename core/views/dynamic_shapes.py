@@ -26,6 +26,8 @@ ISSUES = {
     "missing fake kernel": ("missing fake kernel", "missing fake kernels"),
     "mismatched fake kernel": ("wrong fake kernel", "wrong fake kernels"),
 }
+# The file of torch through which a module's `forward` is called.
+MODULE_CALL = "/torch/nn/modules/module.py"
 MOST_ISSUES = 100
 MOST_EXPRESSIONS = 2_000
 
@@ -226,7 +228,7 @@ def _issue_box(issue: ExportIssue) -> IssueBox:
         reason = f": {plain(issue.reason, LONGEST_TEXT)}" if issue.reason else ""
         heading = f"The fake kernel of {subject} differs from its real one{reason}{often}"
         advice = f"Correct the function that {code(_registration(issue.subject))} registers."
-    return IssueBox(heading, advice, _stack(issue.stack))
+    return IssueBox(heading, advice, _stack([frame for frame in issue.stack if not frame.file.endswith(MODULE_CALL)]))
 
 
 def _registration(op: str) -> str:

@@ -224,11 +224,15 @@ def _stack(symbols: SymbolsView, stack: str) -> None:
 
 
 def export_issues(symbols: SymbolsView) -> None:
-    """Draw what made an export unsound or fail, each with the change to make, and the expressions of symbols."""
+    """Draw what made an export unsound or fail, each with the change to make."""
     for issue in symbols.issues:
         st.warning(f"{issue.heading}\n\n{issue.advice}", icon=":material/rule:")
         if issue.stack:
             st.code(issue.stack, language=None)
+
+
+def expressions(symbols: SymbolsView) -> None:
+    """Draw the expressions of symbols, folded."""
     if symbols.expressions:
         with st.expander(symbols.expressions):
             st.dataframe(symbols.expression_rows, hide_index=True)

@@ -43,6 +43,7 @@ def test_the_reason_why_there_is_none_depends_on_the_job() -> None:
     assert reasons[1].endswith("`torch.compile(model, dynamic=True)` makes them dynamic from the start.")
 
 
+CALLED = Frame("/site-packages/torch/nn/modules/module.py", 1778, "_wrapped_call_impl", "return …")
 LINE = Frame("/m.py", 7, "forward", "if k > 1:")
 
 
@@ -54,7 +55,7 @@ def exported(*issues: ExportIssue, expressions: tuple[Expression, ...] = ()) -> 
 
 def test_each_issue_of_an_export_has_its_line_and_a_change_to_make() -> None:
     view = exported(
-        ExportIssue("data-dependent", "u0 > 1", "", "True", (LINE,), {"k": "u0"}, 2),
+        ExportIssue("data-dependent", "u0 > 1", "", "True", (CALLED, LINE), {"k": "u0"}, 2),
         ExportIssue("data-dependent", "Eq(u1, 0)"),
         ExportIssue("missing fake kernel", "mylib.foo.default"),
         ExportIssue("mismatched fake kernel", "mylib.bar.Scalar", "fake u1, real 8"),
