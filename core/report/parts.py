@@ -6,7 +6,6 @@ A field is read when somebody looks at it, so a report takes as much memory as w
 
 from __future__ import annotations
 
-import os
 from dataclasses import MISSING, dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
@@ -97,25 +96,25 @@ def open_parts(head: Path, parts: Path) -> Report:
     report = content.report
     if report.schema != SCHEMA:
         raise ReportError(f"the report has schema {report.schema}; this version reads {SCHEMA}")
-    file = open_regular(parts)
-    if os.fstat(file.fileno()).st_size != content.parts_bytes or len(content.places) != len(report.compilations):
-        file.close()
+    if parts.stat().st_size != content.parts_bytes or len(content.places) != len(report.compilations):
         raise ReportError("the stored report does not fit its parts")
-    stored = _Parts(file)
+    stored = _Parts(parts)
     pairs = zip(report.compilations, content.places, strict=True)
     return replace(report, compilations=tuple(_stored(compilation, places, stored) for compilation, places in pairs))
 
 
 class _Parts:
-    """The open file of the large fields. The file is never changed, only replaced."""
+    """The file of the large fields."""
 
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
+    def __init__(self, path: Path) -> None:
+        self._path = path
         self.read = lru_cache(maxsize=MOST_FIELDS)(self._read)
 
     def _read(self, name: str, offset: int, length: int) -> Any:
         try:
-            return decoded_as(os.pread(self._file.fileno(), length, offset), HINTS[name])
+            with open_regular(self._path) as file:
+                file.seek(offset)
+                return decoded_as(file.read(length), HINTS[name])
         except (OSError, DecodeError) as error:
             raise ReportError(f"a part of the stored report cannot be read: {error}") from None
 

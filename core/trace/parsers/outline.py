@@ -15,6 +15,7 @@ METRICS = {"compilation_metrics": "entire_frame_compile", "bwd_compilation_metri
 OUTLINED = (
     *METRICS,
     "dynamo_start",
+    "artifact:compileboard_step",
     "artifact:dynamo_graph_break_reason",
     "artifact:dynamo_error",
     "artifact:recompile_reasons",
