@@ -13,23 +13,27 @@ extern "C"  void  cpp_fused_relu_1(const float* in_ptr0,
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 
 from core.code.output_code import FoundKernel
 
 DEFINED = re.compile(r'^extern "C"\s+(?:\w+ +)*void\s+(\w+)\(')
 LIBRARY = re.compile(r"\b(aoti_torch_(?:cpu|cuda|xpu|mps)_\w+)\(")
 TRITON = re.compile(r"\blaunchKernel\(\s*kernels\.(\w+)|^\s+call_(triton_\w+)\(")
-MOST_SIGNATURE_LINES = 400
+MOST_SIGNATURE_LINES = 200
 
 
 def package_kernels(text: str) -> list[FoundKernel]:
     """Return every kernel in order; the calls of a kernel that the text defines are in another text."""
     lines = text.split("\n")
+    ends = [number for number, line in enumerate(lines, 1) if line.startswith("}")]
     kernels: dict[str, FoundKernel] = {}
     for number, line in enumerate(lines, 1):
         if match := DEFINED.match(line):
-            last = _end(lines, number)
-            if last is not None:
+            body = _body(lines, number)
+            if body is not None:
+                after = bisect_left(ends, body)
+                last = ends[after] if after < len(ends) else len(lines)
                 kernels.setdefault(match[1], FoundKernel(match[1], "cpp", False, "C++ loops", number, last))
         elif match := LIBRARY.search(line):
             called = kernels.setdefault(match[1], FoundKernel(match[1], "extern", True, "extern", number, number))
@@ -41,12 +45,9 @@ def package_kernels(text: str) -> list[FoundKernel]:
     return list(kernels.values())
 
 
-def _end(lines: list[str], first: int) -> int | None:
-    """Return the last line of a function that begins in a line, counted from 1; None for a declaration."""
-    for number in range(first, min(first + MOST_SIGNATURE_LINES, len(lines) + 1)):
-        line = lines[number - 1].rstrip()
-        if line.endswith(";"):
-            return None
-        if line.endswith("{"):
-            return next((end for end in range(number, len(lines) + 1) if lines[end - 1].startswith("}")), len(lines))
+def _body(lines: list[str], first: int) -> int | None:
+    """Return the line that opens the body of a function, which begins in line `first`; None for a declaration."""
+    for number, line in enumerate(lines[first - 1 : first - 1 + MOST_SIGNATURE_LINES], first):
+        if line.rstrip().endswith((";", "{")):
+            return number if line.rstrip().endswith("{") else None
     return None

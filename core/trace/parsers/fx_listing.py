@@ -34,7 +34,7 @@ CALL = re.compile(r"\(args = \((?P<args>.*)\), kwargs = \{(?P<kwargs>.*)\}\)$")
 REFERENCE = re.compile(r"%(\w+)")
 WORD = re.compile(r"[A-Za-z_]\w*")
 OPS = frozenset(get_args(Op))
-MAX_LINES = 500_000
+MAX_LINES = 200_000
 # The start of a text in which its form can be seen.
 HEAD_BYTES = 4_096
 
