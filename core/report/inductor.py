@@ -219,7 +219,7 @@ class Collectives:
 
 @dataclass(frozen=True, slots=True)
 class KernelTuning:
-    """How torch chooses a Triton kernel's config, as it logs after compiling the kernel.
+    """Torch's choice of a Triton kernel's config, logged after the kernel is compiled.
 
     `cache` is the state of the autotuning cache in torch's words: `hit`, `miss`, `only 1 config`, `force_disabled`.
     `configs` is the number of configs to time on a miss, otherwise None; `config` is the config that is used or that

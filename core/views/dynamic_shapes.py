@@ -94,7 +94,7 @@ class SymbolsView:
 
     @property
     def issues(self) -> list[IssueBox]:
-        """What made the export unsound or fail, in log order."""
+        """Causes why the export is unsound or failed, in log order."""
         return [_issue_box(issue) for issue in self.compilation.export_issues[:MOST_ISSUES]]
 
     @property

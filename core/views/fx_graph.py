@@ -13,6 +13,7 @@ from core.analysis.aot_metadata import GraphMetadata, graph_metadata
 from core.analysis.kernels import kernel_names
 from core.analysis.numerics import node_words, numerics_of
 from core.base import words as fmt
+from core.base.decoder import decoded_object
 from core.graph import kernels_of, source_path
 from core.job import MAX_CODE_BYTES
 from core.report import Compilation, FxGraph, FxNode, GraphNumerics, Guard, Kernel, Payload, Report, Stage
@@ -22,7 +23,7 @@ from core.views.glossary import GLOSSARY
 from core.views.graph import GraphView
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
 
-__all__ = ["FxGraphView", "GraphInputs", "GraphStages"]
+__all__ = ["FxGraphView", "GraphStages"]
 
 # Stage → its label in a row of stages, and its description.
 STAGES: dict[Stage, tuple[str, str]] = {
@@ -56,6 +57,7 @@ OUTPUT_KINDS = {
 }
 MOST_INPUTS = 2_000
 RUNNABLE = "fx_graph_runnable.py"
+NODE_MAP = "inductor_provenance_tracking_node_mappings.json"
 # Lines of torch's script that set paths of the machine that wrote it.
 OF_THE_WRITER = re.compile(r"^os\.environ\['(?:TORCH_TRACE|TORCH_DTRACE|\w*_CACHE_DIR)'\].*$", re.MULTILINE)
 MOST_GUARDS = 8
@@ -205,14 +207,31 @@ class FxGraphView:
     @property
     def runnable(self) -> Payload | None:
         """Torch's script `fx_graph_runnable.py` for the graph that Inductor compiled; None if torch logged none."""
-        scripts = [
-            file.text
-            for file in self.report.debug_files
-            if (file.compilation, file.name) == (self.compilation.id, RUNNABLE)
-        ]
+        script = self._file(RUNNABLE)
+        return script if script is not None and script.length <= MAX_CODE_BYTES else None
+
+    @property
+    def node_map(self) -> Payload | None:
+        """Torch's map between the nodes before the pre-grad passes and those that Inductor lowers; None without it."""
+        return self._file(NODE_MAP) if self.graph.lowered or self.graph.early else None
+
+    def mapped_nodes(self, text: str, name: str) -> dict[str, str]:
+        """Return the nodes that a node came from, or became, as Markdown by row name; `text` is the node map."""
+        key, row = ("postToPre", "came from") if self.graph.lowered else ("preToPost", "became")
+        nodes = decoded_object(text).get(key)
+        names = nodes.get(name) if isinstance(nodes, dict) else None
+        if not isinstance(names, list) or not names:
+            return {}
+        more = f" and {fmt.number(len(names) - MOST_USERS)} more" if len(names) > MOST_USERS else ""
+        return {row: ", ".join(code(str(other), LONGEST_NAME) for other in names[:MOST_USERS]) + more}
+
+    def _file(self, name: str) -> Payload | None:
+        """Return a file of torch's debug directory of this graph, for an early graph that of the first lowered one."""
+        wanted = (self.compilation.id, name)
+        files = [file.text for file in self.report.debug_files if (file.compilation, file.name) == wanted]
         lowered = [graph.direction for graph in self.compilation.lowered_graphs]
         number = lowered.index(self.graph.direction) if self.graph.direction in lowered else 0
-        return scripts[number] if number < len(scripts) and scripts[number].length <= MAX_CODE_BYTES else None
+        return files[number] if number < len(files) else None
 
     @staticmethod
     def edited_script(text: str) -> str:

@@ -191,7 +191,7 @@ WHY_EMPTY: dict[str, Callable[[Report], str]] = {
     "fusion": _unless_inductor(lambda compilation: compilation.schedules, "Fusion was not recorded"),
     "kernels": _no_kernels,
     "decisions": _unless_inductor(lambda compilation: compilation.schedules, "Fusion was not recorded"),
-    "compile_time": _unless(lambda report: report.phases, "No compile times were recorded"),
+    "compile_time": _unless(lambda report: report.phases or report.metrics, "No compile times were recorded"),
     "speedup": _no_speed,
     "memory": _no_memory,
     "numerics": _no_numerics,

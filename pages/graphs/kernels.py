@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from core.views.estimates import EstimatesView
 from core.views.glossary import GLOSSARY
 from pages import menu
 from pages.look.text import LONGEST_NAME, code, plain, prose
@@ -68,4 +67,4 @@ with left:
     edit_and_run(view, kernel)
 with right:
     user_lines(view, kernel)
-estimates_of_torch(EstimatesView(view.compilation, view.text))
+estimates_of_torch(view, kernels)

@@ -5,7 +5,6 @@ import streamlit as st
 
 from core.views.compile_time import CompileTimeView
 from core.views.glossary import GLOSSARY
-from core.views.metrics import MetricsView
 from pages.look.sizes import SHORT
 from pages.parts.performance.charts import PHASE_COLUMNS, PHASE_FORMS, flame_chart
 from pages.parts.performance.metrics import compile_metrics
@@ -21,6 +20,8 @@ run_phases = CompileTimeView(report)
 st.title(run_phases.title, anchor=False, help=None if run_phases.why_none else GLOSSARY["compile time"])
 if run_phases.why_none:
     st.write(run_phases.why_none)
+    if report.metrics:
+        compile_metrics(view, run_phases)
     st.stop()
 ids = run_phases.compile_ids
 with st.container(horizontal=True, vertical_alignment="center"):
@@ -53,4 +54,4 @@ with right:
             "Compileboard runs switch off the FX graph and AOTAutograd caches, so that torch compiles everything. "
             "Compiled C++ objects are reused."
         )
-compile_metrics(MetricsView(report, phases.compile_id, view.text))
+compile_metrics(view, phases)

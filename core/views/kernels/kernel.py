@@ -50,7 +50,7 @@ class KernelView:
 
     @property
     def tuning(self) -> str:
-        """How torch chose the kernel's config, and its compile time, by torch's log; empty if it has neither."""
+        """Torch's choice of the kernel's config, and its compile time; empty if the log has neither."""
         tuning, compile_s = self.kernel.tuning, self.kernel.compile_s
         config = f" {code(tuning.config, LONGEST_LINE)}" if tuning and tuning.config else ""
         parts = [f"Autotuning: {plain(tuning_words(tuning), LONGEST_LINE)}{config}"] if tuning else []

@@ -31,6 +31,7 @@ from core.analysis.kernels import (
 from core.base import words as fmt
 from core.code import CppFacts
 from core.report import Bandwidth, Compilation, Frame, Kernel, KernelTuning, Payload, Report, Roofline
+from core.views.estimates import EstimatesView
 from core.views.markdown import LONGEST_LINE, one_line, quoted, sentence, short
 
 TIME, ESTIMATED, TRAFFIC, ROOFLINE = "time", "estimated time", "traffic", "roofline"
@@ -61,6 +62,10 @@ class KernelsView:
     def load(cls, report: Report, compilation: Compilation, read: Callable[[Payload], str]) -> KernelsView:
         """Return the view of a compilation; `read` returns a payload of the log, for facts of C++ kernels."""
         return cls(report, compilation, kernel_ledger(report, compilation, read))
+
+    def estimates(self, read: Callable[[Payload], str]) -> EstimatesView:
+        """Return torch's estimates of the compilation; `read` returns a payload of the log."""
+        return EstimatesView(self.compilation, read)
 
     @cached_property
     def limits(self) -> Roofline | None:

@@ -7,7 +7,7 @@ import streamlit as st
 
 from core.base import words as fmt
 from core.report import FxGraph
-from core.views.fx_graph import FxGraphView, GraphInputs
+from core.views.fx_graph import FxGraphView
 from core.views.passes import PassesView
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.sizes import FILL, MAX_CHARS, SHORT, TALL
@@ -32,7 +32,10 @@ def fill_drawer(view: View, fx: FxGraphView, tab: str, selected: str | None) -> 
         _text(view, fx)
         return
     if tab == INPUTS and fx.metadata:
-        _inputs(fx.inputs(view.text(fx.metadata)))
+        inputs = fx.inputs(view.text(fx.metadata))
+        st.markdown(inputs.title)
+        st.dataframe(inputs.input_rows, hide_index=True)
+        st.dataframe(inputs.output_rows, hide_index=True)
         return
     if tab == GENERATED and fx.first_kernel:
         picture = output_code(view, fx.first_kernel, fx.own_lines)
@@ -40,16 +43,11 @@ def fill_drawer(view: View, fx: FxGraphView, tab: str, selected: str | None) -> 
         return
     node = node_of(fx.nodes, selected)
     if node is not None:
-        st.table(fx.node_rows(node), border="horizontal")
+        mapped = fx.mapped_nodes(view.text(fx.node_map), node.name) if fx.node_map else {}
+        st.table(fx.node_rows(node) | mapped, border="horizontal")
     elif selected and selected.startswith("n:"):
         st.caption(f"{code(selected, LONGEST_NAME)} is not in this graph.")
     node_lines(view, fx.nodes, node, f"{fx.compilation.id}-{fx.graph.id}")
-
-
-def _inputs(inputs: GraphInputs) -> None:
-    st.markdown(inputs.title)
-    st.dataframe(inputs.input_rows, hide_index=True)
-    st.dataframe(inputs.output_rows, hide_index=True)
 
 
 def _text(view: View, fx: FxGraphView) -> None:

@@ -6,14 +6,16 @@ import pandas as pd
 import streamlit as st
 
 from core.base import words as fmt
-from core.views.estimates import EstimatesView
+from core.views.kernels import KernelsView
+from pages.session.shown import View
 from pages.session.tables import in_words
 
 FORMS = {"estimate": fmt.duration_s}
 
 
-def estimates_of_torch(estimates: EstimatesView) -> None:
+def estimates_of_torch(view: View, kernels: KernelsView) -> None:
     """Draw the estimates and the collectives, folded; nothing if torch logged neither."""
+    estimates = kernels.estimates(view.text)
     if not estimates.title:
         return
     with st.expander(estimates.title):

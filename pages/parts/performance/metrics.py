@@ -6,16 +6,18 @@ import pandas as pd
 import streamlit as st
 
 from core.base import words as fmt
-from core.views.metrics import MetricsView
+from core.views.compile_time import CompileTimeView
 from pages.look.sizes import SHORT
+from pages.session.shown import RunView
 from pages.session.tables import in_words
 
 COLUMNS = 2
 RUN_TIME_FORMS = {"time": fmt.duration_s}
 
 
-def compile_metrics(metrics: MetricsView) -> None:
+def compile_metrics(view: RunView, phases: CompileTimeView) -> None:
     """Draw one of torch's records of metrics whole; a visitor picks it."""
+    metrics = phases.metrics(view.text)
     st.header("Torch's metrics", anchor=False)
     if not metrics.records:
         st.write(metrics.why_none)

@@ -117,3 +117,20 @@ def test_a_script_to_edit_has_no_paths_of_the_machine_that_wrote_it() -> None:
     assert FxGraphView.edited_script(written) == (
         "import os\n# os.environ['TORCH_TRACE'] = '/t'\n# os.environ['TRITON_CACHE_DIR'] = '/c'\nimport torch\n"
     )
+
+
+def test_a_node_knows_what_it_came_from_and_what_it_became() -> None:
+    text = '{"postToPre": {"permute": ["linear"]}, "preToPost": {"linear": ["permute", "addmm"], "odd": 3}}'
+    lowered, captured = fx_graph("inductor_post_grad_graph.forward"), fx_graph("dynamo_output_graph")
+    assert lowered.mapped_nodes(text, "permute") == {"came from": "`linear`"}
+    assert captured.mapped_nodes(text, "linear") == {"became": "`permute`, `addmm`"}
+    assert captured.mapped_nodes(text, "odd") == lowered.mapped_nodes("no JSON", "permute") == {}
+
+
+def test_the_map_of_nodes_is_that_of_the_graphs_direction() -> None:
+    forward, backward = (fx_graph(f"inductor_post_grad_graph.{name}").node_map for name in ("forward", "backward"))
+    assert forward is not None
+    assert backward is not None
+    assert forward.offset < backward.offset
+    assert fx_graph("dynamo_output_graph").node_map == forward
+    assert fx_graph("aot_joint_graph").node_map is None
