@@ -18,7 +18,7 @@ from bisect import bisect_left
 from core.code.output_code import FoundKernel
 
 DEFINED = re.compile(r'^extern "C"\s+(?:\w+ +)*void\s+(\w+)\(')
-LIBRARY = re.compile(r"\b(aoti_torch_(?:cpu|cuda|xpu|mps)_\w+)\(")
+LIBRARY = re.compile(r"\b(aoti_torch_(?:cpu|cuda|xpu|mps)_(?!view_dtype\b)\w+)\(")
 TRITON = re.compile(r"\blaunchKernel\(\s*kernels\.(\w+)|^\s+call_(triton_\w+)\(")
 MOST_SIGNATURE_LINES = 200
 

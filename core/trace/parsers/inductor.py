@@ -246,8 +246,8 @@ def _fill(
 ) -> None:
     """Apply `fill` to the newest kernels, each with its keys: `name:handle`, or `name` without handles.
 
-    A generated kernel gets all keys of its name; an extern kernel's name occurs several times, so its debug handle
-    decides.
+    A generated kernel gets all keys of its name, and so does any kernel of a package, whose calls are one kernel. Of an
+    extern kernel in output code each call is one, so its debug handle decides.
     """
     compilation = draft.compilation(record)
     if compilation.newest_kernels == len(compilation.kernels):
@@ -262,7 +262,7 @@ def _fill(
     for index in range(compilation.newest_kernels, len(compilation.kernels)):
         kernel = compilation.kernels[index]
         mine = by_name.get(kernel.name, [])
-        if kernel.extern:
+        if kernel.extern and not compilation.packaged:
             handles = compilation.handles.get(kernel.id, ())
             mine = [by_handle[handle] for handle in handles if handle in by_handle]
         compilation.kernels[index] = fill(kernel, mine)

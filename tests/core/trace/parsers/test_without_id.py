@@ -181,6 +181,15 @@ def test_the_kernels_of_a_package_are_those_that_its_code_defines_and_calls(tmp_
         ("cpp_fused_sin_0", "cpp", (3, 8), ()),
     ]
     assert {kernel.graph for kernel in package.kernels} == {"inductor_post_grad_graph.inference"}
+    mapped = {
+        "aoti_torch_cpu_addmm_out:1": ["addmm"],
+        "cpp_fused_sin_0:2": ["sin"],
+        "aoti_torch_cpu_addmm_out:3": ["mm"],
+    }
+    name = "inductor_provenance_tracking_node_mappings"
+    mapping = record({"artifact": {"name": name, "encoding": "json"}}, json.dumps({"cppCodeToPost": mapped}))
+    (package,) = read(tmp_path, graph, *logged, mapping).compilations
+    assert [kernel.origins for kernel in package.kernels] == [("addmm", "mm"), (), ("sin",)]
 
 
 def test_packaging_ahead_of_time_is_no_process_with_a_warm_cache(tmp_path: Path) -> None:
