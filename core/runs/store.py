@@ -7,6 +7,7 @@
                       /backend.py     a backend's code; rival_backend.py: the alternative's
                       /name.txt       the owner's name for it, if not its title; note.txt: notes
                       /trace/*.log    PyTorch's structured trace; output.txt: the worker's printed output, bounded
+                      /trace/rank_3.log  that of one rank, whose report, verdict and graphs are in ranks/3
                       /report.json    the report, rebuilt when the log is newer; verdict-*.json: its verdict
                       /graphs/*.json  the nodes of large graphs, rebuilt like the report
                       /programs/*     the accelerator's; aoti/*: the package of AOTInductor
@@ -41,26 +42,30 @@ from core.base.files import (
     open_regular,
     read,
     read_line,
+    regular,
     remove,
     tidy,
     write_atomically,
     write_even_if_full,
 )
 from core.base.machine import default_home
-from core.base.run_id import RUN_ID, creation_time_s, fresh_id, slug_of
-from core.base.words import gib
+from core.base.run_id import RUN_ID, creation_time_s, fresh_id, slug_of, split_rank, with_rank
+from core.base.words import gib, ranges_words
 from core.job import MAX_CODE_BYTES, CompileJob, job_from_json, job_to_json
 from core.runs.engine.handles import LOCAL, handle_of_pids
+from core.runs.inputs import logs_in
+from core.runs.rank_logs import RankLogs, stored_name, stored_ranks
 from core.runs.status import Liveness, Status
 from core.trace import NO_RECORD, has_record
 
-NAME, NOTE = "name.txt", "note.txt"
+NAME, NOTE, RANKS = "name.txt", "note.txt", "ranks"
 MAX_LOG_BYTES = 8 * 1024**3
 MAX_STATUS_BYTES = 1_000_000
 MAX_JOB_BYTES = 16_000_000
 MOST_TAIL_BYTES = 20_000
 MOST_NAME_CHARS = 80
 MOST_NOTE_CHARS = 400
+MOST_TITLE_CHARS = 120
 
 
 class _DamageError(StoreError):
@@ -69,11 +74,16 @@ class _DamageError(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run directory, with a check for live owners."""
+    """A run directory, with a check for live owners.
+
+    `rank` is the rank whose log is shown, and is part of the id (`ID@3`); None for a run without ranks, and for all
+    ranks in a list of runs. The report, the verdict and the graphs are those of the rank, or else of the lowest.
+    """
 
     id: str
     path: Path
     liveness: Liveness = field(default=LOCAL, compare=False, repr=False)
+    rank: int | None = None
 
     @property
     def trace_dir(self) -> Path:
@@ -88,12 +98,18 @@ class Run:
     @property
     def report_path(self) -> Path:
         """The stored report."""
-        return self.path / "report.json"
+        return self.made_dir / "report.json"
 
     @property
     def graphs_dir(self) -> Path:
         """Directory of the nodes of large graphs, by the offset of their text in the log."""
-        return self.path / "graphs"
+        return self.made_dir / "graphs"
+
+    @property
+    def made_dir(self) -> Path:
+        """Directory of what is made from the log: the run's own, or one for each rank."""
+        rank = self._shown_rank()
+        return self.path if rank is None else self.path / RANKS / str(rank)
 
     @property
     def model_path(self) -> Path:
@@ -113,9 +129,40 @@ class Run:
         """Return the owner's note; empty if there is none."""
         return read_line(self.path / NOTE, MOST_NOTE_CHARS)
 
+    def ranks(self) -> tuple[int, ...]:
+        """Return the ranks that have a log, lowest first; empty for a run without ranks."""
+        return stored_ranks(self.trace_dir)
+
+    def log_of(self, rank: int) -> Path:
+        """Return the log of a rank, whether it exists or not."""
+        return self.trace_dir / stored_name(rank)
+
+    def of_rank(self, rank: int) -> Run:
+        """Return the same run with another rank shown; raises StoreError if it has no log."""
+        ranks = self.ranks()
+        if rank not in ranks:
+            known = f"its ranks are {ranges_words(ranks)}" if ranks else "its log is not split by ranks"
+            raise StoreError(f"run `{self.path.name}` has no rank {rank}; {known}")
+        return replace(self, id=with_rank(self.id, rank), rank=rank)
+
+    def other_ranks(self) -> tuple[Run, ...]:
+        """Return the run with each of its other ranks shown; empty for a run without ranks."""
+        own = self._shown_rank()
+        return tuple(replace(self, id=with_rank(self.id, rank), rank=rank) for rank in self.ranks() if rank != own)
+
+    def is_same_run(self, run_id: str) -> bool:
+        """Return True if an id is this run's, of whichever rank."""
+        return split_rank(run_id)[0] == self.path.name
+
+    def _shown_rank(self) -> int | None:
+        return self.rank if self.rank is not None else next(iter(self.ranks()), None)
+
     def log_path(self) -> Path | None:
-        """Return the largest trace log; None before torch has written one."""
-        return largest(self.trace_dir, "*.log")
+        """Return the log of the shown rank, otherwise the largest; None before torch has written one."""
+        rank = self._shown_rank()
+        if rank is None:
+            return largest(self.trace_dir, "*.log")
+        return log if regular(log := self.log_of(rank)) else None
 
     def job(self) -> CompileJob | None:
         """Return the job; None for an imported log. Raises StoreError, JobError."""
@@ -149,6 +196,8 @@ class Run:
             return status
         # An owner writes the final status before it ends, perhaps between the two reads here.
         gone = replace(status, state="interrupted", reason="the server that ran it ended", handle="")
+        if status.kind == "log" and self.log_path() is not None:
+            gone = replace(gone, state="done", reason="")
         return gone if (latest := self.written_status()) == status else latest
 
     def written_status(self) -> Status:
@@ -178,8 +227,9 @@ class Run:
         log = self.log_path()
         if log is not None:
             return "" if os.access(log, os.R_OK) else "its log cannot be read: permission denied"
-        unreadable = any(self.trace_dir.glob("*.log"))
-        return f"its log cannot be read: {NO_FILE}" if unreadable else "its log is gone" * (status.kind == "log")
+        if any(self.trace_dir.glob("*.log")):
+            return f"its log cannot be read: {NO_FILE}"
+        return "its log is gone" * (status.kind == "log" and status.state == "done")
 
     def write_status(self, status: Status) -> None:
         """Replace the status atomically, so that no reader sees a partial one; raises StoreError."""
@@ -226,30 +276,80 @@ class Store:
             fresh.write_status(replace(status, fingerprint=fingerprint, title=job.title()))
         return self.open(fresh.id)
 
-    def add_log(self, name: str, source: BinaryIO, by: str = "") -> Run:
-        """Create a run with a copy of an imported log; raises StoreError if it is too large or not a trace."""
-        with self.making(Path(name).stem) as fresh:
-            target = fresh.trace_dir / "opened.log"
-            self._copy(source, target)
-            if not has_record(target):
-                raise StoreError(NO_RECORD)
-            now = time.time()
-            title = one_line(Path(name).name, 120) or "log"
-            fresh.write_status(Status("done", now, kind="log", started_s=now, ended_s=now, title=title, by=by))
+    def add_log(self, name: str, source: BinaryIO, by: str = "", most_bytes: int = MAX_LOG_BYTES) -> Run:
+        """Create a run with a copy of an imported log, or with the logs of an archive, of at most `most_bytes` each.
+
+        Raises StoreError, TraceError if it is too large or not a trace.
+        """
+        title = one_line(Path(name).name, MOST_TITLE_CHARS) or "log"
+        with self._importing(name) as (fresh, scratch):
+            brought, most_bytes = scratch / "brought", min(most_bytes, self._max_log_bytes)
+            self._copy(source, brought)
+            self._add_logs(fresh, logs_in(brought, scratch, title, most_bytes), title, by)
         return self.open(fresh.id)
 
-    def _copy(self, source: BinaryIO, target: Path) -> None:
+    def add_path(self, path: Path, by: str = "") -> Run:
+        """Create a run with a copy of the logs of a file, a directory or an archive; raises StoreError, TraceError."""
+        title = one_line(path.name, MOST_TITLE_CHARS) or "log"
+        with self._importing(path.name) as (fresh, scratch):
+            self._add_logs(fresh, logs_in(path, scratch, most_bytes=self._max_log_bytes), title, by)
+        return self.open(fresh.id)
+
+    def add_followed(self, name: str, by: str, origin: str) -> Run:
+        """Create a live run without a log; the process that follows its source takes it over. Raises StoreError."""
+        with self.making(name) as fresh:
+            title = one_line(name, MOST_TITLE_CHARS) or "log"
+            handle = self.liveness.local_handle()
+            fresh.write_status(
+                Status("queued", time.time(), kind="log", handle=handle, title=title, by=by, origin=origin)
+            )
+        return self.open(fresh.id)
+
+    @contextlib.contextmanager
+    def _importing(self, name: str) -> Iterator[tuple[Run, Path]]:
+        """Create a run directory with a directory for what is unpacked, which is removed at the end."""
+        with self.making(Path(name).stem) as fresh:
+            scratch = fresh.path / "unpacked"
+            scratch.mkdir()
+            yield fresh, scratch
+            shutil.rmtree(scratch)
+
+    def _add_logs(self, fresh: Run, logs: RankLogs, title: str, by: str) -> None:
+        """Move the logs below the run's directory, copy others, and write the status."""
+        taken = logs.ranks if len(logs.ranks) > 1 else {None: logs.single}
+        room = self._max_log_bytes
+        for rank, log in taken.items():
+            target = fresh.trace_dir / stored_name(rank)
+            if log.is_relative_to(fresh.path):
+                log.rename(target)
+            else:
+                with open_regular(log) as source:
+                    room -= self._copy(source, target, room)
+            if not has_record(target):
+                raise StoreError(NO_RECORD)
+        now, origin = time.time(), logs.origin
+        fresh.write_status(
+            Status("done", now, kind="log", started_s=now, ended_s=now, title=title, by=by, origin=origin)
+        )
+
+    def _copy(self, source: BinaryIO, target: Path, most_bytes: int | None = None) -> int:
+        """Copy a log; return its bytes."""
+        most_bytes = self._max_log_bytes if most_bytes is None else most_bytes
         with target.open("wb") as file:
             while chunk := source.read(1 << 20):
-                if file.tell() + len(chunk) > self._max_log_bytes:
+                if file.tell() + len(chunk) > most_bytes:
                     raise StoreError(f"the log is larger than {gib(self._max_log_bytes)}")
                 file.write(chunk)
+            return file.tell()
 
     def open(self, run_id: str) -> Run:
-        """Return a stored run by its id; raises StoreError."""
-        if not RUN_ID.fullmatch(run_id) or not (self.runs_dir / run_id).is_dir():
+        """Return a stored run by its id, of several ranks the lowest, or the one in `ID@3`; raises StoreError."""
+        name, rank = split_rank(run_id)
+        if not name or not (self.runs_dir / name).is_dir():
             raise StoreError(f"there is no run `{run_id[:80]}` here; it may have been deleted")
-        return Run(run_id, self.runs_dir / run_id, self.liveness)
+        run = Run(name, self.runs_dir / name, self.liveness)
+        ranks = () if rank is not None else run.ranks()
+        return run.of_rank(ranks[0] if rank is None else rank) if rank is not None or ranks else run
 
     def list(self) -> list[tuple[Run, Status]]:
         """Return every run, newest first; unreadable runs have the status `damaged`."""
@@ -278,7 +378,7 @@ class Store:
         with contextlib.suppress(_DamageError):
             if run.status().live:
                 raise StoreError("the run is still going; cancel it first")
-        gone = run.path.with_name(f".{run.id}.{secrets.token_hex(4)}")
+        gone = run.path.with_name(f".{run.path.name}.{secrets.token_hex(4)}")
         with in_words(run.path):
             run.path.rename(gone)
             remove(gone)

@@ -85,6 +85,7 @@ def _is_large_log(run: Run, log: Path) -> bool:
 def _build_in_parts(run: Run, log: Path) -> Report | None:
     """Build the report of a large log, its outline first; None if it cannot be stored."""
     try:
+        run.made_dir.mkdir(parents=True, exist_ok=True)
         index = index_of(log, _index_path(run))
         write_atomically(_outline_path(run), to_json(outline(index)))
         with writing(_parts_path(run)) as file:
@@ -146,7 +147,7 @@ def open_verdict(run: Run, stored_alone: bool = False) -> Verdict | None:
 
 
 def _verdict_path(run: Run) -> Path:
-    return run.path / f"verdict-{VERSION}.json"
+    return run.made_dir / f"verdict-{VERSION}.json"
 
 
 def store_graphs(run: Run, report: Report) -> None:
@@ -205,7 +206,7 @@ def _keep(run: Run, path: Path, encoded: Callable[[], bytes]) -> None:
     with contextlib.suppress(OSError):
         if regular(path) is None:
             remove(path)
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(exist_ok=True, parents=True)
         write_atomically(path, encoded())
 
 

@@ -33,6 +33,7 @@ from core.analysis import (
 )
 from core.analysis.backend import backend_problems, backend_sentence, backends_called, requested_backend
 from core.base import words as fmt
+from core.base.remembered import remembered
 from core.job import CompileJob
 from core.report import Compilation, Report
 from core.runs.progress import is_compiled
@@ -72,6 +73,7 @@ class PageContent:
     why_empty: str = ""
 
 
+@remembered
 def page_contents(report: Report | None, *, live: bool) -> dict[str, PageContent]:
     """Return the content of each page that shows a run, by the page's name; `report` is None if it recorded nothing.
 
@@ -223,7 +225,8 @@ class HeaderView:
     @property
     def is_no_trace(self) -> bool:
         """True for an opened file without any record."""
-        return self.status.kind == "log" and self.report is not None and not self.report.kinds
+        ended_log = self.status.kind == "log" and not self.status.live
+        return ended_log and self.report is not None and not self.report.kinds
 
     @property
     def is_final(self) -> bool:
@@ -259,6 +262,8 @@ class HeaderView:
             return "failed"
         if self.status.kind == "log" and self.status.state == "done" and self._is_partly_compiled:
             return "opened"
+        if self.status.live and self.status.kind == "log":
+            return "following …"
         return "measuring …" if self.status.live and self.is_final else self.status.state
 
     @property
