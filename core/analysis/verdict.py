@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from core.analysis.dynamo.failures import failure_sentence, failures
 from core.analysis.interval import Interval
-from core.analysis.phases import AHEAD_OF_TIME
 from core.analysis.results import Results, failed_words, results, results_words
 from core.analysis.speed import Speed, break_even_calls, speed
 from core.analysis.work import Work, op_count_words, work, work_words
 from core.base.remembered import remembered
 from core.base.words import count, number, ordinal
-from core.report import Report
+from core.report import Compilation, Report
 
-# Compile id of a compilation by Dynamo, and records that torch logs only for an export.
-DYNAMOS = re.compile(r"!?\d+/")
-EXPORTS = {
-    *("exported_program", "expression_created", "guard_added", "missing_fake_kernel", "mismatched_fake_kernel"),
-    *("propagate_real_tensors", "propagate_real_tensors_provenance"),
-}
+NO_PROGRAM = "its graph was not recorded, which TORCH_DTRACE does"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +21,9 @@ class Verdict:
     """Numbers in every page's header; None if the log does not have a number.
 
     `ended` is the error that ended the run, `failures` the code that was not compiled, `became` the calls without
-    compiled code, all in words. `graphs` counts the graphs passed to the backend, `breaks` the graph breaks and
-    `break_hits` their hits; `work` is Inductor's work on the ops. `outside` describes a log in which Dynamo compiled
-    nothing.
+    compiled code, all in words. `graphs` counts the graphs passed to the backend, or those captured without Dynamo;
+    `breaks` the graph breaks and `break_hits` their hits; `work` is Inductor's work on the ops. `outside` says what
+    captured the graphs of a log in which Dynamo compiled nothing.
     """
 
     graphs: int
@@ -56,7 +49,7 @@ def verdict(report: Report) -> Verdict:
     ]
 
     return Verdict(
-        graphs=len(dynamo),
+        graphs=len(dynamo) or root_graphs(report),
         breaks=len(report.graph_breaks),
         recompiles=len({recompile.compilation for recompile in report.recompiles}),
         work=work(report),
@@ -71,15 +64,23 @@ def verdict(report: Report) -> Verdict:
     )
 
 
+def root_graphs(report: Report) -> int:
+    """Return the number of graphs that something other than Dynamo captured; compiled autograd passes its to Dynamo."""
+    return sum(bool(compilation.graphs) and not compilation.id.startswith("!") for compilation in _roots(report))
+
+
+def _roots(report: Report) -> list[Compilation]:
+    return [compilation for compilation in report.compilations if not compilation.has_frame]
+
+
 def _outside(report: Report) -> str:
-    """Return the kind of an imported log without Dynamo compilations; empty if Dynamo compiled something."""
-    if report.setting.job is not None or any(DYNAMOS.match(compilation.id) for compilation in report.compilations):
+    """Return what captured the graphs of an imported log instead of Dynamo; empty if Dynamo compiled something."""
+    roots = _roots(report)
+    if report.setting.job is not None or len(roots) < len(report.compilations) or not roots:
         return ""
-    if any(phase.name == AHEAD_OF_TIME for phase in report.phases):
-        return "Dynamo compiled nothing in this log: AOTInductor compiled a package ahead of time"
-    if EXPORTS & report.kinds.keys():
-        return "Dynamo compiled nothing in this log: it is an export by torch.export"
-    return "the log has no compile ids" if report.compilations else ""
+    names = ", ".join(dict.fromkeys(compilation.frame.name for compilation in roots))
+    graphs = root_graphs(report)
+    return f"{names} without Dynamo: {count(graphs, 'graph') if graphs else NO_PROGRAM}"
 
 
 def sentence(summary: Verdict) -> str:

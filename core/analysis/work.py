@@ -114,10 +114,16 @@ def captured_ops(compilation: Compilation) -> int:
 
 
 def heaviest(report: Report) -> Compilation | None:
-    """Return the compilation with the most ops, ties by graphs; None if nothing was compiled."""
-    return max(
-        report.compilations, key=lambda compilation: (captured_ops(compilation), len(compilation.graphs)), default=None
-    )
+    """Return the compilation with the most ops, ties by graphs; None if nothing was compiled.
+
+    What compiled autograd captures is compiled under another id, so it is the last choice.
+    """
+    return max(report.compilations, key=_weight, default=None)
+
+
+def _weight(compilation: Compilation) -> tuple[bool, int, int]:
+    captured_only = compilation.id.startswith("!") and not compilation.has_frame
+    return not captured_only, captured_ops(compilation), len(compilation.graphs)
 
 
 def frame_of(compilation: Compilation) -> str:
@@ -164,7 +170,9 @@ def work_words(totals: Work) -> list[str]:
 
 
 def kernel_words(totals: Work) -> str:
-    """Return the number of kernels and of their calls, in words."""
+    """Return the number of kernels and of their calls, in words; the code of a package does not show all calls."""
+    if totals.calls < (totals.kernels or 0):
+        return count(totals.kernels, "kernel")
     return f"{count(totals.kernels, 'kernel')} ({count(totals.calls, 'launch', 'launches')})"
 
 

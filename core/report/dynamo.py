@@ -13,6 +13,7 @@ from typing import Literal
 from core.report.places import Frame, Payload, Place
 from core.report.record import Record
 
+IssueKind = Literal["data-dependent", "missing fake kernel", "mismatched fake kernel"]
 GuardFamily = Literal["tensor", "shape", "module", "global", "other"]
 OF_TENSORS = frozenset(
     {
@@ -126,12 +127,40 @@ class Symbol:
 @dataclass(frozen=True, slots=True)
 class SymbolGuard:
     """A condition on symbols, at the user's line that needed it; for an unbacked symbol, the compiled code asserts it.
-    `assumed` is the value that torch assumed for a data-dependent expression.
+    `assumed` is the value that torch assumed for a data-dependent expression, `sources` the input of each symbol in it.
     """
 
     expression: str
     stack: tuple[Frame, ...] = ()
     assumed: str = ""
+    sources: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """An expression of symbols, at the user's line that computed it by `method` from `arguments`."""
+
+    text: str
+    method: str
+    arguments: tuple[str, ...]
+    place: Frame | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExportIssue:
+    """A cause why an export is unsound or failed: a data-dependent expression, or an op's fake kernel.
+
+    `subject` is the expression or op, `assumed` the value that torch assumed for the expression, empty if it raised an
+    error. `values` are the user's variables at the innermost line of `stack`; `count` is the number of such records.
+    """
+
+    kind: IssueKind
+    subject: str
+    reason: str = ""
+    assumed: str = ""
+    stack: tuple[Frame, ...] = ()
+    values: dict[str, str] = field(default_factory=dict)
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from core.report.fx import FxNode
-from core.report.places import Module, Place
+from core.report.places import Module, Payload, Place
 from core.report.record import Record
 
 Direction = Literal["forward", "backward", "inference", "joint", ""]
@@ -194,6 +194,42 @@ class Partition:
     dropped: tuple[str, ...]
     subgraph: str = ""
     kept: tuple[KeptValue, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AotMetadata:
+    """The place of AOTAutograd's metadata of a graph: inputs, mutations, aliases; torch's text of a dataclass."""
+
+    text: Payload
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """The place of torch's estimates of a graph: run time and results of each scheduled op, as JSON."""
+
+    text: Payload
+
+
+@dataclass(frozen=True, slots=True)
+class Collectives:
+    """The collective calls of a graph, in the order of its code."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KernelTuning:
+    """Torch's choice of a Triton kernel's config, logged after the kernel is compiled.
+
+    `cache` is the state of the autotuning cache in torch's words: `hit`, `miss`, `only 1 config`, `force_disabled`.
+    `configs` is the number of configs to time on a miss, otherwise None; `config` is the config that is used or that
+    coordinate descent starts from, in Triton's format, empty if only timing decides.
+    """
+
+    cache: str
+    configs: int | None = None
+    config: str = ""
+    descent: bool = False
 
 
 @dataclass(frozen=True, slots=True)

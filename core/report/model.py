@@ -15,6 +15,8 @@ from core.report.backend import Execution, Executions, Invocation, ToldTable, To
 from core.report.dynamo import (
     Bytecode,
     Explanation,
+    ExportIssue,
+    Expression,
     GraphBreak,
     Guard,
     GuardCosts,
@@ -23,7 +25,19 @@ from core.report.dynamo import (
     Symbol,
     SymbolGuard,
 )
-from core.report.inductor import Binary, Direction, GraphPass, Partition, Schedule, TargetChoice, UnchangedPasses
+from core.report.inductor import (
+    AotMetadata,
+    Binary,
+    Collectives,
+    Direction,
+    Estimates,
+    GraphPass,
+    KernelTuning,
+    Partition,
+    Schedule,
+    TargetChoice,
+    UnchangedPasses,
+)
 from core.report.measurements import (
     Autotuning,
     Bisection,
@@ -54,6 +68,10 @@ Stage = Literal[
     "aot_inference_graph",
     "before_post_grad_graph",
     "inductor_post_grad_graph",
+    "compiled_autograd_graph_pre_reordering",
+    "compiled_autograd_graph",
+    "exported_program",
+    "dumped",
     "symbolic_trace",
     "export",
     "core_aten",
@@ -69,7 +87,8 @@ SCHEMA = 5
 class FxGraph:
     """A graph of a compilation at one stage. Its text and nodes stay in the log.
 
-    `ops` counts nodes by op; `targets` counts calls by target, branches and other nested graphs included.
+    `ops` counts nodes by op; `targets` counts calls by target, branches and other nested graphs included. `name` is
+    that of a graph that a library dumped under a name of its choice, such as vLLM's `vllm_piecewise_split_graph`.
     """
 
     id: str
@@ -79,6 +98,7 @@ class FxGraph:
     payload: Payload
     ops: dict[str, int]
     targets: dict[str, int] = field(default_factory=dict)
+    name: str = ""
 
     @property
     def early(self) -> bool:
@@ -133,7 +153,8 @@ class Kernel:
     `origins` are FX nodes of the post-grad graph, `nodes` scheduler nodes, `lines` the (first, last) line of its source
     in the output code; `stacks` are the user's lines that it came from. Its bytes are a bound if `at_most`, and None
     if they were not counted by the same rule before and after fusion. `binary` is its machine code for a target,
-    `tried` the configs that autotuning timed, and `compile_s` Triton's compile time (torch logs only the slowest ones).
+    `tried` the configs that autotuning timed, `tuning` how torch chooses its config, and `compile_s` Triton's compile
+    time.
     """
 
     id: str
@@ -156,6 +177,7 @@ class Kernel:
     binary: Binary | None = None
     tried: Autotuning | None = None
     compile_s: float | None = None
+    tuning: KernelTuning | None = None
 
     @property
     def call_lines(self) -> tuple[int, ...]:
@@ -167,7 +189,8 @@ class Kernel:
 class Compilation:
     """A compilation of a frame: everything that torch recorded under one compile id.
 
-    `id` is torch's, with a prefix after a `torch.compiler.reset`, which begins the ids again: `2:0/0`. `status` is ok,
+    `id` is torch's, with a prefix after a `torch.compiler.reset`, which begins the ids again: `2:0/0`. Without a frame
+    of Dynamo it is `export`, `-`, or `!0` of compiled autograd, and the frame's name is the kind. `status` is ok,
     empty (nothing to compile), failed, or not finished. An error that ended it has torch's type `error_type`, at
     `error_place` in the user's code, with the traceback `error_text`. `graph_op_count` is torch's own count of the ops
     that Dynamo captured. `modules` has, for the graphs before the scheduler (`pre_grad`, `joint`), the `nn.Module`
@@ -176,7 +199,9 @@ class Compilation:
     parts; `guard_leaves` is the recorded number of the tree's leaves, since its text does not always separate them.
     `call` is the index of the call that compiled, None if the run did not record its calls. `cudagraph_skip` is torch's
     reason why a graph did not become a CUDA graph, empty if torch logged none. `pipelines` are the graphs of the
-    backend `accelerator`, `invocations` the calls of a backend other than `inductor`.
+    backend `accelerator`, `invocations` the calls of a backend other than `inductor`. `expressions` are
+    those of symbols, which TORCH_DTRACE logs; `export_issues` are what made an export unsound. `aot_metadata` and
+    `estimates` have an entry for each graph of AOTAutograd and of the scheduler, `collectives` for each with some.
     """
 
     id: str
@@ -208,15 +233,25 @@ class Compilation:
     guard_costs: GuardCosts | None = None
     symbol_guards: tuple[SymbolGuard, ...] = ()
     specializations: tuple[Specialization, ...] = ()
+    expressions: tuple[Expression, ...] = ()
+    export_issues: tuple[ExportIssue, ...] = ()
     call: int | None = None
     bytecode: Bytecode | None = None
     cudagraph_skip: str = ""
     pipelines: tuple[Pipeline, ...] = ()
     invocations: tuple[Invocation, ...] = ()
+    aot_metadata: tuple[AotMetadata, ...] = ()
+    estimates: tuple[Estimates, ...] = ()
+    collectives: tuple[Collectives, ...] = ()
 
     def graph(self, graph_id: str) -> FxGraph | None:
         """Return the graph with that id; None if this compilation has none."""
         return next((graph for graph in self.graphs if graph.id == graph_id), None)
+
+    @property
+    def has_frame(self) -> bool:
+        """Return True if Dynamo compiled a frame; False for an export, a package, or compiled autograd's capture."""
+        return "/" in self.id
 
     @property
     def lowered_graphs(self) -> tuple[FxGraph, ...]:
@@ -282,6 +317,35 @@ class DebugFile:
     text: Payload
 
 
+MetricsKind = Literal["compilation", "backward", "run time", "backward at run time"]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsRecord:
+    """The place in the log of torch's metrics of a compilation, or of work when its code first ran; a header line."""
+
+    compilation: str
+    kind: MetricsKind
+    line: Payload
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRuns:
+    """Executions in a row of the compiled code of one compilation, in torch's record of the order of execution."""
+
+    compilation: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigText:
+    """A config module as torch logged it, JSON: `torch._functorch.config`."""
+
+    compilation: str
+    name: str
+    text: Payload
+
+
 @dataclass(frozen=True, slots=True)
 class LogText:
     """Messages of torch's log in one record, as TORCH_LOGS prints them.
@@ -307,6 +371,8 @@ class Report:
     logged. `exports` to `package_texts` are AOTInductor's, `neighbours` other compilers and runtimes, if the job asks
     for them. `debug_files` are the files of torch's debug directories, `logs` the messages of torch's log that the job
     asks for. `captures` are the model's other captures, and `explained` is torch's own summary, on request.
+    `metrics` and `configs` are the places of what torch logged of each compilation, `graph_runs` the order in which
+    compiled code was executed.
     """
 
     setting: Setting
@@ -352,6 +418,9 @@ class Report:
     debug_files: tuple[DebugFile, ...] = ()
     logs: tuple[LogText, ...] = ()
     captures: tuple[Capture, ...] = ()
+    metrics: tuple[MetricsRecord, ...] = ()
+    configs: tuple[ConfigText, ...] = ()
+    graph_runs: tuple[GraphRuns, ...] = ()
     explained: Explanation | None = None
     log_bytes: int = 0
     schema: int = SCHEMA

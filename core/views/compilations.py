@@ -34,6 +34,7 @@ WITHOUT_PYTHON = {
     False: "Not decompiled: `depyf` is not installed beside torch. Install it and run again.",
     None: "Not decompiled: this log does not contain Python code. A run here with `depyf` records it.",
 }
+MOST_RUNS = 60
 # A table cell would not show ordinary leading spaces.
 INDENT = "\u2003"
 BRANCHES = {"frame": "", "resume": "↳ ", "recompile": "↻ "}
@@ -261,6 +262,14 @@ class CompilationsView:
         seconds = [entry.seconds for entry in entries if entry.seconds is not None]
         took = f", {fmt.duration_s(sum(seconds))} of compile time" if seconds else ""
         return f"Total: {', '.join(parts)}{took}."
+
+    @property
+    def execution_order(self) -> str:
+        """Order in which compiled code was executed: "[0/0] × 2, [1/0]"; empty if torch did not log it."""
+        runs = self.report.graph_runs
+        shown = [f"[{plain(run.compilation)}]{f' × {fmt.number(run.count)}' if run.count > 1 else ''}" for run in runs]
+        more = [f"{fmt.number(len(runs) - MOST_RUNS)} more"] if len(runs) > MOST_RUNS else []
+        return f"Executed in this order: {', '.join([*shown[:MOST_RUNS], *more])}." if runs else ""
 
     @property
     def hides_similar(self) -> bool:

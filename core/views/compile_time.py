@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,8 +16,9 @@ from core.analysis import (
     self_seconds,
 )
 from core.base import words as fmt
-from core.report import FxGraph, Phase, Report
+from core.report import FxGraph, Payload, Phase, Report
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line, plain
+from core.views.metrics import MetricsView
 
 NAMED = 3
 # Phase class → prefix of the stage of the graph that the phase produces.
@@ -137,6 +138,10 @@ class CompileTimeView:
             return f"“By itself” adds up to {fmt.duration_s(sum(seconds.values()))}, the compile time of the run."
         self_time = fmt.duration_s(seconds.get(self.compile_id, 0.0))
         return f"“By itself” adds up to {self_time}, the compile time of [{plain(self.compile_id)}]."
+
+    def metrics(self, read: Callable[[Payload], str]) -> MetricsView:
+        """Return torch's metrics; `read` returns a part of the log."""
+        return MetricsView(self.report, self.compile_id, read)
 
     @property
     def cache_rows(self) -> list[dict[str, object]]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from core.analysis import SymbolRow, frame_names, symbol_rows, users_frames
 from core.base import words as fmt
 from core.job import CompileJob
-from core.report import Compilation, Frame, Report
+from core.report import Compilation, ExportIssue, Frame, Report
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
 
 MOST_LINES = 50
@@ -18,6 +18,27 @@ WHY_NONE = (
     "Torch first treats every size and every Python number as a constant. One that changes between two calls becomes a "
     "symbol in the recompile."
 )
+
+
+# Kind of an issue → its nouns, and what to do about it.
+ISSUES = {
+    "data-dependent": ("data-dependent expression", "data-dependent expressions"),
+    "missing fake kernel": ("missing fake kernel", "missing fake kernels"),
+    "mismatched fake kernel": ("wrong fake kernel", "wrong fake kernels"),
+}
+# The file of torch through which a module's `forward` is called.
+MODULE_CALL = "/torch/nn/modules/module.py"
+MOST_ISSUES = 100
+MOST_EXPRESSIONS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class IssueBox:
+    """An issue of an export in words: what happened, the change to make, and the user's stack, empty if unknown."""
+
+    heading: str
+    advice: str
+    stack: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +76,7 @@ class SymbolsView:
     def title(self) -> str:
         """Number of symbols, of unbacked ones, and of those that became constants."""
         if not self.symbols:
-            return f"No size of [{self.compilation.id}] is dynamic."
+            return f"No size of [{self.compilation.id}] is dynamic{self._issue_words}."
         unbacked = sum(not row.symbol.backed for row in self.symbols)
         constant = sum(bool(row.constant) for row in self.symbols)
         more = [
@@ -63,7 +84,37 @@ class SymbolsView:
             f"{fmt.number(constant)} specialized to a constant" if constant else "",
         ]
         symbols = f"{fmt.count(len(self.symbols), 'symbol')} in [{self.compilation.id}]"
-        return ", ".join([symbols, *filter(None, more)]) + "."
+        return ", ".join([symbols, *filter(None, more)]) + self._issue_words + "."
+
+    @property
+    def _issue_words(self) -> str:
+        kinds = [issue.kind for issue in self.compilation.export_issues]
+        counts = [fmt.count(kinds.count(kind), *nouns) for kind, nouns in ISSUES.items() if kind in kinds]
+        return f"; to fix: {', '.join(counts)}" if counts else ""
+
+    @property
+    def issues(self) -> list[IssueBox]:
+        """Causes why the export is unsound or failed, in log order."""
+        return [_issue_box(issue) for issue in self.compilation.export_issues[:MOST_ISSUES]]
+
+    @property
+    def expressions(self) -> str:
+        """Number of the expressions of symbols; empty if TORCH_DTRACE did not log them."""
+        return fmt.count(len(self.compilation.expressions), "expression") if self.compilation.expressions else ""
+
+    @property
+    def expression_rows(self) -> list[dict[str, str]]:
+        """Expressions of symbols, each with its operation and the user's line."""
+        return [
+            {
+                "expression": one_line(expression.text, LONGEST_LINE),
+                "computed by": one_line(f"{expression.method}({', '.join(expression.arguments)})", LONGEST_LINE),
+                "your line": one_line(f"{expression.place.short}  {expression.place.text}", LONGEST_LINE)
+                if expression.place
+                else "",
+            }
+            for expression in self.compilation.expressions[:MOST_EXPRESSIONS]
+        ]
 
     @property
     def why_none(self) -> str:
@@ -127,7 +178,7 @@ class SymbolsView:
             needs_label=f"Conditions that tracing required{asserted}",
             needs=tuple(
                 f"{code(guard.expression)}{f', taken to be {code(guard.assumed)}' if guard.assumed else ''}"
-                f"{_for_line(guard.stack)}"
+                f"{_for_line(guard.stack)}{_where(guard.sources)}"
                 for guard in row.needed[:MOST_LINES]
             ),
             checks="\n".join(one_line(line, LONGEST_TEXT) for line in row.checked[:MOST_LINES]),
@@ -157,6 +208,33 @@ def _line(row: SymbolRow) -> str:
 def _for_line(stack: Sequence[Frame]) -> str:
     frames = users_frames(stack)
     return f" for {code(frames[-1].text)} at {code(frames[-1].short)}" if frames else ""
+
+
+def _where(values: Mapping[str, str]) -> str:
+    named = [f"{code(name, LONGEST_NAME)} is {code(value, LONGEST_LINE)}" for name, value in values.items()]
+    return f"; {', '.join(named)}" if named else ""
+
+
+def _issue_box(issue: ExportIssue) -> IssueBox:
+    subject, often = code(issue.subject, LONGEST_LINE), f", {fmt.count(issue.count, 'time')}" if issue.count > 1 else ""
+    if issue.kind == "data-dependent":
+        outcome = f"was taken to be {code(issue.assumed)}" if issue.assumed else "stopped the export"
+        heading = f"{subject} depends on data and {outcome}{_for_line(issue.stack)}{_where(issue.values)}{often}"
+        advice = "`torch._check(…)` with this condition, before the line, makes it a part of the program."
+    elif issue.kind == "missing fake kernel":
+        heading = f"{subject} has no fake kernel{often}"
+        advice = f"Register one with {code(_registration(issue.subject))}."
+    else:
+        reason = f": {plain(issue.reason, LONGEST_TEXT)}" if issue.reason else ""
+        heading = f"The fake kernel of {subject} differs from its real one{reason}{often}"
+        advice = f"Correct the function that {code(_registration(issue.subject))} registers."
+    return IssueBox(heading, advice, _stack([frame for frame in issue.stack if not frame.file.endswith(MODULE_CALL)]))
+
+
+def _registration(op: str) -> str:
+    """Return the decorator for an op's fake kernel: of `mylib.foo.default`, the op is `mylib::foo`."""
+    library, _, name = op.partition(".")
+    return f'@torch.library.register_fake("{library}::{name.removesuffix(".default")}")'
 
 
 def _stack(stack: Sequence[Frame]) -> str:

@@ -9,16 +9,19 @@ from functools import cached_property
 from itertools import groupby
 
 from core.analysis import guards_on
+from core.analysis.aot_metadata import GraphMetadata, graph_metadata
 from core.analysis.kernels import kernel_names
 from core.analysis.numerics import node_words, numerics_of
 from core.base import words as fmt
+from core.base.decoder import decoded_object
 from core.graph import kernels_of, source_path
-from core.report import Compilation, FxGraph, FxNode, GraphNumerics, Guard, Kernel, Report, Stage
+from core.job import MAX_CODE_BYTES
+from core.report import Compilation, FxGraph, FxNode, GraphNumerics, Guard, Kernel, Payload, Report, Stage
 from core.runs.store import Run
 from core.runs.stored import open_model
 from core.views.glossary import GLOSSARY
 from core.views.graph import GraphView
-from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code
+from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
 
 __all__ = ["FxGraphView", "GraphStages"]
 
@@ -35,8 +38,28 @@ STAGES: dict[Stage, tuple[str, str]] = {
     "aot_backward_graph": ("backward", "the backward that AOTAutograd partitioned off"),
     "before_post_grad_graph": ("post-grad", "before the post-grad passes"),
     "inductor_post_grad_graph": ("post-grad", "after the post-grad passes"),
+    "compiled_autograd_graph_pre_reordering": ("compiled autograd", "the backward as compiled autograd captured it"),
+    "compiled_autograd_graph": ("compiled autograd", "the backward after compiled autograd's reordering"),
+    "exported_program": ("export", "the program that torch.export returned"),
 }
 LANES = ("forward", "backward")
+# Torch's `OutputType` → what a result is.
+NEW = "non_alias"
+OUTPUT_KINDS = {
+    NEW: "a new tensor",
+    "is_input": "an input",
+    "alias_of_input": "a view of an input",
+    "alias_of_intermediate": "a view of an intermediate",
+    "alias_of_intermediate_save_as_output": "a view of an intermediate, which is returned too",
+    "alias_of_intermediate_base_is_user_output": "a view of another result",
+    "unsafe_view_alias": "an unsafe view",
+    "custom_function_view": "a view by a custom autograd function",
+}
+MOST_INPUTS = 2_000
+RUNNABLE = "fx_graph_runnable.py"
+NODE_MAP = "inductor_provenance_tracking_node_mappings.json"
+# Lines of torch's script that set paths of the machine that wrote it.
+OF_THE_WRITER = re.compile(r"^os\.environ\['(?:TORCH_TRACE|TORCH_DTRACE|\w*_CACHE_DIR)'\].*$", re.MULTILINE)
 MOST_GUARDS = 8
 MOST_USERS = 12
 DYNAMO = "dynamo_output_graph"
@@ -59,8 +82,9 @@ class GraphStages:
 
     @property
     def first(self) -> FxGraph:
-        """The graph to show first: Dynamo's if it was recorded."""
-        return next((graph for graph in self.graphs if graph.stage == DYNAMO), self.graphs[0])
+        """The graph to show first: Dynamo's if it was recorded, otherwise the first that torch logged itself."""
+        logged = [graph for graph in self.graphs if not graph.name]
+        return next((graph for graph in logged if graph.stage == DYNAMO), [*logged, *self.graphs][0])
 
     @property
     def groups(self) -> tuple[StageGroup, ...]:
@@ -77,15 +101,69 @@ class GraphStages:
     @staticmethod
     def describe(graph: FxGraph) -> str:
         """Describe the stage of a graph: "what Dynamo captured"."""
+        if graph.name:
+            return f"dumped as {one_line(graph.name, LONGEST_NAME)}"
         return STAGES[graph.stage][1] if graph.stage in STAGES else graph.stage
 
 
 def _lane(graph: FxGraph) -> int:
+    if graph.name:
+        return len(LANES) + 1
     return LANES.index(graph.direction) + 1 if graph.direction in LANES else 0
 
 
 def _label(graph: FxGraph) -> str:
+    if graph.name:
+        return "dumped"
     return STAGES[graph.stage][0] if graph.stage in STAGES else graph.stage
+
+
+@dataclass(frozen=True, slots=True)
+class GraphInputs:
+    """Inputs and results of a graph by AOTAutograd's metadata; `names` are those of its placeholders, in order."""
+
+    metadata: GraphMetadata
+    names: Sequence[str]
+
+    @property
+    def title(self) -> str:
+        """Number of mutated inputs, of results that alias others, and of donated buffers."""
+        inputs, outputs = self.metadata.inputs, self.metadata.outputs
+        mutated = sum(bool(item.mutates) for item in inputs)
+        aliases = sum(item.kind != NEW for item in outputs)
+        donated = self.metadata.donated
+        parts = [
+            f"{fmt.number(mutated)} of {fmt.count(len(inputs), 'input')} mutated",
+            f"{fmt.number(aliases)} of {fmt.count(len(outputs), 'result')} aliased",
+            f"the backward may reuse {fmt.count(donated, 'saved value')}" if donated else "",
+        ]
+        return f"{'; '.join(filter(None, parts))}."
+
+    @property
+    def input_rows(self) -> list[dict[str, str]]:
+        """Inputs with what the graph does to them."""
+        return [
+            {
+                "input": one_line(self.names[number], LONGEST_NAME) if number < len(self.names) else str(number),
+                "mutated": item.mutates,
+                "gradient": "required" if item.requires_grad else "",
+                "address": "static" if item.static else "",
+            }
+            for number, item in enumerate(self.metadata.inputs[:MOST_INPUTS])
+        ]
+
+    @property
+    def output_rows(self) -> list[dict[str, str]]:
+        """Results of the model with what they alias."""
+        return [
+            {
+                "result": str(number),
+                "is": OUTPUT_KINDS.get(item.kind, one_line(item.kind, LONGEST_NAME)),
+                "of": "" if item.base is None else str(item.base),
+                "gradient": "required" if item.requires_grad else "",
+            }
+            for number, item in enumerate(self.metadata.outputs[:MOST_INPUTS])
+        ]
 
 
 @dataclass(frozen=True)
@@ -102,7 +180,7 @@ class FxGraphView:
     def title(self) -> str:
         """Number of ops, and the stage."""
         ops = fmt.count(self.graph.calls, "op") if self.graph.ops else "Not parsed"
-        return f"{ops}: {GraphStages.describe(self.graph)}."
+        return f"{ops}: {plain(GraphStages.describe(self.graph), LONGEST_LINE)}."
 
     @property
     def help(self) -> str:
@@ -125,6 +203,54 @@ class FxGraphView:
     def first_kernel(self) -> Kernel | None:
         """First kernel that was generated from the graph; None if there is none."""
         return next((kernel for kernel in self.compilation.kernels if kernel.graph == self.graph.id), None)
+
+    @property
+    def runnable(self) -> Payload | None:
+        """Torch's script `fx_graph_runnable.py` for the graph that Inductor compiled; None if torch logged none."""
+        script = self._file(RUNNABLE)
+        return script if script is not None and script.length <= MAX_CODE_BYTES else None
+
+    @property
+    def node_map(self) -> Payload | None:
+        """Torch's map between the nodes before the pre-grad passes and those that Inductor lowers; None without it."""
+        return self._file(NODE_MAP) if self.graph.lowered or self.graph.early else None
+
+    def mapped_nodes(self, text: str, name: str) -> dict[str, str]:
+        """Return the nodes that a node came from, or became, as Markdown by row name; `text` is the node map."""
+        key, row = ("postToPre", "came from") if self.graph.lowered else ("preToPost", "became")
+        nodes = decoded_object(text).get(key)
+        names = nodes.get(name) if isinstance(nodes, dict) else None
+        if not isinstance(names, list) or not names:
+            return {}
+        more = f" and {fmt.number(len(names) - MOST_USERS)} more" if len(names) > MOST_USERS else ""
+        return {row: ", ".join(code(str(other), LONGEST_NAME) for other in names[:MOST_USERS]) + more}
+
+    def _file(self, name: str) -> Payload | None:
+        """Return a file of torch's debug directory of this graph, for an early graph that of the first lowered one."""
+        wanted = (self.compilation.id, name)
+        files = [file.text for file in self.report.debug_files if (file.compilation, file.name) == wanted]
+        lowered = [graph.direction for graph in self.compilation.lowered_graphs]
+        number = lowered.index(self.graph.direction) if self.graph.direction in lowered else 0
+        return files[number] if number < len(files) else None
+
+    @staticmethod
+    def edited_script(text: str) -> str:
+        """Return torch's script without the log and the caches of the process that wrote it."""
+        return OF_THE_WRITER.sub(r"# \g<0>", text.lstrip("\n"))
+
+    @property
+    def metadata(self) -> Payload | None:
+        """Place of AOTAutograd's metadata of this graph; None for another stage, or if torch logged none."""
+        stages = ("aot_forward_graph", "aot_inference_graph")
+        graphs = [graph.id for graph in self.compilation.graphs if graph.stage in stages]
+        number = graphs.index(self.graph.id) if self.graph.id in graphs else -1
+        logged = self.compilation.aot_metadata
+        return logged[number].text if 0 <= number < len(logged) else None
+
+    def inputs(self, text: str) -> GraphInputs:
+        """Return what AOTAutograd's metadata says of the graph's inputs and results."""
+        placeholders = [node.name for node in self.nodes if node.op == "placeholder"]
+        return GraphInputs(graph_metadata(text), placeholders)
 
     @property
     def own_lines(self) -> dict[str, int]:

@@ -99,6 +99,8 @@ class GraphBreaksView:
             return f"No graph break, but {rest}."
         if not self.report.compilations:
             return "No graph break: no frame was compiled."
+        if not any(compilation.has_frame for compilation in self.report.compilations):
+            return "No graph break: Dynamo compiled no frame in this log."
         return "No graph break: Dynamo captured every frame whole."
 
     @property

@@ -184,7 +184,9 @@ WHY_EMPTY: dict[str, Callable[[Report], str]] = {
     "graph_breaks": _unless(lambda report: report.graph_breaks, "This run has no graph breaks"),
     "recompiles": _unless(lambda report: report.recompiles, "No frame was recompiled"),
     "guards": _unless_any(lambda compilation: compilation.guards, "No guards were recorded"),
-    "dynamic_shapes": _unless_any(lambda compilation: compilation.symbols, "All sizes are static"),
+    "dynamic_shapes": _unless_any(
+        lambda compilation: compilation.symbols or compilation.export_issues, "All sizes are static"
+    ),
     "fx_graph": _no_graphs,
     "captures": _no_graphs,
     "passes": _no_graphs,
@@ -192,7 +194,7 @@ WHY_EMPTY: dict[str, Callable[[Report], str]] = {
     "fusion": _unless_inductor(lambda compilation: compilation.schedules, "Fusion was not recorded"),
     "kernels": _no_kernels,
     "decisions": _unless_inductor(lambda compilation: compilation.schedules, "Fusion was not recorded"),
-    "compile_time": _unless(lambda report: report.phases, "No compile times were recorded"),
+    "compile_time": _unless(lambda report: report.phases or report.metrics, "No compile times were recorded"),
     "speedup": _no_speed,
     "memory": _no_memory,
     "numerics": _no_numerics,
@@ -335,7 +337,9 @@ def backend_facts(report: Report) -> list[HeaderFact]:
 
 
 def first_facts(summary: Verdict) -> list[HeaderFact]:
-    """Return the facts that follow the state at every width: speed, graph breaks, recompiles."""
+    """Return the facts that follow the state at every width: speed, and Dynamo's graph breaks and recompiles."""
+    if summary.outside:
+        return [HeaderFact(summary.outside.partition(":")[0], page="overview")]
     captured: Tone = "ok" if summary.graphs and not summary.failures else ""
     breaks = HeaderFact(
         fmt.number(summary.breaks),

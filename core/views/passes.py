@@ -26,6 +26,9 @@ CHAPTERS = {
     "forward": "the forward",
     "backward": "the backward",
     "inference": "the graph for inference",
+    "dumped": "the dumped graph",
+    "compiled autograd": "the graph of compiled autograd",
+    "export": "the exported program",
     "not finished": "a graph that was never finished",
 }
 MOST_NODES = 40

@@ -112,6 +112,8 @@ class RecompilesView:
         """Number of recompiles and their total time, or that there is none."""
         if not self.report.compilations:
             return "No recompile: no frame was compiled."
+        if not any(compilation.has_frame for compilation in self.report.compilations):
+            return "No recompile: Dynamo compiled no frame in this log."
         if all(compilation.status == "failed" for compilation in self.report.compilations):
             return "No recompile: no frame could be compiled."
         if not self.count:

@@ -153,7 +153,7 @@ class DebugFolder:
     def files(self) -> Iterator[tuple[str, str]]:
         """Yield the path and text of each file; a directory is named by its compilation and graph."""
         for file in self.report.debug_files:
-            compilation = file.compilation.replace("/", "_") or "no_compilation"
+            compilation = file.compilation.replace("/", "_").replace("-", "no_compilation")
             text = OUR_SETTINGS.sub("", self.read(file.text))
             yield f"model__{compilation}.{file.graph}/{file.name}", text
 

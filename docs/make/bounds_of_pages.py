@@ -53,9 +53,24 @@ PAGES: dict[str, dict[str, str]] = {
     "core/views/dynamic_shapes.py": {
         "MOST_LINES": "conditions on a symbol that are shown, and its frames",
         "MOST_LINKS": "other compilations with symbols that a page without one names",
+        "MOST_ISSUES": "issues of an export",
+        "MOST_EXPRESSIONS": "expressions of symbols in a table",
     },
     "core/views/fusion.py": {"MOST_WORDS": "ops that name a scheduler node"},
-    "core/views/fx_graph.py": {"MOST_GUARDS": "guards of a node", "MOST_USERS": "users of a node"},
+    "core/views/fx_graph.py": {
+        "MOST_GUARDS": "guards of a node",
+        "MOST_USERS": "users of a node",
+        "MOST_INPUTS": "inputs or results in a table",
+    },
+    "core/views/compilations.py": {"MOST_RUNS": "entries of the order of execution"},
+    "core/views/estimates.py": {
+        "MOST_ROWS": "ops with torch's estimate in a table",
+        "MOST_OUTPUTS": "results of such an op",
+    },
+    "core/views/metrics.py": {
+        "MOST_RECORDS": "records of torch's metrics that can be picked",
+        "MOST_CONFIGS": "configs that torch logged with a compilation",
+    },
     "core/views/passes.py": {"MOST_NODES": "nodes of a step that are written out"},
     "pages/parts/kernels/ledger.py": {
         "MOST_CELLS": "kernels in a treemap",

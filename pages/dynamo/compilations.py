@@ -20,6 +20,8 @@ if shown is None:
 with st.container(horizontal=True, vertical_alignment="center"):
     st.caption(compilations.totals)
     json_twin("compilations", compilations.entries, key="compilations")
+if compilations.execution_order:
+    st.caption(compilations.execution_order)
 left, right = st.columns([4, 1], gap="medium")
 with left:
     compilation_table(compilations, key="compilations-table")

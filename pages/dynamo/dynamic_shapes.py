@@ -5,7 +5,7 @@ import streamlit as st
 
 from core.views.dynamic_shapes import SymbolsView
 from core.views.glossary import GLOSSARY
-from pages.parts.dynamo.compilations import compilations_with_symbols, symbol_details
+from pages.parts.dynamo.compilations import compilations_with_symbols, export_issues, expressions, symbol_details
 from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import url
 from pages.session.downloads import json_twin
@@ -18,6 +18,7 @@ if view is None:
     st.stop()
 symbols = SymbolsView(view.report, view.compilation, view.job)
 st.title(symbols.title, anchor=False, help=GLOSSARY["symbol"])
+export_issues(symbols)
 if not symbols.symbols:
     compilations_with_symbols(symbols)
     st.markdown(symbols.why_none)
@@ -30,3 +31,4 @@ picked_by_url(pd.DataFrame(symbols.rows), symbols.names, "symbols")
 with st.container(horizontal=True):
     json_twin("symbols", symbols.symbols, key="symbols")
 symbol_details(symbols, url.selected())
+expressions(symbols)

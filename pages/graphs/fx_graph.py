@@ -1,11 +1,14 @@
 """FX graph page: one graph of one compilation at one stage; its drawer shows a node and its source code."""
 
+from functools import partial
+
 import streamlit as st
 
 from core.views.fx_graph import GraphStages
 from pages.parts.drawer import drawer, open_button, stage, title_row
 from pages.parts.graphs.drawn import fx_drawn, fx_view, show, stage_row
 from pages.parts.graphs.fx_graph import NODE, fill_drawer, tabs, unparsed
+from pages.parts.run.launch import script_button
 from pages.session import url
 from pages.session.downloads import downloads, json_twin, text_twin
 from pages.session.require import require_view
@@ -26,11 +29,13 @@ with title_row() as title:
     url.write(url.GRAPH)
     if graph.ops:
         open_button(NODE, "Code", ":material/code:")
+    fx = fx_view(view, graph)
+    if script := fx.runnable:
+        script_button(partial(view.text, script), fx.edited_script)
     with downloads():
         text_twin(graph.id, view.text(graph.payload), key="fx")
         json_twin(graph.id, lambda: view.nodes(graph), key="fx")
 
-fx = fx_view(view, graph)
 title.title(fx.title, anchor=False, help=fx.help)
 if not graph.ops:
     unparsed(view, graph)

@@ -27,6 +27,8 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     shape = st.segmented_control("View", views, key=url.VIEW, label_visibility="collapsed") or views[0]
 url.write(url.VIEW)
 title.title(prose(kernel.title(shape)), anchor=False, help=GLOSSARY["kernel"])
+if kernel.tuning:
+    st.caption(kernel.tuning)
 if shape == "reproduce":
     reproduce_view(view, kernel)
 elif shape == "interpreter":

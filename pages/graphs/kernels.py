@@ -6,6 +6,7 @@ from core.views.glossary import GLOSSARY
 from pages import menu
 from pages.look.text import LONGEST_NAME, code, plain, prose
 from pages.parts.backends.edited import edit_and_run
+from pages.parts.kernels.estimates import estimates_of_torch
 from pages.parts.kernels.ledger import (
     chart,
     compiled_call,
@@ -66,3 +67,4 @@ with left:
     edit_and_run(view, kernel)
 with right:
     user_lines(view, kernel)
+estimates_of_torch(view, kernels)

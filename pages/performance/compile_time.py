@@ -7,6 +7,7 @@ from core.views.compile_time import CompileTimeView
 from core.views.glossary import GLOSSARY
 from pages.look.sizes import SHORT
 from pages.parts.performance.charts import PHASE_COLUMNS, PHASE_FORMS, flame_chart
+from pages.parts.performance.metrics import compile_metrics
 from pages.session import url
 from pages.session.downloads import json_twin
 from pages.session.require import require_report
@@ -19,6 +20,8 @@ run_phases = CompileTimeView(report)
 st.title(run_phases.title, anchor=False, help=None if run_phases.why_none else GLOSSARY["compile time"])
 if run_phases.why_none:
     st.write(run_phases.why_none)
+    if report.metrics:
+        compile_metrics(view, run_phases)
     st.stop()
 ids = run_phases.compile_ids
 with st.container(horizontal=True, vertical_alignment="center"):
@@ -51,3 +54,4 @@ with right:
             "Compileboard runs switch off the FX graph and AOTAutograd caches, so that torch compiles everything. "
             "Compiled C++ objects are reused."
         )
+compile_metrics(view, phases)

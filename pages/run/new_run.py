@@ -7,12 +7,9 @@ from core.views.setup import DoctorView
 from pages.gate.addresses import MISSING
 from pages.look.text import LONGEST_NAME, code, plain
 from pages.parts.run.gallery import card, last_runs, recorded_form, tab_title
-from pages.parts.run.launch import asked_again, code_form, log_form, sample_form, torch_is_starting
+from pages.parts.run.launch import CODE, LOG, TABS, asked_again, code_form, log_form, sample_form, torch_is_starting
 from pages.session import server, url
 from pages.session.state import opened_once
-
-# The other forms are larger than the gallery, so each is drawn only after it was first opened.
-TABS, CODE, LOG = "new-run-tabs", "Your code", "A trace log"
 
 st.title("What does torch.compile do to your model?", anchor=False)
 if missing := url.asked(MISSING):
@@ -44,6 +41,7 @@ with sample_tab:
     with st.grid(min_column_width=260):
         for item in shown:
             card(item, last.get(item.name))
+# The other forms are larger than the gallery, so each is drawn only after it was first opened.
 with code_tab:
     if opened_once(code_tab, CODE):
         code_form(found, None if of_sample else start)

@@ -223,3 +223,13 @@ def test_what_inductor_keeps_is_told_beside_the_partitioners_plan(empty_home: Pa
 
 def test_inference_has_no_partition(runs: dict[str, str]) -> None:
     assert titles(opened(menu.PARTITION.script, runs["transformer_block"])) == ["This compilation has no joint graph."]
+
+
+def test_torchs_script_of_a_graph_opens_in_the_editor(runs: dict[str, str]) -> None:
+    app = opened(menu.FX_GRAPH.script, runs["foreign"])
+    next(button for button in app.button if button.label == "Open as a script").click().run()
+
+    assert_sound(app)
+    assert titles(app) == ["What does torch.compile do to your model?"]
+    assert "import torch._inductor.inductor_prims" in app.session_state["pasted"]
+    assert app.session_state["pasted"] in component(app, "pasted-code").values()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -12,6 +13,16 @@ State = dict[str, FxNode]
 OTHER_CHANGES = "other changes"
 AHEAD = "before_post_grad"
 JOINT = ("aot_joint_graph", "before_joint_graph", "after_joint_graph")
+DUMPED = "dumped"
+# Stage of a graph that is not Dynamo's → its chapter.
+WITHOUT_FRAME: dict[Stage, str] = {
+    "dumped": DUMPED,
+    "exported_program": "export",
+    "compiled_autograd_graph_pre_reordering": "compiled autograd",
+    "compiled_autograd_graph": "compiled autograd",
+}
+# Names of graphs that a library dumps around its passes: `before_fusion`, `graph_after`, `02_fusion`, `fusion_2`.
+STEP = re.compile(r"(?:^|_)(?:before|after|pre|post)(?:_|$)|^\d+_|_\d+$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +49,19 @@ class FilmStep:
 
 @dataclass(slots=True)
 class Scene:
-    """A chapter while it is being built: stages seen so far, and its frames with their graphs."""
+    """A chapter while it is being built: stages and dumps seen so far, and its frames with their graphs."""
 
     chapter: str
-    stages: set[Stage] = field(default_factory=set)
+    stages: set[str] = field(default_factory=set)
     frames: list[tuple[FilmStep, State]] = field(default_factory=list)
 
 
 def chapter(compilation: Compilation, graph: FxGraph) -> str:
-    """Return the chapter in which node names are unique: dynamo, joint, forward, backward or inference."""
+    """Return the chapter in which node names are unique: dynamo, joint, forward, backward, inference, dumped …"""
     if graph.early:
         return "dynamo"
+    if graph.stage in WITHOUT_FRAME:
+        return WITHOUT_FRAME[graph.stage]
     if graph.stage in JOINT:
         return "joint" if any(logged.stage == "aot_joint_graph" for logged in compilation.graphs) else "inference"
     return graph.direction or "not finished"
@@ -65,7 +78,9 @@ def scenes(compilation: Compilation, nodes_of: NodesOf) -> list[Scene]:
         state = {node.name: node for node in nodes_of(graph)}
         if graph.attempt != compilation.attempts - 1 or not state:
             continue
-        scene = _scene(chapters, chapter(compilation, graph), graph.stage)
+        if graph.stage == DUMPED and not STEP.search(graph.name):
+            continue
+        scene = _scene(chapters, chapter(compilation, graph), graph, state)
         graph_passes = passes.get(graph.id, [])
         if scene.frames:
             scene.frames.extend(
@@ -75,28 +90,36 @@ def scenes(compilation: Compilation, nodes_of: NodesOf) -> list[Scene]:
         scene.frames.extend(
             _replayed(scene.frames[-1][1], [graph_pass for graph_pass in graph_passes if graph_pass.stage != AHEAD])
         )
-    return chapters
+    return [scene for scene in chapters if scene.chapter != DUMPED or len(scene.stages) > 1]
 
 
-def _scene(chapters: list[Scene], name: str, stage: Stage) -> Scene:
-    """Return the open scene of a chapter, or a new one if the stage was already seen."""
+def _scene(chapters: list[Scene], name: str, graph: FxGraph, state: State) -> Scene:
+    """Return the open scene of a chapter, or a new one if the stage was already seen.
+
+    Dumped graphs are steps of one graph as long as their inputs are the same.
+    """
     scene = next((candidate for candidate in reversed(chapters) if candidate.chapter == name), None)
-    if scene is None or stage in scene.stages:
+    stage = graph.id if name == DUMPED else graph.stage
+    if scene is None or stage in scene.stages or (name == DUMPED and _inputs(scene.frames[-1][1]) != _inputs(state)):
         scene = Scene(name)
         chapters.append(scene)
     scene.stages.add(stage)
     return scene
 
 
+def _inputs(state: State) -> list[str]:
+    return [node.target for node in state.values() if node.op == "placeholder"]
+
+
 def _add_graph(frames: list[tuple[FilmStep, State]], graph: FxGraph, state: State, passes_recorded: bool) -> None:
     """Add a logged graph as a frame: the first frame, no frame if unchanged, or the unrecorded differences."""
     if not frames:
-        frames.append((FilmStep(graph.stage, "", graph.id, recorded=True), state))
+        frames.append((FilmStep(graph.name or graph.stage, "", graph.id, recorded=True), state))
         return
     last, shown = frames[-1]
     step = difference(shown, state)
     if step.added or step.removed or step.rewritten or step.reordered:
-        title = OTHER_CHANGES if passes_recorded else graph.stage
+        title = graph.name or (OTHER_CHANGES if passes_recorded else graph.stage)
         frames.append((replace(step, title=title, graph=graph.id), state))
     else:
         frames[-1] = (last if last.graph else replace(last, graph=graph.id), state)

@@ -44,6 +44,7 @@ from core.report import (
     Frame,
     Kernel,
     KernelCall,
+    KernelTuning,
     Language,
     Module,
     Report,
@@ -146,6 +147,7 @@ class LedgerRow:
     reason: str
     cpp: CppFacts | None
     compile_s: float | None = None
+    tuning: KernelTuning | None = None
     registers: int | None = None
     spill_bytes: int | None = None
     shared_bytes: int | None = None
@@ -283,6 +285,7 @@ def _row(
         reason=untimed_reason(timed),
         cpp=cpp,
         compile_s=kernel.compile_s,
+        tuning=kernel.tuning,
     )
 
 

@@ -18,7 +18,6 @@ from core.base.syntax import NOT_READ
 from core.report import (
     Autotuning,
     Compilation,
-    Frame,
     FxGraph,
     FxNode,
     GraphPass,
@@ -32,15 +31,15 @@ from core.report import (
     UnchangedPasses,
 )
 from core.trace import AppendedReader, GrowingReader, TraceIndex, TraceReader, TraceRecord, text_at
-from core.trace.parsers.draft import WITHOUT_ID, CompilationDraft, ReportDraft
+from core.trace.parsers.draft import CompilationDraft, ReportDraft
 from core.trace.parsers.dynamo import SKIP_REASON
 from core.trace.parsers.fx_text import parse_graph
-from core.trace.parsers.inductor import join_kernels, with_stacks
+from core.trace.parsers.inductor import dumped_graph, is_dumped_graph, join_kernels, with_stacks
+from core.trace.parsers.roots import is_root, root_frame
 from core.trace.parsers.table import parser_of
 
 MAX_KINDS = 2_000
 OURS = "artifact:compileboard_"
-NAMELESS = "without a compile id"
 LOOK_S = 0.2
 
 
@@ -72,12 +71,16 @@ def build_in_parts(index: TraceIndex, finish: Callable[[Compilation], Compilatio
                 _finish(draft, draft.unique_id(record.compile_id), finish, finished)
         report = draft_report(draft)
     compilations = (
-        replace(finished[compilation.id], frame=compilation.frame, stack=compilation.stack)
-        if compilation.id in finished
-        else finish(compilation)
+        _with_later(finished[compilation.id], compilation) if compilation.id in finished else finish(compilation)
         for compilation in report.compilations
     )
     return replace(report, compilations=tuple(compilations))
+
+
+def _with_later(finished: Compilation, later: Compilation) -> Compilation:
+    """Return a finished compilation with what records of others said of it: its frame, and that it ended."""
+    status = later.status if finished.status == "not finished" else finished.status
+    return replace(finished, frame=later.frame, stack=later.stack, status=status)
 
 
 def _finish(
@@ -103,7 +106,7 @@ def read_record(draft: ReportDraft, record: TraceRecord, strict: bool = False) -
         draft.begin(record.compile_id)
     if draft.resets and record.compile_id:
         record = replace(record, compile_id=draft.unique_id(record.compile_id))
-    parse = parser_of(record.kind)
+    parse = parser_of(record.kind) or (dumped_graph if is_dumped_graph(draft, record) else None)
     if parse is None:
         draft.unparsed[kind] += 1
         return
@@ -121,8 +124,8 @@ def draft_report(draft: ReportDraft) -> Report:
     values = {"setting": Setting(), **draft.values.fields()}
     autotuned: tuple[Autotuning, ...] = values.pop("autotuned", ())
     tried = {tuning.name: tuning for tuning in reversed(autotuned) if tuning.kind == "configs"}
-    compilations = tuple(_compilation(compilation, tried) for compilation in _with_frames(draft.compilations))
-    placed = any(compilation.id == WITHOUT_ID for compilation in compilations)
+    compilations = tuple(_compilation(compilation, tried) for compilation in _with_frames(draft))
+    placed = any(not compilation.has_frame and compilation.id[:1] != "!" for compilation in compilations)
     of_kernels = {kernel.tried for compilation in compilations for kernel in compilation.kernels}
     return Report(
         **values,
@@ -149,20 +152,24 @@ def _count_unparsed(draft: ReportDraft, placed: bool) -> dict[str, int]:
     return {kind: min(count, draft.kinds[kind]) for kind, count in counts.items() if draft.kinds[kind]}
 
 
-def _with_frames(drafts_by_id: dict[str, CompilationDraft]) -> list[CompilationDraft]:
+def _with_frames(draft: ReportDraft) -> list[CompilationDraft]:
     """Return the compilations, each with its frame.
 
-    A compilation logged without a frame gets its siblings' frame. Records without a compile id form a compilation if
-    they include graphs or kernels.
+    A compilation logged without a frame gets its siblings' frame. What Dynamo did not compile is a compilation if it
+    has something to show, and its frame has its kind as name.
     """
-    drafts = [draft for compile_id, draft in drafts_by_id.items() if compile_id or draft.graphs or draft.kernels]
-    frames = {draft.id.rpartition("/")[0]: draft for draft in reversed(drafts) if draft.frame.name}
-    for draft in drafts:
-        sibling = frames.get(draft.id.rpartition("/")[0])
-        if not draft.frame.name and sibling is not None:
-            draft.frame, draft.stack = sibling.frame, sibling.stack
-        if draft.id == WITHOUT_ID and not draft.frame.name:
-            draft.frame = Frame("", 0, NAMELESS)
+    drafts = [
+        compilation for compilation in draft.compilations.values() if "/" in compilation.id or is_root(compilation)
+    ]
+    frames = {
+        compilation.id.rpartition("/")[0]: compilation for compilation in reversed(drafts) if compilation.frame.name
+    }
+    for compilation in drafts:
+        sibling = frames.get(compilation.id.rpartition("/")[0])
+        if not compilation.frame.name and "/" not in compilation.id:
+            compilation.frame = root_frame(draft, compilation)
+        elif not compilation.frame.name and sibling is not None:
+            compilation.frame, compilation.stack = sibling.frame, sibling.stack
     return drafts
 
 
@@ -189,6 +196,8 @@ def _compilation(draft: CompilationDraft, tried: Mapping[str, Autotuning]) -> Co
         symbols=tuple(draft.symbols.values()),
         symbol_guards=tuple(draft.symbol_guards.values()),
         specializations=tuple(draft.specializations.values()),
+        expressions=tuple(draft.expressions.values()),
+        export_issues=tuple(draft.export_issues.values()),
         schedules=schedules,
         kernels=kernels,
         restart_reasons=draft.restart_reasons,
@@ -211,7 +220,7 @@ def _error_place(metrics: Mapping[str, Any]) -> Place | None:
 def _status(draft: CompilationDraft) -> Status:
     if draft.metrics.get("fail_type"):
         return "failed"
-    if not draft.finished:
+    if not draft.finished and "/" in draft.id:
         return "not finished"
     return "ok" if draft.graphs else "empty"
 

@@ -20,6 +20,8 @@ from core.report import (
     CacheEvent,
     Compilation,
     DebugFile,
+    ExportIssue,
+    Expression,
     Frame,
     FxGraph,
     GraphBreak,
@@ -55,7 +57,7 @@ MAX_ITEMS = 100_000
 T = TypeVar("T")
 Passes = TypeVar("Passes", GraphPass, UnchangedPasses)
 MAX_STACK = 200
-# The id for records without a compile id: exports, and AOTInductor packages.
+# The id of a compilation whose records have no compile id, such as an AOTInductor package.
 WITHOUT_ID = "-"
 # The entry point of a worker, in local runs and in recordings from other machines.
 STARTED = re.compile(r"^(.*/)?core/worker/__main__\.py$")
@@ -114,7 +116,10 @@ class OutputCode:
 
 @dataclass(slots=True)
 class CompilationDraft:
-    """A compilation so far; `times` are by output code and line, `binaries` by the kernel's name and direction."""
+    """A compilation so far; `times` are by output code and line, `binaries` by the kernel's name and direction.
+
+    Without a frame, `exported` says that torch.export traced it, `packaged` that AOTInductor wrote its code.
+    """
 
     id: str
     frame: Frame = field(default_factory=lambda: Frame("", 0, ""))
@@ -133,6 +138,8 @@ class CompilationDraft:
     symbols: dict[tuple[str, str], Symbol] = field(default_factory=dict)
     symbol_guards: dict[tuple[str, str], SymbolGuard] = field(default_factory=dict)
     specializations: dict[tuple[str, str], Specialization] = field(default_factory=dict)
+    expressions: dict[tuple[str, Frame | None], Expression] = field(default_factory=dict)
+    export_issues: dict[tuple[str, str, str], ExportIssue] = field(default_factory=dict)
     symbols_attempt: int = 0
     bytecode: Bytecode | None = None
     schedules: list[Schedule] = field(default_factory=list)
@@ -143,6 +150,8 @@ class CompilationDraft:
     binaries: dict[tuple[str, Direction], Binary] = field(default_factory=dict)
     handles: dict[str, tuple[int, ...]] = field(default_factory=dict)
     finished: bool = False
+    exported: bool = False
+    packaged: bool = False
     metrics: dict[str, Any] = field(default_factory=dict)
     restart_reasons: tuple[str, ...] = ()
     modules: dict[str, dict[str, Module]] = field(default_factory=dict)
@@ -172,9 +181,13 @@ class CompilationDraft:
 
     def fresh_id(self, stage: Stage, direction: Direction) -> str:
         """Return a graph's id: stage and direction, and a number from the second one on."""
-        base = f"{stage}.{direction}" if direction and direction not in stage else stage
-        count = sum(1 for graph in self.graphs if graph.id == base or graph.id.startswith(f"{base}."))
-        return base if not count else f"{base}.{count + 1}"
+        return self.free_id(f"{stage}.{direction}" if direction and direction not in stage else stage)
+
+    def free_id(self, base: str) -> str:
+        """Return a graph's id: its base, and a number from the second one on."""
+        ids = {graph.id for graph in self.graphs if graph.id == base or graph.id.startswith(f"{base}.")}
+        numbered = (f"{base}.{number}" for number in range(len(ids) + 1, 2 * len(ids) + 2))
+        return base if not ids else next(name for name in numbered if name not in ids)
 
 
 @dataclass(slots=True)
@@ -214,12 +227,28 @@ class ReportDraft:
         """Return a record's compilation; create it at its first record."""
         draft = self.compilations.get(record.compile_id)
         if draft is None:
-            named = CompilationDraft(record.compile_id or WITHOUT_ID)
+            named = CompilationDraft(record.compile_id or self._free_root(WITHOUT_ID))
             draft = self.compilations[record.compile_id] = named
         if not record.compile_id:
             self.without_id[record.kind] += 1
         draft.attempts = max(draft.attempts, record.attempt + 1)
         return draft
+
+    def begin_root(self) -> None:
+        """Begin another compilation without an id if the last one was lowered."""
+        last = self.compilations.get("")
+        if last is not None and any(graph.lowered for graph in last.graphs):
+            self.close_root(last.id)
+
+    def close_root(self, name: str) -> None:
+        """End the compilation without an id under a name; the next record without an id begins another."""
+        ended = self.compilations.pop("")
+        ended.id = self._free_root(name)
+        self.compilations[ended.id] = ended
+
+    def _free_root(self, name: str) -> str:
+        taken = sum(1 for key in self.compilations if key == name or key.startswith(f"{name}."))
+        return f"{name}.{taken + 1}" if taken else name
 
     def unplaced(self, record: TraceRecord) -> None:
         """Count a record that was read but has no place in the report."""
@@ -233,12 +262,12 @@ class ReportDraft:
 
     def keep_debug_file(self, record: TraceRecord, name: str) -> None:
         """Add a file to the newest graph's debug directory; a name that is there already begins the next graph's."""
-        last = self.values.last(DebugFile)
-        if last is not None and (last.compilation != record.compile_id or name in self.debug_names):
+        last, compilation = self.values.last(DebugFile), self.compilation(record).id
+        if last is not None and (last.compilation != compilation or name in self.debug_names):
             self.debug_names.clear()
         graph = 0 if last is None else last.graph + (not self.debug_names)
         self.debug_names.add(name)
-        self.keep(record, DebugFile(record.compile_id, graph, name, self.payload(record)))
+        self.keep(record, DebugFile(compilation, graph, name, self.payload(record)))
 
     def text(self, record: TraceRecord) -> str:
         """Return a record's payload, checked against its md5."""
@@ -252,6 +281,10 @@ class ReportDraft:
     def payload(self, record: TraceRecord) -> Payload:
         """Return the position of a record's payload."""
         return Payload(record.offset, record.length)
+
+    def header(self, record: TraceRecord) -> Payload:
+        """Return the position of a record's header line."""
+        return Payload(record.header_offset, record.offset - record.header_offset)
 
     def frames(self, stack: Any) -> tuple[Frame, ...]:
         """Return a stack as torch logs it, a list of {line, name, filename, loc}, without the worker's own frames."""

@@ -1,9 +1,5 @@
 """Parsers of Dynamo's records: frames, graph breaks, guards, recompilations, symbols, metrics.
 
-Parsers of Dynamo's records of symbolic sizes: symbols, conditions required by tracing, and specializations.
-
-A restarted attempt creates new symbols, so symbols of the earlier attempt are dropped.
-
 Guards as torch prints them: the tree of a compilation, and one guard's text with the user's line and torch's hint.
 
 `construct_manager_string` in torch/_dynamo/guards.py prints a line for each manager and one for each *part* of a leaf:
@@ -35,13 +31,10 @@ from core.report import (
     GuardCosts,
     Place,
     Recompile,
-    Specialization,
-    Symbol,
-    SymbolGuard,
 )
 from core.report.records.graphs import BytecodeRecord, GuardsRecord
 from core.trace import TraceRecord
-from core.trace.parsers.draft import MAX_ITEMS, CompilationDraft, ReportDraft, without_worker
+from core.trace.parsers.draft import MAX_ITEMS, ReportDraft, without_worker
 
 EXPECTED = re.compile(r"expected (.+?),? (?:but got|actual|got) (.+?)$")
 COMPARED = re.compile(r"^(\S.*?) (==|is|<=|>=|<|>) (\S.*?)$")
@@ -68,6 +61,7 @@ HINT = " (HINT: "
 # A manager has at most one leaf of these kinds, so adjacent lines are its parts.
 OF_PARTS = frozenset({"DIMENSION_DYNAMIC_MARKING_GUARD", "SYMBOLIC_SHAPE_GUARD"})
 MAX_LINES = 500_000
+STRICT_EXPORT = "strict export"
 
 
 def dynamo_start(draft: ReportDraft, record: TraceRecord) -> None:
@@ -214,6 +208,8 @@ def compilation_metrics(draft: ReportDraft, record: TraceRecord) -> None:
     compilation = draft.compilation(record)
     body: dict[str, Any] = record.body
     compilation.finished = True
+    if not record.compile_id:
+        _finish_export(draft)
     compilation.metrics = {name: body[name] for name in METRICS if body.get(name) is not None}
     compilation.restart_reasons = tuple(str(reason) for reason in body.get("restart_reasons") or ())
     _recompile_limit(draft, body.get("dynamo_config"))
@@ -221,6 +217,14 @@ def compilation_metrics(draft: ReportDraft, record: TraceRecord) -> None:
         compilation.frame = Frame(
             str(body.get("co_filename", "")), whole(body.get("co_firstlineno") or 0), str(body["co_name"])
         )
+
+
+def _finish_export(draft: ReportDraft) -> None:
+    """Finish the newest frame: torch logs the metrics of a strict export after the frame, without its id and name."""
+    newest = next((one for one in reversed(draft.compilations.values()) if "/" in one.id), None)
+    if newest is not None and not newest.finished:
+        newest.finished = True
+        newest.frame = newest.frame if newest.frame.name else Frame("", 0, STRICT_EXPORT)
 
 
 def _recompile_limit(draft: ReportDraft, config: Any) -> None:
@@ -260,83 +264,6 @@ def modified_bytecode(draft: ReportDraft, record: TraceRecord) -> None:
     """Add the position of the listing after the rewrite."""
     compilation = draft.compilation(record)
     compilation.bytecode = replace(compilation.bytecode or Bytecode(), modified=draft.payload(record))
-
-
-def create_symbol(draft: ReportDraft, record: TraceRecord) -> None:
-    """Add a dynamic size."""
-    _add(_compilation(draft, record), _symbol(draft, record, backed=True))
-
-
-def create_unbacked_symbol(draft: ReportDraft, record: TraceRecord) -> None:
-    """Add an unbacked size, which depends on data."""
-    _add(_compilation(draft, record), _symbol(draft, record, backed=False))
-
-
-def guard_added(draft: ReportDraft, record: TraceRecord) -> None:
-    """Add a condition that tracing required."""
-    _keep_guard(draft, record, SymbolGuard(str(record.body.get("expr", "")), _stack(draft, record)))
-
-
-def propagate_real_tensors(draft: ReportDraft, record: TraceRecord) -> None:
-    """Add the value that torch assumed for an expression, from real tensors propagated during tracing."""
-    body = record.body
-    _keep_guard(
-        draft, record, SymbolGuard(str(body.get("expr", "")), _stack(draft, record), str(body.get("result", "")))
-    )
-
-
-def specialization(draft: ReportDraft, record: TraceRecord) -> None:
-    """Add a symbol that was specialized to a constant."""
-    body = record.body
-    sources = body.get("sources")
-    value = Specialization(
-        symbol=str(body.get("symbol", "")),
-        sources=tuple(map(str, sources)) if isinstance(sources, list) else (),
-        value=str(body.get("value", "")),
-        reason=str(body.get("reason", "")),
-        stack=_stack(draft, record),
-    )
-    specializations = _compilation(draft, record).specializations
-    if len(specializations) < MAX_ITEMS:
-        specializations[value.symbol, value.value] = value
-
-
-def _compilation(draft: ReportDraft, record: TraceRecord) -> CompilationDraft:
-    compilation = draft.compilation(record)
-    if record.attempt > compilation.symbols_attempt:
-        compilation.symbols_attempt = record.attempt
-        for entries in (compilation.symbols, compilation.symbol_guards, compilation.specializations):
-            entries.clear()
-    return compilation
-
-
-def _symbol(draft: ReportDraft, record: TraceRecord, backed: bool) -> Symbol:
-    body, stack = record.body, _stack(draft, record)
-    return Symbol(
-        name=str(body.get("symbol", "")),
-        source=str(body.get("source", "")),
-        value=str(body.get("val", "")),
-        range=str(body.get("vr", "")),
-        code=stack[-1].text if stack else "",
-        location=Place(stack[-1].file, stack[-1].line, stack[-1].name) if stack else None,
-        backed=backed,
-        stack=stack,
-    )
-
-
-def _add(compilation: CompilationDraft, symbol: Symbol) -> None:
-    if len(compilation.symbols) < MAX_ITEMS:
-        compilation.symbols.setdefault((symbol.name, symbol.source), symbol)
-
-
-def _keep_guard(draft: ReportDraft, record: TraceRecord, guard: SymbolGuard) -> None:
-    guards = _compilation(draft, record).symbol_guards
-    if len(guards) < MAX_ITEMS:
-        guards.setdefault((guard.expression, guard.assumed), guard)
-
-
-def _stack(draft: ReportDraft, record: TraceRecord) -> tuple[Frame, ...]:
-    return draft.frames(record.body.get("user_stack"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,18 @@
-"""Parsers of Chromium events: phases of compilation, cache hits and misses."""
+"""Parsers of Chromium events: phases of compilation, cache hits and misses; the places of metrics and configs."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
-from core.report import CacheEvent, Phase
+from core.report import CacheEvent, ConfigText, GraphRuns, MetricsKind, MetricsRecord, Phase
 from core.trace import TraceRecord
 from core.trace.parsers.draft import MAX_ITEMS, ReportDraft
 
+Parser = Callable[[ReportDraft, TraceRecord], None]
 CACHE = re.compile(r"^(fx_graph|autograd|aotautograd|aot_autograd)_cache_(hit|miss|bypass|disabled)$")
 
 # The first phase of a compilation.
@@ -122,6 +125,33 @@ def _thread(event: _Event) -> int:
 
 def _compile_id(draft: ReportDraft, event: _Event) -> str:
     return draft.unique_id(event.logged_id)
+
+
+def metrics(kind: MetricsKind, parse: Parser | None = None) -> Parser:
+    """Return a parser that adds the place of torch's metrics, after what `parse` takes from them."""
+
+    def parse_metrics(draft: ReportDraft, record: TraceRecord) -> None:
+        if parse is not None:
+            parse(draft, record)
+        draft.keep(record, MetricsRecord(record.compile_id, kind, draft.header(record)))
+
+    return parse_metrics
+
+
+def graph_execution(draft: ReportDraft, record: TraceRecord) -> None:
+    """Add the order in which compiled code was executed; raises ValueError if it is no list."""
+    data = draft.reader.json(record)
+    order = data.get("graph_execution_order") if isinstance(data, dict) else None
+    if not isinstance(order, list):
+        raise ValueError("the order of execution is a list")
+    ids = (str(entry.get("compile_id") or "") for entry in order if isinstance(entry, dict))
+    for compile_id, executions in groupby(ids):
+        draft.keep(record, GraphRuns(compile_id, len(list(executions))))
+
+
+def config(draft: ReportDraft, record: TraceRecord) -> None:
+    """Add the place of a config module's values."""
+    draft.keep(record, ConfigText(record.compile_id, record.kind.removeprefix("artifact:"), draft.payload(record)))
 
 
 def cache_artifact(draft: ReportDraft, record: TraceRecord) -> None:

@@ -20,6 +20,7 @@ from dataclasses import replace
 from core.base.syntax import module
 from core.report.fx import FxNode, Op, TensorMeta
 from core.report.places import Module, Place
+from core.trace.parsers.fx_listing import is_listing, parse_listing, program_code
 
 SOURCE = re.compile(r"^# (?:.*? )?File: (.*?):(\d{1,9})(?: in (\S+?))?(?:, code: (.*))?$")
 META = re.compile(r"^([a-z][a-z0-9]*)\[([^\]]*)\](?:\[([^\]]*)\])?([a-z]+(?::\d+)?)?")
@@ -36,13 +37,19 @@ OPERATORS = {
 def parse_graph(
     text: str, modules: Mapping[str, Module] | None = None, external: Collection[str] = ()
 ) -> tuple[FxNode, ...]:
-    """Return the nodes of the outermost graph in a text; raises SyntaxError if it is not Python.
+    """Return the nodes of the outermost graph in a text; raises SyntaxError if it is neither Python nor a listing.
 
     A text with only some statements may use nodes that it does not define: `external` has their names.
     """
-    text = LAMBDA_CLASS.sub(r"\1GraphModule", text)
+    if is_listing(text):
+        return _with_modules(parse_listing(text), modules)
+    text = LAMBDA_CLASS.sub(r"\1GraphModule", program_code(text))
     forward = _forward(_outermost(module(text)))
     nodes = _nodes(forward, text.split("\n"), external) if forward else ()
+    return _with_modules(nodes, modules)
+
+
+def _with_modules(nodes: tuple[FxNode, ...], modules: Mapping[str, Module] | None) -> tuple[FxNode, ...]:
     if not modules:
         return nodes
     return tuple(_with_module(node, modules) for node in nodes)
@@ -50,7 +57,9 @@ def parse_graph(
 
 def parse_graphs(text: str) -> tuple[tuple[FxNode, ...], ...]:
     """Return the nodes of each graph in a text: the outermost, then the branches, loop bodies and others it calls."""
-    text = LAMBDA_CLASS.sub(r"\1GraphModule", text)
+    if is_listing(text):
+        return (parse_listing(text),)
+    text = LAMBDA_CLASS.sub(r"\1GraphModule", program_code(text))
     tree, lines = module(text), text.split("\n")
     outer = _forward(_outermost(tree))
     scopes = [node.body for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]

@@ -15,18 +15,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from core.base.decoder import decoded, decoded_as, whole
+from core.base.decoder import counted, decoded, decoded_as, whole
 from core.base.errors import DecodeError
 from core.base.syntax import NOT_READ, TooDenseError
 from core.code import output_code
+from core.code.package_code import package_kernels
 from core.report import (
+    AotMetadata,
     Autotuning,
+    Collectives,
+    Estimates,
     Frame,
     FxGraph,
     FxNode,
     Kernel,
     KernelCall,
     KernelTime,
+    KernelTuning,
     Place,
     Schedule,
     SchedulerNode,
@@ -36,6 +41,7 @@ from core.report.inductor import Direction
 from core.report.records.graphs import StacksRecord
 from core.trace import TraceRecord
 from core.trace.parsers.draft import CompilationDraft, OutputCode, ReportDraft
+from core.trace.parsers.fx_listing import HEAD_BYTES, is_printed_graph
 from core.trace.parsers.fx_text import parse_graphs
 
 STACK_LINE = re.compile(r'File "(.*?)", line (\d{1,9}), in (\S+)\n\s*(.*)')
@@ -49,7 +55,12 @@ DIRECTIONS: dict[Stage, Direction] = {
     "aot_forward_graph": "forward",
     "aot_backward_graph": "backward",
     "aot_inference_graph": "inference",
+    "compiled_autograd_graph_pre_reordering": "",
+    "compiled_autograd_graph": "",
+    "exported_program": "",
 }
+# Stages with which a compilation without a compile id begins.
+FIRST: tuple[Stage, ...] = ("dynamo_output_graph", "before_pre_grad_graph", "aot_joint_graph", "aot_inference_graph")
 # Kinds of records with a graph, and the graph's stage.
 GRAPH_STAGES: dict[str, Stage] = {
     "dynamo_output_graph": "dynamo_output_graph",
@@ -65,8 +76,18 @@ GRAPH_STAGES: dict[str, Stage] = {
     "artifact:inductor_post_grad_graph": "inductor_post_grad_graph",
     "artifact:after_post_grad_graph": "inductor_post_grad_graph",
     "inductor_post_grad_graph": "inductor_post_grad_graph",
+    "artifact:compiled_autograd_graph_pre_reordering": "compiled_autograd_graph_pre_reordering",
+    "compiled_autograd_graph": "compiled_autograd_graph",
 }
 MOST_DEEP = 200
+# Kinds of records with names of their writer's choice.
+DUMPS = ("graph_dump:", "artifact:", "optimize_ddp_split_")
+MOST_NAME_CHARS = 200
+# Names of the config in torch's record of a Triton kernel.
+CONFIGS = ("best_config", "only_config", "coordesc_tuning_start_config")
+MOST_PAIRS = 40
+MOST_COLLECTIVES = 10_000
+NOT_IN_ID = re.compile(r"[^\w.<>-]+")
 
 
 def inductor_output_code(draft: ReportDraft, record: TraceRecord) -> None:
@@ -119,6 +140,17 @@ def _kernel(
     )
 
 
+def package_code(draft: ReportDraft, record: TraceRecord) -> None:
+    """Read the C++ code of an AOTInductor package, its wrapper or its kernels: the kernels that it defines or calls."""
+    compilation = draft.compilation(record)
+    compilation.packaged = True
+    compilation.direct("inference")
+    graph = next((g.id for g in reversed(compilation.graphs) if g.lowered), "")
+    for definition in package_kernels(draft.text(record)):
+        if not any(kernel.name == definition.name for kernel in compilation.kernels):
+            compilation.kernels.append(_kernel(draft, record, compilation, definition, "inference", graph))
+
+
 def _belongs(name: str, handle: int | None, definition: output_code.FoundKernel) -> bool:
     if definition.extern:
         return handle in definition.handles
@@ -140,6 +172,17 @@ def node_mappings(draft: ReportDraft, record: TraceRecord) -> None:
     _fill(draft, record, fill, list(mapping))
 
 
+def post_grad_nodes(draft: ReportDraft, record: TraceRecord) -> None:
+    """Set the FX nodes of each Triton kernel, as torch logged them before it had node mappings of both directions."""
+    nodes = _lists(draft.reader.json(record))
+
+    def fill(kernel: Kernel, keys: list[str]) -> Kernel:
+        origins = (name for key in keys for name in nodes[key])
+        return replace(kernel, origins=tuple(dict.fromkeys(origins)) or kernel.origins)
+
+    _fill(draft, record, fill, list(nodes))
+
+
 def kernel_stack_traces(draft: ReportDraft, record: TraceRecord) -> None:
     """Set the user's lines for each kernel of the newest output code."""
     data = draft.reader.json(record)
@@ -153,13 +196,58 @@ def kernel_stack_traces(draft: ReportDraft, record: TraceRecord) -> None:
     _fill(draft, record, fill, list(stacks))
 
 
+def kernel_info(draft: ReportDraft, record: TraceRecord) -> None:
+    """Set how torch chooses the config of each Triton kernel of the newest output code, and its compile time."""
+    data = draft.reader.json(record)
+    if not isinstance(data, dict):
+        return
+    compilation = draft.compilation(record)
+    first = min(compilation.newest_kernels, len(compilation.kernels))
+    for index, kernel in enumerate(compilation.kernels[first:], first):
+        info = data.get(kernel.name)
+        if isinstance(info, dict) and not kernel.extern:
+            micros = counted(info.get("compile_time_us"))
+            seconds = kernel.compile_s if micros is None else micros / 1e6
+            compilation.kernels[index] = replace(kernel, tuning=_tuning(info), compile_s=seconds)
+
+
+def _tuning(info: Mapping[str, Any]) -> KernelTuning | None:
+    state = info.get("autotune_cache_state")
+    if not isinstance(state, str):
+        return None
+    config: list[Any] = next((info[name] for name in CONFIGS if isinstance(info.get(name), list)), [])
+    pairs = [f"{pair[0]}: {pair[1]}" for pair in config[:MOST_PAIRS] if isinstance(pair, list) and len(pair) == 2]
+    text = ", ".join(pairs)[:MOST_NAME_CHARS]
+    return KernelTuning(
+        state[:MOST_NAME_CHARS], counted(info.get("num_configs")), text, bool(info.get("coordesc_tuning"))
+    )
+
+
+def aot_metadata(draft: ReportDraft, record: TraceRecord) -> None:
+    """Add the place of AOTAutograd's metadata."""
+    draft.keep(record, AotMetadata(draft.payload(record)))
+
+
+def estimates(draft: ReportDraft, record: TraceRecord) -> None:
+    """Add the place of the scheduler's estimates."""
+    draft.keep(record, Estimates(draft.payload(record)))
+
+
+def collectives(draft: ReportDraft, record: TraceRecord) -> None:
+    """Add the collective calls of a graph; raises ValueError if they are no list."""
+    names = draft.reader.json(record)
+    if not isinstance(names, list):
+        raise ValueError("the schedule of collectives is a list")
+    draft.keep(record, Collectives(tuple(str(name)[:MOST_NAME_CHARS] for name in names[:MOST_COLLECTIVES])))
+
+
 def _fill(
     draft: ReportDraft, record: TraceRecord, fill: Callable[[Kernel, list[str]], Kernel], keys: list[str]
 ) -> None:
     """Apply `fill` to the newest kernels, each with its keys: `name:handle`, or `name` without handles.
 
-    A generated kernel gets all keys of its name; an extern kernel's name occurs several times, so its debug handle
-    decides.
+    A generated kernel gets all keys of its name, and so does any kernel of a package, whose calls are one kernel. Of an
+    extern kernel in output code each call is one, so its debug handle decides.
     """
     compilation = draft.compilation(record)
     if compilation.newest_kernels == len(compilation.kernels):
@@ -174,7 +262,7 @@ def _fill(
     for index in range(compilation.newest_kernels, len(compilation.kernels)):
         kernel = compilation.kernels[index]
         mine = by_name.get(kernel.name, [])
-        if kernel.extern:
+        if kernel.extern and not compilation.packaged:
             handles = compilation.handles.get(kernel.id, ())
             mine = [by_handle[handle] for handle in handles if handle in by_handle]
         compilation.kernels[index] = fill(kernel, mine)
@@ -202,6 +290,8 @@ def fx_graph(stage: Stage) -> Callable[[ReportDraft, TraceRecord], None]:
     """
 
     def parse(draft: ReportDraft, record: TraceRecord) -> None:
+        if not record.compile_id and stage in FIRST:
+            draft.begin_root()
         compilation = draft.compilation(record)
         direction = DIRECTIONS.get(stage)
         if direction is None:
@@ -216,6 +306,24 @@ def fx_graph(stage: Stage) -> Callable[[ReportDraft, TraceRecord], None]:
         )
 
     return parse
+
+
+def is_dumped_graph(draft: ReportDraft, record: TraceRecord) -> bool:
+    """Return True for a record of any name whose payload begins like a printed graph."""
+    if not record.md5 or not record.kind.startswith(DUMPS):
+        return False
+    return is_printed_graph(draft.reader.text(record.offset, min(record.length, HEAD_BYTES)))
+
+
+def dumped_graph(draft: ReportDraft, record: TraceRecord) -> None:
+    """Add a printed graph under the name that its library gave it."""
+    compilation = draft.compilation(record)
+    logged = record.body.get("name") if isinstance(record.body, dict) else None
+    name = str(logged or record.kind)[:MOST_NAME_CHARS]
+    ops, targets = count_nodes(draft, record)
+    graph_id = compilation.free_id(NOT_IN_ID.sub("_", name))
+    payload = draft.payload(record)
+    compilation.graphs.append(FxGraph(graph_id, "dumped", "", record.attempt, payload, ops, targets, name))
 
 
 def _is_twice(compilation: CompilationDraft, stage: Stage, attempt: int, targets: dict[str, int]) -> bool:
@@ -261,7 +369,7 @@ def join_kernels(
             calls=_with_times(kernel, compilation.times),
             binary=compilation.binaries.get((kernel.name, kernel.direction)),
             tried=tried.get(kernel.name),
-            compile_s=compile_s.get(kernel.name),
+            compile_s=compile_s.get(kernel.name, kernel.compile_s),
         )
         for kernel in compilation.kernels
     )

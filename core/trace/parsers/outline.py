@@ -7,7 +7,7 @@ from core.report import FxGraph, Phase, Report, Stage
 from core.trace import IndexRow, TraceIndex, TraceReader, TraceRecord
 from core.trace.parsers.build import draft_report, read_record
 from core.trace.parsers.draft import MAX_ITEMS, ReportDraft
-from core.trace.parsers.inductor import GRAPH_STAGES
+from core.trace.parsers.inductor import FIRST, GRAPH_STAGES
 
 # Records of metrics, with the name of the phase whose start and duration they have.
 METRICS = {"compilation_metrics": "entire_frame_compile", "bwd_compilation_metrics": "entire_backward_compile"}
@@ -20,6 +20,7 @@ OUTLINED = (
     "artifact:dynamo_error",
     "artifact:recompile_reasons",
     "artifact:torch_version",
+    "exported_program",
 )
 
 
@@ -59,6 +60,8 @@ def _add_graph(draft: ReportDraft, row: IndexRow, stage: Stage) -> None:
     record = TraceRecord(
         row.kind, {}, compile_id, row.attempt, row.rank, "", row.header, row.offset, row.length, md5=""
     )
+    if not row.compile_id and stage in FIRST:
+        draft.begin_root()
     compilation = draft.compilation(record)
     graph_id = compilation.fresh_id(stage, "")
     compilation.graphs.append(FxGraph(graph_id, stage, "", row.attempt, draft.payload(record), {}))

@@ -15,8 +15,9 @@ from core.job.targets import TARGETS
 from core.report import Compilation, FxNode, Kernel, Report
 from core.runs.store import Run
 from core.runs.tools import reproduction_of
+from core.views.kernels.ledger import tuning_words
 from core.views.kernels.results import ASSEMBLY, CONFIGS, LADDER, PASSES, RUNGS
-from core.views.markdown import short
+from core.views.markdown import LONGEST_LINE, code, plain, sentence, short
 
 REPRODUCE, INTERPRETER, COMPARE = "reproduce", "interpreter", "compare"
 PANELS = {
@@ -46,6 +47,15 @@ class KernelView:
             return "Triton's interpreter on an example kernel: the selected kernel is not Triton."
         nodes = fmt.count(len(self.kernel.origins), "FX node")
         return f"{short(self.kernel.name)}: {short(self.kernel.category)}, made of {nodes}."
+
+    @property
+    def tuning(self) -> str:
+        """Torch's choice of the kernel's config, and its compile time; empty if the log has neither."""
+        tuning, compile_s = self.kernel.tuning, self.kernel.compile_s
+        config = f" {code(tuning.config, LONGEST_LINE)}" if tuning and tuning.config else ""
+        parts = [f"Autotuning: {plain(tuning_words(tuning), LONGEST_LINE)}{config}"] if tuning else []
+        parts += [f"compiled by Triton in {fmt.duration_s(compile_s)}"] if compile_s is not None else []
+        return sentence("; ".join(parts))
 
     @cached_property
     def source_path(self) -> str:

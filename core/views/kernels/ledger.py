@@ -30,8 +30,9 @@ from core.analysis.kernels import (
 )
 from core.base import words as fmt
 from core.code import CppFacts
-from core.report import Bandwidth, Compilation, Frame, Kernel, Payload, Report, Roofline
-from core.views.markdown import LONGEST_LINE, quoted, sentence, short
+from core.report import Bandwidth, Compilation, Frame, Kernel, KernelTuning, Payload, Report, Roofline
+from core.views.estimates import EstimatesView
+from core.views.markdown import LONGEST_LINE, one_line, quoted, sentence, short
 
 TIME, ESTIMATED, TRAFFIC, ROOFLINE = "time", "estimated time", "traffic", "roofline"
 # A memory level is omitted if its bandwidth is this close to the next level's, which is within measurement noise.
@@ -44,8 +45,8 @@ MOST_OPS = 12
 # Columns that are omitted if they are empty in all rows.
 OPTIONAL = (
     "wasted", "time", "±", "in place", "share", "of roofline", "allowed", "bandwidth", "FLOP/s", "module", "line",
-    "compile", "registers", "spills", "shared", "occupancy", "vectors", "OpenMP", "loops", "timed", "FLOP", "FLOP/B",
-    "bytes are", "FLOP is",
+    "compile", "autotuning", "config", "registers", "spills", "shared", "occupancy", "vectors", "OpenMP", "loops",
+    "timed", "FLOP", "FLOP/B", "bytes are", "FLOP is",
 )  # fmt: skip
 
 
@@ -61,6 +62,10 @@ class KernelsView:
     def load(cls, report: Report, compilation: Compilation, read: Callable[[Payload], str]) -> KernelsView:
         """Return the view of a compilation; `read` returns a payload of the log, for facts of C++ kernels."""
         return cls(report, compilation, kernel_ledger(report, compilation, read))
+
+    def estimates(self, read: Callable[[Payload], str]) -> EstimatesView:
+        """Return torch's estimates of the compilation; `read` returns a payload of the log."""
+        return EstimatesView(self.compilation, read)
 
     @cached_property
     def limits(self) -> Roofline | None:
@@ -374,6 +379,8 @@ def _row(row: LedgerRow) -> dict[str, object]:
         "in place": row.in_place_s,
         "timed": row.timed or row.reason,
         "compile": row.compile_s,
+        "autotuning": one_line(tuning_words(row.tuning), LONGEST_LINE) if row.tuning else "",
+        "config": one_line(row.tuning.config, LONGEST_LINE) if row.tuning else "",
         "registers": row.registers,
         "spills": row.spill_bytes,
         "shared": row.shared_bytes,
@@ -384,6 +391,14 @@ def _row(row: LedgerRow) -> dict[str, object]:
         "language": row.language,
         "generated name": row.name,
     }
+
+
+def tuning_words(tuning: KernelTuning) -> str:
+    """Return how torch chooses a Triton kernel's config: "3 configs to time", "cached choice"."""
+    choice = {"hit": "cached choice", "only 1 config": "only one config"}.get(tuning.cache, tuning.cache)
+    if tuning.cache == "miss":
+        choice = f"{fmt.count(tuning.configs or 0, 'config')} to time"
+    return f"{choice}, coordinate descent" if tuning.descent else choice
 
 
 def _first_and_more(names: Sequence[str]) -> str:

@@ -223,6 +223,21 @@ def _stack(symbols: SymbolsView, stack: str) -> None:
         st.markdown(symbols.no_line)
 
 
+def export_issues(symbols: SymbolsView) -> None:
+    """Draw what made an export unsound or fail, each with the change to make."""
+    for issue in symbols.issues:
+        st.warning(f"{issue.heading}\n\n{issue.advice}", icon=":material/rule:")
+        if issue.stack:
+            st.code(issue.stack, language=None)
+
+
+def expressions(symbols: SymbolsView) -> None:
+    """Draw the expressions of symbols, folded."""
+    if symbols.expressions:
+        with st.expander(symbols.expressions):
+            st.dataframe(symbols.expression_rows, hide_index=True)
+
+
 def compilations_with_symbols(symbols: SymbolsView) -> None:
     """Draw links to the run's compilations that have symbols, if the shown one has none."""
     for compile_id, label in symbols.with_symbols.items():

@@ -27,6 +27,7 @@ from pages.components.graph.store import StoredGraph, stored
 from pages.components.graph.view import Chosen, GraphDrawing, drawn, graph_view
 from pages.components.stages.view import Stop, Stretch, stages
 from pages.look.sizes import FILL, PICTURE
+from pages.look.text import plain
 from pages.parts.code import kernel_colours
 from pages.session import url
 from pages.session.cache import cached
@@ -154,7 +155,7 @@ def graph_picture(of: RunView) -> None:
     if not graph.ops or graph.calls > MOST_OPS:
         return
     page = menu.FX_GRAPH
-    label = f"The graph: {GraphStages.describe(graph)}, {fmt.count(graph.calls, 'op')} with views"
+    label = f"The graph: {plain(GraphStages.describe(graph))}, {fmt.count(graph.calls, 'op')} with views"
     st.page_link(page.script, label=label, icon=page.icon, query_params=url.link(compilation=compilation.id))
     graph_view(fx_drawn(of.of(compilation), graph), key=f"overview-{compilation.id}", height=PICTURE)
 

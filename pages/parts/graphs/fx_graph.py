@@ -18,12 +18,12 @@ from pages.session import url
 from pages.session.shown import View
 from pages.session.tables import in_words, newly_picked
 
-NODE, GENERATED, TEXT = "node", "generated code", "graph text"
+NODE, GENERATED, INPUTS, TEXT = "node", "generated code", "inputs and results", "graph text"
 
 
 def tabs(fx: FxGraphView) -> list[str]:
     """Return the tabs that the drawer has for a graph."""
-    return [NODE, *([GENERATED] if fx.first_kernel else []), TEXT]
+    return [NODE, *([GENERATED] if fx.first_kernel else []), *([INPUTS] if fx.metadata else []), TEXT]
 
 
 def fill_drawer(view: View, fx: FxGraphView, tab: str, selected: str | None) -> None:
@@ -31,13 +31,20 @@ def fill_drawer(view: View, fx: FxGraphView, tab: str, selected: str | None) -> 
     if tab == TEXT:
         _text(view, fx)
         return
+    if tab == INPUTS and fx.metadata:
+        inputs = fx.inputs(view.text(fx.metadata))
+        st.markdown(inputs.title)
+        st.dataframe(inputs.input_rows, hide_index=True)
+        st.dataframe(inputs.output_rows, hide_index=True)
+        return
     if tab == GENERATED and fx.first_kernel:
         picture = output_code(view, fx.first_kernel, fx.own_lines)
         code_view(picture, key=f"generated-{fx.compilation.id}-{fx.graph.id}", height=FILL)
         return
     node = node_of(fx.nodes, selected)
     if node is not None:
-        st.table(fx.node_rows(node), border="horizontal")
+        mapped = fx.mapped_nodes(view.text(fx.node_map), node.name) if fx.node_map else {}
+        st.table(fx.node_rows(node) | mapped, border="horizontal")
     elif selected and selected.startswith("n:"):
         st.caption(f"{code(selected, LONGEST_NAME)} is not in this graph.")
     node_lines(view, fx.nodes, node, f"{fx.compilation.id}-{fx.graph.id}")

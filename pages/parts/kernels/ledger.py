@@ -47,6 +47,8 @@ COLUMNS: dict[str, Any] = {
     "±": st.column_config.Column(help="Half the interquartile range"),
     "in place": st.column_config.Column(help="Median time within the compiled call"),
     "allowed": st.column_config.Column(help="Minimum time by the roofline"),
+    "autotuning": st.column_config.TextColumn(help="How torch chose the config, by its log after Triton's compilation"),
+    "config": st.column_config.TextColumn(help="The config that is used, or that coordinate descent starts from"),
     "bytes are": st.column_config.TextColumn(
         help="“At most” if an index depends on data, or elements may be read twice"
     ),

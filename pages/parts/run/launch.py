@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from pages.parts.run.submit import stored_run, submit
 from pages.parts.sweep.ask import preset_menu
 from pages.session import actions, server, url
 from pages.session.actions import attempt, passed_over
+from pages.session.navigate import go_to
 from pages.session.runs import show_run
 from pages.session.state import held, hold
 
@@ -28,8 +30,13 @@ TEMPLATE = """import torch
 model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.GELU(), torch.nn.Linear(128, 64))
 inputs = (torch.randn(8, 64),)
 """
+SCRIPT_HELP = (
+    "Torch's `fx_graph_runnable.py` of this graph, in the editor of *New run*, where it can be changed and run"
+)
 PASTED, ON_DISK = "Pasted here", "File on this machine"
 DRAFT = "draft"
+# Tabs of *New run*, in the session state.
+TABS, CODE, LOG = "new-run-tabs", "Your code", "A trace log"
 FOLLOWS = (
     "For a log, or the directory in `TORCH_TRACE`, that a script is writing: pages update while it compiles. It ends "
     "when you stop it, or half an hour after the last record."
@@ -139,6 +146,17 @@ def code_form(environment: Environment | None, start: Beginning | None) -> None:
         name = st.text_input("Name of the callable", said.name, key=f"callable{key}", max_chars=most)
         model = Model("code", code, name)
     _form(environment, Beginning(start.run, replace(start.job, model=model)))
+
+
+def script_button(read: Callable[[], str], edit: Callable[[str], str]) -> None:
+    """Draw a button that reads a script and puts it, as `edit` changes it, into the editor of *New run*.
+
+    Nothing runs before *Compile* is pressed.
+    """
+    if may_bring_code() and st.button("Open as a script", icon=":material/edit_document:", help=SCRIPT_HELP):
+        _keep("pasted", edit(read()))
+        hold(TABS, CODE)
+        go_to(menu.NEW_RUN, {})
 
 
 def _keep(name: str, code: str) -> None:

@@ -21,7 +21,16 @@ from tests.support.places import STORES, TRACES
 # Fields of a report that an older version did not have, as they are without a record.
 ADDED_SINCE: dict[str, Any] = {
     **dict.fromkeys(("bisection", "bits", "script", "explained")),
-    **{name: [] for name in ("debug_files", "logs", "captures", "neighbours")},
+    **{name: [] for name in ("debug_files", "logs", "captures", "neighbours", "metrics", "configs", "graph_runs")},
+}
+
+# Lists that a compilation did not have.
+ADDED_LISTS = ("expressions", "export_issues", "aot_metadata", "estimates", "collectives")
+# The same of the values in a compilation's lists.
+ADDED_IN_LISTS: dict[str, dict[str, Any]] = {
+    "graphs": {"name": ""},
+    "kernels": {"tuning": None},
+    "symbol_guards": {"sources": {}},
 }
 
 
@@ -100,6 +109,10 @@ def test_a_store_of_an_older_version_opens_as_it_did(tmp_path: Path) -> None:
     stored_then["counters"] |= {"cudagraphs": {}}
     for call in [*stored_then["calls"], *((stored_then["rival"] or {}).get("calls", ()))]:
         call |= {"entry": None, "stance": ""}
+    for compilation in stored_then["compilations"]:
+        compilation |= {name: [] for name in ADDED_LISTS}
+        for name, added in ADDED_IN_LISTS.items():
+            compilation[name] = [{**added, **value} for value in compilation[name]]
     assert json.loads(to_json(open_report(run))) == stored_then
     run.report_path.unlink()
     report = open_report(run)

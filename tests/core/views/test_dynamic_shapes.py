@@ -1,7 +1,10 @@
 """Symbols of dynamic shapes in words and rows."""
 
+from dataclasses import replace
+
 from core import CompileJob, CompileOptions, Model, build_report
-from core.views.dynamic_shapes import SymbolsView
+from core.report import ExportIssue, Expression, Frame
+from core.views.dynamic_shapes import IssueBox, SymbolsView
 from tests.support.places import TRACES
 
 
@@ -38,3 +41,53 @@ def test_the_reason_why_there_is_none_depends_on_the_job() -> None:
     reasons = [symbols_of("recompile_zoo", "0/0", job).why_none for job in (dynamic, None)]
     assert reasons[0] == "This run has `dynamic=True`, but no size of this compilation could be dynamic."
     assert reasons[1].endswith("`torch.compile(model, dynamic=True)` makes them dynamic from the start.")
+
+
+CALLED = Frame("/site-packages/torch/nn/modules/module.py", 1778, "_wrapped_call_impl", "return …")
+LINE = Frame("/m.py", 7, "forward", "if k > 1:")
+
+
+def exported(*issues: ExportIssue, expressions: tuple[Expression, ...] = ()) -> SymbolsView:
+    symbols = symbols_of("recompile_zoo", "0/0")
+    compilation = replace(symbols.compilation, export_issues=issues, expressions=expressions)
+    return replace(symbols, compilation=compilation)
+
+
+def test_each_issue_of_an_export_has_its_line_and_a_change_to_make() -> None:
+    view = exported(
+        ExportIssue("data-dependent", "u0 > 1", "", "True", (CALLED, LINE), {"k": "u0"}, 2),
+        ExportIssue("data-dependent", "Eq(u1, 0)"),
+        ExportIssue("missing fake kernel", "mylib.foo.default"),
+        ExportIssue("mismatched fake kernel", "mylib.bar.Scalar", "fake u1, real 8"),
+    )
+    assert view.title == (
+        "No size of [0/0] is dynamic; to fix: 2 data-dependent expressions, 1 missing fake kernel, 1 wrong fake kernel."
+    )
+    check = "`torch._check(…)` with this condition, before the line, makes it a part of the program."
+    assert view.issues == [
+        IssueBox(
+            "`u0 > 1` depends on data and was taken to be `True` for `if k > 1:` at `m.py:7`; `k` is `u0`, 2 times",
+            check,
+            "/m.py:7 in forward\n    if k > 1:",
+        ),
+        IssueBox("`Eq(u1, 0)` depends on data and stopped the export", check, ""),
+        IssueBox(
+            "`mylib.foo.default` has no fake kernel",
+            'Register one with `@torch.library.register_fake("mylib::foo")`.',
+            "",
+        ),
+        IssueBox(
+            "The fake kernel of `mylib.bar.Scalar` differs from its real one: fake u1, real 8",
+            'Correct the function that `@torch.library.register_fake("mylib::bar.Scalar")` registers.',
+            "",
+        ),
+    ]
+
+
+def test_expressions_have_the_line_that_computed_them() -> None:
+    view = exported(expressions=(Expression("u0 > 1", "gt", ("u0", "1"), LINE), Expression("2*s0", "mul", ("s0",))))
+    assert (view.expressions, exported().expressions) == ("2 expressions", "")
+    assert view.expression_rows == [
+        {"expression": "u0 > 1", "computed by": "gt(u0, 1)", "your line": "m.py:7 if k > 1:"},
+        {"expression": "2*s0", "computed by": "mul(s0)", "your line": ""},
+    ]

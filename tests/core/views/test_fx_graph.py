@@ -99,3 +99,38 @@ def test_many_users_are_counted() -> None:
     users = [FxNode(f"u{number}", "call_function", "f", "x", ("x",), None, 1) for number in range(14)]
     named = ", ".join(f"`u{number}`" for number in range(12))
     assert node_rows(compilation, [node, *users], node)["users"] == f"{named} and 2 more"
+
+
+def test_each_lowered_graph_has_torchs_script_and_the_others_have_the_first() -> None:
+    forward, backward = (fx_graph(f"inductor_post_grad_graph.{name}").runnable for name in ("forward", "backward"))
+    assert forward is not None
+    assert backward is not None
+    assert forward.offset < backward.offset
+    assert fx_graph("dynamo_output_graph").runnable == forward
+    captured = fx_graph("dynamo_output_graph")
+    without = replace(captured, report=replace(captured.report, debug_files=()))
+    assert without.runnable is None
+
+
+def test_a_script_to_edit_has_no_paths_of_the_machine_that_wrote_it() -> None:
+    written = "\nimport os\nos.environ['TORCH_TRACE'] = '/t'\nos.environ['TRITON_CACHE_DIR'] = '/c'\nimport torch\n"
+    assert FxGraphView.edited_script(written) == (
+        "import os\n# os.environ['TORCH_TRACE'] = '/t'\n# os.environ['TRITON_CACHE_DIR'] = '/c'\nimport torch\n"
+    )
+
+
+def test_a_node_knows_what_it_came_from_and_what_it_became() -> None:
+    text = '{"postToPre": {"permute": ["linear"]}, "preToPost": {"linear": ["permute", "addmm"], "odd": 3}}'
+    lowered, captured = fx_graph("inductor_post_grad_graph.forward"), fx_graph("dynamo_output_graph")
+    assert lowered.mapped_nodes(text, "permute") == {"came from": "`linear`"}
+    assert captured.mapped_nodes(text, "linear") == {"became": "`permute`, `addmm`"}
+    assert captured.mapped_nodes(text, "odd") == lowered.mapped_nodes("no JSON", "permute") == {}
+
+
+def test_the_map_of_nodes_is_that_of_the_graphs_direction() -> None:
+    forward, backward = (fx_graph(f"inductor_post_grad_graph.{name}").node_map for name in ("forward", "backward"))
+    assert forward is not None
+    assert backward is not None
+    assert forward.offset < backward.offset
+    assert fx_graph("dynamo_output_graph").node_map == forward
+    assert fx_graph("aot_joint_graph").node_map is None

@@ -34,7 +34,7 @@ def test_debug_directories_are_one_zip_that_names_what_was_not_recorded() -> Non
     texts = {0: "graph\n", 6: "import core.worker.recorders.passes\ncode\n"}
     files = (
         DebugFile("0/0", 0, "fx_graph_readable.py", Payload(0, 6)),
-        DebugFile("", 1, "output_code.py", Payload(6, 9)),
+        DebugFile("-", 1, "output_code.py", Payload(6, 9)),
     )
     folder = DebugFolder(replace(EMPTY, debug_files=files), lambda payload: texts[payload.offset])
     with zipfile.ZipFile(io.BytesIO(folder.as_zip())) as archive:

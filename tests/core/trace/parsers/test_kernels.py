@@ -6,7 +6,19 @@ from typing import Any
 import pytest
 
 from core import build_report
-from core.report import Autotuning, Binary, Choice, Compilation, Kernel, KernelCall, KernelTime, Report, WrapperTime
+from core.report import (
+    Autotuning,
+    Binary,
+    Choice,
+    Compilation,
+    Kernel,
+    KernelCall,
+    KernelTime,
+    KernelTuning,
+    Report,
+    WrapperTime,
+)
+from core.views.kernels.ledger import tuning_words
 from tests.support.homes import record
 from tests.support.places import TRACES
 
@@ -100,3 +112,53 @@ def test_a_kernel_knows_how_long_triton_took_as_torchs_metrics_tell(tmp_path: Pa
     (found,) = build_report(log, strict=True).compilations
 
     assert {item.name: item.compile_s for item in found.kernels if item.compile_s} == {kernel.name: 0.25}
+
+
+DESCENT = [["R0_BLOCK", 2048], ["XBLOCK", 1], ["num_warps", 16], ["num_stages", 1]]
+
+
+@pytest.mark.parametrize(
+    ("info", "tuning", "words"),
+    [
+        ({"autotune_cache_state": "miss", "num_configs": 3}, KernelTuning("miss", 3), "3 configs to time"),
+        (
+            {"autotune_cache_state": "only 1 config", "only_config": [["XBLOCK", 1], ["num_warps", 4]]},
+            KernelTuning("only 1 config", None, "XBLOCK: 1, num_warps: 4"),
+            "only one config",
+        ),
+        (
+            {"autotune_cache_state": "hit", "best_config": [["XBLOCK", 256]]},
+            KernelTuning("hit", None, "XBLOCK: 256"),
+            "cached choice",
+        ),
+        (
+            {
+                "autotune_cache_state": "miss",
+                "num_configs": 1,
+                "coordesc_tuning": True,
+                "coordesc_tuning_start_config": DESCENT,
+            },
+            KernelTuning("miss", 1, "R0_BLOCK: 2048, XBLOCK: 1, num_warps: 16, num_stages: 1", True),
+            "1 config to time, coordinate descent",
+        ),
+        ({}, None, ""),
+    ],
+)
+def test_a_triton_kernel_knows_how_torch_chooses_its_config(
+    tmp_path: Path, recorded: Compilation, info: dict[str, Any], tuning: KernelTuning | None, words: str
+) -> None:
+    kernel, *others = generated(recorded, BACKWARD)
+    content = {kernel.name: {**info, "compile_time_us": 811_163}, "no kernel of this graph": info, others[0].name: 3}
+    report = read(tmp_path, record("triton_kernel_info", content, **IDS))
+    told = {item.id: (item.tuning, item.compile_s) for item in report.compilations[0].kernels}
+    assert told.pop(kernel.id) == (tuning, 0.811163)
+    assert set(told.values()) == {(None, None)}
+    assert (tuning_words(tuning) if tuning else "") == words
+
+
+def test_the_nodes_of_a_triton_kernel_come_from_an_older_torchs_map(tmp_path: Path, recorded: Compilation) -> None:
+    kernel, *_ = generated(recorded, BACKWARD)
+    report = read(tmp_path, record("inductor_triton_kernel_to_post_grad_nodes", {kernel.name: ["mul", "sum_1"]}, **IDS))
+    origins = {item.id: item.origins for item in report.compilations[0].kernels}
+    assert origins.pop(kernel.id) == ("mul", "sum_1")
+    assert origins == {item.id: item.origins for item in recorded.kernels if item.id != kernel.id}

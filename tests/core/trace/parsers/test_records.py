@@ -24,7 +24,28 @@ NO_BYPASS = "torch bypasses a cache for what no recorded run does"
 NO_ACCELERATOR = "no recorded run has the backend `accelerator`, which needs a compiler"
 NO_TELLER = "no recorded run has a backend that tells of itself"
 NO_PACKAGE = "no recorded run packages its model, which needs a compiler"
+NO_FRAME = "no recorded run exports, packages or runs compiled autograd with plain torch"
 NOT_RECORDED = {
+    "exported_program": NO_FRAME,
+    **dict.fromkeys(("expression_created", "guard_added", "propagate_real_tensors_provenance"), NO_FRAME),
+    **dict.fromkeys(("missing_fake_kernel", "mismatched_fake_kernel", "guard_on_data_dependent_error"), NO_FRAME),
+    "artifact:triton_kernel_info": "torch logs it where Triton runs, and no recorded run has a GPU",
+    **dict.fromkeys(("compilation_metrics_runtime", "bwd_compilation_metrics_runtime"), "torch logs them with a GPU"),
+    "artifact:inductor_triton_kernel_to_post_grad_nodes": "an older torch's map of kernels to nodes",
+    "artifact:inductor_graph_execution": "an older torch's name of graph_execution",
+    **dict.fromkeys(
+        (
+            "artifact:graph_execution",
+            "artifact:inductor_collective_schedule",
+            "artifact:inductor_runtime_and_tensor_meta",
+        ),
+        "no recorded run has collectives",
+    ),
+    "compiled_autograd_graph": NO_FRAME,
+    "artifact:compiled_autograd_graph_pre_reordering": NO_FRAME,
+    "graph_dump:inductor_aot_code": NO_FRAME,
+    "graph_dump:inductor_aot_kernel_code": NO_FRAME,
+    "graph_dump:inductor_aot_wrapper_code": NO_FRAME,
     "artifact:after_post_grad_graph": "an older torch's name of inductor_post_grad_graph",
     "artifact:backend_table": NO_TELLER,
     "artifact:backend_text": NO_TELLER,

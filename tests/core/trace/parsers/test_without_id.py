@@ -9,6 +9,8 @@ from core import build_report
 from core.analysis import captured_ops, sentence, verdict
 from core.analysis.findings import findings
 from core.report import Report
+from core.trace import index_of
+from core.trace.parsers import build_in_parts
 from tests.support.logs import record
 from tests.support.places import TRACES
 
@@ -17,6 +19,16 @@ FX = """class GraphModule(torch.nn.Module):
     def forward(self, x: "f32[2]"):
         sin: "f32[2]" = torch.sin(x)
         return (sin,)"""
+
+
+ROOTS = {
+    "-": "torch_dynamo_resume_in_forward_at_15",
+    "-.2": "torch_dynamo_resume_in_forward_at_17",
+    "-.3": "forward",
+    "-.4": "torch_dynamo_resume_in_forward_at_15",
+    "-.5": "torch_dynamo_resume_in_forward_at_17",
+    "-.6": "torch_dynamo_resume_in_forward_at_17",
+}
 
 
 def read(tmp_path: Path, *records: bytes) -> Report:
@@ -38,13 +50,17 @@ def without_ids(scenario: str) -> list[bytes]:
     return [b"\n".join(found)]
 
 
-def test_what_has_no_compile_id_is_a_compilation_without_one(tmp_path: Path) -> None:
+def test_records_without_compile_ids_are_divided_where_another_graph_begins(tmp_path: Path) -> None:
     named = build_report(TRACES / "foreign" / "trace.log")
     report = read(tmp_path, *without_ids("foreign"))
-    (only,) = report.compilations
-    assert (only.id, only.status) == ("-", "ok")
-    assert len(only.graphs) == sum(len(compilation.graphs) for compilation in named.compilations)
-    assert len(only.kernels) == sum(len(compilation.kernels) for compilation in named.compilations)
+    assert [(one.id, one.status, one.frame.name) for one in report.compilations] == [
+        (id_, "ok", name) for id_, name in ROOTS.items()
+    ]
+    graphs, kernels = (
+        [sum(len(getattr(one, name)) for one in logged.compilations) for logged in (report, named)]
+        for name in ("graphs", "kernels")
+    )
+    assert (graphs[0], kernels[0]) == (graphs[1], kernels[1])
     assert report.unparsed == named.unparsed
 
 
@@ -65,26 +81,122 @@ def phase(name: str, kind: str, at_s: float) -> bytes:
     return record({"chromium_event": {}}, json.dumps({"name": name, "ph": kind, "ts": at_s * 1e6, "args": {}}))
 
 
+EXPORTED = "ExportedProgram:\n" + "\n".join(f"    {line}" for line in FX.split("\n")) + "\nGraph signature:\n"
+SYMBOL = {"symbol": "s0", "vr": "[2, 8]", "user_stack": [], "source": "L['x'].size()[0]", "val": "4"}
+EXPORTER = {"stack": [{"filename": "/torch/export/_trace.py", "line": 9, "name": "_export"}]}
+KERNELS = """extern "C"  void  cpp_fused_sin_0(const float* in_ptr0,
+                       float* out_ptr0);
+extern "C"  void  cpp_fused_sin_0(const float* in_ptr0,
+                       float* out_ptr0)
+{
+    {
+    }
+}"""
+WRAPPER = """    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_addmm_out(buf0, arg0_1));
+        launchKernel(kernels.triton_poi_fused_0, grid, stream);
+    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_addmm_out(buf1, buf0));"""
+
+
+def code(name: str, text: str) -> bytes:
+    return record({"graph_dump": {"name": name, "type": "cpp"}}, text)
+
+
 @pytest.mark.parametrize(
-    ("kind", "words"),
+    ("records", "name", "words"),
     [
-        ("exported_program", "Dynamo compiled nothing in this log: it is an export by torch.export."),
-        ("link", "The log has no compile ids."),
+        ([record({"exported_program": {}}, EXPORTED)], "export", "Export without Dynamo: 1 graph."),
+        (
+            [record({"create_symbol": SYMBOL | EXPORTER})],
+            "export",
+            "Export without Dynamo: its graph was not recorded, which TORCH_DTRACE does.",
+        ),
+        ([record({"aot_inference_graph": {}}, FX)], "AOTAutograd", "AOTAutograd without Dynamo: 1 graph."),
+        (
+            [record({"artifact": {"name": "after_post_grad_graph"}}, FX), code("inductor_aot_kernel_code", KERNELS)],
+            "AOTInductor",
+            "AOTInductor without Dynamo: 1 graph, 1 op fused into 1 kernel.",
+        ),
+        (
+            [record({"artifact": {"name": "after_post_grad_graph"}}, FX)],
+            "Inductor",
+            "Inductor without Dynamo: 1 graph.",
+        ),
+        (
+            [record({"graph_dump": {"name": "mine"}}, FX)],
+            "graphs",
+            "Graphs without Dynamo: 1 graph.",
+        ),
     ],
 )
-def test_the_headline_says_what_a_log_is_of_that_dynamo_has_no_part_in(tmp_path: Path, kind: str, words: str) -> None:
-    report = read(tmp_path, record({kind: {}}, "…"), record({"aot_inference_graph": {}}, FX))
+def test_what_dynamo_has_no_part_in_is_named_after_what_compiled_it(
+    tmp_path: Path, records: list[bytes], name: str, words: str
+) -> None:
+    report = read(tmp_path, *records)
+    assert [(compilation.frame.name, compilation.status) for compilation in report.compilations] == [
+        (name, "ok" if report.compilations[0].graphs else "empty")
+    ]
     assert sentence(verdict(report)) == words
+
+
+def test_an_export_ends_with_its_program_and_what_follows_is_another_compilation(tmp_path: Path) -> None:
+    program = record({"exported_program": {}}, EXPORTED)
+    lowered = [record({"aot_inference_graph": {}}, FX), record({"artifact": {"name": "after_post_grad_graph"}}, FX)]
+    symbol = record({"create_symbol": SYMBOL | EXPORTER})
+    report = read(tmp_path, symbol, program, *lowered, *lowered, symbol, program)
+    assert [(one.id, [graph.id for graph in one.graphs], len(one.symbols)) for one in report.compilations] == [
+        ("export", ["exported_program"], 1),
+        ("-", ["aot_inference_graph", "inductor_post_grad_graph"], 0),
+        ("-.2", ["aot_inference_graph", "inductor_post_grad_graph"], 1),
+        ("export.2", ["exported_program"], 0),
+    ]
+
+
+def test_a_strict_export_is_finished_by_metrics_without_an_id(tmp_path: Path) -> None:
+    captured = record({"dynamo_output_graph": {}, "frame_id": 0, "frame_compile_id": 0}, FX)
+    metrics = record({"compilation_metrics": {}})
+    assert [one.status for one in read(tmp_path, captured).compilations] == ["not finished"]
+    whole = read(tmp_path, captured, metrics)
+    assert [(one.status, one.frame.name) for one in whole.compilations] == [("ok", "strict export")]
+    assert build_in_parts(index_of(tmp_path / "trace.log", None), lambda compilation: compilation) == whole
+
+
+def test_what_compiled_autograd_captured_has_its_id(tmp_path: Path) -> None:
+    captured = record({"compiled_autograd_graph": {}, "compiled_autograd_id": 0}, FX)
+    compiled = record({"dynamo_output_graph": {}, "compiled_autograd_id": 0, "frame_id": 1, "frame_compile_id": 0}, FX)
+    report = read(tmp_path, captured, compiled)
+    assert [(one.id, one.frame.name, one.status) for one in report.compilations] == [
+        ("!0", "compiled autograd !0", "ok"),
+        ("!0/1/0", "", "not finished"),
+    ]
+    assert verdict(report).graphs == 1
+
+
+def test_the_kernels_of_a_package_are_those_that_its_code_defines_and_calls(tmp_path: Path) -> None:
+    graph = record({"artifact": {"name": "after_post_grad_graph"}}, FX)
+    logged = [code("inductor_aot_wrapper_code", WRAPPER), code("inductor_aot_kernel_code", KERNELS)]
+    (package,) = read(tmp_path, graph, *logged).compilations
+    assert [(kernel.name, kernel.language, kernel.lines, kernel.call_lines) for kernel in package.kernels] == [
+        ("aoti_torch_cpu_addmm_out", "extern", (1, 1), (1, 3)),
+        ("triton_poi_fused_0", "triton", (2, 2), (2,)),
+        ("cpp_fused_sin_0", "cpp", (3, 8), ()),
+    ]
+    assert {kernel.graph for kernel in package.kernels} == {"inductor_post_grad_graph.inference"}
+    mapped = {
+        "aoti_torch_cpu_addmm_out:1": ["addmm"],
+        "cpp_fused_sin_0:2": ["sin"],
+        "aoti_torch_cpu_addmm_out:3": ["mm"],
+    }
+    name = "inductor_provenance_tracking_node_mappings"
+    mapping = record({"artifact": {"name": name, "encoding": "json"}}, json.dumps({"cppCodeToPost": mapped}))
+    (package,) = read(tmp_path, graph, *logged, mapping).compilations
+    assert [kernel.origins for kernel in package.kernels] == [("addmm", "mm"), (), ("sin",)]
 
 
 def test_packaging_ahead_of_time_is_no_process_with_a_warm_cache(tmp_path: Path) -> None:
     spans = [phase("compile_fx_aot", "B", 0), phase("compile_file", "B", 1), phase("compile_file", "E", 20)]
     graph = record({"aot_inference_graph": {}}, FX)
     report = read(tmp_path, *spans, phase("compile_fx_aot", "E", 21), graph)
-    assert (
-        sentence(verdict(report))
-        == "Dynamo compiled nothing in this log: AOTInductor compiled a package ahead of time."
-    )
+    assert sentence(verdict(report)) == "AOTInductor without Dynamo: 1 graph."
     assert not any("of Dynamo tracing left" in finding.advice for finding in findings(report))
 
 
