@@ -24,7 +24,7 @@ NAMED = re.compile(r"(?:.*[._-])?rank[._-]?(\d{1,6})(?:[._-].*)?\.log")
 FOLDER = re.compile(r"rank[._-]?(\d{1,6})(?:[._-].*)?")
 # Records in which a rank is looked for.
 MOST_RECORDS = 200
-MOST_READ_BYTES = 4_000_000
+MOST_READ_BYTES = 1_000_000
 MOST_FILES = 20_000
 MOST_RANKS = 4_096
 MOST_LEVELS = 6
@@ -105,18 +105,19 @@ def files_below(directory: Path) -> Iterator[Path]:
 def rank_of(log: Path, name: Path) -> tuple[int | None, bool]:
     """Return the rank of a log, from its name, its records or its directory, and True if it has a record.
 
-    Only the first 4 MB are read, and not mapped, since another process may still write the log, or truncate it.
+    Only the first megabyte is read, and not mapped, since another process may still write the log, or truncate it.
     """
     named = NAMED.fullmatch(log.name)
     try:
         with open_regular(log) as file:
-            headers = list(itertools.islice(HEADER.finditer(start := file.read(MOST_READ_BYTES)), MOST_RECORDS))
+            start = file.read(MOST_READ_BYTES)
     except OSError:
         return None, False
-    if not headers:
-        return None, False
+    headers = list(itertools.islice(HEADER.finditer(start), 1 if named else MOST_RECORDS))
+    if not headers or named:
+        return int(named[1]) if named and headers else None, bool(headers)
     written = next((rank for header in headers if (rank := _written_rank(start, header.end())) is not None), None)
-    return (int(named[1]) if named else rank_of_folder(name) if written is None else written), True
+    return rank_of_folder(name) if written is None else written, True
 
 
 def _written_rank(log: bytes, start: int) -> int | None:

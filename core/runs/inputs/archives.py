@@ -52,6 +52,8 @@ DAMAGE = (
     NotImplementedError,
     RuntimeError,
     RecursionError,
+    # Of Python 3.11's zipfile, for a member without a name.
+    IndexError,
     UnicodeError,
     struct.error,
     OverflowError,

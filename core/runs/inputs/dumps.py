@@ -326,4 +326,5 @@ def _is_json(text: str) -> bool:
 
 
 def _names(directory: Path, paths: Iterable[Path]) -> tuple[str, ...]:
-    return tuple(sorted(str(path.relative_to(directory)) for path in paths))
+    """Return the names of files that are not empty, in order."""
+    return tuple(sorted(str(path.relative_to(directory)) for path in paths if path.stat().st_size))

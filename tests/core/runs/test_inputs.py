@@ -171,6 +171,13 @@ def test_archives_in_an_archive_stay_packed(store: Store, tmp_path: Path) -> Non
     assert nothing_is_left(store, tmp_path)
 
 
+def test_a_member_without_a_name_is_damage(store: Store, tmp_path: Path) -> None:
+    made = zipped({"a": LOG}).replace(b"a", b"\0")
+    with pytest.raises(CompileboardError, match="damaged"):
+        store.add_log("x.zip", io.BytesIO(made))
+    assert nothing_is_left(store, tmp_path)
+
+
 def test_an_encrypted_zip_is_refused_in_words(store: Store) -> None:
     made = bytearray(zipped({"a.log": LOG}))
     for signature, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
