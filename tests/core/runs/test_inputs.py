@@ -310,10 +310,11 @@ def vllm_directory(folder: Path, *names: str) -> Path:
         graphs = folder / name / "graphs"
         graphs.mkdir(parents=True)
         (graphs / "index.md").write_text("# graphs\n")
-        for stage in ("0000_before_split", "0001_after_split"):
-            (graphs / f"{stage}.raw.py").write_text(GRAPH)
+        for stage, label in (("0000_before_split", "before_split"), ("0001_4711_post_grad", "post_grad.NoOp.before")):
+            printed = f"TRACED GRAPH\n ===== {label} =====\n <eval_with_key>.5 {GRAPH}"
+            (graphs / f"{stage}.raw.py").write_text(printed)
             (graphs / f"{stage}.structured.txt").write_text("layers.0\n")
-            (graphs / f"{stage}.metadata.json").write_text('{"stage": "x"}')
+            (graphs / f"{stage}.metadata.json").write_text(json.dumps({"name": label}))
     return folder
 
 
@@ -323,8 +324,11 @@ def test_a_directory_of_vllm_becomes_a_log_for_each_rank(store: Store, tmp_path:
     assert (run.ranks(), run.status().origin) == ((0, 1), "")
     assert [kind for kind in report.kinds if kind.startswith("graph_dump")] == [
         "graph_dump:before_split",
-        "graph_dump:after_split",
+        "graph_dump:post_grad.NoOp.before",
     ]
+    log = run.log_of(0).read_text()
+    assert "\tclass GraphModule(torch.nn.Module):\n" in log
+    assert "TRACED GRAPH" not in log
     assert report.notes[0].startswith("Made from a directory of vLLM's graph dumps")
     assert report.problems == ()
 
