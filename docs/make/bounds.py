@@ -40,7 +40,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_LEVELS": "directories in one another",
             "MOST_RANKS": "ranks of a run",
             "MOST_RECORDS": "records in which a log's rank is looked for",
-            "MOST_READ_BYTES": "the start of a log in which these are",
+            "MOST_READ_BYTES": "the start and the end of a log in which these are",
             "MOST_NAMED": "files that are named as not read",
             "MOST_NAME_CHARS": "such a name",
         },
