@@ -50,6 +50,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_PARTS": "parts of a member's name",
             "MAX_DIRECTORY_BYTES": "the list of members of a ZIP archive",
             "MOST_HEADERS": "headers of a tar archive",
+            "MOST_AT_ONCE": "archives that are unpacked at once",
             "MOST_NAME_CHARS": "a member's name in a message",
         },
         "core/runs/inputs/dumps.py": {

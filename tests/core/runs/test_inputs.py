@@ -178,6 +178,14 @@ def test_a_member_without_a_name_is_damage(store: Store, tmp_path: Path) -> None
     assert nothing_is_left(store, tmp_path)
 
 
+def test_a_zip_with_a_dictionary_of_any_size_is_refused(store: Store) -> None:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("a.log", LOG)
+    with pytest.raises(CompileboardError, match=r"compression method \(14\) that is not read"):
+        store.add_log("x.zip", io.BytesIO(data.getvalue()))
+
+
 def test_an_encrypted_zip_is_refused_in_words(store: Store) -> None:
     made = bytearray(zipped({"a.log": LOG}))
     for signature, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
