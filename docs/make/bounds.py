@@ -70,9 +70,8 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_STRINGS": "names in its table of strings",
             "MAX_KIND": "characters of the kind of a record",
             "MAX_PAYLOAD_BYTES": "the payload of a record",
-            "MAX_GROWING_BYTES": "what is read of the log of a run that goes on",
+            "MAX_GROWING_BYTES": "what is read of the log of a run that goes on, but not of a followed one",
             "MOST_AT_ONCE_BYTES": "what is read of it at once",
-            "MOST_MAPPED_BYTES": "what is read at once of a followed log, which is read as a whole",
         },
         "core/trace/index.py": {
             "MAX_INDEX_BYTES": "the stored index of a log",
