@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +24,7 @@ NAMED = re.compile(r"(?:.*[._-])?rank[._-]?(\d{1,6})(?:[._-].*)?\.log")
 FOLDER = re.compile(r"rank[._-]?(\d{1,6})(?:[._-].*)?")
 # Records in which a rank is looked for.
 MOST_RECORDS = 200
-MOST_READ_BYTES = 4_000_000
+MOST_READ_BYTES = 1_000_000
 MOST_FILES = 20_000
 MOST_RANKS = 4_096
 MOST_LEVELS = 6
@@ -105,22 +105,32 @@ def files_below(directory: Path) -> Iterator[Path]:
 def rank_of(log: Path, name: Path) -> tuple[int | None, bool]:
     """Return the rank of a log, from its name, its records or its directory, and True if it has a record.
 
-    Only the first 4 MB are read, and not mapped, since another process may still write the log, or truncate it.
+    A process that compiled before it joined the process group has a rank in its later records alone. Only the first
+    and the last megabyte are read, and not mapped, since another process may still write the log, or truncate it.
     """
     named = NAMED.fullmatch(log.name)
     try:
         with open_regular(log) as file:
-            headers = list(itertools.islice(HEADER.finditer(start := file.read(MOST_READ_BYTES)), MOST_RECORDS))
+            start = file.read(MOST_READ_BYTES)
+            headers = list(itertools.islice(HEADER.finditer(start), 1 if named else MOST_RECORDS))
+            if not headers or named:
+                return int(named[1]) if named and headers else None, bool(headers)
+            written = _written_rank(start, headers)
+            if written is None:
+                file.seek(max(0, os.fstat(file.fileno()).st_size - MOST_READ_BYTES))
+                end = file.read(MOST_READ_BYTES)
+                written = _written_rank(end, list(HEADER.finditer(end))[-MOST_RECORDS:])
     except OSError:
         return None, False
-    if not headers:
-        return None, False
-    written = next((rank for header in headers if (rank := _written_rank(start, header.end())) is not None), None)
-    return (int(named[1]) if named else rank_of_folder(name) if written is None else written), True
+    return rank_of_folder(name) if written is None else written, True
 
 
-def _written_rank(log: bytes, start: int) -> int | None:
-    """Return the rank in the header of a record; None if it has none, or is not readable."""
+def _written_rank(log: bytes, headers: Iterable[re.Match[bytes]]) -> int | None:
+    """Return the first rank in the headers of records; None if none has one."""
+    return next((rank for header in headers if (rank := _rank_in(log, header.end())) is not None), None)
+
+
+def _rank_in(log: bytes, start: int) -> int | None:
     end = log.find(b"\n", start)
     try:
         header = decoded(log[start : end if end >= 0 else None])

@@ -108,7 +108,7 @@ class Runner:
         check_room(self.limits, self.store, by)
         run, process = start_following(self.store, path, by)
         # The thread holds the process, whose input is closed when this server ends.
-        threading.Thread(target=wait_for_end, args=(process,), daemon=True).start()
+        threading.Thread(target=wait_for_end, args=(run, process), daemon=True).start()
         return run
 
     def add_recording(self, name: str, by: str = "") -> Run:

@@ -46,8 +46,6 @@ NO_RECORD = (
 )
 MAX_GROWING_BYTES = 64_000_000
 MOST_AT_ONCE_BYTES = 2_000_000
-# New bytes of a mapped log that are read at once.
-MOST_MAPPED_BYTES = 8_000_000
 
 
 def has_record(path: Path) -> bool:
@@ -304,7 +302,7 @@ class AppendedReader(GrowingReader):
     def _grow(self) -> None:
         try:
             with open_regular(self.path) as file:
-                size = min(os.fstat(file.fileno()).st_size, self.size + MOST_MAPPED_BYTES, MAX_LOG_BYTES)
+                size = min(os.fstat(file.fileno()).st_size, self.size + MOST_AT_ONCE_BYTES, MAX_LOG_BYTES)
                 if size < self.size:
                     raise TraceError(f"{self.path.name} was cut off while it was read")
                 if size > self.size:

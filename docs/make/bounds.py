@@ -40,7 +40,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_LEVELS": "directories in one another",
             "MOST_RANKS": "ranks of a run",
             "MOST_RECORDS": "records in which a log's rank is looked for",
-            "MOST_READ_BYTES": "the start of a log in which these are",
+            "MOST_READ_BYTES": "the start and the end of a log in which these are",
             "MOST_NAMED": "files that are named as not read",
             "MOST_NAME_CHARS": "such a name",
         },
@@ -50,6 +50,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_PARTS": "parts of a member's name",
             "MAX_DIRECTORY_BYTES": "the list of members of a ZIP archive",
             "MOST_HEADERS": "headers of a tar archive",
+            "MOST_AT_ONCE": "archives that are unpacked at once",
             "MOST_NAME_CHARS": "a member's name in a message",
         },
         "core/runs/inputs/dumps.py": {
@@ -69,9 +70,8 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_STRINGS": "names in its table of strings",
             "MAX_KIND": "characters of the kind of a record",
             "MAX_PAYLOAD_BYTES": "the payload of a record",
-            "MAX_GROWING_BYTES": "what is read of the log of a run that goes on",
+            "MAX_GROWING_BYTES": "what is read of the log of a run that goes on, but not of a followed one",
             "MOST_AT_ONCE_BYTES": "what is read of it at once",
-            "MOST_MAPPED_BYTES": "what is read at once of a followed log, which is read as a whole",
         },
         "core/trace/index.py": {
             "MAX_INDEX_BYTES": "the stored index of a log",

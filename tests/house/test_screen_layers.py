@@ -206,7 +206,7 @@ def test_tables_tell_what_was_picked_in_one_way() -> None:
 
 
 # What changes the store: a page asks an action for it, which asks who is there.
-CHANGES = {"annotate", "submit", "start_tool", "add_log", "delete", "forget", "cancel"}
+CHANGES = {"annotate", "submit", "start_tool", "add_log", "add_path", "follow_path", "delete", "forget", "cancel"}
 ACTIONS = "pages/session/actions.py"
 
 

@@ -75,10 +75,7 @@ def test_runs_lists_a_run_of_ranks_once(eight: Run, followed: Run) -> None:
     app = opened(menu.RUNS.script)
     assert_sound(app)
     rows = app.dataframe[0].value
-    assert rows[["run", "made for", "state"]].to_numpy().tolist() == [
-        ["job", "2 ranks", "running"],
-        ["job", "8 ranks", "done"],
-    ]
+    assert rows[["run", "state"]].to_numpy().tolist() == [["job · 2 ranks", "running"], ["job · 8 ranks", "done"]]
 
 
 def test_a_rank_that_is_not_there_is_said_to_be_missing(eight: Run) -> None:

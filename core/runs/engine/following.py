@@ -9,6 +9,7 @@ or when the logs reach the bound. It writes the run's status as a supervisor doe
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -64,11 +65,18 @@ def stop_following(run: Run) -> None:
         process.terminate()
 
 
-def wait_for_end(process: subprocess.Popen[bytes], timeout_s: float | None = None) -> None:
-    """Wait until the process that follows has ended, then close its input."""
+def wait_for_end(run: Run, process: subprocess.Popen[bytes]) -> None:
+    """Wait until the process that follows has ended, and write the status that a killed one could not."""
     assert process.stdin is not None
     with process.stdin:
-        process.wait(timeout_s)
+        process.wait()
+    with contextlib.suppress(StoreError):
+        status = run.written_status()
+        if status.live:
+            ended = replace(status, state="done", ended_s=time.time(), handle="")
+            if run.log_path() is None:
+                ended = replace(ended, state="interrupted", reason="the process that followed it ended")
+            run.write_status(ended)
 
 
 def _check(source: Path) -> None:

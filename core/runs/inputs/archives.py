@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import gzip
 import io
-import lzma
 import struct
 import tarfile
+import threading
 import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
@@ -39,19 +39,25 @@ MAX_DIRECTORY_BYTES = 16_000_000
 WINDOW_LOG = 27
 PIECE = 1 << 20
 MOST_HEADERS = 100_000
+# LZMA is left out: a few bytes make it allocate 4 GB.
+ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
+# A Zstandard window takes 128 MB, whoever sends the archive.
+MOST_AT_ONCE = 2
+_turn = threading.BoundedSemaphore(MOST_AT_ONCE)
 MOST_NAME_CHARS = 200
 END_OF_ZIP = struct.Struct("<4s4H2LH")
 ZIP64_LOCATOR_BYTES, ZIP_TAIL_BYTES = 20, 1 << 16
 DAMAGE = (
     EOFError,
     zlib.error,
-    lzma.LZMAError,
     zstd.ZstdError,
     zipfile.BadZipFile,
     tarfile.TarError,
     NotImplementedError,
     RuntimeError,
     RecursionError,
+    # Of Python 3.11's zipfile, for a member without a name.
+    IndexError,
     UnicodeError,
     struct.error,
     OverflowError,
@@ -73,7 +79,8 @@ def unpack(file: BinaryIO, kind: Kind, target: Path, name: str, most_bytes: int)
     Raises TraceError if it is damaged, unsafe or larger than `most_bytes` unpacked, OSError if the disk is full.
     """
     try:
-        return _unpack(file, kind, target, Room(most_bytes))
+        with _turn:
+            return _unpack(file, kind, target, Room(most_bytes))
     except DAMAGE as error:
         raise TraceError(f"{name} is a damaged or an encrypted archive: {one_line(str(error), 200)}") from None
     except (gzip.BadGzipFile, NotADirectoryError, IsADirectoryError, FileExistsError) as error:
@@ -146,6 +153,8 @@ def _unpack_zip(file: BinaryIO, target: Path, room: Room) -> tuple[str, ...]:
             if member.is_dir():
                 path.mkdir(parents=True, exist_ok=True)
                 continue
+            if member.compress_type not in ZIP_METHODS:
+                raise TraceError(f"the archive has a compression method ({member.compress_type}) that is not read")
             path.parent.mkdir(parents=True, exist_ok=True)
             with archive.open(member) as source:
                 room.copy(source, path)  # type: ignore[arg-type]

@@ -8,6 +8,7 @@ vLLM             rank_0_dp_0/graphs/0000_before_split.raw.py, …structured.txt,
 
 from __future__ import annotations
 
+import itertools
 import re
 import time
 from collections import Counter
@@ -28,7 +29,10 @@ from core.runs.rank_logs import RankLogs, files_below, rank_of_folder
 from core.trace.reader import MAX_PAYLOAD_BYTES, OUR_KEYS, md5_of
 
 MODEL = re.compile(r"model__(\d{1,6})_(forward|backward|inference)_\d{1,6}\.(\d{1,6})")
-VLLM_GRAPH = re.compile(r"(\d{1,6})_(.{1,150})\.raw\.py")
+# A number, perhaps a process id, and the stage.
+VLLM_GRAPH = re.compile(r"(\d{1,6})_(?:\d{1,10}_)?(.{1,150})\.raw\.py")
+# torch prints a headline and the name of the code's file before the graph.
+GRAPH_CLASS = re.compile(r"^.{0,500}?\b(class \w{1,100}\(torch\.nn\.Module\):)", re.MULTILINE)
 TAG = re.compile(r"<[^>]{0,2000}>")
 STAMP = re.compile(r"\d{4}-(\d\d)-(\d\d)T(\d\d:\d\d:\d\d\.\d{1,6})")
 PLACE = re.compile(r"[^\n\]]{1,300}")
@@ -38,6 +42,8 @@ MOST_KIND_CHARS = 80
 MAX_INDEX_BYTES = 512 * 1024**2
 # Keys of raw.jsonl that tlparse adds to a record's header.
 ADDED = ("timestamp", "thread", "pathname", "lineno", "payload_filename", "has_payload")
+# What vLLM writes beside each graph, with the encoding of its record.
+BESIDE_GRAPH = {"metadata.json": "json", "structured.txt": "string"}
 # What Inductor writes for each graph: the kind of record, and what its header says beside the kind.
 BEFORE, AFTER = "before_post_grad_graph", "inductor_post_grad_graph"
 MAPPINGS = "inductor_provenance_tracking_node_mappings"
@@ -136,23 +142,18 @@ def _of_debug_directory(directory: Path, files: list[Path], writer: _Writer) -> 
     models = [model for model in models if (model / "output_code.py").is_file() or (model / DEBUG_FILES[0]).is_file()]
     if not models:
         return None
-    runs = sorted({model.parent for model in models}, key=lambda run: str(run))
-    chosen = [model for model in models if model.parent == runs[-1]]
+    newest = max(model.parent for model in models)
+    chosen = [model for model in models if model.parent == newest]
     words = (
         "Made from a TORCH_COMPILE_DEBUG directory, which has no frames, guards, breaks or times: graphs are numbered "
         "as AOTAutograd numbers them"
     )
     log = writer.write(
-        "debug.log", _chain([_note(f"{words}.")], (entry for model in chosen for entry in _of_model(model)))
+        "debug.log", itertools.chain([_note(f"{words}.")], (entry for model in chosen for entry in _of_model(model)))
     )
     known = {"output_code.py", "fx_graph_runnable.py", f"{MAPPINGS}.json", *DEBUG_FILES}
     unread = _names(directory, (path for path in files if path.parent not in chosen or path.name not in known))
     return RankLogs({}, log, unread)
-
-
-def _chain(*parts: Iterable[_Entry]) -> Iterator[_Entry]:
-    for part in parts:
-        yield from part
 
 
 def _model_order(model: Path) -> tuple[str, int]:
@@ -197,7 +198,7 @@ def _of_vllm(directory: Path, files: list[Path], writer: _Writer) -> RankLogs | 
     if len(stages) > 1:
         stages.pop(None, None)
     made = {
-        rank: writer.write(f"vllm_{rank}.log", _chain([_note(f"{words}.")], _of_stages(paths, rank)))
+        rank: writer.write(f"vllm_{rank}.log", itertools.chain([_note(f"{words}.")], _of_stages(paths, rank)))
         for rank, paths in stages.items()
     }
     used = {path for paths in stages.values() for path in paths}
@@ -218,14 +219,26 @@ def _of_stages(paths: list[Path], rank: int | None) -> Iterator[_Entry]:
         graph = _text(path)
         if match is None or graph is None:
             continue
-        stage, stem = match[2], path.name.removesuffix(".raw.py")
+        beside = {suffix: _text(path.with_name(path.name.removesuffix("raw.py") + suffix)) for suffix in BESIDE_GRAPH}
+        stage = _stage_name(beside["metadata.json"]) or match[2]
+        begin = GRAPH_CLASS.search(graph)
         at = {**ranked, **_compile_id(0)}
-        yield _Entry({"graph_dump": {"name": stage}, **at}, graph, _stamp(path))
-        for suffix, encoding in (("metadata.json", "json"), ("structured.txt", "string")):
-            text = _text(path.with_name(f"{stem}.{suffix}"))
+        yield _Entry({"graph_dump": {"name": stage}, **at}, graph[begin.start(1) :] if begin else graph, _stamp(path))
+        for suffix, encoding in BESIDE_GRAPH.items():
+            text = beside[suffix]
             if text is not None:
                 body = {"name": f"vllm_{stage}_{suffix.partition('.')[0]}", "encoding": encoding}
                 yield _Entry({"artifact": body, **at}, text, _stamp(path))
+
+
+def _stage_name(metadata: str | None) -> str:
+    """Return the name in a stage's metadata; empty without one. The file's name has no dots and no spaces."""
+    try:
+        data = decoded(metadata) if metadata else None
+    except DecodeError:
+        return ""
+    name = data.get("name") if isinstance(data, dict) else None
+    return one_line(name, MOST_KIND_CHARS) if isinstance(name, str) else ""
 
 
 def _stage_order(path: Path) -> tuple[str, int]:
@@ -239,7 +252,9 @@ def _of_tlparse(directory: Path, files: list[Path], writer: _Writer) -> RankLogs
     if index is None:
         return None
     missing: Counter[str] = Counter()
-    log = writer.write("tlparse.log", _chain(_of_lines(index, missing), _of_events(index.parent), _lost(missing)))
+    log = writer.write(
+        "tlparse.log", itertools.chain(_of_lines(index, missing), _of_events(index.parent), _lost(missing))
+    )
     return RankLogs({}, log)
 
 
@@ -326,4 +341,5 @@ def _is_json(text: str) -> bool:
 
 
 def _names(directory: Path, paths: Iterable[Path]) -> tuple[str, ...]:
-    return tuple(sorted(str(path.relative_to(directory)) for path in paths))
+    """Return the names of files that are not empty, in order."""
+    return tuple(sorted(str(path.relative_to(directory)) for path in paths if path.stat().st_size))

@@ -46,7 +46,7 @@ class Upload {
   }
 
   ask() {
-    if (!this.told) this.text.textContent = `Drop a log here, or pick one: at most ${this.data.words}.`;
+    if (!this.told) this.text.textContent = `Drop a log or an archive here, or pick one: at most ${this.data.words}.`;
   }
 
   /** @param {string} words @param {boolean} [bad] */

@@ -84,7 +84,7 @@ def words_of(run: Run, status: Status) -> str:
 def _row(run: Run, status: Status, verdict: Verdict | None, now: float) -> dict[str, Any]:
     interval = verdict.speed.interval if verdict and verdict.speed else None
     return {
-        NAME: one_line(called(run, status), LONGEST_NAME),
+        NAME: " · ".join([one_line(called(run, status), LONGEST_NAME), *ranks_words(run, status)]),
         "state": status.state,
         SPEEDUP: interval.middle if interval else None,
         "breaks": verdict.breaks if verdict else None,
@@ -92,7 +92,7 @@ def _row(run: Run, status: Status, verdict: Verdict | None, now: float) -> dict[
         "kernels": verdict.work.kernels if verdict else None,
         "result": verdict.result.outcome if verdict and verdict.result else "",
         "when": fmt.ago(status.created_s, now),
-        "made for": one_line(", ".join([*made_for(run), *ranks_words(run, status)]), LONGEST_NAME),
+        "made for": one_line(", ".join(made_for(run)), LONGEST_NAME),
         "doubt": _doubt(verdict),
         "graphs": verdict.graphs if verdict else None,
         "note": one_line(run.note(), LONGEST_LINE),

@@ -152,7 +152,8 @@ def test_a_run_whose_follower_was_killed_is_readable(store: Store, source: Path)
     append(source / "a.log", LOG)
     until(lambda: run.log_path() and run.log_path().stat().st_size == len(LOG))  # type: ignore[union-attr]
     process.kill()
-    wait_for_end(process)
+    wait_for_end(run, process)
+    assert run.written_status().ended_s is not None
     assert (run.standing().state, run.standing().live) == ("done", False)
     assert open_report(run).compilations
 

@@ -171,6 +171,21 @@ def test_archives_in_an_archive_stay_packed(store: Store, tmp_path: Path) -> Non
     assert nothing_is_left(store, tmp_path)
 
 
+def test_a_member_without_a_name_is_damage(store: Store, tmp_path: Path) -> None:
+    made = zipped({"a": LOG}).replace(b"a", b"\0")
+    with pytest.raises(CompileboardError, match="damaged"):
+        store.add_log("x.zip", io.BytesIO(made))
+    assert nothing_is_left(store, tmp_path)
+
+
+def test_a_zip_with_a_dictionary_of_any_size_is_refused(store: Store) -> None:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("a.log", LOG)
+    with pytest.raises(CompileboardError, match=r"compression method \(14\) that is not read"):
+        store.add_log("x.zip", io.BytesIO(data.getvalue()))
+
+
 def test_an_encrypted_zip_is_refused_in_words(store: Store) -> None:
     made = bytearray(zipped({"a.log": LOG}))
     for signature, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
@@ -303,10 +318,11 @@ def vllm_directory(folder: Path, *names: str) -> Path:
         graphs = folder / name / "graphs"
         graphs.mkdir(parents=True)
         (graphs / "index.md").write_text("# graphs\n")
-        for stage in ("0000_before_split", "0001_after_split"):
-            (graphs / f"{stage}.raw.py").write_text(GRAPH)
+        for stage, label in (("0000_before_split", "before_split"), ("0001_4711_post_grad", "post_grad.NoOp.before")):
+            printed = f"TRACED GRAPH\n ===== {label} =====\n <eval_with_key>.5 {GRAPH}"
+            (graphs / f"{stage}.raw.py").write_text(printed)
             (graphs / f"{stage}.structured.txt").write_text("layers.0\n")
-            (graphs / f"{stage}.metadata.json").write_text('{"stage": "x"}')
+            (graphs / f"{stage}.metadata.json").write_text(json.dumps({"name": label}))
     return folder
 
 
@@ -316,8 +332,11 @@ def test_a_directory_of_vllm_becomes_a_log_for_each_rank(store: Store, tmp_path:
     assert (run.ranks(), run.status().origin) == ((0, 1), "")
     assert [kind for kind in report.kinds if kind.startswith("graph_dump")] == [
         "graph_dump:before_split",
-        "graph_dump:after_split",
+        "graph_dump:post_grad.NoOp.before",
     ]
+    log = run.log_of(0).read_text()
+    assert "\tclass GraphModule(torch.nn.Module):\n" in log
+    assert "TRACED GRAPH" not in log
     assert report.notes[0].startswith("Made from a directory of vLLM's graph dumps")
     assert report.problems == ()
 

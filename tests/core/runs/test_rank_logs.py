@@ -51,6 +51,11 @@ def test_a_rank_is_in_the_name_of_a_log_or_in_its_records(tmp_path: Path) -> Non
     assert (found.plain, found.unread) == (None, ())
 
 
+def test_a_process_that_joined_its_group_late_has_its_rank_in_later_records(tmp_path: Path) -> None:
+    folder = written(tmp_path / "job", a=record(None) * 20_000 + record(4), b=record(None) * 300 + record(5))
+    assert tuple(rank_logs(folder).ranks) == (4, 5)
+
+
 def test_what_is_not_read_is_named(tmp_path: Path) -> None:
     folder = written(
         tmp_path / "job", a=record(0) * 2, b=record(0), c=record(1), launcher=record(None), notes=b"no record\n"
