@@ -1,0 +1,262 @@
+"""The first difference of two ranks, in causal order.
+
+Marks are compared in the order of the log, in sections of one compilation. Code from a cache leaves out the later
+stages, so these are compared only where both ranks have the same cache outcomes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby, zip_longest
+from typing import Literal
+
+from core.report.places import Payload, Place
+from core.report.ranks import Collective, Fingerprint, Mark, MarkKind
+
+DifferenceKind = Literal[
+    "recompile",
+    "compilation",
+    "break",
+    "graph",
+    "collectives",
+    "cache",
+    "tensors",
+    "guards",
+    "execution",
+    "end",
+]
+Change = Literal["number", "order", "sizes", "groups", "ops", ""]
+Side = Literal["left", "right", ""]
+Section = list[Mark]
+OF_MARK: dict[MarkKind, DifferenceKind] = {
+    "start": "compilation",
+    "recompile": "recompile",
+    "break": "break",
+    "graph": "graph",
+    "cache": "cache",
+    "schedule": "collectives",
+    "tensors": "tensors",
+    "guards": "guards",
+    "execution": "execution",
+    "end": "end",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RankDifference:
+    """What differs between two ranks, from which compilation on.
+
+    `name` is the stage, the cache or the direction; `only` is the side that alone has the compilation or the record.
+    `left` and `right` are short texts, and `left_where` and `right_where` the whole ones in the logs. `place` and
+    `code` are the user's line. `source` and `dimension` are the size that differs, `is_constant` is True if only
+    numbers in the graph differ. `change` is how collectives differ.
+    """
+
+    kind: DifferenceKind
+    compile_id: str
+    name: str = ""
+    only: Side = ""
+    left: str = ""
+    right: str = ""
+    left_where: Payload | None = None
+    right_where: Payload | None = None
+    change: Change = ""
+    place: Place | None = None
+    code: str = ""
+    source: str = ""
+    dimension: int | None = None
+    is_constant: bool = False
+
+
+def first_difference(left: Fingerprint, right: Fingerprint) -> RankDifference | None:
+    """Return the first difference in causal order, of code or of caches; None if the ranks are alike."""
+    code = code_difference(left, right)
+    caches = _cache_difference(left, right)
+    if code is None or caches is None:
+        return code or caches
+    order = list(dict.fromkeys(mark.compile_id for mark in (*left.marks, *right.marks)))
+    by_id = order.index(code.compile_id) - order.index(caches.compile_id)
+    is_early = code.kind in ("recompile", "compilation", "break") or code.name.startswith(("dynamo_", "optimize_"))
+    return code if by_id < 0 or (by_id == 0 and is_early) else caches
+
+
+def code_difference(left: Fingerprint, right: Fingerprint) -> RankDifference | None:
+    """Return the first difference that is none of caches alone; None if there is none."""
+    unlike = set(_unlike_caches(left, right))
+    sides = _sections(left.marks, unlike), _sections(right.marks, unlike)
+    for index, (ours, theirs) in enumerate(zip_longest(*sides, fillvalue=None)):
+        if ours is None or theirs is None or ours[0].compile_id != theirs[0].compile_id:
+            return _lone(sides[0][index:], sides[1][index:])
+        last = index == len(sides[0]) - 1, index == len(sides[1]) - 1
+        difference = _in_section(ours, theirs, last)
+        if difference is not None:
+            return difference
+    return None
+
+
+def _cache_difference(left: Fingerprint, right: Fingerprint) -> RankDifference | None:
+    unlike = _unlike_caches(left, right)
+    for compile_id, (ours, theirs) in unlike.items():
+        for one, other in zip_longest(ours, theirs):
+            if one is None or other is None or (one.name, one.text) != (other.name, other.text):
+                return _between("cache", compile_id, one, other)
+    return None
+
+
+def _unlike_caches(left: Fingerprint, right: Fingerprint) -> dict[str, tuple[Section, Section]]:
+    """Return the cache marks of each compilation whose outcomes differ, in causal order.
+
+    An outcome that is missing because the log stops within the compilation is no difference of caches.
+    """
+    ours, theirs = _cache_marks(left.marks), _cache_marks(right.marks)
+    ended = _ended(left.marks), _ended(right.marks)
+    unlike = {}
+    for compile_id, marks in ours.items():
+        others = theirs.get(compile_id, [])
+        names = [(mark.name, mark.text) for mark in marks], [(mark.name, mark.text) for mark in others]
+        if names[0] == names[1]:
+            continue
+        shorter = 0 if len(names[0]) < len(names[1]) else 1
+        is_stopped = compile_id not in ended[shorter] and names[1 - shorter][: len(names[shorter])] == names[shorter]
+        if not is_stopped and compile_id in theirs:
+            unlike[compile_id] = marks, others
+    return unlike
+
+
+def _cache_marks(marks: Iterable[Mark]) -> dict[str, Section]:
+    found: dict[str, Section] = {}
+    for mark in marks:
+        if mark.kind == "cache":
+            found.setdefault(mark.compile_id, []).append(mark)
+    return found
+
+
+def _ended(marks: Iterable[Mark]) -> set[str]:
+    return {mark.compile_id for mark in marks if mark.kind == "end"}
+
+
+def _sections(marks: Iterable[Mark], unlike: set[str]) -> list[Section]:
+    """Return the marks in sections of one compilation, without caches, and what they leave out where they differ."""
+    kept = (
+        mark
+        for mark in marks
+        if mark.kind != "cache"
+        and not (mark.compile_id in unlike and (mark.is_later or (mark.kind == "end" and mark.name)))
+    )
+    return [list(section) for _, section in groupby(kept, key=lambda mark: mark.compile_id)]
+
+
+def _lone(left: Sequence[Section], right: Sequence[Section]) -> RankDifference:
+    """Return the difference of two ranks that go on with different compilations."""
+    ids = [section[0].compile_id for section in left], [section[0].compile_id for section in right]
+    if not left or (right and ids[1][0] not in ids[0] and ids[0][0] in ids[1]):
+        return _only(right[0], "right")
+    if not right or (ids[0][0] not in ids[1] and ids[1][0] in ids[0]):
+        return _only(left[0], "left")
+    ours, theirs = left[0][0], right[0][0]
+    return RankDifference(
+        "compilation", ours.compile_id, left=_title(ours), right=_title(theirs), name=theirs.compile_id
+    )
+
+
+def _only(section: Section, side: Literal["left", "right"]) -> RankDifference:
+    """Return the difference of a compilation that one side alone has."""
+    why = next((mark for mark in section if mark.kind == "recompile"), None)
+    start = next((mark for mark in section if mark.kind == "start"), None)
+    mark = why or start or section[0]
+    name = why.name if why else "" if start else mark.name
+    texts = {side: why.text if why else _title(mark)}
+    where = {f"{side}_where": mark.where}
+    kind: DifferenceKind = "recompile" if why else "compilation"
+    return RankDifference(kind, mark.compile_id, name, side, **texts, **where)  # type: ignore[arg-type]
+
+
+def _title(mark: Mark) -> str:
+    return f"[{mark.compile_id}] {mark.text or mark.name}".strip()
+
+
+def _in_section(ours: Section, theirs: Section, last: tuple[bool, bool]) -> RankDifference | None:
+    """Return the first difference of one compilation's marks."""
+    stopped = _stopped(ours, theirs, last)
+    if stopped is not None:
+        return stopped
+    for one, other in zip_longest(ours, theirs):
+        if one is None or other is None or (one.kind, one.name) != (other.kind, other.name):
+            return _unpaired(one, other)
+        if one.digest != other.digest or one.collectives != other.collectives:
+            return _between(OF_MARK[one.kind], one.compile_id, one, other)
+    return None
+
+
+def _stopped(ours: Section, theirs: Section, last: tuple[bool, bool]) -> RankDifference | None:
+    """Return the difference of a rank whose records stop within a compilation that the other ends."""
+    ends = bool(_ended(ours)), bool(_ended(theirs))
+    if ends[0] == ends[1]:
+        return None
+    side: Literal["left", "right"] = "right" if ends[0] else "left"
+    short, whole = (theirs, ours) if ends[0] else (ours, theirs)
+    if not last[0 if side == "left" else 1]:
+        return None
+    if [(mark.kind, mark.name, mark.digest) for mark in whole[: len(short)]] != [
+        (mark.kind, mark.name, mark.digest) for mark in short
+    ]:
+        return None
+    end = next(mark for mark in whole if mark.kind == "end")
+    texts = {side: f"stops after {_stage(short[-1])}", "left" if side == "right" else "right": "ends"}
+    return RankDifference("end", end.compile_id, end.name, side, left=texts["left"], right=texts["right"])
+
+
+def _stage(mark: Mark) -> str:
+    return mark.name if mark.kind == "graph" else mark.kind
+
+
+def _unpaired(one: Mark | None, other: Mark | None) -> RankDifference:
+    """Return the difference of a record that one side alone has at this point."""
+    mark = one if one is not None and (other is None or one.kind in ("recompile", "break")) else other
+    assert mark is not None
+    side: Side = "left" if mark is one else "right"
+    if one is not None and other is not None and "recompile" not in (one.kind, other.kind):
+        return RankDifference(
+            OF_MARK[mark.kind], mark.compile_id, mark.name, "", _stage(one), _stage(other), one.where, other.where
+        )
+    text, where = mark.text or _stage(mark), mark.where
+    if side == "left":
+        return RankDifference(OF_MARK[mark.kind], mark.compile_id, mark.name, "left", left=text, left_where=where)
+    return RankDifference(OF_MARK[mark.kind], mark.compile_id, mark.name, "right", right=text, right_where=where)
+
+
+def _between(kind: DifferenceKind, compile_id: str, one: Mark | None, other: Mark | None) -> RankDifference:
+    mark = one or other
+    assert mark is not None
+    change = _change(one, other)
+    return RankDifference(
+        kind="collectives" if change else kind,
+        compile_id=compile_id,
+        name=mark.name,
+        left=one.text if one else "",
+        right=other.text if other else "",
+        left_where=one.where if one else None,
+        right_where=other.where if other else None,
+        change=change,
+    )
+
+
+def _change(one: Mark | None, other: Mark | None) -> Change:
+    """Return how the collectives of two graphs differ; empty if they do not."""
+    ours, theirs = one.collectives if one else (), other.collectives if other else ()
+    if ours == theirs:
+        return ""
+    if len(ours) != len(theirs):
+        return "number"
+    if sorted(map(collective_text, ours)) == sorted(map(collective_text, theirs)):
+        return "order"
+    if [one.op for one in ours] != [other.op for other in theirs]:
+        return "ops"
+    return "sizes" if [one.tensor for one in ours] != [other.tensor for other in theirs] else "groups"
+
+
+def collective_text(collective: Collective) -> str:
+    """Return a collective in one line: `all_reduce(f32[4], 'sum')`."""
+    inside = ", ".join(filter(None, (collective.tensor, collective.arguments)))
+    return f"{collective.op}({inside})" + (f" on group {collective.group}" if collective.group else "")
