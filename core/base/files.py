@@ -186,7 +186,8 @@ def _abandoned(runs_dir: Path) -> Iterator[Path]:
             yield path
             continue
         tools = path / "tools"
-        for directory in (path, path / "graphs", tools, *_entries_of(tools)):
+        ranks = [directory for rank in _entries_of(path / "ranks") for directory in (rank, rank / "graphs")]
+        for directory in (path, path / "graphs", *ranks, tools, *_entries_of(tools)):
             yield from (entry for entry in _entries_of(directory) if UNFINISHED.fullmatch(entry.name))
 
 

@@ -1,4 +1,7 @@
-"""Run ids, which are directory names: creation time, subject, and four digits that make the id unique."""
+"""Run ids, which are directory names: creation time, subject, and four digits that make the id unique.
+
+`ID@3` is rank 3 of the run `ID`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import time
 from pathlib import Path
 
 RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9_]{1,40}-[0-9a-f]{4}")
+RANKED_ID = re.compile(rf"({RUN_ID.pattern})(?:@(0|[1-9][0-9]{{0,5}}))?")
 STAMP = "%Y%m%d-%H%M%S"
 STAMP_CHARS = 15
 
@@ -29,4 +33,17 @@ def creation_time_s(run_id: str) -> float:
 
 def slug_of(run_id: str) -> str:
     """Return the subject of a run, from its id."""
-    return run_id[STAMP_CHARS + 1 : -5]
+    return run_id.partition("@")[0][STAMP_CHARS + 1 : -5]
+
+
+def split_rank(run_id: str) -> tuple[str, int | None]:
+    """Return a run's id without its rank, and the rank; the id is empty if the text is no run id."""
+    match = RANKED_ID.fullmatch(run_id)
+    if match is None:
+        return "", None
+    return match[1], None if match[2] is None else int(match[2])
+
+
+def with_rank(run_id: str, rank: int) -> str:
+    """Return the id of one rank of a run."""
+    return f"{run_id.partition('@')[0]}@{rank}"

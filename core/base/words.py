@@ -6,6 +6,8 @@ A number that an owner or a visitor has set, such as a limit, is written as shor
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from itertools import pairwise
 from numbers import Integral
 
 NOT_RECORDED = "not recorded"
@@ -117,6 +119,13 @@ def count(n: int | None, noun: str, plural: str | None = None) -> str:
     if n is None:
         return f"{plural or noun + 's'} {NOT_RECORDED}"
     return f"{number(n)} {agree(n, noun, plural or noun + 's')}"
+
+
+def ranges_words(numbers: Sequence[int]) -> str:
+    """Write ascending integers with runs of them as ranges: "0–7", "0–2, 5"."""
+    starts = [index for index, value in enumerate(numbers) if index == 0 or value != numbers[index - 1] + 1]
+    pairs = [(numbers[start], numbers[end - 1]) for start, end in pairwise([*starts, len(numbers)])]
+    return ", ".join(str(first) if first == last else f"{first}–{last}" for first, last in pairs)
 
 
 def agree(n: int | None, singular: str, plural: str) -> str:

@@ -18,7 +18,7 @@ from core.analysis.comparison import (
 from core.base.words import count, number
 from core.commands.output import Commands, add_check_options, add_json_option, check_comparison
 from core.report import as_json
-from core.runs.sides import side_of
+from core.runs.sides import opened_side
 
 MOST_LINES = 40
 
@@ -27,21 +27,24 @@ def add_command(commands: Commands) -> None:
     """Add the command `compare`."""
     compare = commands.add_parser("compare", help="compare a run or log with another")
     compare.set_defaults(function=_compare)
-    compare.add_argument("left", metavar="RUN|LOG", help="stored run, log, or directory of a log")
+    compare.add_argument(
+        "left", metavar="RUN|LOG", help="stored run, log, directory or archive of logs; @N: its rank N"
+    )
     compare.add_argument("right", metavar="RUN|LOG", help="compared with the first")
     add_check_options(compare, "the right one fails or differs from eager, or has more graph breaks or recompiles")
     add_json_option(compare)
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    comparison = compare_runs(side_of(arguments.left), side_of(arguments.right))
-    if arguments.json:
-        sys.stdout.write(as_json(comparison_data(comparison)).decode() + "\n")
-    else:
-        print(comparison_sentence(comparison))
-        for line in _lines(comparison):
-            print(f"  {line}")
-    return check_comparison(comparison, arguments)
+    with opened_side(arguments.left) as left, opened_side(arguments.right) as right:
+        comparison = compare_runs(left, right)
+        if arguments.json:
+            sys.stdout.write(as_json(comparison_data(comparison)).decode() + "\n")
+        else:
+            print(comparison_sentence(comparison))
+            for line in _lines(comparison):
+                print(f"  {line}")
+        return check_comparison(comparison, arguments)
 
 
 def _lines(comparison: RunComparison) -> Iterator[str]:

@@ -11,7 +11,7 @@ from core.commands.output import FAILED, Commands, add_check_options, add_json_o
 from core.commands.run import WRONG_RESULTS
 from core.commands.summary import print_run, summarise
 from core.report import Report, as_json, to_json
-from core.runs.sides import log_at
+from core.runs.sides import OpenedLog, opened_log
 from core.runs.store import Run, Store
 from core.runs.stored import open_report, store_graphs
 from core.trace import NO_RECORD
@@ -24,16 +24,24 @@ def add_command(commands: Commands) -> None:
     """Add the command `report`."""
     command = commands.add_parser("report", help="report on a stored run or a TORCH_TRACE log")
     command.set_defaults(function=_report)
-    command.add_argument("what", metavar="RUN|LOG", help="stored run, log, or directory of a log")
+    command.add_argument("what", metavar="RUN|LOG", help="stored run, log, directory or archive of logs")
+    command.add_argument("--rank", type=int, metavar="N", help="rank of several whose log is read (the lowest)")
     add_check_options(command, WRONG_RESULTS)
     add_json_option(command)
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    log = log_at(arguments.what)
-    if log is None:
-        return _report_run(Store().open(arguments.what), arguments)
-    report = _with_records(build_report(log))
+    with opened_log(arguments.what, arguments.rank) as log:
+        if log is not None:
+            return _report_log(log, arguments)
+    run = Store().open(arguments.what)
+    return _report_run(run if arguments.rank is None else run.of_rank(arguments.rank), arguments)
+
+
+def _report_log(log: OpenedLog, arguments: argparse.Namespace) -> int:
+    report = _with_records(build_report(log.path))
+    if log.words:
+        print(log.words, file=sys.stderr if arguments.json else sys.stdout)
     if arguments.json:
         sys.stdout.write(to_json(report, indent=2).decode() + "\n")
     else:

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import BinaryIO
 
 from core.analysis.repairs import repaired
@@ -18,6 +19,7 @@ from core.job.prepared import prepared, torch_version
 from core.runs.engine.opening import open_engine
 from core.runs.engine.protocol import Assignment, Engine
 from core.runs.engine.queues import Lane, assigned
+from core.runs.inputs import opened_input
 from core.runs.limits import Limits, check_job, check_room, check_storage, check_tool, check_upload
 from core.runs.permission import allowed, allowed_request
 from core.runs.recordings import add_recording
@@ -95,6 +97,12 @@ class Runner:
         """
         check_storage(self.limits, self.store, by)
         return self.store.add_log(name, source, by)
+
+    def add_path(self, path: Path, by: str = "") -> Run:
+        """Store a visitor's log, directory of logs or archive, by its path; raises the same errors, and TraceError."""
+        check_storage(self.limits, self.store, by)
+        with opened_input(path) as logs:
+            return self.store.add_logs(path.name, logs, by)
 
     def add_recording(self, name: str, by: str = "") -> Run:
         """Add a recording as a visitor's run; raises StoreError, AccessError if there is no room for it."""

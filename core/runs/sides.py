@@ -5,15 +5,19 @@ Runs with which a run can be compared.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from core.analysis.comparison import RunSide
 from core.base.errors import TraceError
-from core.base.files import largest
+from core.base.words import ranges_words
 from core.job import CompileJob
 from core.job.model import REPAIRED
+from core.runs.inputs import opened_input
+from core.runs.rank_logs import RankLogs
 from core.runs.status import Status
 from core.runs.store import Run, Store
 from core.runs.stored import open_graph, open_report
@@ -21,6 +25,7 @@ from core.trace import NO_RECORD
 from core.trace.parsers import build_report, load_graph, load_text
 
 MOST = 50
+WITH_RANK = re.compile(r"(.+)@(\d{1,6})")
 
 
 def side_of_run(run: Run) -> RunSide:
@@ -42,27 +47,63 @@ def side_of_log(log: Path) -> RunSide:
     )
 
 
-def log_at(what: str) -> Path | None:
-    """Return the log at a path, or the largest in a directory; None if there is neither. Raises TraceError."""
-    path = Path(what)
-    if path.is_dir():
-        log = largest(path, "*.log")
-        if log is None:
-            raise TraceError(f"{path} holds no .log file")
-        return log
-    return path if path.is_file() else None
+@dataclass(frozen=True, slots=True)
+class OpenedLog:
+    """A log outside the store: its file, its rank among `ranks` (None without ranks), and its origin."""
+
+    path: Path
+    rank: int | None = None
+    ranks: tuple[int, ...] = ()
+    origin: str = ""
+
+    @property
+    def words(self) -> str:
+        """What of several logs is read, as a sentence; empty for a single log."""
+        rank = f"Rank {self.rank} of {len(self.ranks)} (--rank N)." if len(self.ranks) > 1 else ""
+        return " ".join(filter(None, (rank, self.origin)))
 
 
-def side_of(what: str) -> RunSide:
-    """Return the side of a log or a directory of logs, otherwise of a run by its id.
+@contextmanager
+def opened_log(what: str, rank: int | None = None) -> Iterator[OpenedLog | None]:
+    """Open a log, or one rank's log in a directory or an archive: `rank`, or the one in `PATH@3`, or the lowest.
+
+    None if there is no such path. Raises TraceError, StoreError.
+    """
+    path, named = _path_and_rank(what)
+    if not path.exists():
+        yield None
+        return
+    with opened_input(path) as logs:
+        yield _chosen(path, logs, named if rank is None else rank)
+
+
+def _path_and_rank(what: str) -> tuple[Path, int | None]:
+    match = WITH_RANK.fullmatch(what)
+    if match is None or Path(what).exists():
+        return Path(what), None
+    return Path(match[1]), int(match[2])
+
+
+def _chosen(path: Path, logs: RankLogs, rank: int | None) -> OpenedLog:
+    ranks = tuple(logs.ranks)
+    if rank is not None and rank not in logs.ranks:
+        known = f"its ranks are {ranges_words(ranks)}" if ranks else "its log is not split by ranks"
+        raise TraceError(f"{path} has no rank {rank}; {known}")
+    shown = rank if rank is not None else next(iter(ranks), None)
+    return OpenedLog(logs.single if shown is None else logs.ranks[shown], shown, ranks, logs.origin)
+
+
+@contextmanager
+def opened_side(what: str) -> Iterator[RunSide]:
+    """Open the side of a log, a directory or an archive of logs, otherwise of a run by its id; `@3` names a rank.
 
     Raises StoreError, TraceError.
     """
-    log = log_at(what)
-    side = side_of_log(log) if log is not None else side_of_run(Store().open(what))
-    if not side.report.kinds:
-        raise TraceError(NO_RECORD)
-    return side
+    with opened_log(what) as log:
+        side = side_of_log(log.path) if log is not None else side_of_run(Store().open(what))
+        if not side.report.kinds:
+            raise TraceError(NO_RECORD)
+        yield side
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +128,7 @@ def comparable_runs(
         for candidate, status in listed
         if not status.live
         and status.state != "damaged"
-        and candidate.id != run.id
+        and candidate.path != run.path
         and _may_be(candidate, status, title, job)
     ]
     candidates = [Comparable(candidate, status, candidate.job()) for candidate, status in ended[:MOST]]

@@ -7,6 +7,7 @@
                       /backend.py     a backend's code; rival_backend.py: the alternative's
                       /name.txt       the owner's name for it, if not its title; note.txt: notes
                       /trace/*.log    PyTorch's structured trace; output.txt: the worker's printed output, bounded
+                      /trace/rank_3.log  that of one rank, whose report, verdict and graphs are in ranks/3
                       /report.json    the report, rebuilt when the log is newer; verdict-*.json: its verdict
                       /graphs/*.json  the nodes of large graphs, rebuilt like the report
                       /programs/*     the accelerator's; aoti/*: the package of AOTInductor
@@ -41,26 +42,29 @@ from core.base.files import (
     open_regular,
     read,
     read_line,
+    regular,
     remove,
     tidy,
     write_atomically,
     write_even_if_full,
 )
 from core.base.machine import default_home
-from core.base.run_id import RUN_ID, creation_time_s, fresh_id, slug_of
-from core.base.words import gib
+from core.base.run_id import RUN_ID, creation_time_s, fresh_id, slug_of, split_rank, with_rank
+from core.base.words import gib, ranges_words
 from core.job import MAX_CODE_BYTES, CompileJob, job_from_json, job_to_json
 from core.runs.engine.handles import LOCAL, handle_of_pids
+from core.runs.rank_logs import RankLogs, stored_name, stored_ranks
 from core.runs.status import Liveness, Status
 from core.trace import NO_RECORD, has_record
 
-NAME, NOTE = "name.txt", "note.txt"
+NAME, NOTE, RANKS = "name.txt", "note.txt", "ranks"
 MAX_LOG_BYTES = 8 * 1024**3
 MAX_STATUS_BYTES = 1_000_000
 MAX_JOB_BYTES = 16_000_000
 MOST_TAIL_BYTES = 20_000
 MOST_NAME_CHARS = 80
 MOST_NOTE_CHARS = 400
+MOST_TITLE_CHARS = 120
 
 
 class _DamageError(StoreError):
@@ -69,11 +73,16 @@ class _DamageError(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run directory, with a check for live owners."""
+    """A run directory, with a check for live owners.
+
+    `rank` is the rank whose log is shown, and is part of the id (`ID@3`); None for a run without ranks, and for all
+    ranks in a list of runs. The report, the verdict and the graphs are those of the rank, or else of the lowest.
+    """
 
     id: str
     path: Path
     liveness: Liveness = field(default=LOCAL, compare=False, repr=False)
+    rank: int | None = None
 
     @property
     def trace_dir(self) -> Path:
@@ -88,12 +97,18 @@ class Run:
     @property
     def report_path(self) -> Path:
         """The stored report."""
-        return self.path / "report.json"
+        return self.made_dir / "report.json"
 
     @property
     def graphs_dir(self) -> Path:
         """Directory of the nodes of large graphs, by the offset of their text in the log."""
-        return self.path / "graphs"
+        return self.made_dir / "graphs"
+
+    @property
+    def made_dir(self) -> Path:
+        """Directory of what is made from the log: the run's own, or one for each rank."""
+        rank = self._shown_rank()
+        return self.path if rank is None else self.path / RANKS / str(rank)
 
     @property
     def model_path(self) -> Path:
@@ -113,9 +128,40 @@ class Run:
         """Return the owner's note; empty if there is none."""
         return read_line(self.path / NOTE, MOST_NOTE_CHARS)
 
+    def ranks(self) -> tuple[int, ...]:
+        """Return the ranks that have a log, lowest first; empty for a run without ranks."""
+        return stored_ranks(self.trace_dir)
+
+    def log_of(self, rank: int) -> Path:
+        """Return the log of a rank, whether it exists or not."""
+        return self.trace_dir / stored_name(rank)
+
+    def of_rank(self, rank: int) -> Run:
+        """Return the same run with another rank shown; raises StoreError if it has no log."""
+        ranks = self.ranks()
+        if rank not in ranks:
+            known = f"its ranks are {ranges_words(ranks)}" if ranks else "its log is not split by ranks"
+            raise StoreError(f"run `{self.path.name}` has no rank {rank}; {known}")
+        return replace(self, id=with_rank(self.id, rank), rank=rank)
+
+    def other_ranks(self) -> tuple[Run, ...]:
+        """Return the run with each of its other ranks shown; empty for a run without ranks."""
+        own = self._shown_rank()
+        return tuple(replace(self, id=with_rank(self.id, rank), rank=rank) for rank in self.ranks() if rank != own)
+
+    def is_same_run(self, run_id: str) -> bool:
+        """Return True if an id is this run's, of whichever rank."""
+        return split_rank(run_id)[0] == self.path.name
+
+    def _shown_rank(self) -> int | None:
+        return self.rank if self.rank is not None else next(iter(self.ranks()), None)
+
     def log_path(self) -> Path | None:
-        """Return the largest trace log; None before torch has written one."""
-        return largest(self.trace_dir, "*.log")
+        """Return the log of the shown rank, otherwise the largest; None before torch has written one."""
+        rank = self._shown_rank()
+        if rank is None:
+            return largest(self.trace_dir, "*.log")
+        return log if regular(log := self.log_of(rank)) else None
 
     def job(self) -> CompileJob | None:
         """Return the job; None for an imported log. Raises StoreError, JobError."""
@@ -194,6 +240,13 @@ def _damaged_status(run: Run, reason: str, status: Status | None = None) -> Stat
     return replace(status, state="damaged", reason=reason, handle="")
 
 
+def _imported(name: str, by: str, origin: str = "") -> Status:
+    """Return the status of an imported log."""
+    now = time.time()
+    title = one_line(Path(name).name, MOST_TITLE_CHARS) or "log"
+    return Status("done", now, kind="log", started_s=now, ended_s=now, title=title, by=by, origin=origin)
+
+
 class Store:
     """The runs below one directory: `home`, otherwise `COMPILEBOARD_HOME`, otherwise `~/.compileboard`."""
 
@@ -229,27 +282,47 @@ class Store:
     def add_log(self, name: str, source: BinaryIO, by: str = "") -> Run:
         """Create a run with a copy of an imported log; raises StoreError if it is too large or not a trace."""
         with self.making(Path(name).stem) as fresh:
-            target = fresh.trace_dir / "opened.log"
-            self._copy(source, target)
+            target = fresh.trace_dir / stored_name(None)
+            self._copy(source, target, self._max_log_bytes)
             if not has_record(target):
                 raise StoreError(NO_RECORD)
-            now = time.time()
-            title = one_line(Path(name).name, 120) or "log"
-            fresh.write_status(Status("done", now, kind="log", started_s=now, ended_s=now, title=title, by=by))
+            fresh.write_status(_imported(name, by))
         return self.open(fresh.id)
 
-    def _copy(self, source: BinaryIO, target: Path) -> None:
+    def add_logs(self, name: str, logs: RankLogs, by: str = "") -> Run:
+        """Create a run with a copy of each rank's log, or of the one log.
+
+        Raises StoreError if they are too large together or no trace.
+        """
+        copied = logs.ranks if len(logs.ranks) > 1 else {None: logs.single}
+        with self.making(Path(name).stem) as fresh:
+            room = self._max_log_bytes
+            for rank, log in copied.items():
+                target = fresh.trace_dir / stored_name(rank)
+                with open_regular(log) as source:
+                    room -= self._copy(source, target, room)
+                if not has_record(target):
+                    raise StoreError(NO_RECORD)
+            fresh.write_status(_imported(name, by, logs.origin))
+        return self.open(fresh.id)
+
+    def _copy(self, source: BinaryIO, target: Path, most_bytes: int) -> int:
+        """Copy a log; return its bytes."""
         with target.open("wb") as file:
             while chunk := source.read(1 << 20):
-                if file.tell() + len(chunk) > self._max_log_bytes:
+                if file.tell() + len(chunk) > most_bytes:
                     raise StoreError(f"the log is larger than {gib(self._max_log_bytes)}")
                 file.write(chunk)
+            return file.tell()
 
     def open(self, run_id: str) -> Run:
-        """Return a stored run by its id; raises StoreError."""
-        if not RUN_ID.fullmatch(run_id) or not (self.runs_dir / run_id).is_dir():
+        """Return a stored run by its id, of several ranks the lowest, or the one in `ID@3`; raises StoreError."""
+        name, rank = split_rank(run_id)
+        if not name or not (self.runs_dir / name).is_dir():
             raise StoreError(f"there is no run `{run_id[:80]}` here; it may have been deleted")
-        return Run(run_id, self.runs_dir / run_id, self.liveness)
+        run = Run(name, self.runs_dir / name, self.liveness)
+        ranks = () if rank is not None else run.ranks()
+        return run.of_rank(ranks[0] if rank is None else rank) if rank is not None or ranks else run
 
     def list(self) -> list[tuple[Run, Status]]:
         """Return every run, newest first; unreadable runs have the status `damaged`."""
@@ -278,7 +351,7 @@ class Store:
         with contextlib.suppress(_DamageError):
             if run.status().live:
                 raise StoreError("the run is still going; cancel it first")
-        gone = run.path.with_name(f".{run.id}.{secrets.token_hex(4)}")
+        gone = run.path.with_name(f".{run.path.name}.{secrets.token_hex(4)}")
         with in_words(run.path):
             run.path.rename(gone)
             remove(gone)

@@ -88,7 +88,7 @@ def open_verdict(run: Run, stored_alone: bool = False) -> Verdict | None:
 
 
 def _verdict_path(run: Run) -> Path:
-    return run.path / f"verdict-{VERSION}.json"
+    return run.made_dir / f"verdict-{VERSION}.json"
 
 
 def store_graphs(run: Run, report: Report) -> None:
@@ -147,7 +147,7 @@ def _keep(run: Run, path: Path, encoded: Callable[[], bytes]) -> None:
     with contextlib.suppress(OSError):
         if regular(path) is None:
             remove(path)
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(exist_ok=True, parents=True)
         write_atomically(path, encoded())
 
 

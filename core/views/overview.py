@@ -91,6 +91,11 @@ class OutcomeView:
         return f"The run ended: {status.state}."
 
     @property
+    def origin(self) -> str:
+        """What an imported log was made from, and the files that were not read, as Markdown; empty for a plain log."""
+        return plain(self.status.origin, LONGEST_TEXT)
+
+    @property
     def asks_where(self) -> bool:
         """True if the run failed or its results differ: the preset `ladder` can then name the part at fault."""
         if self.status.kind == "log":

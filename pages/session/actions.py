@@ -5,14 +5,13 @@ Execution of a visitor's actions that may fail, so that pages need not catch exc
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 import streamlit as st
 
-from core import CompileboardError, CompileJob, RecordedSweep, Run, StoreError, Sweep
+from core import CompileboardError, CompileJob, RecordedSweep, Run, Sweep
 from core.views.kernels import KernelTool
 from pages.gate.rules import Visitor
 from pages.gate.visitor import Who, maker_of, who
@@ -44,15 +43,10 @@ def add_log(name: str, file: BinaryIO, visitor: Who | None = None) -> Run:
 
 
 def add_log_at(path: Path) -> Run:
-    """Store a log from a file of this machine; raises CompileboardError."""
-    try:
-        # Only regular files: reading a pipe would block, and a device has no end.
-        if path.exists() and not path.is_file():
-            raise OSError(errno.EINVAL, "it is no file")
-        with path.open("rb") as file:
-            return add_log(path.name, file)
-    except (OSError, ValueError) as error:
-        raise StoreError(f"{path} cannot be read: {getattr(error, 'strerror', error)}") from None
+    """Store the logs of a file or a directory of this machine; raises CompileboardError."""
+    visitor = who()
+    visitor.require_change()
+    return server.the_runner().add_path(path, visitor.name)
 
 
 def start_sweep(sweep: Sweep) -> Sweep:

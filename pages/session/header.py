@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from core import Run
 from core.base import words as fmt
 from core.views.header import HeaderView, PageContent, page_contents
 from pages import menu
@@ -21,30 +22,39 @@ from pages.session.navigate import go_to
 from pages.session.runs import named_runs, run_label
 from pages.session.shown import ShownRun, header_run, shown_compilation
 
+RANK, RANK_PX = "rank", 130
+
 
 def header(page: str) -> None:
     """Draw the pickers of run and compilation, the chips, and the row of panes.
 
     `page` is the name of the page below it.
     """
-    runs = {run.id: run_label(run, status) for run, status in named_runs()}
+    named = {run.id: (run, status) for run, status in named_runs()}
+    runs = {run_id: run_label(run, status) for run_id, (run, status) in named.items()}
     wanted = st.query_params.get(url.RUN)
     if wanted and wanted not in runs and wanted != st.session_state.get(url.RUN):
         st.warning(
             f"There is no run {code(wanted, LONGEST_NAME)} here; it may have been deleted.", icon=":material/link_off:"
         )
     url.read(url.RUN, runs, None)
+    chosen = named.get(st.session_state[url.RUN])
+    # The chosen rank stands for its run.
+    options = [
+        run_id for run_id, (run, _) in named.items() if not chosen or run is chosen[0] or run.path != chosen[0].path
+    ]
     line = st.container(horizontal=True, vertical_alignment="center", key="header", gap="small")
     with line:
         st.selectbox(
             "Run",
-            list(runs),
+            options,
             key=url.RUN,
             format_func=lambda run_id: runs.get(run_id, run_id),
             placeholder="No run chosen: pick a sample, or an earlier run here",
             label_visibility="collapsed",
         )
         shown = header_run()
+        _rank_picker(shown)
         view = HeaderView(shown.status, shown.report, shown.job) if shown is not None else None
         if view is not None:
             _compilation_picker(view)
@@ -72,6 +82,30 @@ def _turned(page: str, by: int) -> menu.Page | None:
     names = list(menu.PAGES)
     place = names.index(page) + by
     return menu.PAGES[names[place]] if 0 <= place < len(names) else None
+
+
+def _rank_picker(shown: ShownRun | None) -> None:
+    """Draw the choice of a rank, for a run of several; it changes the run's id, `ID@3`."""
+    ranks = shown.run.ranks() if shown is not None else ()
+    if shown is None or len(ranks) < 2:
+        return
+    st.session_state[RANK] = shown.run.rank
+    st.selectbox(
+        "Rank",
+        ranks,
+        key=RANK,
+        on_change=_show_rank,
+        args=(shown.run,),
+        format_func=lambda rank: f"rank {rank}",
+        label_visibility="collapsed",
+        width=RANK_PX,
+        help=f"The log of one process of a distributed job; this run has {fmt.count(len(ranks), 'rank')}.",
+    )
+
+
+def _show_rank(run: Run) -> None:
+    st.session_state[url.RUN] = run.of_rank(st.session_state[RANK]).id
+    st.session_state.pop(url.COMPILATION, None)
 
 
 def _compilation_picker(view: HeaderView) -> None:

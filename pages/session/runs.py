@@ -13,6 +13,7 @@ from pathlib import Path
 import streamlit as st
 
 from core import CompileboardError, CompileJob, Run, Status, StoreError, Verdict, open_verdict
+from core.base import words as fmt
 from pages import menu
 from pages.gate.visitor import who
 from pages.look.text import LONGEST_LINE, one_line
@@ -49,17 +50,17 @@ def named_runs() -> list[tuple[Run, Status]]:
     store, visitor = server.runner().store, who()
     known = _known(store.runs_dir.stat().st_mtime_ns, int(time.monotonic() / KNOWN_S))
     kept = [(run, status) for run, status in known if visitor.sees(status.by)]
-    ids = {run.id for run, _ in kept}
-    for run_id in (
-        {st.query_params.get(url.RUN), st.session_state.get(url.RUN), st.session_state.get(f"url-{url.RUN}")}
-        - ids
-        - {None}
-    ):
+    asked = {st.query_params.get(url.RUN), st.session_state.get(url.RUN), st.session_state.get(f"url-{url.RUN}")}
+    shown = []
+    for run_id in asked - {run.id for run, _ in kept} - {None}:
         try:
             run = store.open(str(run_id))
         except StoreError:
             continue
-        kept.append((run, run.standing()))
+        shown.append((run, run.standing()))
+    # A rank stands for its run.
+    paths = {run.path for run, _ in shown}
+    kept = [*(pair for pair in kept if pair[0].path not in paths or pair[0].id in asked), *shown]
     return sorted(kept, key=lambda pair: pair[1].created_s, reverse=True)
 
 
@@ -91,7 +92,13 @@ def run_detail(run: Run, status: Status) -> str:
     made = time.localtime(status.created_s)
     today = made[:3] == time.localtime()[:3]
     at = time.strftime("%H:%M:%S" if today else "%Y-%m-%d %H:%M:%S", made)
-    return " · ".join([*made_for(run), at])
+    return " · ".join([*made_for(run), *ranks_words(run, status), at])
+
+
+def ranks_words(run: Run, status: Status) -> tuple[str, ...]:
+    """Return the number of a run's ranks, such as `8 ranks`; empty for a run with one log."""
+    ranks = run.ranks() if status.kind == "log" else ()
+    return (fmt.count(len(ranks), "rank"),) if len(ranks) > 1 else ()
 
 
 def called(run: Run, status: Status) -> str:

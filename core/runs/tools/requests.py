@@ -71,9 +71,10 @@ class Interpret(msgspec.Struct, frozen=True, tag=True):
 Request = Ladder | Passes | Configs | Assembly | Reproduce | Interpret
 
 
-def digest(request: Request) -> str:
-    """Return a name for the request that is also a valid file name."""
-    return hashlib.sha256(msgspec.json.encode([SCHEMA, request])).hexdigest()[:16]
+def digest(request: Request, rank: int | None = None) -> str:
+    """Return a name for the request, on one rank of its run, that is also a valid file name."""
+    named = [SCHEMA, request] if rank is None else [SCHEMA, request, rank]
+    return hashlib.sha256(msgspec.json.encode(named)).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)

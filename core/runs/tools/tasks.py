@@ -50,7 +50,7 @@ class Task:
 
 def tool_run(run: Run, request: Request) -> Run:
     """Return the directory of a request, whether it exists or not."""
-    name = digest(request)
+    name = digest(request, run.rank)
     return Run(f"{run.id}/{name}", run.path / "tools" / name, run.liveness)
 
 

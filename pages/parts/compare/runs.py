@@ -33,15 +33,16 @@ def labels(candidates: Sequence[Comparable]) -> dict[str, str]:
 
 
 def any_runs(view: RunView) -> dict[str, str]:
-    """Return all other runs that are listed for this visitor (same model first), and the URL's run."""
+    """Return the run's other ranks, all other runs listed for this visitor (same model first), and the URL's run."""
+    ranks = {other.id: f"rank {other.rank} of this run" for other in view.run.other_ranks()}
     named = {run.id: _label(Comparable(run, status, None)) for run, status in named_runs()}
     asked = url.asked(url.OTHER)
-    there = open_view(asked) if asked and asked not in named else None
+    there = open_view(asked) if asked and asked not in named and asked not in ranks else None
     if there is not None:
         named[there.run.id] = _label(Comparable(there.run, there.shown.status, there.job))
     alike = labels(other_runs(view))
-    named.pop(view.run.id, None)
-    return {**alike, **named}
+    named = {run_id: label for run_id, label in named.items() if not view.run.is_same_run(run_id)}
+    return {**ranks, **alike, **named}
 
 
 def pick_other(names: dict[str, str], first: str | None) -> str | None:
@@ -60,7 +61,10 @@ def pick_other(names: dict[str, str], first: str | None) -> str | None:
 
 
 def newest_other(view: RunView, names: dict[str, str]) -> str | None:
-    """Return the default right run: same model and target, otherwise same model; None if there is none."""
+    """Return the default right run: another rank, same model and target, or same model; None if there is none."""
+    ranks = view.run.other_ranks()
+    if ranks:
+        return ranks[0].id
     alike = other_runs(view)
     target = view.job.target if view.job else ""
     same = [other for other in alike if other.job is None or other.job.target == target]

@@ -36,6 +36,8 @@ def outcome(shown: ShownRun, ending: OutcomeView) -> None:
     """Draw why a run failed: the user's own lines first, the whole traceback folded."""
     if ending.is_no_trace:
         st.error(prose(NO_RECORD), icon=":material/error:")
+    if ending.origin:
+        st.caption(ending.origin)
     if shown.going:
         return
     if ending.bisection:

@@ -20,7 +20,7 @@ from pages.look.sizes import TALL
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line
 from pages.session import server
 from pages.session.cache import cached
-from pages.session.runs import called, made_for, verdicts
+from pages.session.runs import called, made_for, ranks_words, verdicts
 from pages.session.tables import in_words, opened_or_ticked
 
 Listed = tuple[Run, Status]
@@ -78,7 +78,7 @@ def _go_on() -> None:
 
 def words_of(run: Run, status: Status) -> str:
     """Return the text that the filter searches."""
-    return " ".join([called(run, status), run.note(), *made_for(run), status.state, run.id])
+    return " ".join([called(run, status), run.note(), *made_for(run), *ranks_words(run, status), status.state, run.id])
 
 
 def _row(run: Run, status: Status, verdict: Verdict | None, now: float) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def _row(run: Run, status: Status, verdict: Verdict | None, now: float) -> dict[
         "kernels": verdict.work.kernels if verdict else None,
         "result": verdict.result.outcome if verdict and verdict.result else "",
         "when": fmt.ago(status.created_s, now),
-        "made for": one_line(", ".join(made_for(run)), LONGEST_NAME),
+        "made for": one_line(", ".join([*made_for(run), *ranks_words(run, status)]), LONGEST_NAME),
         "doubt": _doubt(verdict),
         "graphs": verdict.graphs if verdict else None,
         "note": one_line(run.note(), LONGEST_LINE),

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import streamlit as st
 
-from core import AccessError, CompileJob, Model, Run, Store, StoreError
+from core import AccessError, CompileboardError, CompileJob, Model, Run, Store
+from core.runs.inputs import opened_input
 from core.runs.tools import Ladder, Passes, Task, create, tool_run
 from core.views.kernels import KernelTool
 from pages.gate.rules import Visitor
@@ -41,6 +42,10 @@ class Behind:
 
     def add_log(self, name: str, file: io.BufferedReader, by: str) -> Run:
         return self.store.add_log(name, file, by)
+
+    def add_path(self, path: Path, by: str) -> Run:
+        with opened_input(path) as logs:
+            return self.store.add_logs(path.name, logs, by)
 
 
 @pytest.fixture
@@ -159,7 +164,12 @@ def test_a_log_is_opened_by_its_path(behind: Behind, visited: Callable[[Who], No
 
 @pytest.mark.parametrize(
     ("name", "why"),
-    [("none.log", "No such file"), ("folder", "it is no file"), ("pipe", "it is no file"), ("a\0b", "null byte")],
+    [
+        ("none.log", "No such file"),
+        ("folder", "holds no .log file"),
+        ("pipe", "not a regular file"),
+        ("a\0b", "null byte"),
+    ],
 )
 def test_a_path_that_is_no_file_is_not_waited_for(
     behind: Behind, visited: Callable[[Who], None], tmp_path: Path, name: str, why: str
@@ -167,6 +177,6 @@ def test_a_path_that_is_no_file_is_not_waited_for(
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     visited(OWNER)
-    with pytest.raises(StoreError, match=f"cannot be read: .*{why}"):
+    with pytest.raises(CompileboardError, match=why):
         actions.add_log_at(tmp_path / name)
     assert behind.store.list() == []
