@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
-import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +21,7 @@ import msgspec
 from core.analysis.ranks import RankRow, Ranks, RankSide, group_ranks, row_of
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, TraceError
-from core.base.files import read, regular, sizes, write_atomically
+from core.base.files import read, regular, write_atomically
 from core.report.places import Payload
 from core.report.ranks import Fingerprint
 from core.trace import text_at
@@ -31,20 +30,11 @@ from core.trace.ranks import fingerprint
 # Raised with every change in fingerprints and groups, so that older files are not used.
 VERSION = 1
 Kept = TypeVar("Kept")
-MAX_RANKS = 4_096
+Logs = Mapping[int, Path]
 MAX_STORED_BYTES = 64_000_000
 # Below this, a further process takes longer to start than the logs to read.
 BYTES_FOR_PROCESSES = 40_000_000
 MAX_TEXT_BYTES = 8_000_000
-RANK = re.compile(r"(?:^|_)rank_?(\d{1,6})(?:[_.]|$)")
-
-
-@dataclass(frozen=True, slots=True)
-class RankLog:
-    """The log of one rank."""
-
-    rank: int
-    path: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,23 +60,13 @@ class _StoredRanks:
     ranks: Ranks
 
 
-def rank_logs(directory: Path) -> tuple[RankLog, ...]:
-    """Return the logs of a directory whose names have a rank, the largest of each rank, by rank."""
-    logs: dict[int, Path] = {}
-    for path, _ in sorted(sizes(directory, "*.log").items(), key=lambda pair: (pair[1], pair[0])):
-        match = RANK.search(path.name)
-        if match:
-            logs[int(match[1])] = path
-    return tuple(RankLog(rank, logs[rank]) for rank in sorted(logs)[:MAX_RANKS])
-
-
-def stored_ranks(logs: Sequence[RankLog], stored: Path) -> Ranks | None:
+def stored_ranks(logs: Logs, stored: Path) -> Ranks | None:
     """Return the groups in a directory of a run, if they are of these logs; None otherwise."""
     kept = _decoded(stored / "ranks.json", _StoredRanks)
     return kept.ranks if kept and kept.version == VERSION and kept.stamps == _stamps(logs) else None
 
 
-def read_ranks(logs: Sequence[RankLog], stored: Path | None = None, processes: int = 1) -> Ranks:
+def read_ranks(logs: Logs, stored: Path | None = None, processes: int = 1) -> Ranks:
     """Return the ranks in groups, by up to `processes` processes; a log that cannot be read is a row with a problem.
 
     With `stored`, fingerprints and groups are read from that directory where they fit, and written to it.
@@ -95,55 +75,52 @@ def read_ranks(logs: Sequence[RankLog], stored: Path | None = None, processes: i
         return known
     with contextlib.ExitStack() as stack:
         directory = stored or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        with contextlib.suppress(OSError):
-            directory.mkdir(exist_ok=True)
         rows = list(_rows(logs, directory, processes))
-        paths = {log.rank: log for log in logs}
-        ranks = group_ranks(rows, lambda rank: side_of(paths[rank], directory))
+        ranks = group_ranks(rows, lambda rank: side_of_rank(rank, logs[rank], directory))
         if stored is not None:
             _keep(stored / "ranks.json", _StoredRanks(VERSION, _stamps(logs), ranks))
         return ranks
 
 
-def side_of(log: RankLog, stored: Path | None = None) -> RankSide:
+def side_of_rank(rank: int, log: Path, stored: Path | None = None) -> RankSide:
     """Return a rank to compare: its fingerprint, stored or read, and a reader of its texts."""
-    return RankSide(_fingerprint(log, stored), partial(_text, log.path))
+    return RankSide(_fingerprint(rank, log, stored), partial(_text, log))
 
 
-def _text(path: Path, where: Payload) -> str:
-    return text_at(path, where.offset, min(where.length, MAX_TEXT_BYTES))
+def _text(log: Path, where: Payload) -> str:
+    return text_at(log, where.offset, min(where.length, MAX_TEXT_BYTES))
 
 
-def _rows(logs: Sequence[RankLog], directory: Path, processes: int) -> Iterator[RankRow]:
+def _rows(logs: Logs, directory: Path, processes: int) -> Iterator[RankRow]:
     """Yield a row for each log, in the order of the logs."""
     total = sum(stamp.size for stamp in _stamps(logs))
     processes = min(processes, len(logs), 1 + total // BYTES_FOR_PROCESSES)
     read_row = partial(_row, directory)
     if processes < 2:
-        yield from map(read_row, logs)
+        yield from map(read_row, logs, logs.values())
         return
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, mp_context=context) as pool:
-        yield from pool.map(read_row, logs, chunksize=max(1, min(16, len(logs) // (4 * processes))))
+        yield from pool.map(read_row, logs, logs.values(), chunksize=max(1, min(16, len(logs) // (4 * processes))))
 
 
-def _row(directory: Path, log: RankLog) -> RankRow:
-    return row_of(_fingerprint(log, directory))
+def _row(directory: Path, rank: int, log: Path) -> RankRow:
+    return row_of(_fingerprint(rank, log, directory))
 
 
-def _fingerprint(log: RankLog, stored: Path | None) -> Fingerprint:
+def _fingerprint(rank: int, log: Path, stored: Path | None) -> Fingerprint:
     """Return the stored fingerprint of a log if it fits; otherwise read the log and store it."""
-    path = stored / f"rank_{log.rank}.json" if stored else None
-    stamp = _stamp(log)
+    path = stored / str(rank) / "fingerprint.json" if stored else None
+    stamp = _stamp(rank, log)
     kept = _decoded(path, _StoredFingerprint) if path else None
     if kept is not None and kept.version == VERSION and kept.stamp == stamp:
         return kept.fingerprint
     try:
-        made = fingerprint(log.path, log.rank)
+        made = fingerprint(log, rank)
     except TraceError as error:
-        return Fingerprint(log.rank, 0, problem=str(error))
+        return Fingerprint(rank, 0, problem=str(error))
     if not made.marks:
-        made = Fingerprint(log.rank, made.log_bytes, problem=f"{log.path.name} has no record of a compilation")
+        made = Fingerprint(rank, made.log_bytes, problem="its log has no record of a compilation")
     if path is not None:
         _keep(path, _StoredFingerprint(VERSION, stamp, made))
     return made
@@ -152,16 +129,17 @@ def _fingerprint(log: RankLog, stored: Path | None) -> Fingerprint:
 def _keep(path: Path, value: object) -> None:
     """Store a value; if it can't be stored, it is made again the next time."""
     with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, msgspec.json.encode(value))
 
 
-def _stamp(log: RankLog) -> _Stamp:
-    status = regular(log.path)
-    return _Stamp(log.rank, status.st_size, status.st_mtime_ns) if status else _Stamp(log.rank, 0, 0)
+def _stamp(rank: int, log: Path) -> _Stamp:
+    status = regular(log)
+    return _Stamp(rank, status.st_size, status.st_mtime_ns) if status else _Stamp(rank, 0, 0)
 
 
-def _stamps(logs: Sequence[RankLog]) -> tuple[_Stamp, ...]:
-    return tuple(map(_stamp, logs))
+def _stamps(logs: Logs) -> tuple[_Stamp, ...]:
+    return tuple(map(_stamp, logs, logs.values()))
 
 
 def _decoded(path: Path, kind: type[Kept]) -> Kept | None:
