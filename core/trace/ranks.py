@@ -71,8 +71,9 @@ PHASES = {
 }
 
 COLLECTIVE = re.compile(
-    rb'(?P<name>\w+)(?:: "(?P<tensor>[^"]*)")? = torch\.ops\.(?:_c10d_functional|_c10d_functional_autograd|c10d'
-    rb"|_dtensor)\.(?P<op>\w+?)_?(?:\.default)?\((?P<arguments>[^;\n]*)\)"
+    rb'^[\t ]*\w+(?:: "(?P<tensor>[^"]*)")? = torch\.ops\.(?:_c10d_functional|_c10d_functional_autograd|c10d'
+    rb"|_dtensor)\.(?P<op>\w+?)_?(?:\.default)?\((?P<arguments>[^;\n]*)\)",
+    re.MULTILINE,
 )
 GROUP = re.compile(rb"""(?<![\w.])['"]([^'"]*)['"]\s*$""")
 NO_COLLECTIVES = frozenset({b"wait_tensor"})

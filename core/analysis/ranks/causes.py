@@ -19,7 +19,9 @@ SIZE_REASON = re.compile(r"tensor '(?P<source>.+?)' size mismatch at index (?P<d
 SIZE_GUARD = re.compile(r"L\['(?P<source>\w+)'\]\.size\(\)\[(?P<dimension>\d+)\]")
 INPUT = re.compile(r'(?P<name>\w+): "\w+\[(?P<sizes>[^\]]*)\]')
 OF_TORCH = re.compile(r"(?:^|/)torch/|site-packages/|(?:^|/)_functional_collectives\.py$")
-COLLECTIVE = re.compile(r"torch\.ops\.(?:_c10d_functional|_c10d_functional_autograd|c10d|_dtensor)\.(?!wait_tensor)")
+COLLECTIVE = re.compile(
+    r"^\s*\w+(?:: \"[^\"]*\")? = torch\.ops\.(?:_c10d_functional|_c10d_functional_autograd|c10d|_dtensor)\.(?!wait_tensor)"
+)
 
 
 @dataclass(frozen=True, slots=True)

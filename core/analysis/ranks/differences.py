@@ -29,6 +29,9 @@ DifferenceKind = Literal[
 Change = Literal["number", "order", "sizes", "groups", "ops", ""]
 Side = Literal["left", "right", ""]
 Section = list[Mark]
+Outcomes = dict[str, Section]
+# Outermost first: code from the first cache needs no second.
+CACHES = ("aotautograd_cache", "fx_graph_cache")
 OF_MARK: dict[MarkKind, DifferenceKind] = {
     "start": "compilation",
     "recompile": "recompile",
@@ -96,40 +99,47 @@ def code_difference(left: Fingerprint, right: Fingerprint) -> RankDifference | N
 
 
 def _cache_difference(left: Fingerprint, right: Fingerprint) -> RankDifference | None:
-    unlike = _unlike_caches(left, right)
-    for compile_id, (ours, theirs) in unlike.items():
-        for one, other in zip_longest(ours, theirs):
-            if one is None or other is None or (one.name, one.text) != (other.name, other.text):
-                return _between("cache", compile_id, one, other)
+    for compile_id, (ours, theirs) in _unlike_caches(left, right).items():
+        for name in CACHES:
+            pairs = zip_longest(ours.get(name, []), theirs.get(name, []))
+            pair = next((pair for pair in pairs if not pair[0] or not pair[1] or pair[0].text != pair[1].text), None)
+            if pair is not None:
+                return _between("cache", compile_id, *pair)
     return None
 
 
-def _unlike_caches(left: Fingerprint, right: Fingerprint) -> dict[str, tuple[Section, Section]]:
+def _unlike_caches(left: Fingerprint, right: Fingerprint) -> dict[str, tuple[Outcomes, Outcomes]]:
     """Return the cache marks of each compilation whose outcomes differ, in causal order.
 
-    An outcome that is missing because the log stops within the compilation is no difference of caches.
+    An outcome that is missing because the log stops within the compilation is no difference of caches. The order of the
+    two caches' records is none either: code from a cache logs them the other way round.
     """
-    ours, theirs = _cache_marks(left.marks), _cache_marks(right.marks)
-    ended = _ended(left.marks), _ended(right.marks)
-    unlike = {}
-    for compile_id, marks in ours.items():
-        others = theirs.get(compile_id, [])
-        names = [(mark.name, mark.text) for mark in marks], [(mark.name, mark.text) for mark in others]
-        if names[0] == names[1]:
-            continue
-        shorter = 0 if len(names[0]) < len(names[1]) else 1
-        is_stopped = compile_id not in ended[shorter] and names[1 - shorter][: len(names[shorter])] == names[shorter]
-        if not is_stopped and compile_id in theirs:
-            unlike[compile_id] = marks, others
-    return unlike
+    ours, theirs = _outcomes(left.marks), _outcomes(right.marks)
+    ended = _ended(left.marks) & _ended(right.marks)
+    return {
+        compile_id: (outcomes, theirs[compile_id])
+        for compile_id, outcomes in ours.items()
+        if compile_id in theirs and not _same_outcomes(outcomes, theirs[compile_id], compile_id in ended)
+    }
 
 
-def _cache_marks(marks: Iterable[Mark]) -> dict[str, Section]:
-    found: dict[str, Section] = {}
+def _same_outcomes(ours: Outcomes, theirs: Outcomes, both_end: bool) -> bool:
+    """Return True if each cache had the same outcomes; of a compilation without an end, as far as they go."""
+    for name in CACHES:
+        texts = [mark.text for mark in ours.get(name, [])], [mark.text for mark in theirs.get(name, [])]
+        length = max(map(len, texts)) if both_end else min(map(len, texts))
+        if texts[0][:length] != texts[1][:length]:
+            return False
+    return True
+
+
+def _outcomes(marks: Iterable[Mark]) -> dict[str, Outcomes]:
+    """Return compile id → cache → its marks."""
+    outcomes: dict[str, Outcomes] = {}
     for mark in marks:
         if mark.kind == "cache":
-            found.setdefault(mark.compile_id, []).append(mark)
-    return found
+            outcomes.setdefault(mark.compile_id, {}).setdefault(mark.name, []).append(mark)
+    return outcomes
 
 
 def _ended(marks: Iterable[Mark]) -> set[str]:
