@@ -4,6 +4,7 @@ import gzip
 import random
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 
 from core.trace.reader import HEADER
@@ -14,6 +15,7 @@ COLLECTIVE = b'" = torch.ops._c10d_functional.all_reduce'
 GRAPH = b'{"dynamo_output_graph": '
 
 
+@lru_cache(maxsize=16)
 def recorded(scenario: str, rank: int = 0) -> bytes:
     """The recorded log of a rank."""
     return gzip.decompress((RANKS / scenario / f"rank_{rank}.log.gz").read_bytes())

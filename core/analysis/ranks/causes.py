@@ -9,18 +9,22 @@ from dataclasses import dataclass, replace
 from core.analysis.ranks.differences import RankDifference
 from core.code.rank_text import normalised, normalised_guards
 from core.report.places import Payload, Place
-from core.report.ranks import Fingerprint
+from core.report.ranks import Fingerprint, Mark
 
 TextOf = Callable[[Payload], str]
 MAX_SHOWN = 400
+MAX_CAUSES = 20
 FILE = re.compile(r"File: (?P<file>.+?):(?P<line>\d+) in (?P<name>[^,]+), code: (?P<code>.*)$")
 REMARK = re.compile(r"\s# (?P<code>.*?)\s+# (?P<file>\S+):(?P<line>\d+) in (?P<name>\S+)")
 SIZE_REASON = re.compile(r"tensor '(?P<source>.+?)' size mismatch at index (?P<dimension>\d+)")
 SIZE_GUARD = re.compile(r"L\['(?P<source>\w+)'\]\.size\(\)\[(?P<dimension>\d+)\]")
 INPUT = re.compile(r'(?P<name>\w+): "\w+\[(?P<sizes>[^\]]*)\]')
-OF_TORCH = re.compile(r"(?:^|/)torch/|site-packages/|(?:^|/)_functional_collectives\.py$")
+OF_TORCH = re.compile(
+    r"(?:^|/)torch/|site-packages/|(?:^|/)_functional_collectives\.py$|^(?:nn|distributed|_\w+|fx|optim|utils)/"
+)
 COLLECTIVE = re.compile(
-    r"^\s*\w+(?:: \"[^\"]*\")? = torch\.ops\.(?:_c10d_functional|_c10d_functional_autograd|c10d|_dtensor)\.(?!wait_tensor)"
+    r"^\s*\w+(?:: \"[^\"]*\")? = torch\.ops\."
+    r"(?:_c10d_functional|_c10d_functional_autograd|c10d|_dtensor)\.(?!wait_tensor)"
 )
 
 
@@ -58,18 +62,36 @@ def _frame(difference: RankDifference, left: RankSide, right: RankSide) -> Place
 
 
 def _of_recompile(difference: RankDifference, side: RankSide) -> RankDifference:
-    where = difference.left_where if difference.only == "left" else difference.right_where
-    reason = difference.left if difference.only == "left" else difference.right
-    size = SIZE_REASON.search(reason) or SIZE_GUARD.search(reason)
+    """Return the difference with the guard that failed: the first in the user's code, otherwise the first of all.
+
+    One size that changes makes torch compile its own wrappers again before the user's function.
+    """
+    recompiles = [
+        mark for mark in side.fingerprint.marks if mark.kind == "recompile" and mark.compile_id in difference.alone
+    ]
+    causes = [_recompile_cause(difference, side, mark) for mark in recompiles[:MAX_CAUSES]]
+    users = (cause for cause in causes if cause.place and not OF_TORCH.search(cause.place.file))
+    return next(users, next(iter(causes), difference))
+
+
+def _recompile_cause(difference: RankDifference, side: RankSide, mark: Mark) -> RankDifference:
+    size = SIZE_REASON.search(mark.text) or SIZE_GUARD.search(mark.text)
     source = size["source"] if size else ""
-    remark = REMARK.search(f" {side.text(where)}" if where else reason) or _guard_remark(
-        side, difference.name, reason, source
-    )
+    written = side.text(mark.where) if mark.where else mark.text
+    remark = REMARK.search(f" {written}") or _guard_remark(side, mark.name, mark.text)
     difference = replace(difference, source=source, dimension=int(size["dimension"]) if size else None)
+    if difference.only == "left":
+        difference = replace(difference, left=mark.text, left_where=mark.where)
+    else:
+        difference = replace(difference, right=mark.text, right_where=mark.where)
+    compilation = side.fingerprint.compilation(mark.compile_id)
+    place = compilation.place if compilation else None
+    if remark is None or (OF_TORCH.search(remark["file"]) and place and not OF_TORCH.search(place.file)):
+        return replace(difference, place=place)
     return _at(difference, remark)
 
 
-def _guard_remark(side: RankSide, compile_id: str, reason: str, source: str) -> re.Match[str] | None:
+def _guard_remark(side: RankSide, compile_id: str, reason: str) -> re.Match[str] | None:
     """Return the user's line of the guard that failed, from the guards of the earlier compilation."""
     marks = (mark for mark in side.fingerprint.marks if mark.kind == "guards" and mark.compile_id == compile_id)
     guards = next((mark.where for mark in marks if mark.where), None)

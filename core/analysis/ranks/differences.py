@@ -7,7 +7,7 @@ stages, so these are compared only where both ranks have the same cache outcomes
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, zip_longest
 from typing import Literal
 
@@ -29,6 +29,7 @@ DifferenceKind = Literal[
 Change = Literal["number", "order", "sizes", "groups", "ops", ""]
 Side = Literal["left", "right", ""]
 Section = list[Mark]
+MAX_ALONE = 200
 Outcomes = dict[str, Section]
 # Outermost first: code from the first cache needs no second.
 CACHES = ("aotautograd_cache", "fx_graph_cache")
@@ -51,6 +52,7 @@ class RankDifference:
     """What differs between two ranks, from which compilation on.
 
     `name` is the stage, the cache or the direction; `only` is the side that alone has the compilation or the record.
+    `alone` are all compilations from there on that the side alone has, the first one included.
     `left` and `right` are short texts, and `left_where` and `right_where` the whole ones in the logs. `place` and
     `code` are the user's line. `source` and `dimension` are the size that differs, `is_constant` is True if only
     numbers in the graph differ. `change` is how collectives differ.
@@ -60,6 +62,7 @@ class RankDifference:
     compile_id: str
     name: str = ""
     only: Side = ""
+    alone: tuple[str, ...] = ()
     left: str = ""
     right: str = ""
     left_where: Payload | None = None
@@ -161,25 +164,33 @@ def _lone(left: Sequence[Section], right: Sequence[Section]) -> RankDifference:
     """Return the difference of two ranks that go on with different compilations."""
     ids = [section[0].compile_id for section in left], [section[0].compile_id for section in right]
     if not left or (right and ids[1][0] not in ids[0] and ids[0][0] in ids[1]):
-        return _only(right[0], "right")
+        return _only(right, "right", set(ids[0]))
     if not right or (ids[0][0] not in ids[1] and ids[1][0] in ids[0]):
-        return _only(left[0], "left")
+        return _only(left, "left", set(ids[1]))
     ours, theirs = left[0][0], right[0][0]
     return RankDifference(
         "compilation", ours.compile_id, left=_title(ours), right=_title(theirs), name=theirs.compile_id
     )
 
 
-def _only(section: Section, side: Literal["left", "right"]) -> RankDifference:
-    """Return the difference of a compilation that one side alone has."""
+def _only(sections: Sequence[Section], side: Literal["left", "right"], others: set[str]) -> RankDifference:
+    """Return the difference of compilations that one side alone has; `others` are the ids on the other side."""
+    section = sections[0]
     why = next((mark for mark in section if mark.kind == "recompile"), None)
     start = next((mark for mark in section if mark.kind == "start"), None)
     mark = why or start or section[0]
-    name = why.name if why else "" if start else mark.name
-    texts = {side: why.text if why else _title(mark)}
-    where = {f"{side}_where": mark.where}
-    kind: DifferenceKind = "recompile" if why else "compilation"
-    return RankDifference(kind, mark.compile_id, name, side, **texts, **where)  # type: ignore[arg-type]
+    alone = dict.fromkeys(other[0].compile_id for other in sections if other[0].compile_id not in others)
+    difference = RankDifference(
+        kind="recompile" if why else "compilation",
+        compile_id=mark.compile_id,
+        name=why.name if why else "" if start else mark.name,
+        only=side,
+        alone=tuple(alone)[:MAX_ALONE],
+    )
+    text = why.text if why else _title(mark)
+    if side == "left":
+        return replace(difference, left=text, left_where=mark.where)
+    return replace(difference, right=text, right_where=mark.where)
 
 
 def _title(mark: Mark) -> str:
@@ -228,7 +239,13 @@ def _unpaired(one: Mark | None, other: Mark | None) -> RankDifference:
     side: Side = "left" if mark is one else "right"
     if one is not None and other is not None and "recompile" not in (one.kind, other.kind):
         return RankDifference(
-            OF_MARK[mark.kind], mark.compile_id, mark.name, "", _stage(one), _stage(other), one.where, other.where
+            kind=OF_MARK[mark.kind],
+            compile_id=mark.compile_id,
+            name=mark.name,
+            left=_stage(one),
+            right=_stage(other),
+            left_where=one.where,
+            right_where=other.where,
         )
     text, where = mark.text or _stage(mark), mark.where
     if side == "left":

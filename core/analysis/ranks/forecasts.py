@@ -9,7 +9,9 @@ from core.analysis.ranks.differences import RankDifference
 from core.report.ranks import Fingerprint
 
 ForecastKind = Literal["order", "wait", "stopped"]
-AdviceKind = Literal["mark_dynamic", "compiler_collectives", "compile_on_one_rank", "same_order", "one_cache"]
+AdviceKind = Literal[
+    "mark_dynamic", "guard_collectives", "compiler_collectives", "compile_on_one_rank", "same_order", "one_cache"
+]
 # Devices on which compiler collectives work: torch takes the rank modulo the number of accelerators.
 NO_ACCELERATOR = frozenset({"cpu"})
 
@@ -47,25 +49,34 @@ def forecast(difference: RankDifference, left: Fingerprint, right: Fingerprint) 
     if not runs_collectives(left, right):
         return None
     if difference.kind in ("recompile", "compilation") and difference.only:
-        alone = left if difference.only == "left" else right
-        compilation = alone.compilation(difference.compile_id)
-        return Forecast("wait", compilation.seconds.get("whole compilation") if compilation else None)
+        return Forecast("wait", _seconds(difference, left if difference.only == "left" else right))
     return Forecast("stopped") if difference.kind == "end" else None
 
 
+def _seconds(difference: RankDifference, alone: Fingerprint) -> float | None:
+    """Return the seconds of the compilations that one rank has alone; None if their ends are not recorded."""
+    compilations = [one for one in alone.compilations if one.id in difference.alone]
+    seconds = [one.seconds["whole compilation"] for one in compilations if "whole compilation" in one.seconds]
+    return sum(seconds) if seconds else None
+
+
 def advice(difference: RankDifference, left: Fingerprint, right: Fingerprint) -> tuple[Advice, ...]:
-    """Return the changes that fit the cause of a difference; empty if none does."""
+    """Return the changes that fit the cause of a difference; empty if none does.
+
+    Compiler collectives fit only where all ranks compile at the same time: a rank that compiles alone would wait in
+    them for the others, as seen on two GPUs with torch 2.11.
+    """
+    given = []
     if difference.source and difference.dimension is not None:
-        return _of_size(difference.source, difference.dimension, {*left.devices, *right.devices})
-    if difference.kind == "cache":
-        return (Advice("one_cache"),)
+        given.append(Advice("mark_dynamic", f"torch._dynamo.mark_dynamic({difference.source}, {difference.dimension})"))
+    if difference.kind == "recompile" and runs_collectives(left, right):
+        given.append(Advice("guard_collectives", "torch.compiler.set_enable_guard_collectives(True)"))
+    if difference.kind == "graph" and given and {*left.devices, *right.devices} - NO_ACCELERATOR:
+        given.append(Advice("compiler_collectives", "torch._dynamo.config.enable_compiler_collectives = True"))
     if difference.is_constant and difference.kind in ("graph", "guards"):
-        return (Advice("compile_on_one_rank", "torch.distributed.config.compile_on_one_rank = True"),)
-    return (Advice("same_order"),) if difference.kind == "collectives" else ()
-
-
-def _of_size(source: str, dimension: int, devices: set[str]) -> tuple[Advice, ...]:
-    marked = Advice("mark_dynamic", f"torch._dynamo.mark_dynamic({source}, {dimension})")
-    if devices and devices <= NO_ACCELERATOR:
-        return (marked,)
-    return marked, Advice("compiler_collectives", "torch._dynamo.config.enable_compiler_collectives = True")
+        given.append(Advice("compile_on_one_rank", "torch.distributed.config.compile_on_one_rank = True"))
+    if difference.kind == "cache":
+        given.append(Advice("one_cache"))
+    if difference.kind == "collectives":
+        given.append(Advice("same_order"))
+    return tuple(given)
