@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
@@ -24,6 +27,7 @@ from core.base.errors import DecodeError, TraceError
 from core.base.files import read, regular, write_atomically
 from core.report.places import Payload
 from core.report.ranks import Fingerprint
+from core.runs.store import RANKS, Run
 from core.trace import text_at
 from core.trace.ranks import fingerprint
 
@@ -31,6 +35,8 @@ from core.trace.ranks import fingerprint
 VERSION = 1
 Kept = TypeVar("Kept")
 Logs = Mapping[int, Path]
+FINGERPRINT, GROUPS = "fingerprint.json", "ranks.json"
+QUICK_BYTES = 8_000_000
 MAX_STORED_BYTES = 64_000_000
 # Below this, a further process takes longer to start than the logs to read.
 BYTES_FOR_PROCESSES = 40_000_000
@@ -60,9 +66,53 @@ class _StoredRanks:
     ranks: Ranks
 
 
+def logs_of(run: Run) -> dict[int, Path]:
+    """Return the log of each rank of a run; empty for a run without ranks."""
+    return {rank: run.log_of(rank) for rank in run.ranks()}
+
+
+def ranks_dir(run: Run) -> Path:
+    """Return the directory of what is stored of a run's ranks."""
+    return run.path / RANKS
+
+
+def open_ranks(run: Run, processes: int = 1) -> Ranks:
+    """Return the ranks of a run in groups, stored or read; nothing is stored while the run is live."""
+    return read_ranks(logs_of(run), None if run.standing().live else ranks_dir(run), processes)
+
+
+def rank_side(run: Run, rank: int) -> RankSide:
+    """Return a rank of a run to compare or to show."""
+    return side_of_rank(rank, run.log_of(rank), ranks_dir(run))
+
+
+def is_quick(run: Run) -> bool:
+    """Return True if the groups are stored, or the logs so small that they are read in well under a second."""
+    logs = logs_of(run)
+    return sum(stamp.size for stamp in _stamps(logs)) <= QUICK_BYTES or stored_ranks(logs, ranks_dir(run)) is not None
+
+
+def ranks_read(run: Run) -> int:
+    """Return how many ranks have a stored fingerprint: the progress of `start_reading_ranks`."""
+    return sum((ranks_dir(run) / str(rank) / FINGERPRINT).exists() for rank in run.ranks())
+
+
+def start_reading_ranks(run: Run) -> subprocess.Popen[bytes]:
+    """Read and store the ranks of a run in a separate process, so that nobody waits for it."""
+    environment = {**os.environ, "COMPILEBOARD_HOME": str(run.path.parent.parent)}
+    return subprocess.Popen(
+        [sys.executable, "-m", "core", "ranks", run.path.name],
+        cwd=Path(__file__).parents[2],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
 def stored_ranks(logs: Logs, stored: Path) -> Ranks | None:
     """Return the groups in a directory of a run, if they are of these logs; None otherwise."""
-    kept = _decoded(stored / "ranks.json", _StoredRanks)
+    kept = _decoded(stored / GROUPS, _StoredRanks)
     return kept.ranks if kept and kept.version == VERSION and kept.stamps == _stamps(logs) else None
 
 
@@ -78,7 +128,7 @@ def read_ranks(logs: Logs, stored: Path | None = None, processes: int = 1) -> Ra
         rows = list(_rows(logs, directory, processes))
         ranks = group_ranks(rows, lambda rank: side_of_rank(rank, logs[rank], directory))
         if stored is not None:
-            _keep(stored / "ranks.json", _StoredRanks(VERSION, _stamps(logs), ranks))
+            _keep(stored / GROUPS, _StoredRanks(VERSION, _stamps(logs), ranks))
         return ranks
 
 
@@ -110,7 +160,7 @@ def _row(directory: Path, rank: int, log: Path) -> RankRow:
 
 def _fingerprint(rank: int, log: Path, stored: Path | None) -> Fingerprint:
     """Return the stored fingerprint of a log if it fits; otherwise read the log and store it."""
-    path = stored / str(rank) / "fingerprint.json" if stored else None
+    path = stored / str(rank) / FINGERPRINT if stored else None
     stamp = _stamp(rank, log)
     kept = _decoded(path, _StoredFingerprint) if path else None
     if kept is not None and kept.version == VERSION and kept.stamp == stamp:

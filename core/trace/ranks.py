@@ -220,7 +220,7 @@ class _Scan:
             compilations=tuple(self.compilations.values()),
             digest=_digest(msgspec.json.encode(compared)),
             last_time=last.timestamp if last else "",
-            is_cut=last is not None and bool(last.md5) and not self.reader.check(last),
+            is_cut=self.reader.raw(max(0, self.reader.size - 1), 1) != b"\n",
             parallel=tuple(sorted(self.parallel | self._wrappers())),
             devices=tuple(sorted(self.devices)),
             dropped=self.dropped,

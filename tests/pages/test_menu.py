@@ -150,6 +150,7 @@ def test_each_page_of_a_run_can_be_empty() -> None:
         menu.OVERVIEW,
         menu.RUNS,
         menu.COMPARE,
+        menu.RANKS,
         menu.SWEEP,
         menu.KERNEL,
         menu.EXERCISES,

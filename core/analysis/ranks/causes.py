@@ -18,7 +18,7 @@ FILE = re.compile(r"File: (?P<file>.+?):(?P<line>\d+) in (?P<name>[^,]+), code: 
 REMARK = re.compile(r"\s# (?P<code>.*?)\s+# (?P<file>\S+):(?P<line>\d+) in (?P<name>\S+)")
 SIZE_REASON = re.compile(r"tensor '(?P<source>.+?)' size mismatch at index (?P<dimension>\d+)")
 SIZE_GUARD = re.compile(r"L\['(?P<source>\w+)'\]\.size\(\)\[(?P<dimension>\d+)\]")
-INPUT = re.compile(r'(?P<name>\w+): "\w+\[(?P<sizes>[^\]]*)\]')
+INPUT = re.compile(r'(?P<name>\w+): "\w+\[(?P<sizes>[^\]]*)\](?:\[[^\]]*\])?[\w:]*"')
 OF_TORCH = re.compile(
     r"(?:^|/)torch/|site-packages/|(?:^|/)_functional_collectives\.py$|^(?:nn|distributed|_\w+|fx|optim|utils)/"
 )
@@ -132,7 +132,8 @@ def _of_graph(difference: RankDifference, left: RankSide, right: RankSide) -> Ra
     difference = replace(difference, left=our_line[:MAX_SHOWN], right=their_line[:MAX_SHOWN])
     size = _unlike_size(our_line, their_line)
     if size is not None:
-        difference = replace(difference, source=size[0], dimension=size[1])
+        shown = (_input(line, size[0]) for line in (our_line, their_line))
+        difference = replace(difference, source=size[0], dimension=size[1], left=next(shown), right=next(shown))
         at = next((index for index, line in enumerate(theirs) if index > at and _uses(line, size[0])), at)
     difference = replace(difference, is_constant=_same_but_numbers(our_same, their_same) and size is None)
     return _at(difference, _comment(theirs, at) or _comment(ours, at))
@@ -164,6 +165,11 @@ def _unlike_size(ours: str, theirs: str) -> tuple[str, int] | None:
             if one != other:
                 return _variable(match["name"]), dimension
     return None
+
+
+def _input(line: str, source: str) -> str:
+    """Return an input of a signature with its type; the whole line if it is not in it."""
+    return next((match[0] for match in INPUT.finditer(line) if _variable(match["name"]) == source), line)[:MAX_SHOWN]
 
 
 def _variable(placeholder: str) -> str:

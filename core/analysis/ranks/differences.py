@@ -47,6 +47,20 @@ OF_MARK: dict[MarkKind, DifferenceKind] = {
 }
 
 
+WORDS: dict[MarkKind, str] = {
+    "start": "its start",
+    "recompile": "the reason for its recompile",
+    "break": "a graph break",
+    "graph": "a graph",
+    "cache": "a cache",
+    "schedule": "the order of its collectives",
+    "tensors": "its tensor metadata",
+    "guards": "its guards",
+    "execution": "the order of execution",
+    "end": "its end",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class RankDifference:
     """What differs between two ranks, from which compilation on.
@@ -229,7 +243,8 @@ def _stopped(ours: Section, theirs: Section, last: tuple[bool, bool]) -> RankDif
 
 
 def _stage(mark: Mark) -> str:
-    return mark.name if mark.kind == "graph" else mark.kind
+    """Return what a record is, in words."""
+    return mark.name if mark.kind in ("graph", "cache") else WORDS[mark.kind]
 
 
 def _unpaired(one: Mark | None, other: Mark | None) -> RankDifference:

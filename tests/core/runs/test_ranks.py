@@ -115,7 +115,6 @@ def test_equal_ranks_are_one_group(seed: int, tmp_path: Path) -> None:
         ("uneven", [(0,), (1,)]),
         ("warm_cache", [(0,), (1,)]),
         ("nccl", [(0,), (1,)]),
-        ("nccl", [(0,), (1,)]),
     ],
 )
 def test_recorded_ranks_are_grouped(scenario: str, groups: list[tuple[int, ...]], tmp_path: Path) -> None:
