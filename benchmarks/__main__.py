@@ -13,6 +13,7 @@ from benchmarks import (
     kernels,
     null_speed,
     page_switch,
+    ranks,
     recording,
     second_clock,
     server_memory,
@@ -37,6 +38,7 @@ BENCHMARKS = {
     "visitors": visitors,
     "sweeps": sweeps,
     "flood": flood,
+    "ranks": ranks,
 }
 
 

@@ -43,8 +43,8 @@ PHASES_NOTE = (
     "it. Times are no part of the comparison."
 )
 COLLECTIVES_NOTE = (
-    "In the order of the graph, from its latest stage, or one in which the groups differ. Collectives outside the graphs, such as those of DDP "
-    "and FSDP, are not in the log."
+    "In the order of the graph, from its latest stage, or one in which the groups differ. Collectives outside the "
+    "graphs, such as those of DDP and FSDP, are not in the log."
 )
 NO_TENSORS = (
     "Tensor metadata and estimated run times are not recorded. `LOG_TLPARSE=1` (Inductor's `config.log_tlparse`) "
@@ -404,10 +404,8 @@ class RanksView:
         for number, group in enumerate(self.ranks.groups, 1):
             yield f"group {number}: {ranks_words(group.ranks)}"
         for view in self.differences:
-            difference, place = view.difference, view.difference.place
-            yield f"{view.who}: {difference.kind} in [{difference.compile_id}]" + (
-                f" at {place.short}" if place else ""
-            )
+            place = view.difference.place
+            yield _unmarked(view.sentence) + (f" ({place.short})" if place else "")
             for name, text in zip(view.names, view.texts, strict=True):
                 if text:
                     yield f"  {name}: {one_line(text, LONGEST_LINE)}"
@@ -504,7 +502,7 @@ def _collectives(columns: Mapping[str, Fingerprint], compile_id: str) -> dict[st
     stages = [{name: _of_stage(one, compile_id, names) for name, one in columns.items()} for names in STAGES]
     logged = [stage for stage in stages if any(stage.values())]
     unlike = [stage for stage in logged if len(set(map(tuple, stage.values()))) > 1 and all(stage.values())]
-    return next(iter((*unlike, *logged)), dict.fromkeys(columns, []))
+    return next(iter((*unlike, *logged)), {name: [] for name in columns})
 
 
 def _of_stage(fingerprint: Fingerprint, compile_id: str, names: tuple[str, ...]) -> list[str]:
