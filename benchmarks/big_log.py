@@ -1,4 +1,4 @@
-"""Large logs of any size, made from the recorded ones: each copy has frame ids and file numbers of its own."""
+"""Large logs of any size, as torch alone writes them: copies of the recorded ones, without our own records."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from core.trace import TraceReader
 from core.trace.reader import HEADER, md5_of
 from tests.support.places import TRACES
 
-# Scenarios in one round: about 260 kB per compilation, as in logs of large training jobs.
+# Scenarios in one round; each copy has frame ids, file numbers and times of its own.
 ROUND = ("foreign", *["training_step"] * 8, "transformer_block", "transformer_block", "control_flow")
 IN_PAYLOAD = re.compile(r'("compile_id": ")(\d+)(?=/)')
+TIME = re.compile(r'("ts": )([0-9.]+)')
+# File numbers and microseconds from one copy to the next.
+FILES, ROUND_US = 1_000, 60_000_000
 
 
 def write_log(path: Path, compilations: int = 0, least_bytes: int = 0) -> int:
-    """Write a log with at least that many compilations and bytes; return the number of compilations."""
+    """Write a log with at least that many frames and bytes; return the number of frames."""
     sources = {name: _read(TRACES / name / "trace.log") for name in set(ROUND)}
     frames = strings = 0
     with path.open("wb") as file:
@@ -28,9 +31,8 @@ def write_log(path: Path, compilations: int = 0, least_bytes: int = 0) -> int:
                     return frames
                 for line, header, payload in sources[name]:
                     file.write(_shifted(line, header, payload, frames, strings))
-                starts = [header for _, header, _ in sources[name] if "dynamo_start" in header]
-                frames += len({header["frame_id"] for header in starts})
-                strings += 1_000
+                frames += 1 + max(header.get("frame_id", 0) for _, header, _ in sources[name])
+                strings += FILES
 
 
 def _read(path: Path) -> list[tuple[bytes, dict[str, Any], str]]:
@@ -46,6 +48,8 @@ def _records(data: bytes, reader: TraceReader) -> Iterator[tuple[bytes, dict[str
     for match, end in zip(matches, ends, strict=True):
         line_end = data.index(b"\n", match.end())
         header = json.loads(data[match.end() : line_end])
+        if str(header.get("artifact", {}).get("name")).startswith("compileboard_"):
+            continue
         yield match.group(), header, reader.text(line_end + 1, end - line_end - 1) if end > line_end + 1 else ""
 
 
@@ -55,9 +59,14 @@ def _shifted(line: bytes, header: dict[str, Any], payload: str, frames: int, str
         header["str"] = [header["str"][0], header["str"][1] + strings]
     if "frame_id" in header:
         header["frame_id"] += frames
+    for body in (header.get("compilation_metrics"), header.get("bwd_compilation_metrics")):
+        if isinstance(body, dict):
+            body["start_time_us"] += strings // FILES * ROUND_US
     if not header.get("has_payload"):
         return line + json.dumps(header).encode() + b"\n"
     payload = IN_PAYLOAD.sub(lambda match: f"{match[1]}{int(match[2]) + frames}", payload)
+    if "chromium_event" in header:
+        payload = TIME.sub(lambda match: f"{match[1]}{float(match[2]) + strings // FILES * ROUND_US}", payload)
     text = "".join(f"\t{part}\n" for part in payload.split("\n"))
     return line + json.dumps({**header, "has_payload": md5_of(payload)}).encode() + b"\n" + text.encode()
 

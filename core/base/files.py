@@ -96,9 +96,17 @@ def largest(directory: Path, pattern: str) -> Path | None:
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a file so that it exists whole or not at all."""
+    with writing(path) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[BinaryIO]:
+    """Open a file to write; it exists whole once the block ends without an error, or not at all."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     try:
-        temporary.write_bytes(data)
+        with temporary.open("wb") as file:
+            yield file
         temporary.replace(path)
     finally:
         with contextlib.suppress(OSError):

@@ -18,14 +18,17 @@ import msgspec
 from core.analysis.verdict import Verdict, verdict
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, ReportError, StoreError
-from core.base.files import read, regular, remove, write_atomically
+from core.base.files import read, regular, remove, write_atomically, writing
 from core.graph import GraphModel, recorded_model
 from core.graph.model import collection_paused
 from core.graph.recorded import NodesOf
 from core.report import Compilation, FxGraph, FxNode, Report, from_json, to_json
+from core.report.parts import PartsWriter, open_parts
 from core.runs.store import Run
-from core.trace.parsers import build_report, load_graph
+from core.trace import TraceIndex, index_of
+from core.trace.parsers import build_in_parts, build_report, load_graph, outline
 
+LARGE_LOG_BYTES = 8_000_000
 LARGE_GRAPH_NODES = 2_000
 # Raised with every change in the stored nodes, models and verdicts, so that older files are not used.
 VERSION = 4
@@ -36,7 +39,7 @@ Made = TypeVar("Made")
 def is_stored(run: Run) -> bool:
     """Return True if the stored report is up to date, so that it opens in milliseconds."""
     log = run.log_path()
-    return log is not None and _as_new(run.report_path, log)
+    return log is not None and (_as_new(run.report_path, log) or _as_new(_head_path(run), log))
 
 
 def _as_new(stored: Path, log: Path) -> bool:
@@ -64,11 +67,66 @@ def open_report(run: Run) -> Report:
         raise StoreError(f"run {run.id} has recorded nothing: {run.standing().reason or 'it has not started'}")
     if is_stored(run):
         with contextlib.suppress(ReportError, OSError):
+            if _as_new(_head_path(run), log):
+                return open_parts(_head_path(run), _parts_path(run))
             return from_json(read(run.report_path))
-    report = build_report(log)
-    _keep(run, run.report_path, lambda: to_json(report))
+    report = _build_in_parts(run, log) if _is_large_log(run, log) else None
+    if report is None:
+        report = build_report(log)
+        _keep(run, run.report_path, lambda: to_json(report))
     _keep(run, _verdict_path(run), lambda: msgspec.json.encode(verdict(report)))
     return report
+
+
+def _is_large_log(run: Run, log: Path) -> bool:
+    return log.stat().st_size > LARGE_LOG_BYTES and not run.standing().live
+
+
+def _build_in_parts(run: Run, log: Path) -> Report | None:
+    """Build the report of a large log, its outline first; None if it cannot be stored."""
+    try:
+        index = index_of(log, _index_path(run))
+        write_atomically(_outline_path(run), to_json(outline(index)))
+        with writing(_parts_path(run)) as file:
+            writer = PartsWriter(file)
+            report = build_in_parts(index, writer.add)
+        write_atomically(_head_path(run), writer.head(report))
+        return open_parts(_head_path(run), _parts_path(run))
+    except OSError:
+        return None
+
+
+def open_index(run: Run) -> TraceIndex:
+    """Return the index of a run's log; raises StoreError if it has no log yet, TraceError."""
+    log = run.log_path()
+    if log is None:
+        raise StoreError(f"run {run.id} has recorded nothing")
+    return index_of(log, _index_path(run) if _is_large_log(run, log) else None)
+
+
+def open_outline(run: Run) -> Report | None:
+    """Return the outline of a large log whose report is being built; None if there is none yet."""
+    log, path = run.log_path(), _outline_path(run)
+    if log is not None and _as_new(path, log):
+        with contextlib.suppress(ReportError, OSError):
+            return from_json(read(path))
+    return None
+
+
+def _index_path(run: Run) -> Path:
+    return run.report_path.with_suffix(".index")
+
+
+def _outline_path(run: Run) -> Path:
+    return run.report_path.with_suffix(".outline.json")
+
+
+def _head_path(run: Run) -> Path:
+    return run.report_path.with_suffix(".head.json")
+
+
+def _parts_path(run: Run) -> Path:
+    return run.report_path.with_suffix(".parts")
 
 
 def open_verdict(run: Run, stored_alone: bool = False) -> Verdict | None:

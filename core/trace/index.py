@@ -127,6 +127,10 @@ class TraceIndex:
         of = self._columns["compilation"]
         return [number for number, there in enumerate(of) if there == place and kind_of[number] in wanted]
 
+    def last_numbers(self) -> set[int]:
+        """Return the number of each compilation's last record."""
+        return set({there: number for number, there in enumerate(self._columns["compilation"])}.values())
+
     @staticmethod
     def _numbers_of(names: list[str], wanted: Iterable[str]) -> set[int]:
         chosen = set(wanted)

@@ -22,11 +22,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from core.base.decoder import counted, decoded
+from core.base.decoder import counted, decoded, decoded_as
 from core.base.errors import DecodeError, TraceError
 from core.base.files import open_regular
+
+T = TypeVar("T")
 
 HEADER = re.compile(rb"^[VDIWEC](\d{4} [0-9:.]{8,20})\d* +\d+ [^\n\]]{1,400}\] (?=\{)", re.MULTILINE)
 MAX_LOG_BYTES = 8 * 1024**3
@@ -127,6 +129,14 @@ class TraceReader:
             return None
         return self._decoded(self.text(record.offset, record.length), record.offset, "payload is not JSON")
 
+    def json_as(self, record: TraceRecord, kind: type[T]) -> T | None:
+        """Return a record's payload as a type; None for anything else. Invalid JSON is counted as a problem."""
+        try:
+            return decoded_as(self.text(record.offset, record.length), kind)
+        except DecodeError:
+            self.json(record)
+            return None
+
     def check(self, record: TraceRecord) -> bool:
         """Return True if the payload has the md5 that torch wrote; a mismatch is counted."""
         same = md5_of(self.text(record.offset, record.length)) == record.md5
@@ -161,6 +171,12 @@ class TraceReader:
         md5 = header.get("has_payload")
         length = end - offset if md5 else 0
         yield _trace_record(key, header, match, offset, length, str(md5 or ""))
+
+    def record_of(self, header: int, end: int) -> Iterator[TraceRecord]:
+        """Yield the record whose header line begins at a byte offset, if there is one."""
+        match = HEADER.match(self._map, header, end)
+        if match is not None:
+            yield from self.record_at(match, end)
 
     def _intern(self, pair: Any, offset: int) -> None:
         if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[1], int) and len(self.strings) < MAX_STRINGS:
@@ -200,6 +216,8 @@ def text_at(path: Path, offset: int, length: int) -> str:
 
 def _without_tabs(data: bytes) -> str:
     """Remove the tab at the start of each line; only a newline ends a line."""
+    if data.find(b"\n", 0, -1) < 0:
+        return data.removesuffix(b"\n").removeprefix(b"\t").decode("utf-8", "replace")
     lines = data.removesuffix(b"\n").split(b"\n")
     return b"\n".join(line.removeprefix(b"\t") for line in lines).decode("utf-8", "replace")
 

@@ -38,10 +38,17 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_HEADER_BYTES": "the header of a record",
             "MAX_RECORDS": "records of a log",
             "MAX_STRINGS": "names in its table of strings",
+            "MAX_KIND": "characters of the kind of a record",
             "MAX_PAYLOAD_BYTES": "the payload of a record",
             "MAX_GROWING_BYTES": "what is read of the log of a run that goes on",
             "MOST_AT_ONCE_BYTES": "what is read of it at once",
         },
+        "core/trace/index.py": {
+            "MAX_INDEX_BYTES": "the stored index of a log",
+            "MAX_NAMES": "kinds and compile ids that an index distinguishes",
+        },
+        "core/report/parts.py": {"MOST_FIELDS": "large fields of a stored report that stay in memory"},
+        "core/views/outline.py": {"MOST_ROWS": "compilations in the outline of a large log"},
         "core/trace/parsers/draft.py": {
             "MAX_ITEMS": "entries of one list in a report",
             "MAX_STACK": "frames of a stack",

@@ -10,6 +10,7 @@ import streamlit as st
 from core import NO_RECORD, Run
 from core.base import words as fmt
 from core.report import Compilation, Report
+from core.views.outline import outline_view
 from pages import menu
 from pages.look.text import LONGEST_TEXT, plain, prose
 from pages.session import url
@@ -126,5 +127,14 @@ def wait_for_reading(run: Run) -> None:
     if here is None or not here.reading:
         st.rerun()
     log = run.log_path()
-    st.title("Reading the log…", anchor=False)
-    st.write(f"{fmt.bytes_(log.stat().st_size if log else None)}, read once, in a separate process.")
+    size = fmt.bytes_(log.stat().st_size if log else None)
+    outline = outline_view(run)
+    if outline is None:
+        st.title("Reading the log…", anchor=False)
+        st.write(f"{size}, read once, in a separate process.")
+        return
+    st.title(outline.title, anchor=False)
+    if outline.failure:
+        st.error(outline.failure)
+    st.caption(f"Reading the log of {size}. {outline.note}")
+    st.dataframe(outline.rows, hide_index=True)

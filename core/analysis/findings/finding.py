@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from core.analysis.dynamo.frame_names import frame_names
-from core.analysis.kernels import LedgerRow, ledger, times_unreliable
+from core.analysis.kernels import LedgerRow, kernel_times, ledger, times_unreliable
 from core.analysis.phases import compile_seconds
 from core.analysis.results import Results, results
 from core.analysis.speed import Speed, paying_speed, speed
@@ -119,7 +119,8 @@ class RunFacts:
         if times_unreliable(self.report):
             return ()
         newest = {frame_of(compilation): compilation for compilation in self.report.compilations if compilation.kernels}
-        return tuple(row for compilation in newest.values() for row in ledger(self.report, compilation) if row.measured)
+        timed = [compilation for compilation in newest.values() if kernel_times(compilation)]
+        return tuple(row for compilation in timed for row in ledger(self.report, compilation) if row.measured)
 
 
 def _undisturbed(measured: Speed | None) -> Speed | None:

@@ -27,6 +27,7 @@ from core.analysis.kernels.ledger import (
 from core.analysis.kernels.names import KernelNames, kernel_kind, kernel_names
 from core.analysis.kernels.times import (
     kernel_seconds,
+    kernel_times,
     kernels_disturbed,
     measured_seconds,
     times_unreliable,
@@ -52,6 +53,7 @@ __all__ = [
     "kernel_ledger",
     "kernel_names",
     "kernel_seconds",
+    "kernel_times",
     "kernels_disturbed",
     "ledger",
     "measured_seconds",

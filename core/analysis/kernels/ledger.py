@@ -223,8 +223,11 @@ def ledger(
     For a cross-compilation target, times are estimated from its datasheet. `facts` are the facts of C++ kernels, by id.
     """
     limits = ceilings(report)
-    untimed = report.untimed or (NOT_REACHED if kernel_times(compilation) else "")
-    disturbed, least = bool(kernels_disturbed(report)), busy(report.kernel_load)
+    timed = bool(kernel_times(compilation))
+    untimed = report.untimed or (NOT_REACHED if timed else "")
+    # Both look at the kernels of all compilations, which takes long in a large log, and matters for times alone.
+    disturbed, unreliable = timed and bool(kernels_disturbed(report)), timed and bool(times_unreliable(report))
+    least = busy(report.kernel_load)
     names, rows = KernelNames.within(compilation), []
     for kernel in compilation.kernels:
         schedule = schedule_of(kernel, compilation)
@@ -235,7 +238,7 @@ def ledger(
             row = replace(row, label=label, modules=modules)
             row = _with_resources(replace(row, disturbed=disturbed), kernel.binary, report.setting.target)
             rows.append(_with_roofline(row, limits, report.counters, untimed))
-    total_s = 0.0 if times_unreliable(report) else sum(row.total_s or 0.0 for row in rows)
+    total_s = 0.0 if unreliable else sum(row.total_s or 0.0 for row in rows)
     shared = [
         replace(row, share=(row.total_s / total_s) if total_s and row.total_s is not None else None) for row in rows
     ]

@@ -128,6 +128,8 @@ def uneven_repeats(report: Report) -> UnevenRepeats | None:
     None if repeats more than three-fold apart cost less than a twentieth of the kernels' time.
     """
     times = [time for compilation in report.compilations for time in kernel_times(compilation)]
+    if not times:
+        return None
     total_s = sum(time.calls * (time_s(time) or 0.0) for time in times)
     worst, excess_s = None, 0.0
     for compilation in report.compilations:

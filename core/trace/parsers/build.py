@@ -6,7 +6,7 @@ The report of a log that is still being written: each record is read once, howev
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
@@ -31,7 +31,7 @@ from core.report import (
     Status,
     UnchangedPasses,
 )
-from core.trace import GrowingReader, TraceReader, TraceRecord, text_at
+from core.trace import GrowingReader, TraceIndex, TraceReader, TraceRecord, text_at
 from core.trace.parsers.draft import WITHOUT_ID, CompilationDraft, ReportDraft
 from core.trace.parsers.dynamo import SKIP_REASON
 from core.trace.parsers.fx_text import parse_graph
@@ -39,6 +39,7 @@ from core.trace.parsers.inductor import join_kernels, with_stacks
 from core.trace.parsers.table import parser_of
 
 MAX_KINDS = 2_000
+OURS = "artifact:compileboard_"
 NAMELESS = "without a compile id"
 LOOK_S = 0.2
 
@@ -53,6 +54,45 @@ def build_report(path: Path, strict: bool = False) -> Report:
         for record in reader.records():
             read_record(draft, record, strict)
         return draft_report(draft)
+
+
+def build_in_parts(index: TraceIndex, finish: Callable[[Compilation], Compilation]) -> Report:
+    """Return the report of a large log, with what `finish` returns for each compilation; raises TraceError.
+
+    A compilation is finished after its last record; then what `finish` leaves out is no longer in memory.
+    """
+    # Measurements of a run of ours come after the compilations that they belong to.
+    last = set() if any(kind.startswith(OURS) for kind in index.counts()) else index.last_numbers()
+    finished: dict[str, Compilation] = {}
+    with TraceReader(index.path) as reader:
+        draft = ReportDraft(reader)
+        for number, record in enumerate(reader.records()):
+            read_record(draft, record)
+            if number in last and record.compile_id:
+                _finish(draft, draft.unique_id(record.compile_id), finish, finished)
+        report = draft_report(draft)
+    compilations = (
+        replace(finished[compilation.id], frame=compilation.frame, stack=compilation.stack)
+        if compilation.id in finished
+        else finish(compilation)
+        for compilation in report.compilations
+    )
+    return replace(report, compilations=tuple(compilations))
+
+
+def _finish(
+    draft: ReportDraft,
+    compile_id: str,
+    finish: Callable[[Compilation], Compilation],
+    finished: dict[str, Compilation],
+) -> None:
+    """Finish a compilation; of its draft remains what the records and compilations after it look at."""
+    whole = draft.compilations.get(compile_id)
+    if whole is not None:
+        finished[whole.id] = finish(_compilation(whole, {}))
+        draft.compilations[compile_id] = CompilationDraft(
+            whole.id, whole.frame, whole.stack, graphs=whole.graphs[:1], finished=whole.finished
+        )
 
 
 def read_record(draft: ReportDraft, record: TraceRecord, strict: bool = False) -> None:

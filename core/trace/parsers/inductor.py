@@ -50,6 +50,22 @@ DIRECTIONS: dict[Stage, Direction] = {
     "aot_backward_graph": "backward",
     "aot_inference_graph": "inference",
 }
+# Kinds of records with a graph, and the graph's stage.
+GRAPH_STAGES: dict[str, Stage] = {
+    "dynamo_output_graph": "dynamo_output_graph",
+    "artifact:before_pre_grad_graph": "before_pre_grad_graph",
+    "artifact:after_pre_grad_graph": "after_pre_grad_graph",
+    "artifact:before_joint_graph": "before_joint_graph",
+    "artifact:after_joint_graph": "after_joint_graph",
+    "aot_joint_graph": "aot_joint_graph",
+    "aot_forward_graph": "aot_forward_graph",
+    "aot_backward_graph": "aot_backward_graph",
+    "aot_inference_graph": "aot_inference_graph",
+    "artifact:before_post_grad_graph": "before_post_grad_graph",
+    "artifact:inductor_post_grad_graph": "inductor_post_grad_graph",
+    "artifact:after_post_grad_graph": "inductor_post_grad_graph",
+    "inductor_post_grad_graph": "inductor_post_grad_graph",
+}
 MOST_DEEP = 200
 
 

@@ -28,7 +28,7 @@ from core.report.records.run import (
 from core.trace import TraceRecord
 from core.trace.parsers import dynamo, events, inductor, worker
 from core.trace.parsers.draft import ReportDraft, fields_of, keep, typed_parser
-from core.trace.parsers.inductor import fx_graph
+from core.trace.parsers.inductor import GRAPH_STAGES, fx_graph
 
 Parser = Callable[[ReportDraft, TraceRecord], None]
 
@@ -52,19 +52,7 @@ PARSERS: dict[str, Parser] = {
     "artifact:dynamo_graph_break_reason": dynamo.graph_break,
     "artifact:dynamo_error": dynamo.error_text,
     "artifact:recompile_reasons": dynamo.recompile_reasons,
-    "dynamo_output_graph": fx_graph("dynamo_output_graph"),
-    "artifact:before_pre_grad_graph": fx_graph("before_pre_grad_graph"),
-    "artifact:after_pre_grad_graph": fx_graph("after_pre_grad_graph"),
-    "artifact:before_joint_graph": fx_graph("before_joint_graph"),
-    "artifact:after_joint_graph": fx_graph("after_joint_graph"),
-    "aot_joint_graph": fx_graph("aot_joint_graph"),
-    "aot_forward_graph": fx_graph("aot_forward_graph"),
-    "aot_backward_graph": fx_graph("aot_backward_graph"),
-    "aot_inference_graph": fx_graph("aot_inference_graph"),
-    "artifact:before_post_grad_graph": fx_graph("before_post_grad_graph"),
-    "artifact:inductor_post_grad_graph": fx_graph("inductor_post_grad_graph"),
-    "artifact:after_post_grad_graph": fx_graph("inductor_post_grad_graph"),
-    "inductor_post_grad_graph": fx_graph("inductor_post_grad_graph"),
+    **{kind: fx_graph(stage) for kind, stage in GRAPH_STAGES.items()},
     "inductor_output_code": inductor.inductor_output_code,
     "artifact:inductor_provenance_tracking_node_mappings": inductor.node_mappings,
     "artifact:inductor_provenance_tracking_kernel_stack_traces": inductor.kernel_stack_traces,

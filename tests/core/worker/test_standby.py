@@ -82,4 +82,7 @@ def test_a_process_that_was_ended_is_no_end_of_the_run() -> None:
 
 @pytest.mark.parametrize("text", [b"", b"{", b'{"side": "sideways"}\n'])
 def test_a_line_that_is_no_record_is_none(text: bytes) -> None:
-    assert StandBy(SIDES, MemoryRecord, measured, failed)._read(text) is None
+    standing = StandBy(SIDES, MemoryRecord, measured, failed)
+    assert standing._read(text) is None
+    # A process that is asked for nothing would wait for as long as the tests last, and hold their pipes.
+    assert len(reasons(standing)) == len(SIDES)
