@@ -405,7 +405,7 @@ class RanksView:
             yield f"group {number}: {ranks_words(group.ranks)}"
         for view in self.differences:
             place = view.difference.place
-            yield _unmarked(view.sentence) + (f" ({place.short})" if place else "")
+            yield _unmarked(f"{view.who} {view.what}") + (f" ({place.short})" if place else "")
             for name, text in zip(view.names, view.texts, strict=True):
                 if text:
                     yield f"  {name}: {one_line(text, LONGEST_LINE)}"
