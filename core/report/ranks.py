@@ -1,4 +1,4 @@
-"""What is compared between the ranks of a run: one fingerprint per log, made of marks in the order of the log."""
+"""Fingerprints of the ranks of a run, one for each log, made of marks in the order of the log."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Collective:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class RankMark:
     """A fact of a compilation that should be the same on all ranks.
 
     `name` is the stage of a graph, the cache, or the direction; `text` is short: reason, outcome, error. `digest` is
@@ -75,7 +75,7 @@ class Fingerprint:
 
     rank: int
     log_bytes: int
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[RankMark, ...] = ()
     compilations: tuple[RankCompilation, ...] = ()
     digest: str = ""
     last_time: str = ""

@@ -45,7 +45,7 @@ MAX_TEXT_BYTES = 8_000_000
 
 @dataclass(frozen=True, slots=True)
 class _Stamp:
-    """By what a stored file knows its log: rank, bytes, and time of the last write."""
+    """The identity of a log for a stored file: rank, bytes, and time of the last write."""
 
     rank: int
     size: int

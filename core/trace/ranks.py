@@ -6,10 +6,8 @@ many ranks have them.
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,18 +16,17 @@ import msgspec
 
 from core.base.decoder import decoded_object
 from core.base.errors import DecodeError
-from core.code.rank_text import normalised, normalised_guards
+from core.code.rank_text import normalised
 from core.report.places import Payload, Place
-from core.report.ranks import Collective, Fingerprint, Mark, MarkKind, RankCompilation
+from core.report.ranks import Collective, Fingerprint, MarkKind, RankCompilation, RankMark
 from core.trace.parsers.dynamo import parse_graph_break, parse_recompile_reasons
+from core.trace.rank_texts import digest_of, text_of
 from core.trace.reader import TraceReader, TraceRecord
 
 MAX_MARKS = 100_000
 MAX_COMPILATIONS = 20_000
-MAX_COLLECTIVES = 2_000
 MAX_TEXT = 400
 MAX_COMPARED_BYTES = 32_000_000
-KNOWN_TEXTS = 20_000
 GRAPHS = frozenset(
     {
         "dynamo_output_graph",
@@ -70,29 +67,6 @@ PHASES = {
     "backward_cumulative_compile_time_us": "backward",
 }
 
-COLLECTIVE = re.compile(
-    rb'^[\t ]*\w+(?:: "(?P<tensor>[^"]*)")? = torch\.ops\.(?:_c10d_functional|_c10d_functional_autograd|c10d'
-    rb"|_dtensor)\.(?P<op>\w+?)_?(?:\.default)?\((?P<arguments>[^;\n]*)\)",
-    re.MULTILINE,
-)
-GROUP = re.compile(rb"""(?<![\w.])['"]([^'"]*)['"]\s*$""")
-NO_COLLECTIVES = frozenset({b"wait_tensor"})
-TENSOR = re.compile(r"^(\w+\[[^\]]*\])")
-DEVICES = re.compile(rb"\](cpu|cuda|xpu|hip|mtia|hpu|npu|mps)")
-NAMES = re.compile(rb"%?[A-Za-z_]\w*")
-
-
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """What a text says, without what differs between equal ranks; groups by name."""
-
-    digest: str
-    collectives: tuple[tuple[str, str, str, str], ...] = ()
-    devices: tuple[str, ...] = ()
-
-
-_known: OrderedDict[tuple[bytes, bool], _Text] = OrderedDict()
-
 
 def fingerprint(path: Path, rank: int) -> Fingerprint:
     """Return the fingerprint of a log; raises TraceError if it cannot be read."""
@@ -118,59 +92,12 @@ def _is_wanted(reader: TraceReader, header: re.Match[bytes]) -> bool:
     )
 
 
-def _digest(data: bytes) -> str:
-    return hashlib.blake2b(data, digest_size=12).hexdigest()
-
-
-def _text_of(data: bytes, guards: bool = False) -> _Text:
-    """Return what a text says; the result for each text is kept for the next log."""
-    key = (hashlib.blake2b(data, digest_size=16).digest(), guards)
-    if key in _known:
-        _known.move_to_end(key)
-        return _known[key]
-    if guards:
-        text = _Text(_digest(normalised_guards(data)))
-    else:
-        devices = tuple(sorted({match.decode() for match in DEVICES.findall(data)}))
-        collectives = tuple(_collectives(data)) if b"c10d" in data or b"_dtensor" in data else ()
-        text = _Text(_digest(normalised(data)), collectives, devices)
-    _known[key] = text
-    if len(_known) > KNOWN_TEXTS:
-        _known.popitem(last=False)
-    return text
-
-
-def _collectives(data: bytes) -> Iterator[tuple[str, str, str, str]]:
-    """Yield op, tensor, arguments without names of values, and group of each collective of a printed graph."""
-    for count, match in enumerate(COLLECTIVE.finditer(data)):
-        if count >= MAX_COLLECTIVES:
-            return
-        if match["op"] in NO_COLLECTIVES:
-            continue
-        arguments = match["arguments"]
-        group = GROUP.search(arguments)
-        rest = arguments[: group.start()] if group else arguments
-        tensor = TENSOR.match((match["tensor"] or b"").decode("utf-8", "replace"))
-        yield (
-            match["op"].decode()[:80],
-            tensor[1][:120] if tensor else "",
-            _constants(rest)[:120],
-            group[1].decode("utf-8", "replace")[:80] if group else "",
-        )
-
-
-def _constants(arguments: bytes) -> str:
-    """Return the arguments of a call that are no values of the graph: numbers and texts."""
-    parts = [part.strip() for part in arguments.split(b",")]
-    return ", ".join(part.decode("utf-8", "replace") for part in parts if part and not NAMES.fullmatch(part))
-
-
 @dataclass
 class _Scan:
     """The marks of one log so far."""
 
     reader: TraceReader
-    marks: list[Mark] = field(default_factory=list)
+    marks: list[RankMark] = field(default_factory=list)
     compilations: dict[str, RankCompilation] = field(default_factory=dict)
     groups: dict[str, int] = field(default_factory=dict)
     devices: set[str] = field(default_factory=set)
@@ -191,7 +118,7 @@ class _Scan:
         elif kind == "dynamo_start":
             self._add_start(record)
         elif kind == "dynamo_cpp_guards_str":
-            self._mark(record, "guards", "", _text_of(self._data(record), guards=True).digest)
+            self._mark(record, "guards", "", text_of(self._data(record), guards=True).digest)
         elif kind in METRICS:
             self._add_metrics(record)
         elif kind == "artifact:recompile_reasons":
@@ -200,13 +127,13 @@ class _Scan:
             found = parse_graph_break(self.reader.text(record.offset, min(record.length, MAX_COMPARED_BYTES)))
             self._mark_text(record, "break", found.place.short, found.reason)
         elif kind == "artifact:inductor_collective_schedule":
-            self._mark(record, "schedule", "", _digest(self._data(record)))
+            self._mark(record, "schedule", "", digest_of(self._data(record)))
         elif kind == "artifact:inductor_runtime_and_tensor_meta":
             self._add_tensors(record)
         elif kind == "artifact:graph_execution":
-            self._mark(record, "execution", "", _digest(normalised(self._data(record))))
+            self._mark(record, "execution", "", digest_of(normalised(self._data(record))))
         elif cache := CACHE.fullmatch(kind):
-            self._mark(record, "cache", cache[1], _digest(cache[2].encode()), cache[2])
+            self._mark(record, "cache", cache[1], digest_of(cache[2].encode()), cache[2])
 
     def finish(self, rank: int, last: TraceRecord | None) -> Fingerprint:
         """Return the fingerprint, given the log's last record; the digest covers all marks, but not their places."""
@@ -218,7 +145,7 @@ class _Scan:
             log_bytes=self.reader.size,
             marks=tuple(self.marks),
             compilations=tuple(self.compilations.values()),
-            digest=_digest(msgspec.json.encode(compared)),
+            digest=digest_of(msgspec.json.encode(compared)),
             last_time=last.timestamp if last else "",
             is_cut=self.reader.raw(max(0, self.reader.size - 1), 1) != b"\n",
             parallel=tuple(sorted(self.parallel | self._wrappers())),
@@ -235,7 +162,7 @@ class _Scan:
 
     def _mark_text(self, record: TraceRecord, kind: MarkKind, name: str, text: str) -> None:
         short = " ".join(text.split())[:MAX_TEXT]
-        self._mark(record, kind, name, _digest(normalised(text.encode("utf-8", "replace"))), short)
+        self._mark(record, kind, name, digest_of(normalised(text.encode("utf-8", "replace"))), short)
 
     def _mark(
         self,
@@ -250,10 +177,10 @@ class _Scan:
             self.dropped += 1
             return
         where = Payload(record.offset, record.length) if record.length else None
-        self.marks.append(Mark(kind, record.compile_id, name, digest, text, where, collectives))
+        self.marks.append(RankMark(kind, record.compile_id, name, digest, text, where, collectives))
 
     def _add_graph(self, record: TraceRecord) -> None:
-        text = _text_of(self._data(record))
+        text = text_of(self._data(record))
         self.devices.update(text.devices)
         name = record.kind.removeprefix("artifact:")
         if name.startswith("optimize_ddp"):
@@ -295,7 +222,7 @@ class _Scan:
         ops = decoded_object(self._data(record).replace(b"\t", b"")).get("ops")
         ops = [op for op in ops if isinstance(op, dict)] if isinstance(ops, list) else []
         compared = [(op.get("type"), op.get("name"), op.get("outputs")) for op in ops]
-        self._mark(record, "tensors", "", _digest(normalised(msgspec.json.encode(compared))))
+        self._mark(record, "tensors", "", digest_of(normalised(msgspec.json.encode(compared))))
         before = self.compilations.get(record.compile_id)
         if before is not None:
             more_us = sum(_nanoseconds(op) for op in ops) / 1e3

@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from core.views.ranks import RunRanks
+from core.views import ranks as rank_views
 from pages import menu
-from pages.parts.compare.ranks import first_difference, groups, ranks_view, table, wait_for_ranks
+from pages.parts.compare.ranks import both_texts, first_difference, groups, ranks_view, table, wait_for_ranks
 from pages.session.require import require_report
 
 view = require_report("The ranks of a distributed job will stand here.")
-run_ranks = RunRanks(view.run)
+run_ranks = rank_views.RunRanks(view.run)
 if len(run_ranks.ranks) < 2:
     what, command, how = run_ranks.no_ranks
     st.title("This run has one rank.", anchor=False)
@@ -27,5 +27,12 @@ for sentence in ranks.unread:
     st.warning(sentence, icon=":material/error:")
 chosen = groups(ranks)
 if chosen is not None:
-    first_difference(chosen, run_ranks)
+    first_difference(chosen)
+    st.page_link(
+        menu.COMPARE.script,
+        label=f"Compare {' with '.join(chosen.names)}",
+        icon=menu.COMPARE.icon,
+        query_params=run_ranks.link(chosen),
+    )
+    both_texts(chosen)
 table(ranks)

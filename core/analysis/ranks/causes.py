@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from core.analysis.ranks.differences import RankDifference
 from core.code.rank_text import normalised, normalised_guards
 from core.report.places import Payload, Place
-from core.report.ranks import Fingerprint, Mark
+from core.report.ranks import Fingerprint, RankMark
 
 TextOf = Callable[[Payload], str]
 MAX_SHOWN = 400
@@ -74,7 +74,7 @@ def _of_recompile(difference: RankDifference, side: RankSide) -> RankDifference:
     return next(users, next(iter(causes), difference))
 
 
-def _recompile_cause(difference: RankDifference, side: RankSide, mark: Mark) -> RankDifference:
+def _recompile_cause(difference: RankDifference, side: RankSide, mark: RankMark) -> RankDifference:
     size = SIZE_REASON.search(mark.text) or SIZE_GUARD.search(mark.text)
     source = size["source"] if size else ""
     written = side.text(mark.where) if mark.where else mark.text

@@ -12,7 +12,7 @@ from itertools import groupby, zip_longest
 from typing import Literal
 
 from core.report.places import Payload, Place
-from core.report.ranks import Collective, Fingerprint, Mark, MarkKind
+from core.report.ranks import Collective, Fingerprint, MarkKind, RankMark
 
 DifferenceKind = Literal[
     "recompile",
@@ -28,7 +28,7 @@ DifferenceKind = Literal[
 ]
 Change = Literal["number", "order", "sizes", "groups", "ops", ""]
 Side = Literal["left", "right", ""]
-Section = list[Mark]
+Section = list[RankMark]
 MAX_ALONE = 200
 Outcomes = dict[str, Section]
 # Outermost first: code from the first cache needs no second.
@@ -63,7 +63,7 @@ WORDS: dict[MarkKind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class RankDifference:
-    """What differs between two ranks, from which compilation on.
+    """A difference between two ranks, from one compilation on.
 
     `name` is the stage, the cache or the direction; `only` is the side that alone has the compilation or the record.
     `alone` are all compilations from there on that the side alone has, the first one included.
@@ -150,7 +150,7 @@ def _same_outcomes(ours: Outcomes, theirs: Outcomes, both_end: bool) -> bool:
     return True
 
 
-def _outcomes(marks: Iterable[Mark]) -> dict[str, Outcomes]:
+def _outcomes(marks: Iterable[RankMark]) -> dict[str, Outcomes]:
     """Return compile id → cache → its marks."""
     outcomes: dict[str, Outcomes] = {}
     for mark in marks:
@@ -159,11 +159,11 @@ def _outcomes(marks: Iterable[Mark]) -> dict[str, Outcomes]:
     return outcomes
 
 
-def _ended(marks: Iterable[Mark]) -> set[str]:
+def _ended(marks: Iterable[RankMark]) -> set[str]:
     return {mark.compile_id for mark in marks if mark.kind == "end"}
 
 
-def _sections(marks: Iterable[Mark], unlike: set[str]) -> list[Section]:
+def _sections(marks: Iterable[RankMark], unlike: set[str]) -> list[Section]:
     """Return the marks in sections of one compilation, without caches, and what they leave out where they differ."""
     kept = (
         mark
@@ -187,13 +187,13 @@ def _lone(left: Sequence[Section], right: Sequence[Section]) -> RankDifference:
     )
 
 
-def _only(sections: Sequence[Section], side: Literal["left", "right"], others: set[str]) -> RankDifference:
-    """Return the difference of compilations that one side alone has; `others` are the ids on the other side."""
-    section = sections[0]
-    why = next((mark for mark in section if mark.kind == "recompile"), None)
-    start = next((mark for mark in section if mark.kind == "start"), None)
-    mark = why or start or section[0]
-    alone = dict.fromkeys(other[0].compile_id for other in sections if other[0].compile_id not in others)
+def _only(sections: Sequence[Section], side: Literal["left", "right"], known: set[str]) -> RankDifference:
+    """Return the difference of compilations that one side alone has; `known` are the ids on the other side."""
+    first = sections[0]
+    why = next((mark for mark in first if mark.kind == "recompile"), None)
+    start = next((mark for mark in first if mark.kind == "start"), None)
+    mark = why or start or first[0]
+    alone = dict.fromkeys(section[0].compile_id for section in sections if section[0].compile_id not in known)
     difference = RankDifference(
         kind="recompile" if why else "compilation",
         compile_id=mark.compile_id,
@@ -207,7 +207,7 @@ def _only(sections: Sequence[Section], side: Literal["left", "right"], others: s
     return replace(difference, right=text, right_where=mark.where)
 
 
-def _title(mark: Mark) -> str:
+def _title(mark: RankMark) -> str:
     return f"[{mark.compile_id}] {mark.text or mark.name}".strip()
 
 
@@ -233,34 +233,32 @@ def _stopped(ours: Section, theirs: Section, last: tuple[bool, bool]) -> RankDif
     short, whole = (theirs, ours) if ends[0] else (ours, theirs)
     if not last[0 if side == "left" else 1]:
         return None
-    if [(mark.kind, mark.name, mark.digest) for mark in whole[: len(short)]] != [
-        (mark.kind, mark.name, mark.digest) for mark in short
-    ]:
+    if [mark.digest for mark in whole[: len(short)]] != [mark.digest for mark in short]:
         return None
     end = next(mark for mark in whole if mark.kind == "end")
     texts = {side: f"stops after {_stage(short[-1])}", "left" if side == "right" else "right": "ends"}
     return RankDifference("end", end.compile_id, end.name, side, left=texts["left"], right=texts["right"])
 
 
-def _stage(mark: Mark) -> str:
+def _stage(mark: RankMark) -> str:
     """Return what a record is, in words."""
     return mark.name if mark.kind in ("graph", "cache") else WORDS[mark.kind]
 
 
-def _unpaired(one: Mark | None, other: Mark | None) -> RankDifference:
+def _unpaired(left: RankMark | None, right: RankMark | None) -> RankDifference:
     """Return the difference of a record that one side alone has at this point."""
-    mark = one if one is not None and (other is None or one.kind in ("recompile", "break")) else other
+    mark = left if left is not None and (right is None or left.kind in ("recompile", "break")) else right
     assert mark is not None
-    side: Side = "left" if mark is one else "right"
-    if one is not None and other is not None and "recompile" not in (one.kind, other.kind):
+    side: Side = "left" if mark is left else "right"
+    if left is not None and right is not None and "recompile" not in (left.kind, right.kind):
         return RankDifference(
             kind=OF_MARK[mark.kind],
             compile_id=mark.compile_id,
             name=mark.name,
-            left=_stage(one),
-            right=_stage(other),
-            left_where=one.where,
-            right_where=other.where,
+            left=_stage(left),
+            right=_stage(right),
+            left_where=left.where,
+            right_where=right.where,
         )
     text, where = mark.text or _stage(mark), mark.where
     if side == "left":
@@ -268,34 +266,34 @@ def _unpaired(one: Mark | None, other: Mark | None) -> RankDifference:
     return RankDifference(OF_MARK[mark.kind], mark.compile_id, mark.name, "right", right=text, right_where=where)
 
 
-def _between(kind: DifferenceKind, compile_id: str, one: Mark | None, other: Mark | None) -> RankDifference:
-    mark = one or other
+def _between(kind: DifferenceKind, compile_id: str, left: RankMark | None, right: RankMark | None) -> RankDifference:
+    mark = left or right
     assert mark is not None
-    change = _change(one, other)
+    change = _change(left, right)
     return RankDifference(
         kind="collectives" if change else kind,
         compile_id=compile_id,
         name=mark.name,
-        left=one.text if one else "",
-        right=other.text if other else "",
-        left_where=one.where if one else None,
-        right_where=other.where if other else None,
+        left=left.text if left else "",
+        right=right.text if right else "",
+        left_where=left.where if left else None,
+        right_where=right.where if right else None,
         change=change,
     )
 
 
-def _change(one: Mark | None, other: Mark | None) -> Change:
+def _change(left: RankMark | None, right: RankMark | None) -> Change:
     """Return how the collectives of two graphs differ; empty if they do not."""
-    ours, theirs = one.collectives if one else (), other.collectives if other else ()
+    ours, theirs = left.collectives if left else (), right.collectives if right else ()
     if ours == theirs:
         return ""
     if len(ours) != len(theirs):
         return "number"
     if sorted(map(collective_text, ours)) == sorted(map(collective_text, theirs)):
         return "order"
-    if [one.op for one in ours] != [other.op for other in theirs]:
+    if [call.op for call in ours] != [call.op for call in theirs]:
         return "ops"
-    return "sizes" if [one.tensor for one in ours] != [other.tensor for other in theirs] else "groups"
+    return "sizes" if [call.tensor for call in ours] != [call.tensor for call in theirs] else "groups"
 
 
 def collective_text(collective: Collective) -> str:

@@ -18,7 +18,7 @@ NO_ACCELERATOR = frozenset({"cpu"})
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What may happen to the job: ranks whose collectives do not match, that wait for a compilation, or that stopped.
+    """A forecast for the job: collectives that do not match, ranks that wait for a compilation, or a rank that stopped.
 
     `seconds` is how long the lone compilation took, None if unknown or there is none.
     """

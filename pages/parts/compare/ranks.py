@@ -8,8 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from core.base import words as fmt
-from core.views.ranks import DifferenceView, RanksView, RunRanks
-from pages import menu
+from core.views import ranks as rank_views
 from pages.look.sizes import TALL
 from pages.look.text import LONGEST_LINE, one_line
 from pages.parts.code import diff_view
@@ -30,7 +29,7 @@ TABLES = {
 }
 
 
-def ranks_view(view: RunView, run_ranks: RunRanks) -> RanksView | None:
+def ranks_view(view: RunView, run_ranks: rank_views.RunRanks) -> rank_views.RanksView | None:
     """Return the ranks in groups; None while another process reads their logs."""
     key = (view.run.path.name, len(run_ranks.ranks))
     if not run_ranks.is_quick and _reader(key, run_ranks).poll() is None:
@@ -39,17 +38,17 @@ def ranks_view(view: RunView, run_ranks: RunRanks) -> RanksView | None:
 
 
 @cached("Comparing the ranks")
-def _ranks(key: tuple[str, int], _view: RunView, _run_ranks: RunRanks) -> RanksView:
+def _ranks(key: tuple[str, int], _view: RunView, _run_ranks: rank_views.RunRanks) -> rank_views.RanksView:
     return _run_ranks.view()
 
 
 @cached()
-def _reader(key: tuple[str, int], _run_ranks: RunRanks) -> subprocess.Popen[bytes]:
+def _reader(key: tuple[str, int], _run_ranks: rank_views.RunRanks) -> subprocess.Popen[bytes]:
     return _run_ranks.start_reading()
 
 
 @st.fragment(run_every=1.0)
-def wait_for_ranks(view: RunView, run_ranks: RunRanks) -> None:
+def wait_for_ranks(view: RunView, run_ranks: rank_views.RunRanks) -> None:
     """Show how many logs another process has read, and rerun the page when it is done."""
     if ranks_view(view, run_ranks) is not None:
         st.rerun()
@@ -58,7 +57,7 @@ def wait_for_ranks(view: RunView, run_ranks: RunRanks) -> None:
     st.progress(min(read / total, 1.0), text=f"{fmt.number(read)} of {fmt.number(total)} read, in separate processes.")
 
 
-def groups(ranks: RanksView) -> DifferenceView | None:
+def groups(ranks: rank_views.RanksView) -> rank_views.DifferenceView | None:
     """Let the visitor pick one of the groups that differ; None if there is none. The choice is in the URL."""
     views = {str(view.group.rank): view for view in ranks.differences}
     if not views:
@@ -78,11 +77,11 @@ def groups(ranks: RanksView) -> DifferenceView | None:
     return views[chosen]
 
 
-def _label(view: DifferenceView) -> str:
+def _label(view: rank_views.DifferenceView) -> str:
     return f"{view.who}: {view.difference.kind} in [{view.difference.compile_id}]"
 
 
-def first_difference(view: DifferenceView, run_ranks: RunRanks) -> None:
+def first_difference(view: rank_views.DifferenceView) -> None:
     """Draw where a group first differs from the largest: the line, both texts, the forecast and the advice."""
     st.markdown(view.sentence)
     if view.line:
@@ -101,18 +100,16 @@ def first_difference(view: DifferenceView, run_ranks: RunRanks) -> None:
         st.markdown(sentence)
         if code:
             st.code(code, language="python")
-    st.page_link(
-        menu.COMPARE.script,
-        label=f"Compare {view.names[0]} with {view.names[1]}",
-        icon=menu.COMPARE.icon,
-        query_params=run_ranks.link(view),
-    )
+
+
+def both_texts(view: rank_views.DifferenceView) -> None:
+    """Draw the difference of the two whole texts, folded."""
     if view.diff:
         with st.expander("Both texts", icon=":material/difference:"):
             diff_view(" and ".join(view.names), view.diff, key=f"ranks-diff-{view.group.rank}")
 
 
-def table(ranks: RanksView) -> None:
+def table(ranks: rank_views.RanksView) -> None:
     """Draw the groups, and a table of the visitor's choice with a column for each group."""
     if len(ranks.group_rows) > 1:
         st.header("Groups", anchor=False)
@@ -152,7 +149,7 @@ def _marked(rows: list[dict[str, object]], nothing: str) -> None:
     shown(marked, rows, height=TALL, key="ranks-table")
 
 
-def _seconds(ranks: RanksView) -> None:
+def _seconds(ranks: rank_views.RanksView) -> None:
     """Draw the median and the slowest rank of each phase."""
     if not ranks.phase_rows:
         st.write("No compile times are recorded.")

@@ -83,8 +83,8 @@ def test_large_logs_are_read_by_another_process(empty_home: Path, monkeypatch: p
         def poll(self) -> None:
             return None
 
-    monkeypatch.setattr(parts.RunRanks, "is_quick", False)
-    monkeypatch.setattr(parts.RunRanks, "start_reading", lambda _: Reading())
+    monkeypatch.setattr(parts.rank_views.RunRanks, "is_quick", False)
+    monkeypatch.setattr(parts.rank_views.RunRanks, "start_reading", lambda _: Reading())
     logs = {rank: recorded("ddp", rank) for rank in range(2)}
     assert title_of(empty_home, logs) == "Reading the logs of 2 ranks…"
 
