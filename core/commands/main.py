@@ -7,7 +7,8 @@
     python -m core tour RUN | NAME | FILE.py[:NAME] | job.json [options]
     python -m core captures RUN | NAME | FILE.py[:NAME] | job.json [options]
     python -m core exercises [NAME [FILE.py]] [--json]
-    python -m core report RUN | LOG [--check] [--least-speedup X] [--json]
+    python -m core open LOG | DIR | ARCHIVE [--follow] [--port N] [--no-browser]
+    python -m core report RUN | LOG [--rank N] [--check] [--least-speedup X] [--json]
     python -m core pipeline NAME | FILE.py[:NAME] | job.json [options] [--out FILE] [--json]
     python -m core aoti NAME | FILE.py[:NAME] | job.json [options] [--dim WHERE=MIN..MAX] [--out DIR] [--json]
     python -m core neighbours NAME | FILE.py[:NAME] | job.json [options] [--json]
@@ -48,6 +49,7 @@ from core.commands import (
     issue,
     logs,
     neighbours,
+    open_log,
     options,
     pipeline,
     ranks,
@@ -69,6 +71,7 @@ COMMANDS = (
     tour.add_captures_command,
     tour.add_landmarks_command,
     exercises.add_command,
+    open_log.add_command,
     report.add_command,
     pipeline.add_command,
     aoti.add_command,

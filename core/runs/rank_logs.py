@@ -13,18 +13,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.base.errors import TraceError
-from core.base.files import one_line, regular
+from core.base.decoder import counted, decoded
+from core.base.errors import DecodeError, TraceError
+from core.base.files import one_line, open_regular, regular
 from core.base.words import number
-from core.trace import TraceReader
+from core.trace.reader import HEADER
 
 STORED = re.compile(r"rank_(\d{1,6})\.log")
 NAMED = re.compile(r"(?:.*[._-])?rank[._-]?(\d{1,6})(?:[._-].*)?\.log")
+FOLDER = re.compile(r"rank[._-]?(\d{1,6})(?:[._-].*)?")
 # Records in which a rank is looked for.
 MOST_RECORDS = 200
+MOST_READ_BYTES = 4_000_000
 MOST_FILES = 20_000
 MOST_RANKS = 4_096
-MOST_LEVELS = 4
+MOST_LEVELS = 6
 MOST_NAMED = 8
 MOST_NAME_CHARS = 120
 
@@ -35,13 +38,12 @@ class RankLogs:
 
     `ranks` has the log of each rank, lowest first. `plain` is the largest log without a rank, if no log has one.
     `unread` names the other logs: further logs of one rank, logs without a rank beside rank logs, files without a
-    record. `made_from` says what the logs were made from, if they are not as torch wrote them.
+    record.
     """
 
     ranks: Mapping[int, Path]
     plain: Path | None = None
     unread: tuple[str, ...] = ()
-    made_from: str = ""
 
     @property
     def single(self) -> Path:
@@ -53,16 +55,21 @@ class RankLogs:
 
     @property
     def origin(self) -> str:
-        """What the logs were made from, and the files that were not read, as sentences."""
-        return " ".join(f"{words}." for words in (self.made_from, unread_words(self.unread)) if words)
+        """The files that were not read, as a sentence; empty if there are none."""
+        words = unread_words(self.unread)
+        return words and f"{words}."
 
 
-def rank_logs(directory: Path) -> RankLogs:
-    """Return the logs at and below a directory by rank; of several logs of one rank, the largest."""
+def rank_logs(directory: Path, logs: Mapping[Path, str] | None = None) -> RankLogs:
+    """Return the logs at and below a directory by rank; of several logs of one rank, the largest.
+
+    `logs` are other files, with their names in messages.
+    """
+    names = logs if logs is not None else {path: _name(path, directory) for path in log_files(directory)}
     found: dict[int | None, list[Path]] = {}
     without_record: list[Path] = []
-    for path in sorted(log_files(directory), key=_size, reverse=True):
-        rank, has_records = rank_of(path)
+    for path in sorted(names, key=_size, reverse=True):
+        rank, has_records = rank_of(path, Path(names[path]))
         if has_records:
             found.setdefault(rank, []).append(path)
         else:
@@ -71,41 +78,65 @@ def rank_logs(directory: Path) -> RankLogs:
     ranks = {rank: found[rank][0] for rank in sorted(rank for rank in found if rank is not None)[:MOST_RANKS]}
     used = {*ranks.values(), *(() if ranks else plain[:1])}
     others = [path for paths in (*found.values(), plain, without_record) for path in paths if path not in used]
-    names = tuple(sorted(str(path.relative_to(directory)) for path in others))
-    return RankLogs(ranks, plain[0] if plain and not ranks else None, names)
+    unread = tuple(sorted(names[path] for path in others))
+    return RankLogs(ranks, plain[0] if plain and not ranks else None, unread)
 
 
 def log_files(directory: Path) -> Iterator[Path]:
-    """Yield the regular files `*.log` at and below a directory, at most 20,000 files and four levels deep."""
-    start = len(directory.parts)
-    seen = 0
+    """Yield the regular files `*.log` at and below a directory."""
+    return (path for path in files_below(directory) if path.name.endswith(".log"))
+
+
+def files_below(directory: Path) -> Iterator[Path]:
+    """Yield the regular files at and below a directory, at most 20,000 and so many levels deep, in order."""
+    start, seen = len(directory.parts), 0
     for folder, inner, names in os.walk(directory):
+        inner.sort()
         if len(Path(folder).parts) - start >= MOST_LEVELS:
             inner.clear()
-        for name in names:
+        for name in sorted(names):
             seen += 1
             if seen > MOST_FILES:
                 return
-            path = Path(folder, name)
-            if name.endswith(".log") and regular(path) is not None:
+            if regular(path := Path(folder, name)) is not None:
                 yield path
 
 
-def rank_of(log: Path) -> tuple[int | None, bool]:
-    """Return the rank of a log, from its name or else its first records, and True if it has a record."""
+def rank_of(log: Path, name: Path) -> tuple[int | None, bool]:
+    """Return the rank of a log, from its name, its records or its directory, and True if it has a record.
+
+    Only the first 4 MB are read, and not mapped, since another process may still write the log, or truncate it.
+    """
     named = NAMED.fullmatch(log.name)
     try:
-        with TraceReader(log) as reader:
-            # A generator that is not finished keeps the map of the file open.
-            ranks = _first_ranks(reader, 1 if named else MOST_RECORDS)
-    except TraceError:
+        with open_regular(log) as file:
+            headers = list(itertools.islice(HEADER.finditer(start := file.read(MOST_READ_BYTES)), MOST_RECORDS))
+    except OSError:
         return None, False
-    written = next((rank for rank in ranks if rank is not None), None)
-    return (int(named[1]) if named and ranks else written), bool(ranks)
+    if not headers:
+        return None, False
+    written = next((rank for header in headers if (rank := _written_rank(start, header.end())) is not None), None)
+    return (int(named[1]) if named else rank_of_folder(name) if written is None else written), True
 
 
-def _first_ranks(reader: TraceReader, most: int) -> list[int | None]:
-    return [record.rank for record in itertools.islice(reader.records(), most)]
+def _written_rank(log: bytes, start: int) -> int | None:
+    """Return the rank in the header of a record; None if it has none, or is not readable."""
+    end = log.find(b"\n", start)
+    try:
+        header = decoded(log[start : end if end >= 0 else None])
+    except DecodeError:
+        return None
+    return counted(header.get("rank")) if isinstance(header, dict) else None
+
+
+def rank_of_folder(path: Path) -> int | None:
+    """Return the rank in the name of the closest directory above a file, such as `rank_0_dp_1`; None without one."""
+    matches = (FOLDER.fullmatch(folder.name) for folder in path.parents)
+    return next((int(match[1]) for match in matches if match), None)
+
+
+def _name(path: Path, directory: Path) -> str:
+    return str(path.relative_to(directory))
 
 
 def stored_ranks(trace_dir: Path) -> tuple[int, ...]:

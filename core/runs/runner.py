@@ -16,10 +16,10 @@ from core.base.words import limit_s
 from core.job import CompileJob, fingerprint
 from core.job.exercises import exercise
 from core.job.prepared import prepared, torch_version
+from core.runs.engine.following import start_following, stop_following, wait_for_end
 from core.runs.engine.opening import open_engine
 from core.runs.engine.protocol import Assignment, Engine
 from core.runs.engine.queues import Lane, assigned
-from core.runs.inputs import opened_input
 from core.runs.limits import Limits, check_job, check_room, check_storage, check_tool, check_upload
 from core.runs.permission import allowed, allowed_request
 from core.runs.recordings import add_recording
@@ -96,13 +96,20 @@ class Runner:
         Raises StoreError if it is not a trace, AccessError if there is no room for it.
         """
         check_storage(self.limits, self.store, by)
-        return self.store.add_log(name, source, by)
+        return self.store.add_log(name, source, by, self.limits.upload_bytes)
 
     def add_path(self, path: Path, by: str = "") -> Run:
         """Store a visitor's log, directory of logs or archive, by its path; raises the same errors, and TraceError."""
         check_storage(self.limits, self.store, by)
-        with opened_input(path) as logs:
-            return self.store.add_logs(path.name, logs, by)
+        return self.store.add_path(path, by)
+
+    def follow_path(self, path: Path, by: str = "") -> Run:
+        """Follow logs that another process is writing, until it is cancelled; raises the same errors."""
+        check_room(self.limits, self.store, by)
+        run, process = start_following(self.store, path, by)
+        # The thread holds the process, whose input is closed when this server ends.
+        threading.Thread(target=wait_for_end, args=(process,), daemon=True).start()
+        return run
 
     def add_recording(self, name: str, by: str = "") -> Run:
         """Add a recording as a visitor's run; raises StoreError, AccessError if there is no room for it."""
@@ -147,8 +154,12 @@ class Runner:
     def cancel(self, run: Run) -> None:
         """Remove a run from the queue, or end it; a run that waits for torch to start is cancelled at once.
 
-        Raises WorkerError if another server has queued it.
+        A followed log is followed no longer. Raises WorkerError if another server has queued it.
         """
+        status = run.status()
+        if status.kind == "log":
+            stop_following(run)
+            return
         with self._lock:
             state = run.status().state
             started = any(run.id in lane.started for lane in self._lanes) or (

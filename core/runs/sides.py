@@ -13,7 +13,7 @@ from pathlib import Path
 
 from core.analysis.comparison import RunSide
 from core.base.errors import TraceError
-from core.base.words import ranges_words
+from core.base.words import number, ranges_words
 from core.job import CompileJob
 from core.job.model import REPAIRED
 from core.runs.inputs import opened_input
@@ -58,8 +58,8 @@ class OpenedLog:
 
     @property
     def words(self) -> str:
-        """What of several logs is read, as a sentence; empty for a single log."""
-        rank = f"Rank {self.rank} of {len(self.ranks)} (--rank N)." if len(self.ranks) > 1 else ""
+        """The rank that is read and the files that are not, as sentences; empty for a single log."""
+        rank = f"Rank {self.rank} of {number(len(self.ranks))} (--rank N)." if len(self.ranks) > 1 else ""
         return " ".join(filter(None, (rank, self.origin)))
 
 

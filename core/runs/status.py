@@ -21,8 +21,8 @@ class Status:
 
     `reason` is a text of why the run ended. `handle` is the owner while the run is live: the process that queued it,
     then its supervisor; only the engine reads it. `by` is the visitor who submitted the run, empty for the server's
-    owner. `recorded` is the device, torch and date of a gallery recording. `origin` says what an imported log was made
-    from, and which files were not read; empty for a log that was opened as it is.
+    owner. `recorded` is the device, torch and date of a gallery recording. `origin` says which files beside an
+    imported log were not read.
     """
 
     state: State

@@ -53,6 +53,7 @@ from core.base.run_id import RUN_ID, creation_time_s, fresh_id, slug_of, split_r
 from core.base.words import gib, ranges_words
 from core.job import MAX_CODE_BYTES, CompileJob, job_from_json, job_to_json
 from core.runs.engine.handles import LOCAL, handle_of_pids
+from core.runs.inputs import logs_in
 from core.runs.rank_logs import RankLogs, stored_name, stored_ranks
 from core.runs.status import Liveness, Status
 from core.trace import NO_RECORD, has_record
@@ -195,6 +196,8 @@ class Run:
             return status
         # An owner writes the final status before it ends, perhaps between the two reads here.
         gone = replace(status, state="interrupted", reason="the server that ran it ended", handle="")
+        if status.kind == "log" and self.log_path() is not None:
+            gone = replace(gone, state="done", reason="")
         return gone if (latest := self.written_status()) == status else latest
 
     def written_status(self) -> Status:
@@ -224,8 +227,9 @@ class Run:
         log = self.log_path()
         if log is not None:
             return "" if os.access(log, os.R_OK) else "its log cannot be read: permission denied"
-        unreadable = any(self.trace_dir.glob("*.log"))
-        return f"its log cannot be read: {NO_FILE}" if unreadable else "its log is gone" * (status.kind == "log")
+        if any(self.trace_dir.glob("*.log")):
+            return f"its log cannot be read: {NO_FILE}"
+        return "its log is gone" * (status.kind == "log" and status.state == "done")
 
     def write_status(self, status: Status) -> None:
         """Replace the status atomically, so that no reader sees a partial one; raises StoreError."""
@@ -238,13 +242,6 @@ def _damaged_status(run: Run, reason: str, status: Status | None = None) -> Stat
     """Return a damaged status; its time and title come from the run's id if there is no status."""
     status = status or Status("damaged", creation_time_s(run.id), title=slug_of(run.id))
     return replace(status, state="damaged", reason=reason, handle="")
-
-
-def _imported(name: str, by: str, origin: str = "") -> Status:
-    """Return the status of an imported log."""
-    now = time.time()
-    title = one_line(Path(name).name, MOST_TITLE_CHARS) or "log"
-    return Status("done", now, kind="log", started_s=now, ended_s=now, title=title, by=by, origin=origin)
 
 
 class Store:
@@ -279,35 +276,65 @@ class Store:
             fresh.write_status(replace(status, fingerprint=fingerprint, title=job.title()))
         return self.open(fresh.id)
 
-    def add_log(self, name: str, source: BinaryIO, by: str = "") -> Run:
-        """Create a run with a copy of an imported log; raises StoreError if it is too large or not a trace."""
-        with self.making(Path(name).stem) as fresh:
-            target = fresh.trace_dir / stored_name(None)
-            self._copy(source, target, self._max_log_bytes)
-            if not has_record(target):
-                raise StoreError(NO_RECORD)
-            fresh.write_status(_imported(name, by))
+    def add_log(self, name: str, source: BinaryIO, by: str = "", most_bytes: int = MAX_LOG_BYTES) -> Run:
+        """Create a run with a copy of an imported log, or with the logs of an archive, of at most `most_bytes` each.
+
+        Raises StoreError, TraceError if it is too large or not a trace.
+        """
+        title = one_line(Path(name).name, MOST_TITLE_CHARS) or "log"
+        with self._importing(name) as (fresh, scratch):
+            brought, most_bytes = scratch / "brought", min(most_bytes, self._max_log_bytes)
+            self._copy(source, brought)
+            self._add_logs(fresh, logs_in(brought, scratch, title, most_bytes), title, by)
         return self.open(fresh.id)
 
-    def add_logs(self, name: str, logs: RankLogs, by: str = "") -> Run:
-        """Create a run with a copy of each rank's log, or of the one log.
+    def add_path(self, path: Path, by: str = "") -> Run:
+        """Create a run with a copy of the logs of a file, a directory or an archive; raises StoreError, TraceError."""
+        title = one_line(path.name, MOST_TITLE_CHARS) or "log"
+        with self._importing(path.name) as (fresh, scratch):
+            self._add_logs(fresh, logs_in(path, scratch, most_bytes=self._max_log_bytes), title, by)
+        return self.open(fresh.id)
 
-        Raises StoreError if they are too large together or no trace.
-        """
-        copied = logs.ranks if len(logs.ranks) > 1 else {None: logs.single}
+    def add_followed(self, name: str, by: str, origin: str) -> Run:
+        """Create a live run without a log; the process that follows its source takes it over. Raises StoreError."""
+        with self.making(name) as fresh:
+            title = one_line(name, MOST_TITLE_CHARS) or "log"
+            handle = self.liveness.local_handle()
+            fresh.write_status(
+                Status("queued", time.time(), kind="log", handle=handle, title=title, by=by, origin=origin)
+            )
+        return self.open(fresh.id)
+
+    @contextlib.contextmanager
+    def _importing(self, name: str) -> Iterator[tuple[Run, Path]]:
+        """Create a run directory with a directory for what is unpacked, which is removed at the end."""
         with self.making(Path(name).stem) as fresh:
-            room = self._max_log_bytes
-            for rank, log in copied.items():
-                target = fresh.trace_dir / stored_name(rank)
+            scratch = fresh.path / "unpacked"
+            scratch.mkdir()
+            yield fresh, scratch
+            shutil.rmtree(scratch)
+
+    def _add_logs(self, fresh: Run, logs: RankLogs, title: str, by: str) -> None:
+        """Move the logs below the run's directory, copy others, and write the status."""
+        taken = logs.ranks if len(logs.ranks) > 1 else {None: logs.single}
+        room = self._max_log_bytes
+        for rank, log in taken.items():
+            target = fresh.trace_dir / stored_name(rank)
+            if log.is_relative_to(fresh.path):
+                log.rename(target)
+            else:
                 with open_regular(log) as source:
                     room -= self._copy(source, target, room)
-                if not has_record(target):
-                    raise StoreError(NO_RECORD)
-            fresh.write_status(_imported(name, by, logs.origin))
-        return self.open(fresh.id)
+            if not has_record(target):
+                raise StoreError(NO_RECORD)
+        now, origin = time.time(), logs.origin
+        fresh.write_status(
+            Status("done", now, kind="log", started_s=now, ended_s=now, title=title, by=by, origin=origin)
+        )
 
-    def _copy(self, source: BinaryIO, target: Path, most_bytes: int) -> int:
+    def _copy(self, source: BinaryIO, target: Path, most_bytes: int | None = None) -> int:
         """Copy a log; return its bytes."""
+        most_bytes = self._max_log_bytes if most_bytes is None else most_bytes
         with target.open("wb") as file:
             while chunk := source.read(1 << 20):
                 if file.tell() + len(chunk) > most_bytes:

@@ -85,6 +85,7 @@ def _is_large_log(run: Run, log: Path) -> bool:
 def _build_in_parts(run: Run, log: Path) -> Report | None:
     """Build the report of a large log, its outline first; None if it cannot be stored."""
     try:
+        run.made_dir.mkdir(parents=True, exist_ok=True)
         index = index_of(log, _index_path(run))
         write_atomically(_outline_path(run), to_json(outline(index)))
         with writing(_parts_path(run)) as file:

@@ -46,6 +46,8 @@ NO_RECORD = (
 )
 MAX_GROWING_BYTES = 64_000_000
 MOST_AT_ONCE_BYTES = 2_000_000
+# New bytes of a mapped log that are read at once.
+MOST_MAPPED_BYTES = 8_000_000
 
 
 def has_record(path: Path) -> bool:
@@ -290,7 +292,7 @@ class GrowingReader(TraceReader):
     def _is_complete(self, match: re.Match[bytes]) -> bool:
         """Return True if the last record's payload is complete: its checksum matches the header's."""
         line_end = self._map.find(b"\n", match.end())
-        if line_end < 0 or not self._map.endswith(b"\n"):
+        if line_end < 0 or self._map[self.size - 1 : self.size] != b"\n":
             return False
         try:
             header = decoded(bytes(self._map[match.end() : line_end]))
@@ -298,6 +300,22 @@ class GrowingReader(TraceReader):
             return True
         md5 = header.get("has_payload") if isinstance(header, dict) else None
         return not md5 or md5 == md5_of(self.text(line_end + 1, self.size - line_end - 1))
+
+
+class AppendedReader(GrowingReader):
+    """A reader of a log that is only appended to, since we copy it: it is mapped, and may be as large as any log."""
+
+    def _grow(self) -> None:
+        try:
+            with open_regular(self.path) as file:
+                size = min(os.fstat(file.fileno()).st_size, self.size + MOST_MAPPED_BYTES, MAX_LOG_BYTES)
+                if size < self.size:
+                    raise TraceError(f"{self.path.name} was cut off while it was read")
+                if size > self.size:
+                    self._map = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)  # type: ignore[assignment]
+                    self.size = size
+        except OSError as error:
+            raise TraceError(f"{self.path.name} cannot be read: {error.strerror}") from None
 
 
 @dataclass(frozen=True, slots=True)

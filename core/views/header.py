@@ -221,7 +221,8 @@ class HeaderView:
     @property
     def is_no_trace(self) -> bool:
         """True for an opened file without any record."""
-        return self.status.kind == "log" and self.report is not None and not self.report.kinds
+        ended_log = self.status.kind == "log" and not self.status.live
+        return ended_log and self.report is not None and not self.report.kinds
 
     @property
     def is_final(self) -> bool:
@@ -257,6 +258,8 @@ class HeaderView:
             return "failed"
         if self.status.kind == "log" and self.status.state == "done" and self._is_partly_compiled:
             return "opened"
+        if self.status.live and self.status.kind == "log":
+            return "following …"
         return "measuring …" if self.status.live and self.is_final else self.status.state
 
     @property

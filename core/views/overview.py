@@ -40,6 +40,7 @@ from core.runs.crash import ending_words
 from core.runs.status import Status
 from core.runs.store import Run
 from core.views.failures import FailureView
+from core.views.following import WAITING
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 from core.views.script import ScriptView
 from core.views.speedup import speed_title
@@ -70,7 +71,8 @@ class OutcomeView:
     @property
     def is_no_trace(self) -> bool:
         """True for an opened file without any record."""
-        return self.status.kind == "log" and self.report is not None and not self.report.kinds
+        ended_log = self.status.kind == "log" and not self.status.live
+        return ended_log and self.report is not None and not self.report.kinds
 
     @property
     def title(self) -> str:
@@ -80,6 +82,8 @@ class OutcomeView:
             return "The run is damaged."
         if self.is_no_trace:
             return "This is no torch trace."
+        if status.live and status.kind == "log" and not (self.report and self.report.kinds):
+            return WAITING
         if status.live or status.state == "done" or status.kind == "log":
             return _verdict(self.report) if self.report else "This log cannot be read."
         if error is not None:
@@ -92,7 +96,7 @@ class OutcomeView:
 
     @property
     def origin(self) -> str:
-        """What an imported log was made from, and the files that were not read, as Markdown; empty for a plain log."""
+        """The followed source and the files that were not read, as Markdown; empty for a plain log."""
         return plain(self.status.origin, LONGEST_TEXT)
 
     @property

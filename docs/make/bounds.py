@@ -30,6 +30,34 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_TAIL_BYTES": "the end of what a run printed",
             "MOST_NAME_CHARS": "the name that its owner gives a run",
             "MOST_NOTE_CHARS": "what its owner notes of a run",
+            "MOST_TITLE_CHARS": "the title of an opened log, which is its file's name",
+        },
+    },
+    "An opened directory or archive": {
+        "core/runs/rank_logs.py": {
+            "MOST_FILES": "files of a directory that are looked at",
+            "MOST_LEVELS": "directories in one another",
+            "MOST_RANKS": "ranks of a run",
+            "MOST_RECORDS": "records in which a log's rank is looked for",
+            "MOST_READ_BYTES": "the start of a log in which these are",
+            "MOST_NAMED": "files that are named as not read",
+            "MOST_NAME_CHARS": "such a name",
+        },
+        "core/runs/inputs/__init__.py": {"MOST_PATH_CHARS": "a path in a message"},
+        "core/runs/inputs/archives.py": {
+            "MOST_MEMBERS": "members of an archive",
+            "MOST_PARTS": "parts of a member's name",
+            "MAX_DIRECTORY_BYTES": "the list of members of a ZIP archive",
+            "MOST_HEADERS": "headers of a tar archive",
+            "MOST_NAME_CHARS": "a member's name in a message",
+        },
+        "core/runs/inputs/dumps.py": {
+            "MOST_NAMED": "kinds of records that are named as missing",
+            "MOST_KIND_CHARS": "such a kind",
+            "MAX_INDEX_BYTES": "`raw.jsonl` of tlparse",
+        },
+        "core/runs/engine/following.py": {
+            "MOST_PATH_CHARS": "a followed path in a message",
         },
     },
     "A trace": {
@@ -42,6 +70,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_PAYLOAD_BYTES": "the payload of a record",
             "MAX_GROWING_BYTES": "what is read of the log of a run that goes on",
             "MOST_AT_ONCE_BYTES": "what is read of it at once",
+            "MOST_MAPPED_BYTES": "what is read at once of a followed log, which is read as a whole",
         },
         "core/trace/index.py": {
             "MAX_INDEX_BYTES": "the stored index of a log",

@@ -7,7 +7,7 @@ from pages import menu
 from pages.parts.dynamo.fixes import back_link
 from pages.parts.graphs.drawn import graph_picture
 from pages.parts.run.findings import evidence, finding_cards, overview_view, result_note
-from pages.parts.run.live import live_run, measured_yet
+from pages.parts.run.live import followed_log, live_run, measured_yet
 from pages.parts.run.measure import edit_and_run_again, find_cause, measure_again, retarget
 from pages.parts.run.outcome import (
     compilations,
@@ -29,7 +29,7 @@ shown = shown_run()
 if shown is None:
     empty("The verdict on a run will stand here.")
     st.stop()
-if not shown.stands:
+if not shown.stands and not shown.is_followed:
     live_run(shown)
     st.stop()
 if shown.reading:
@@ -38,7 +38,9 @@ if shown.reading:
 
 ending = OutcomeView(shown.status, shown.report, shown.run)
 st.title(ending.title, anchor=False)
-if shown.going:
+if shown.is_followed:
+    followed_log(shown)
+elif shown.going:
     measured_yet(shown.run)
 with st.container(horizontal=True, vertical_alignment="center"):
     if ending.asks_where:
@@ -53,7 +55,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
 if unavailable := needs_device(shown):
     st.caption(unavailable)
 outcome(shown, ending)
-if ending.is_no_trace or shown.report is None:
+if shown.report is None or not shown.report.kinds:
     st.stop()
 view = RunView(shown, shown.report)
 overview = overview_view(view)

@@ -49,6 +49,13 @@ def add_log_at(path: Path) -> Run:
     return server.the_runner().add_path(path, visitor.name)
 
 
+def follow_at(path: Path) -> Run:
+    """Follow the logs that are written at a path of this machine; raises CompileboardError."""
+    visitor = who()
+    visitor.require_change()
+    return server.the_runner().follow_path(path, visitor.name)
+
+
 def start_sweep(sweep: Sweep) -> Sweep:
     """Store a sweep and start it; raises CompileboardError."""
     visitor = who()

@@ -10,6 +10,7 @@ import streamlit as st
 from core import NO_RECORD, Run
 from core.base import words as fmt
 from core.report import Compilation, Report
+from core.views.following import followed_words
 from core.views.outline import outline_view
 from pages import menu
 from pages.look.text import LONGEST_TEXT, plain, prose
@@ -68,6 +69,9 @@ def _is_ready(shown: ShownRun, report: Report) -> bool:
     page = held(PAGE, "")
     if not shown.going:
         return True
+    if shown.is_followed:
+        # What others record has no end that a page could wait for.
+        return True
     if page in AT_THE_END or (page == menu.SPEEDUP.name and shown.job is not None and shown.job.measure):
         return False
     ready = READY.get(page)
@@ -91,6 +95,8 @@ def follow(shown: ShownRun, every_s: float = FOLLOW_S) -> None:
 
 def still_to_come(shown: ShownRun) -> str:
     """Describe the current step of a live run in one line."""
+    if shown.is_followed:
+        return plain(followed_words(shown.run, shown.report, time.time()))
     words = plain(shown.progress.words) or "the run has not started"
     sentence = f"{words[:1].upper()}{words[1:]}…"
     return (

@@ -69,6 +69,11 @@ class ShownRun:
         return self.status.live
 
     @property
+    def is_followed(self) -> bool:
+        """True for the log of another process that is still written, and copied here."""
+        return self.going and self.status.kind == "log"
+
+    @property
     def stands(self) -> bool:
         """True if the verdict is final: everything is compiled and compared, and only measured numbers are missing."""
         return not self.going or (self.report is not None and is_compiled(self.report.steps))
@@ -87,7 +92,7 @@ class ShownRun:
     @property
     def is_no_trace(self) -> bool:
         """True if it is an opened file without any record."""
-        return self.status.kind == "log" and self.report is not None and not self.report.kinds
+        return self.status.kind == "log" and not self.going and self.report is not None and not self.report.kinds
 
 
 def shown_run() -> ShownRun | None:
@@ -123,7 +128,7 @@ def open_shown(run_id: str) -> ShownRun | None:
     if log is None:
         return ShownRun(run, status, None)
     if status.live:
-        return ShownRun(run, status, _going(run.id, str(log)).look())
+        return ShownRun(run, status, _going(run.id, str(log), status.kind == "log").look())
     try:
         stat = log.stat()
     except FileNotFoundError:
@@ -168,13 +173,14 @@ def _reading(run_id: str, mtime_ns: int) -> subprocess.Popen[bytes]:
 @st.cache_resource(max_entries=16, show_spinner="Reading the log")
 def _report(run_id: str, mtime_ns: int) -> Report:
     run = server.runner().store.open(run_id)
-    _going.clear(run_id, str(run.log_path()))
+    for is_followed in (False, True):
+        _going.clear(run_id, str(run.log_path()), is_followed)
     return open_report(run)
 
 
 @st.cache_resource(max_entries=MOST_GOING, show_spinner=False)
-def _going(run_id: str, log: str) -> GrowingReport:
-    return GrowingReport(Path(log))
+def _going(run_id: str, log: str, is_followed: bool) -> GrowingReport:
+    return GrowingReport(Path(log), appended=is_followed)
 
 
 def shown_compilation(report: Report) -> Compilation | None:

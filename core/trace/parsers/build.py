@@ -31,7 +31,7 @@ from core.report import (
     Status,
     UnchangedPasses,
 )
-from core.trace import GrowingReader, TraceIndex, TraceReader, TraceRecord, text_at
+from core.trace import AppendedReader, GrowingReader, TraceIndex, TraceReader, TraceRecord, text_at
 from core.trace.parsers.draft import WITHOUT_ID, CompilationDraft, ReportDraft
 from core.trace.parsers.dynamo import SKIP_REASON
 from core.trace.parsers.fx_text import parse_graph
@@ -244,11 +244,13 @@ def _modules_of(compilation: Compilation, graph: FxGraph, stage: str) -> dict[st
 class GrowingReport:
     """The report of a log so far, for all threads that show it.
 
-    While one thread reads, and shortly afterwards, the others get the last report.
+    While one thread reads, and shortly afterwards, the others get the last report. `appended` is for a log that never
+    shrinks, of any size; of others the first 64 MB are read.
     """
 
-    def __init__(self, path: Path, rests_s: float = LOOK_S) -> None:
+    def __init__(self, path: Path, rests_s: float = LOOK_S, *, appended: bool = False) -> None:
         self.path = path
+        self._appended = appended
         self._rests_s = rests_s
         self._lock = Lock()
         self._looked_s = float("-inf")
@@ -278,7 +280,7 @@ class GrowingReport:
 
     def _read(self) -> None:
         if self._draft is None:
-            self._draft = ReportDraft(GrowingReader(self.path))
+            self._draft = ReportDraft((AppendedReader if self._appended else GrowingReader)(self.path))
         reader = self._draft.reader
         assert isinstance(reader, GrowingReader)
         before = reader.size

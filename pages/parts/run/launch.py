@@ -30,6 +30,10 @@ inputs = (torch.randn(8, 64),)
 """
 PASTED, ON_DISK = "Pasted here", "File on this machine"
 DRAFT = "draft"
+FOLLOWS = (
+    "For a log, or the directory in `TORCH_TRACE`, that a script is writing: pages update while it compiles. It ends "
+    "when you stop it, or half an hour after the last record."
+)
 DRAWER_PX = 760
 PLACEHOLDER = "/home/me/model.py, /home/me/model.py:name, a script or a notebook"
 CONVENTION = (
@@ -176,22 +180,31 @@ def _offer_stored(job: CompileJob) -> None:
 
 
 def log_form() -> None:
-    """Draw the form for a log of `TORCH_TRACE=dir python script.py`, uploaded or by its path."""
+    """Draw the form for a log of `TORCH_TRACE=dir python script.py`, uploaded, by its path, or followed."""
     st.caption(
-        "Record a log on any machine with `TORCH_TRACE=/tmp/trace python script.py`. Open the file "
-        "dedicated_log_torch_trace….log here."
+        "Record a log on any machine with `TORCH_TRACE=/tmp/trace python script.py`, and open the file "
+        "dedicated_log_torch_trace….log here: as it is, as .gz or .zst, or in a .zip or .tar.gz with the logs of all "
+        "ranks. tlparse's output and the directories of `TORCH_COMPILE_DEBUG=1` and vLLM's graph dumps open, too."
     )
     stored = upload(server.runner().limits.upload_bytes, key="upload")
     if stored is not None:
         show_run(stored)
     if not may_bring_code():
         return
-    example = "/tmp/trace/dedicated_log_torch_trace_abc.log"
+    example = "/tmp/trace, /tmp/trace/dedicated_log_torch_trace_abc.log or /tmp/trace.tar.gz"
     typed = st.text_input("…or a path on this machine", placeholder=example, max_chars=MAX_PATH_CHARS)
-    if typed and st.button("Open path", key="open-path"):
-        run = attempt(lambda: actions.add_log_at(Path(typed).expanduser()))
-        if run is not None:
-            show_run(run.id)
+    if not typed:
+        return
+    path = Path(typed).expanduser()
+    with st.container(horizontal=True):
+        opens = st.button("Open path", key="open-path")
+        follows = st.button(
+            "Follow while it is being written", icon=":material/sensors:", key="follow-path", help=FOLLOWS
+        )
+    take = actions.follow_at if follows else actions.add_log_at
+    run = attempt(lambda: take(path)) if opens or follows else None
+    if run is not None:
+        show_run(run.id)
 
 
 def job_options(form: JobForm, run_id: str) -> CompileJob:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from core import Run
 from core.base import words as fmt
+from core.views.following import followed_words
 from pages.components.progress.view import progress_view
 from pages.gate.visitor import ANOTHERS, who
 from pages.look.sizes import SHORT
@@ -16,6 +17,8 @@ from pages.session import actions, server
 from pages.session.shown import RunView, ShownRun, open_shown
 
 POLL_S = 0.25
+# A followed log redraws the whole page.
+FOLLOW_S = 2.0
 LAST_CHARS, LAST_RECORDS = 4_000, 8
 
 
@@ -49,12 +52,29 @@ def measured_yet(run: Run) -> None:
         cancel_button(here)
 
 
+def followed_log(shown: ShownRun) -> None:
+    """Show how far a followed log is, and a button that stops following; rerun the page when there is more."""
+    drawn_s, ranks = time.monotonic(), shown.run.ranks()
+
+    @st.fragment(run_every=FOLLOW_S)
+    def polling() -> None:
+        here = open_shown(shown.run.id)
+        changed = here is None or not here.going or here.moment != shown.moment or here.run.ranks() != ranks
+        if here is None or (changed and time.monotonic() - drawn_s > FOLLOW_S / 2):
+            st.rerun()
+        with st.container(horizontal=True, vertical_alignment="center", key="following"):
+            st.caption(f":material/sensors: {plain(followed_words(here.run, here.report, time.time()))}")
+            cancel_button(here)
+
+    polling()
+
+
 def cancel_button(shown: ShownRun) -> None:
     """Draw a button that cancels the run, for visitors who own it."""
     own = who().owns(shown.status.by)
     st.button(
-        "Cancel",
-        icon=":material/cancel:",
+        "Stop following" if shown.is_followed else "Cancel",
+        icon=":material/stop_circle:" if shown.is_followed else ":material/cancel:",
         key="cancel",
         on_click=actions.cancel,
         args=(shown.run,),

@@ -9,7 +9,6 @@ import pytest
 from core import Run, Store, StoreError, TraceError, open_report, open_verdict
 from core.base.words import ranges_words
 from core.commands.main import main
-from core.runs.inputs import opened_input
 from core.runs.rank_logs import rank_logs, unread_words
 from core.runs.tools.requests import Ladder, digest
 from tests.support.places import TRACES
@@ -31,8 +30,7 @@ def written(folder: Path, **logs: bytes) -> Path:
 
 
 def added(home: Path, folder: Path) -> Run:
-    with opened_input(folder) as logs:
-        return Store(home).add_logs(folder.name, logs)
+    return Store(home).add_path(folder)
 
 
 @pytest.fixture

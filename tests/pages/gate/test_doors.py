@@ -11,7 +11,6 @@ import pytest
 import streamlit as st
 
 from core import AccessError, CompileboardError, CompileJob, Model, Run, Store
-from core.runs.inputs import opened_input
 from core.runs.tools import Ladder, Passes, Task, create, tool_run
 from core.views.kernels import KernelTool
 from pages.gate.rules import Visitor
@@ -44,8 +43,7 @@ class Behind:
         return self.store.add_log(name, file, by)
 
     def add_path(self, path: Path, by: str) -> Run:
-        with opened_input(path) as logs:
-            return self.store.add_logs(path.name, logs, by)
+        return self.store.add_path(path, by)
 
 
 @pytest.fixture

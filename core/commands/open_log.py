@@ -1,0 +1,95 @@
+"""`python -m core open`: open a log in the dashboard, or follow it while another process writes it."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import socket
+import subprocess
+import sys
+import time
+import webbrowser
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode
+
+from core.base.errors import WorkerError
+from core.commands.output import OK, Commands
+from core.runs.engine.following import start_following
+from core.runs.store import Run, Store
+
+ROOT = Path(__file__).parents[2]
+HOST, PORT = "127.0.0.1", 8501
+STARTS_S = 120.0
+POLL_S = 0.1
+ENDS_S = 10.0
+
+
+def add_command(commands: Commands) -> None:
+    """Add the command `open`."""
+    command = commands.add_parser("open", help="open a TORCH_TRACE log, directory or archive in the dashboard")
+    command.set_defaults(function=_open)
+    command.add_argument("path", metavar="LOG|DIR|ARCHIVE", type=Path, help="log, directory or archive of logs")
+    command.add_argument("--follow", action="store_true", help="follow what another process is writing there")
+    command.add_argument("--port", type=int, metavar="N", help=f"the dashboard's port ({PORT}, or else any free one)")
+    command.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
+
+
+def _open(arguments: argparse.Namespace) -> int:
+    """Make a run of the path, and serve the dashboard until it is ended."""
+    store = Store()
+    with _run_of(store, arguments) as run, _dashboard(arguments.port or _free_port()) as (server, address):
+        url = f"{address}/overview?{urlencode({'run': run.id})}"
+        print(url, flush=True)
+        if not arguments.no_browser:
+            webbrowser.open(url)
+        try:
+            server.wait()
+        except KeyboardInterrupt:
+            return OK
+    return OK
+
+
+@contextlib.contextmanager
+def _run_of(store: Store, arguments: argparse.Namespace) -> Iterator[Run]:
+    if not arguments.follow:
+        yield store.add_path(arguments.path)
+        return
+    run, process = start_following(store, arguments.path)
+    try:
+        yield run
+    finally:
+        process.communicate(timeout=ENDS_S)
+
+
+@contextlib.contextmanager
+def _dashboard(port: int) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """Start a dashboard, and yield it with its address once it listens; raises WorkerError if it doesn't."""
+    command = [sys.executable, "-m", "streamlit", "run", "dashboard.py", "--server.headless", "true"]
+    options = ["--server.address", HOST, "--server.port", str(port)]
+    server = subprocess.Popen([*command, *options], cwd=ROOT, stdout=subprocess.DEVNULL)
+    try:
+        _wait_until_it_listens(server, port)
+        yield server, f"http://{HOST}:{port}"
+    finally:
+        server.terminate()
+        server.wait(ENDS_S)
+
+
+def _wait_until_it_listens(server: subprocess.Popen[bytes], port: int) -> None:
+    end_s = time.monotonic() + STARTS_S
+    while time.monotonic() < end_s and server.poll() is None:
+        with contextlib.suppress(OSError), socket.create_connection((HOST, port), POLL_S):
+            return
+        time.sleep(POLL_S)
+    raise WorkerError(f"the dashboard does not listen on port {port}; choose another one with --port")
+
+
+def _free_port() -> int:
+    """Return Streamlit's usual port, otherwise any free one."""
+    for port in (PORT, 0):
+        with contextlib.suppress(OSError), socket.socket() as listening:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind((HOST, port))
+            return int(listening.getsockname()[1])
+    raise WorkerError("no port is free; choose one with --port")

@@ -1,0 +1,63 @@
+"""Inputs that hold logs: a log, a directory, an archive, or what other tools wrote; all become logs of records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from core.base.errors import StoreError, TraceError
+from core.base.files import one_line, open_regular
+from core.runs.inputs.archives import kind_of, unpack, unpack_logs
+from core.runs.inputs.dumps import logs_of_dump
+from core.runs.rank_logs import RankLogs, rank_logs
+from core.trace.reader import MAX_LOG_BYTES
+
+MOST_PATH_CHARS = 200
+
+
+def logs_in(path: Path, scratch: Path, name: str = "", most_bytes: int = MAX_LOG_BYTES) -> RankLogs:
+    """Return the logs of a path; what is unpacked or made is written into `scratch`, at most `most_bytes`.
+
+    A file that is no archive is taken for a log. `name` is the name in messages, by default the path's. Raises
+    StoreError if the path cannot be read, TraceError if it holds no log, or is a damaged or an unsafe archive.
+    """
+    named = one_line(name or str(path), MOST_PATH_CHARS)
+    try:
+        if path.is_dir():
+            return _logs_of_directory(path, scratch, named, most_bytes)
+        with open_regular(path) as file:
+            kind = kind_of(file)
+            if not kind:
+                return RankLogs({}, path)
+            unpacked = scratch / "unpacked"
+            skipped = unpack(file, kind, unpacked, named, most_bytes)
+    except (OSError, ValueError) as error:
+        raise StoreError(f"{named} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if unpacked.is_file():
+        return RankLogs({}, unpacked)
+    logs = _logs_of_directory(unpacked, scratch, named, most_bytes)
+    return replace(logs, unread=tuple(sorted({*logs.unread, *skipped})))
+
+
+def _logs_of_directory(directory: Path, scratch: Path, named: str, most_bytes: int) -> RankLogs:
+    """Return the logs in a directory, otherwise those made of the dumps in it."""
+    logs = rank_logs(directory)
+    if logs.plain is None and not logs.ranks:
+        logs = rank_logs(directory, unpack_logs(directory, scratch / "logs", most_bytes))
+    if logs.plain is None and not logs.ranks:
+        logs = logs_of_dump(directory, scratch / "made", most_bytes) or logs
+    if logs.plain is None and not logs.ranks:
+        raise TraceError(
+            f"{named} holds no .log file with a record, and is no directory of tlparse, TORCH_COMPILE_DEBUG or vLLM"
+        )
+    return logs
+
+
+@contextmanager
+def opened_input(path: Path) -> Iterator[RankLogs]:
+    """Open the logs of a path while the context is entered; raises the errors of `logs_in`."""
+    with TemporaryDirectory() as scratch:
+        yield logs_in(path, Path(scratch))

@@ -1,0 +1,233 @@
+"""Archives from anywhere: gzip, Zstandard, ZIP and tar, unpacked within bounds.
+
+Nothing in an archive is trusted. A name with `..`, an absolute name, and a name that occurs twice refuse the archive;
+links and devices are skipped; archives in an archive stay packed. Bytes are counted as they are written, whatever the
+archive declares, and tar is read from an unpacked file in small pieces, since a header may ask for any size.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import struct
+import tarfile
+import zipfile
+import zlib
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, Literal
+
+from backports import zstd
+
+from core.base.errors import TraceError
+from core.base.files import one_line, open_regular
+from core.base.words import gib, number
+from core.runs.rank_logs import files_below
+
+Kind = Literal["", "gzip", "zstd", "zip", "tar"]
+MAGIC: tuple[tuple[Kind, int, bytes], ...] = (
+    ("gzip", 0, b"\x1f\x8b"),
+    ("zstd", 0, b"\x28\xb5\x2f\xfd"),
+    ("zip", 0, b"PK\x03\x04"),
+    ("zip", 0, b"PK\x05\x06"),
+    ("tar", 257, b"ustar"),
+)
+MOST_MEMBERS = 20_000
+MOST_PARTS = 16
+MAX_DIRECTORY_BYTES = 16_000_000
+# 128 MiB, what `zstd --long` writes; a larger window is refused.
+WINDOW_LOG = 27
+PIECE = 1 << 20
+MOST_HEADERS = 100_000
+MOST_NAME_CHARS = 200
+END_OF_ZIP = struct.Struct("<4s4H2LH")
+ZIP64_LOCATOR_BYTES, ZIP_TAIL_BYTES = 20, 1 << 16
+DAMAGE = (
+    EOFError,
+    zlib.error,
+    lzma.LZMAError,
+    zstd.ZstdError,
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    NotImplementedError,
+    RuntimeError,
+    RecursionError,
+    UnicodeError,
+    struct.error,
+    OverflowError,
+)
+SUFFIXES: dict[str, Kind] = {".log.gz": "gzip", ".log.zst": "zstd"}
+
+
+def kind_of(file: BinaryIO) -> Kind:
+    """Return the kind of an archive by its first bytes, and go back to its start; empty for any other file."""
+    file.seek(0)
+    start = file.read(512)
+    file.seek(0)
+    return next((kind for kind, offset, magic in MAGIC if start[offset:].startswith(magic)), "")
+
+
+def unpack(file: BinaryIO, kind: Kind, target: Path, name: str, most_bytes: int) -> tuple[str, ...]:
+    """Unpack an archive into the directory `target`, or a single compressed file to it; return the skipped members.
+
+    Raises TraceError if it is damaged, unsafe or larger than `most_bytes` unpacked, OSError if the disk is full.
+    """
+    try:
+        return _unpack(file, kind, target, Room(most_bytes))
+    except DAMAGE as error:
+        raise TraceError(f"{name} is a damaged or an encrypted archive: {one_line(str(error), 200)}") from None
+    except (gzip.BadGzipFile, NotADirectoryError, IsADirectoryError, FileExistsError) as error:
+        raise TraceError(f"{name} is a damaged archive: {one_line(error.strerror or str(error), 200)}") from None
+
+
+def unpack_logs(directory: Path, target: Path, most_bytes: int) -> dict[Path, str]:
+    """Unpack each `*.log.gz` and `*.log.zst` of a directory; return the unpacked logs with their names there."""
+    room, logs = Room(most_bytes), {}
+    for count, path in enumerate(files_below(directory)):
+        kind: Kind = next((kind for suffix, kind in SUFFIXES.items() if path.name.endswith(suffix)), "")
+        if kind:
+            name = str(path.relative_to(directory))
+            log = target / str(count) / path.name.rpartition(".")[0]
+            log.parent.mkdir(parents=True)
+            with open_regular(path) as file:
+                try:
+                    room.copy(_decompressed(file, kind), log)
+                except (*DAMAGE, gzip.BadGzipFile):
+                    raise TraceError(f"{one_line(name, MOST_NAME_CHARS)} is damaged") from None
+            logs[log] = name
+    return logs
+
+
+class Room:
+    """The bytes that may still be written."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = self._left = most_bytes
+
+    def copy(self, source: BinaryIO, target: Path) -> None:
+        """Copy a stream to a new file; raises TraceError if there is no room for all of it."""
+        with target.open("xb") as file:
+            while piece := source.read(PIECE):
+                self._left -= len(piece)
+                if self._left < 0:
+                    raise TraceError(f"the unpacked logs are larger than {gib(self._most_bytes)}")
+                file.write(piece)
+
+
+def _unpack(file: BinaryIO, kind: Kind, target: Path, room: Room) -> tuple[str, ...]:
+    if kind == "zip":
+        return _unpack_zip(file, target, room)
+    if kind == "tar":
+        return _unpack_tar(file, target, room)
+    inner = target.with_name(f"{target.name}.inner")
+    room.copy(_decompressed(file, kind), inner)
+    with inner.open("rb") as unpacked:
+        if kind_of(unpacked) == "tar":
+            skipped = _unpack_tar(unpacked, target, room)
+            inner.unlink()
+            return skipped
+    inner.rename(target)
+    return ()
+
+
+def _decompressed(file: BinaryIO, kind: Kind) -> BinaryIO:
+    if kind == "gzip":
+        return gzip.GzipFile(fileobj=file)  # type: ignore[return-value]
+    return zstd.ZstdFile(file, options={zstd.DecompressionParameter.window_log_max: WINDOW_LOG})  # type: ignore[return-value]
+
+
+def _unpack_zip(file: BinaryIO, target: Path, room: Room) -> tuple[str, ...]:
+    _check_zip_directory(file)
+    with zipfile.ZipFile(file) as archive:
+        members = archive.infolist()
+        _check_count(len(members))
+        for member in members:
+            path = _place(target, member.filename)
+            if member.is_dir():
+                path.mkdir(parents=True, exist_ok=True)
+                continue
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with archive.open(member) as source:
+                room.copy(source, path)  # type: ignore[arg-type]
+    return ()
+
+
+def _check_zip_directory(file: BinaryIO) -> None:
+    """Raise TraceError if the list of members, which is read into memory, is longer than any that we read."""
+    size = file.seek(0, io.SEEK_END)
+    file.seek(max(0, size - ZIP_TAIL_BYTES - END_OF_ZIP.size - ZIP64_LOCATOR_BYTES))
+    tail = file.read()
+    file.seek(0)
+    start = tail.find(b"PK\x05\x06")
+    while start >= 0:
+        end = tail[start : start + END_OF_ZIP.size]
+        if len(end) == END_OF_ZIP.size and END_OF_ZIP.unpack(end)[5] > MAX_DIRECTORY_BYTES:
+            raise TraceError("the archive lists too many members; compress one log with gzip or Zstandard instead")
+        start = tail.find(b"PK\x05\x06", start + 1)
+    if b"PK\x06\x07" in tail:
+        raise TraceError("ZIP64 archives are not read; compress one log with gzip or Zstandard instead")
+
+
+def _unpack_tar(file: BinaryIO, target: Path, room: Room) -> tuple[str, ...]:
+    skipped = []
+    target.mkdir()
+    with tarfile.open(fileobj=SmallReads(file), mode="r:", errorlevel=2) as archive:
+        for count, member in enumerate(archive, 1):
+            _check_count(count)
+            path = _place(target, member.name)
+            if member.isdir():
+                path.mkdir(parents=True, exist_ok=True)
+            elif not member.isreg():
+                skipped.append(f"{one_line(member.name, MOST_NAME_CHARS)} (a link or a device)")
+            elif (source := archive.extractfile(member)) is not None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                room.copy(source, path)  # type: ignore[arg-type]
+    return tuple(skipped)
+
+
+class SmallReads(io.RawIOBase):
+    """A tar file for `tarfile`, which reads headers of any declared size, and some headers for ever."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._headers = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """Read at most one piece; raises TraceError for more, and after too many headers."""
+        self._headers += size <= tarfile.BLOCKSIZE
+        if not 0 <= size <= PIECE or self._headers > MOST_HEADERS:
+            raise TraceError("the archive has a header that is too large, or headers without end")
+        return self._file.read(size)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to an offset; raises TraceError for one before the file."""
+        if offset < 0:
+            raise TraceError("the archive has a member of a negative size")
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        """Return the offset."""
+        return self._file.tell()
+
+    def seekable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+
+def _check_count(count: int) -> None:
+    if count > MOST_MEMBERS:
+        raise TraceError(f"the archive has more than {number(MOST_MEMBERS)} members")
+
+
+def _place(target: Path, name: str) -> Path:
+    """Return where a member belongs below `target`; raises TraceError for a name that leads out of it."""
+    pure = PurePosixPath(name)
+    parts = [part for part in pure.parts if part != "."]
+    unsafe = pure.is_absolute() or ".." in parts or "\\" in name or "\0" in name or ":" in name[:2]
+    if unsafe or len(parts) > MOST_PARTS or any(len(part.encode("utf-8", "replace")) > 255 for part in parts):
+        raise TraceError(f"the archive has the unsafe name `{one_line(name, MOST_NAME_CHARS)}`")
+    return target.joinpath(*parts)

@@ -1,0 +1,329 @@
+"""Directories that other tools write, as logs of records: tlparse's output, TORCH_COMPILE_DEBUG, and vLLM's graphs.
+
+tlparse          raw.jsonl, with the payloads in files that it names (with raw.log, that is the log)
+debug directory  torch_compile_debug/run_…/torchinductor/model__0_forward_1.0/output_code.py, …
+vLLM             rank_0_dp_0/graphs/0000_before_split.raw.py, …structured.txt, …metadata.json
+                 (https://github.com/vllm-project/vllm/pull/41378)
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from core.base.decoder import decoded
+from core.base.errors import DecodeError, TraceError
+from core.base.files import one_line, read
+from core.base.words import agree, count, gib
+from core.report.model import DEBUG_FILES
+from core.runs.rank_logs import RankLogs, files_below, rank_of_folder
+from core.trace.reader import MAX_PAYLOAD_BYTES, OUR_KEYS, md5_of
+
+MODEL = re.compile(r"model__(\d{1,6})_(forward|backward|inference)_\d{1,6}\.(\d{1,6})")
+VLLM_GRAPH = re.compile(r"(\d{1,6})_(.{1,150})\.raw\.py")
+TAG = re.compile(r"<[^>]{0,2000}>")
+STAMP = re.compile(r"\d{4}-(\d\d)-(\d\d)T(\d\d:\d\d:\d\d\.\d{1,6})")
+PLACE = re.compile(r"[^\n\]]{1,300}")
+UNKNOWN_PLACE = "unknown"
+MOST_NAMED = 8
+MOST_KIND_CHARS = 80
+MAX_INDEX_BYTES = 512 * 1024**2
+# Keys of raw.jsonl that tlparse adds to a record's header.
+ADDED = ("timestamp", "thread", "pathname", "lineno", "payload_filename", "has_payload")
+# What Inductor writes for each graph: the kind of record, and what its header says beside the kind.
+BEFORE, AFTER = "before_post_grad_graph", "inductor_post_grad_graph"
+MAPPINGS = "inductor_provenance_tracking_node_mappings"
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A record to write: its header, its payload, and when and where torch wrote it."""
+
+    header: dict[str, Any]
+    payload: str | None = None
+    stamp: str = ""
+    thread: int = 0
+    place: str = UNKNOWN_PLACE
+
+
+def logs_of_dump(directory: Path, target: Path, most_bytes: int) -> RankLogs | None:
+    """Return logs made of the dump in a directory, written into `target`; None if it is no dump.
+
+    Raises TraceError if the logs would be larger than `most_bytes`, OSError.
+    """
+    files = list(files_below(directory))
+    for make in (_of_tlparse, _of_debug_directory, _of_vllm):
+        logs = make(directory, files, _Writer(target, most_bytes))
+        if logs is not None:
+            return logs
+    return None
+
+
+class _Writer:
+    """Logs that are made, with the bytes that may still be written."""
+
+    def __init__(self, target: Path, most_bytes: int) -> None:
+        self._target = target
+        self._most_bytes = self._left = most_bytes
+
+    def write(self, name: str, entries: Iterable[_Entry]) -> Path:
+        """Write a log in the form of TORCH_TRACE."""
+        self._target.mkdir(exist_ok=True)
+        path = self._target / name
+        with path.open("wb") as file:
+            for entry in entries:
+                record = _record(entry)
+                self._left -= len(record)
+                if self._left < 0:
+                    raise TraceError(f"the log that is made of it is larger than {gib(self._most_bytes)}")
+                file.write(record)
+        return path
+
+
+def _record(entry: _Entry) -> bytes:
+    stamp = entry.stamp or time.strftime("%m%d %H:%M:%S.000000")
+    header, lines = dict(entry.header), b""
+    if entry.payload is not None:
+        header["has_payload"] = md5_of(entry.payload)
+        lines = b"".join(b"\t%b\n" % line for line in entry.payload.encode("utf-8", "surrogatepass").split(b"\n"))
+    place = entry.place if PLACE.fullmatch(entry.place) else UNKNOWN_PLACE
+    return f"V{stamp} {entry.thread} {place}:1] ".encode() + msgspec.json.encode(header) + b"\n" + lines
+
+
+def _text(path: Path) -> str | None:
+    """Return a file's text; None if it is missing or larger than a payload may be."""
+    try:
+        return read(path, MAX_PAYLOAD_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return None
+
+
+def _graph(name: str, frame: int, payload: str, stamp: str) -> _Entry:
+    return _artifact({"name": name, "encoding": "string"}, frame, payload, stamp)
+
+
+def _artifact(body: dict[str, Any], frame: int, payload: str, stamp: str) -> _Entry:
+    return _Entry({"artifact": body, **_compile_id(frame)}, payload, stamp)
+
+
+def _compile_id(frame: int) -> dict[str, int]:
+    return {"frame_id": frame, "frame_compile_id": 0, "attempt": 0}
+
+
+def _stamp(path: Path) -> str:
+    return time.strftime("%m%d %H:%M:%S.000000", time.localtime(path.stat().st_mtime))
+
+
+def _note(text: str) -> _Entry:
+    return _Entry({"artifact": {"name": "compileboard_note", "encoding": "json"}}, _json({"schema": 1, "text": text}))
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _of_debug_directory(directory: Path, files: list[Path], writer: _Writer) -> RankLogs | None:
+    """Make a log of a TORCH_COMPILE_DEBUG directory; AOTAutograd's number of a graph becomes the frame's."""
+    models = sorted({path.parent for path in files if MODEL.fullmatch(path.parent.name)}, key=_model_order)
+    models = [model for model in models if (model / "output_code.py").is_file() or (model / DEBUG_FILES[0]).is_file()]
+    if not models:
+        return None
+    runs = sorted({model.parent for model in models}, key=lambda run: str(run))
+    chosen = [model for model in models if model.parent == runs[-1]]
+    words = (
+        "Made from a TORCH_COMPILE_DEBUG directory, which has no frames, guards, breaks or times: graphs are numbered "
+        "as AOTAutograd numbers them"
+    )
+    log = writer.write(
+        "debug.log", _chain([_note(f"{words}.")], (entry for model in chosen for entry in _of_model(model)))
+    )
+    known = {"output_code.py", "fx_graph_runnable.py", f"{MAPPINGS}.json", *DEBUG_FILES}
+    unread = _names(directory, (path for path in files if path.parent not in chosen or path.name not in known))
+    return RankLogs({}, log, unread)
+
+
+def _chain(*parts: Iterable[_Entry]) -> Iterator[_Entry]:
+    for part in parts:
+        yield from part
+
+
+def _model_order(model: Path) -> tuple[str, int]:
+    match = MODEL.fullmatch(model.name)
+    return str(model.parent), int(match[3]) if match else 0
+
+
+def _of_model(model: Path) -> Iterator[_Entry]:
+    """Yield the records of one graph in the order in which torch writes them."""
+    match = MODEL.fullmatch(model.name)
+    frame = int(match[1]) if match else 0
+    makers: dict[str, Callable[[str, str], _Entry]] = {
+        "fx_graph_runnable.py": lambda text, at: _graph("fx_graph_runnable", frame, text, at),
+        DEBUG_FILES[0]: lambda text, at: _graph(BEFORE, frame, text, at),
+        DEBUG_FILES[1]: lambda text, at: _graph(AFTER, frame, text, at),
+        DEBUG_FILES[2]: lambda text, at: _debug_file(DEBUG_FILES[2], frame, text, at),
+        DEBUG_FILES[3]: lambda text, at: _debug_file(DEBUG_FILES[3], frame, text, at),
+        "output_code.py": lambda text, at: _Entry(
+            {"inductor_output_code": {"filename": str(model / "output_code.py")}, **_compile_id(frame)}, text, at
+        ),
+        f"{MAPPINGS}.json": lambda text, at: _artifact({"name": MAPPINGS, "encoding": "json"}, frame, text, at),
+    }
+    for name, make in makers.items():
+        text = _text(model / name)
+        if text:
+            yield make(text, _stamp(model / name))
+
+
+def _debug_file(name: str, frame: int, payload: str, stamp: str) -> _Entry:
+    return _artifact({"name": "debug_file", "encoding": "string", "file": name}, frame, payload, stamp)
+
+
+def _of_vllm(directory: Path, files: list[Path], writer: _Writer) -> RankLogs | None:
+    """Make a log of each rank of a directory of vLLM's graph dumps; each stage becomes a record `graph_dump:STAGE`."""
+    stages: dict[int | None, list[Path]] = {}
+    for path in files:
+        if VLLM_GRAPH.fullmatch(path.name):
+            stages.setdefault(rank_of_folder(Path(directory.name, path.relative_to(directory))), []).append(path)
+    if not stages:
+        return None
+    words = "Made from a directory of vLLM's graph dumps, which has no guards, kernels or times"
+    if len(stages) > 1:
+        stages.pop(None, None)
+    made = {
+        rank: writer.write(f"vllm_{rank}.log", _chain([_note(f"{words}.")], _of_stages(paths, rank)))
+        for rank, paths in stages.items()
+    }
+    used = {path for paths in stages.values() for path in paths}
+    beside = {path.name.removesuffix(".raw.py") for path in used}
+    unread = (
+        path
+        for path in files
+        if path not in used and path.name.partition(".")[0] not in beside and path.name != "index.md"
+    )
+    ranks = {rank: made[rank] for rank in sorted(rank for rank in made if rank is not None)}
+    return RankLogs(ranks, made.get(None), _names(directory, unread))
+
+
+def _of_stages(paths: list[Path], rank: int | None) -> Iterator[_Entry]:
+    ranked = {} if rank is None else {"rank": rank}
+    for path in sorted(paths, key=_stage_order):
+        match = VLLM_GRAPH.fullmatch(path.name)
+        graph = _text(path)
+        if match is None or graph is None:
+            continue
+        stage, stem = match[2], path.name.removesuffix(".raw.py")
+        at = {**ranked, **_compile_id(0)}
+        yield _Entry({"graph_dump": {"name": stage}, **at}, graph, _stamp(path))
+        for suffix, encoding in (("metadata.json", "json"), ("structured.txt", "string")):
+            text = _text(path.with_name(f"{stem}.{suffix}"))
+            if text is not None:
+                body = {"name": f"vllm_{stage}_{suffix.partition('.')[0]}", "encoding": encoding}
+                yield _Entry({"artifact": body, **at}, text, _stamp(path))
+
+
+def _stage_order(path: Path) -> tuple[str, int]:
+    match = VLLM_GRAPH.fullmatch(path.name)
+    return str(path.parent), int(match[1]) if match else 0
+
+
+def _of_tlparse(directory: Path, files: list[Path], writer: _Writer) -> RankLogs | None:
+    """Make the log again from `raw.jsonl`, with each payload whose checksum is the record's."""
+    index = next((path for path in files if path.name == "raw.jsonl"), None)
+    if index is None:
+        return None
+    missing: Counter[str] = Counter()
+    log = writer.write("tlparse.log", _chain(_of_lines(index, missing), _of_events(index.parent), _lost(missing)))
+    return RankLogs({}, log)
+
+
+def _lost(missing: Counter[str]) -> Iterator[_Entry]:
+    """Yield the note on what the directory no longer has; read after all records."""
+    lost = sum(missing.values())
+    text = "Made from tlparse's raw.jsonl, since raw.log is not there"
+    if lost:
+        kinds = ", ".join(sorted(missing)[:MOST_NAMED])
+        text += f"; {count(lost, 'payload')} {agree(lost, 'is', 'are')} there only as HTML, or missing: {kinds}"
+    yield _note(f"{text}.")
+
+
+def _of_events(folder: Path) -> Iterator[_Entry]:
+    """Yield the phases, which tlparse writes as one list."""
+    try:
+        events = decoded(_text(folder / "chromium_events.json") or "[]")
+    except DecodeError:
+        return
+    yield from (_Entry({"chromium_event": {}}, _json(event)) for event in events if isinstance(event, dict))
+
+
+def _of_lines(index: Path, missing: Counter[str]) -> Iterator[_Entry]:
+    for line in read(index, MAX_INDEX_BYTES).split(b"\n"):
+        try:
+            record = decoded(line) if line.strip() else None
+        except DecodeError:
+            missing["unreadable line"] += 1
+            continue
+        if not isinstance(record, dict):
+            continue
+        if isinstance(names := record.get("string_table"), list):
+            yield from (_Entry({"str": [str(name), number]}) for number, name in enumerate(names))
+            continue
+        yield _of_line(index.parent, record, missing)
+
+
+def _of_line(folder: Path, record: dict[str, Any], missing: Counter[str]) -> _Entry:
+    header = {key: value for key, value in record.items() if key not in ADDED}
+    md5, payload = record.get("has_payload"), None
+    if md5:
+        payload = _payload(folder, str(record.get("payload_filename") or ""), str(md5))
+        if payload is None:
+            missing[_kind(header)] += 1
+    stamp = STAMP.match(str(record.get("timestamp", "")))
+    thread = record.get("thread")
+    return _Entry(
+        header,
+        payload,
+        f"{stamp[1]}{stamp[2]} {stamp[3]}" if stamp else "",
+        thread if isinstance(thread, int) and 0 <= thread < 2**63 else 0,
+        str(record.get("pathname") or UNKNOWN_PLACE).strip(),
+    )
+
+
+def _kind(header: dict[str, Any]) -> str:
+    artifact = header.get("artifact")
+    name = artifact.get("name") if isinstance(artifact, dict) else None
+    return one_line(str(name or next((key for key in header if key not in OUR_KEYS), "record")), MOST_KIND_CHARS)
+
+
+def _payload(folder: Path, name: str, md5: str) -> str | None:
+    """Return the payload in a file with the checksum of the record, also as highlighted HTML; None without one."""
+    path = Path(name)
+    if not name or path.is_absolute() or ".." in path.parts or "\0" in name:
+        return None
+    text = _text(folder / path)
+    if text is None:
+        return None
+    if path.suffix == ".json" and _is_json(text):
+        # tlparse indents JSON again.
+        return text
+    candidates = (text, unescape(TAG.sub("", text)))
+    whole = (form for candidate in candidates for form in (candidate, candidate.removesuffix("\n"), candidate.strip()))
+    return next((form for form in whole if md5_of(form) == md5), None)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        decoded(text)
+    except DecodeError:
+        return False
+    return True
+
+
+def _names(directory: Path, paths: Iterable[Path]) -> tuple[str, ...]:
+    return tuple(sorted(str(path.relative_to(directory)) for path in paths))
