@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from core.base.remembered import remembered
 from core.report import Phase
 
 CLASSES = (
@@ -75,6 +76,7 @@ def _total(name: str, spans: list[Phase], self_s: float) -> PhaseTotal:
     )
 
 
+@remembered
 def compile_seconds(phases: Sequence[Phase]) -> dict[str, float]:
     """Return compile time by compilation, defined by COMPILE_TIME for all pages and findings."""
     seconds_of: dict[str, float] = {}

@@ -11,6 +11,7 @@ from core.analysis.phases import AHEAD_OF_TIME
 from core.analysis.results import Results, failed_words, results, results_words
 from core.analysis.speed import Speed, break_even_calls, speed
 from core.analysis.work import Work, op_count_words, work, work_words
+from core.base.remembered import remembered
 from core.base.words import count, number, ordinal
 from core.report import Report
 
@@ -46,6 +47,7 @@ class Verdict:
     outside: str = ""
 
 
+@remembered
 def verdict(report: Report) -> Verdict:
     """Return the verdict of a report."""
     compilations = report.compilations

@@ -6,8 +6,10 @@ A field is read when somebody looks at it, so a report takes as much memory as w
 
 from __future__ import annotations
 
+import os
+import weakref
 from dataclasses import MISSING, dataclass, fields, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, BinaryIO, get_type_hints
 
@@ -96,27 +98,28 @@ def open_parts(head: Path, parts: Path) -> Report:
     report = content.report
     if report.schema != SCHEMA:
         raise ReportError(f"the report has schema {report.schema}; this version reads {SCHEMA}")
-    if parts.stat().st_size != content.parts_bytes or len(content.places) != len(report.compilations):
-        raise ReportError("the stored report does not fit its parts")
     stored = _Parts(parts)
+    if stored.size != content.parts_bytes or len(content.places) != len(report.compilations):
+        raise ReportError("the stored report does not fit its parts")
     pairs = zip(report.compilations, content.places, strict=True)
     return replace(report, compilations=tuple(_stored(compilation, places, stored) for compilation, places in pairs))
 
 
 class _Parts:
-    """The file of the large fields."""
+    """The file of the large fields, open as long as its report is used."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self.read = lru_cache(maxsize=MOST_FIELDS)(self._read)
+        self._file = open_regular(path)
+        weakref.finalize(self, self._file.close)
+        self.size = os.fstat(self._file.fileno()).st_size
+        self.read = lru_cache(maxsize=MOST_FIELDS)(partial(_read_part, self._file.fileno()))
 
-    def _read(self, name: str, offset: int, length: int) -> Any:
-        try:
-            with open_regular(self._path) as file:
-                file.seek(offset)
-                return decoded_as(file.read(length), HINTS[name])
-        except (OSError, DecodeError) as error:
-            raise ReportError(f"a part of the stored report cannot be read: {error}") from None
+
+def _read_part(file: int, name: str, offset: int, length: int) -> Any:
+    try:
+        return decoded_as(os.pread(file, length, offset), HINTS[name])
+    except (OSError, DecodeError) as error:
+        raise ReportError(f"a part of the stored report cannot be read: {error}") from None
 
 
 class _StoredCompilation(Compilation):

@@ -33,6 +33,7 @@ from core.analysis import (
 )
 from core.analysis.backend import backend_problems, backend_sentence, backends_called, requested_backend
 from core.base import words as fmt
+from core.base.remembered import remembered
 from core.job import CompileJob
 from core.report import Compilation, Report
 from core.runs.progress import is_compiled
@@ -72,6 +73,7 @@ class PageContent:
     why_empty: str = ""
 
 
+@remembered
 def page_contents(report: Report | None, *, live: bool) -> dict[str, PageContent]:
     """Return the content of each page that shows a run, by the page's name; `report` is None if it recorded nothing.
 

@@ -17,7 +17,7 @@ MOST_ROWS = 200
 
 @dataclass(frozen=True)
 class OutlineView:
-    """What the index and the small records of a log say: compilations, graph breaks, recompiles, failures, seconds."""
+    """Outline of a log by its index and small records: compilations, graph breaks, recompiles, failures, seconds."""
 
     report: Report
 

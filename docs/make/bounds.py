@@ -16,6 +16,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_VALUES": "values in one text",
             "LARGEST": "a number; an infinity becomes this one",
         },
+        "core/base/remembered.py": {"MOST_REMEMBERED": "results of a function that are remembered, each"},
         "core/base/syntax.py": {
             "MAX_CHARS": "a text that is read as Python",
             "MAX_MARKS": "brackets, operators and other marks of such a text",

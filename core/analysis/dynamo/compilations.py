@@ -13,6 +13,7 @@ from core.analysis.dynamo.failures import FailureKind, failures
 from core.analysis.dynamo.frame_names import Function, Functions, frame_names, functions, resumed
 from core.analysis.phases import compile_seconds
 from core.analysis.work import captured_ops, distinct_kernels, frame_of
+from core.base.remembered import remembered
 from core.base.words import count, number
 from core.report import Bytecode, Compilation, Frame, Report, Status
 
@@ -47,6 +48,7 @@ class Entry:
     below: tuple[Entry, ...] = ()
 
 
+@remembered
 def compilation_tree(report: Report) -> tuple[Entry, ...]:
     """Return the compilations without a compiled caller, each with its children, in compile order.
 

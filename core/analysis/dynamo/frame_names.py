@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from core.analysis.work import frame_of
+from core.base.remembered import remembered
 from core.report import Compilation, Frame, Report
 
 RESUMES = "torch_dynamo_resume_in_"
@@ -84,6 +85,7 @@ def functions(report: Report) -> dict[str, Function]:
     return {frame: direct.at(at) or Function(resumed(at.name)[0], at.file, 0) for frame, at in frames.items()}
 
 
+@remembered
 def frame_names(report: Report) -> dict[str, str]:
     """Return compilation id → name: `LlamaForCausalLM.forward`, `forward at m.py:31`, `look, after line 20`."""
     of = functions(report)
