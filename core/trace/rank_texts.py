@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from core.code.rank_text import normalised, normalised_guards
 
 MAX_COLLECTIVES = 2_000
-KNOWN_TEXTS = 20_000
+MAX_KNOWN_TEXTS = 20_000
 COLLECTIVE = re.compile(
     rb'^[\t ]*\w+(?:: "(?P<tensor>[^"]*)")? = torch\.ops\.(?:_c10d_functional|_c10d_functional_autograd|c10d'
     rb"|_dtensor)\.(?P<op>\w+?)_?(?:\.default)?\((?P<arguments>[^;\n]*)\)",
@@ -54,7 +54,7 @@ def text_of(data: bytes, guards: bool = False) -> RankText:
         collectives = tuple(_collectives(data)) if b"c10d" in data or b"_dtensor" in data else ()
         text = RankText(digest_of(normalised(data)), collectives, devices)
     _known[key] = text
-    if len(_known) > KNOWN_TEXTS:
+    if len(_known) > MAX_KNOWN_TEXTS:
         _known.popitem(last=False)
     return text
 

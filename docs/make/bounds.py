@@ -85,7 +85,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "core/trace/rank_texts.py": {
             "MAX_COLLECTIVES": "collectives of a graph",
-            "KNOWN_TEXTS": "texts of other ranks whose digests are held",
+            "MAX_KNOWN_TEXTS": "texts of other ranks whose digests are held",
         },
         "core/analysis/ranks/groups.py": {"MAX_GROUPS": "groups of equal ranks that are compared with the largest"},
         "core/analysis/ranks/differences.py": {"MAX_ALONE": "compilations that a rank has alone"},

@@ -80,6 +80,8 @@ def _recompile_cause(difference: RankDifference, side: RankSide, mark: RankMark)
     written = side.text(mark.where) if mark.where else mark.text
     remark = REMARK.search(f" {written}") or _guard_remark(side, mark.name, mark.text)
     difference = replace(difference, source=source, dimension=int(size["dimension"]) if size else None)
+    if mark.compile_id != difference.compile_id:
+        difference = replace(difference, cause_id=mark.compile_id)
     if difference.only == "left":
         difference = replace(difference, left=mark.text, left_where=mark.where)
     else:

@@ -67,6 +67,7 @@ class RankDifference:
 
     `name` is the stage, the cache or the direction; `only` is the side that alone has the compilation or the record.
     `alone` are all compilations from there on that the side alone has, the first one included.
+    `cause_id` is the compilation that `place` and the reason are of, if it is a later one of these.
     `left` and `right` are short texts, and `left_where` and `right_where` the whole ones in the logs. `place` and
     `code` are the user's line. `source` and `dimension` are the size that differs, `is_constant` is True if only
     numbers in the graph differ. `change` is how collectives differ.
@@ -77,6 +78,7 @@ class RankDifference:
     name: str = ""
     only: Side = ""
     alone: tuple[str, ...] = ()
+    cause_id: str = ""
     left: str = ""
     right: str = ""
     left_where: Payload | None = None

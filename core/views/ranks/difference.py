@@ -100,7 +100,8 @@ class DifferenceView:
         verb = self._verb
         if self.difference.only == "left":
             return f"{verb('does', 'do')} not recompile {where}, as the others do: {plain(self.difference.left)}"
-        return f"{verb('recompiles', 'recompile')} {where} alone: {plain(self.difference.right)}"
+        later = plain(f", and then [{self.difference.cause_id}]") if self.difference.cause_id else ""
+        return f"{verb('recompiles', 'recompile')} {where} alone{later}: {plain(self.difference.right)}"
 
     def _compilation(self, where: str) -> str:
         verb = self._verb

@@ -109,7 +109,8 @@ def tensor_cell(marks: list[RankMark], compilation: RankCompilation | None) -> s
     if compilation is None or compilation.estimated_us is None:
         return ABSENT
     digest = ", ".join(mark.digest[:6] for mark in marks if mark.kind == "tensors")
-    time = f"estimated {fmt.duration_s(compilation.estimated_us / 1e6)}"
+    estimate = compilation.estimated_us / 1e6
+    time = f"estimated {fmt.duration_s(estimate)}" if estimate else "no estimate for this device"
     return f"{fmt.count(compilation.tensors, 'tensor')} ({digest}), {time}"
 
 
