@@ -77,8 +77,8 @@ def ranks_dir(run: Run) -> Path:
 
 
 def open_ranks(run: Run, processes: int = 1) -> Ranks:
-    """Return the ranks of a run in groups, stored or read; nothing is stored while the run is live."""
-    return read_ranks(logs_of(run), None if run.standing().live else ranks_dir(run), processes)
+    """Return the ranks of a run in groups: stored, or read where a log has changed since."""
+    return read_ranks(logs_of(run), ranks_dir(run), processes)
 
 
 def rank_side(run: Run, rank: int) -> RankSide:
@@ -138,7 +138,11 @@ def side_of_rank(rank: int, log: Path, stored: Path | None = None) -> RankSide:
 
 
 def _text(log: Path, where: Payload) -> str:
-    return text_at(log, where.offset, min(where.length, MAX_TEXT_BYTES))
+    """Return a text of a log; empty if the log has gone since."""
+    try:
+        return text_at(log, where.offset, max(0, min(where.length, MAX_TEXT_BYTES)))
+    except TraceError:
+        return ""
 
 
 def _rows(logs: Logs, directory: Path, processes: int) -> Iterator[RankRow]:

@@ -25,7 +25,7 @@ MENU = {
 }
 PANES = {
     "Overview": ["Overview", "Tour"],
-    "Compare": ["Compare", "Targets", "Sweep"],
+    "Compare": ["Compare", "Ranks", "Targets", "Sweep"],
     "Compilations": ["Compilations", "Bytecode", "Torch's log"],
     "Kernels": ["Kernels", "Decisions"],
     "Recompiles": ["Recompiles", "Guards", "Dynamic shapes"],

@@ -103,3 +103,24 @@ def cut(log: bytes, compile_id: str, rng: random.Random) -> bytes:
     end = next(index for index, part in enumerate(parts) if of_it in part and b'{"compilation_metrics"' in part)
     last = rng.randrange(start + 1, end)
     return b"".join(parts[:last]) + parts[last][: rng.choice([0, len(parts[last]) // 2])]
+
+
+def damaged(log: bytes, rng: random.Random) -> bytes:
+    """The log with a few bytes changed, removed, doubled or moved."""
+    data = bytearray(log)
+    for _ in range(rng.randrange(1, 30)):
+        start = rng.randrange(len(data))
+        end = min(len(data), start + rng.choice([1, 1, 2, 40, 3_000]))
+        part = bytes(data[start:end])
+        match rng.randrange(4):
+            case 0:
+                data[start:end] = rng.randbytes(len(part))
+            case 1:
+                del data[start:end]
+            case 2:
+                data[start:start] = part
+            case _:
+                del data[start:end]
+                place = rng.randrange(len(data) + 1)
+                data[place:place] = part
+    return bytes(data)

@@ -113,7 +113,8 @@ def table(ranks: rank_views.RanksView) -> None:
     """Draw the groups, and a table of the visitor's choice with a column for each group."""
     if len(ranks.group_rows) > 1:
         st.header("Groups", anchor=False)
-        shown(pd.DataFrame(ranks.group_rows), ranks.group_rows, height=TALL, key="ranks-groups")
+        rows = in_words(pd.DataFrame(ranks.group_rows), {"number": fmt.number, "group": fmt.number})
+        shown(rows, ranks.group_rows, height=TALL, key="ranks-groups")
     url.read(url.RANK_TABLE, TABLES, "compilations")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         chosen = st.segmented_control(

@@ -11,6 +11,7 @@ from core.runs.ranks import read_ranks, stored_ranks
 from tests.support.ranks import (
     as_rank,
     cut,
+    damaged,
     recorded,
     recorded_logs,
     with_hit,
@@ -42,9 +43,16 @@ def blamed(ranks: Ranks) -> list[tuple[int, ...]]:
     return [group.ranks for group in ranks.groups[1:]]
 
 
-def named(difference: RankDifference | None) -> tuple[str, str, str]:
-    """What a difference says: its kind, the compilation, and the line."""
+def first_of(ranks: Ranks) -> RankDifference:
+    """The first difference of the second group."""
+    difference = ranks.groups[1].first
     assert difference is not None
+    return difference
+
+
+def named(ranks: Ranks) -> tuple[str, str, str]:
+    """What the first difference says: its kind, the compilation, and the line."""
+    difference = first_of(ranks)
     assert difference.place is not None
     return difference.kind, difference.compile_id, difference.place.short
 
@@ -56,15 +64,15 @@ def test_a_size_that_depends_on_the_rank_is_named(seed: int, tmp_path: Path) -> 
     other = size.replace(b"[", b"[1")
     ranks, chosen = planted(lambda log: with_size(log, compile_id, size, other), recorded(scenario), rng, tmp_path)
     assert blamed(ranks) == [(chosen,)]
-    assert named(ranks.groups[1].first) == ("graph", compile_id, line)
-    assert ranks.groups[1].first.dimension == 0
+    assert named(ranks) == ("graph", compile_id, line)
+    assert first_of(ranks).dimension == 0
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_recompile_on_one_rank_is_named(seed: int, tmp_path: Path) -> None:
     ranks, chosen = planted(lambda _: recorded("uneven", 1), recorded("uneven", 0), random.Random(seed), tmp_path)
     assert blamed(ranks) == [(chosen,)]
-    assert named(ranks.groups[1].first) == ("recompile", "0/1", "script.py:12")
+    assert named(ranks) == ("recompile", "0/1", "script.py:12")
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -73,7 +81,7 @@ def test_a_cache_hit_on_one_rank_is_named_and_is_no_difference_of_graphs(seed: i
     log = recorded(scenario)
     ranks, chosen = planted(lambda log: with_hit(log, compile_id), log, random.Random(seed), tmp_path)
     assert blamed(ranks) == [(chosen,)]
-    kind, where, line = named(ranks.groups[1].first)
+    kind, where, line = named(ranks)
     assert (kind, where, line.startswith("script.py:")) == ("cache", compile_id, True)
     assert ranks.groups[1].only_caches
 
@@ -84,8 +92,8 @@ def test_another_order_of_collectives_is_named(seed: int, tmp_path: Path) -> Non
     swapped = with_two_collectives(recorded("uneven", seed % 2), swapped=True)
     ranks, chosen = planted(lambda _: swapped, log, random.Random(seed), tmp_path)
     assert blamed(ranks) == [(chosen,)]
-    assert named(ranks.groups[1].first) == ("collectives", "0/0", "script.py:12")
-    assert ranks.groups[1].first.change == "order"
+    assert named(ranks) == ("collectives", "0/0", "script.py:12")
+    assert first_of(ranks).change == "order"
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -94,7 +102,7 @@ def test_a_rank_whose_records_stop_is_named(seed: int, tmp_path: Path) -> None:
     scenario, compile_id, _, _ = PLACES[seed % len(PLACES)]
     ranks, chosen = planted(lambda log: cut(log, compile_id, rng), recorded(scenario), rng, tmp_path)
     assert blamed(ranks) == [(chosen,)]
-    kind, where, line = named(ranks.groups[1].first)
+    kind, where, line = named(ranks)
     assert (kind, where, line.startswith("script.py:")) == ("end", compile_id, True)
 
 
@@ -137,3 +145,23 @@ def test_a_log_that_cannot_be_read_is_a_rank_with_a_problem(tmp_path: Path) -> N
     ranks = read_ranks(logs)
     assert [group.ranks for group in ranks.groups] == [(0, 1)]
     assert [row.rank for row in ranks.rows if row.problem] == [2, 3]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_damaged_logs_are_compared_without_an_error(seed: int, tmp_path: Path) -> None:
+    rng = random.Random(seed)
+    names = ("uneven", "tensor_parallel", "ddp", "nccl", "warm_cache")
+    logs = {rank: damaged(recorded(rng.choice(names), rank % 2), rng) for rank in range(3)}
+    ranks = read_ranks(written(logs, tmp_path))
+    assert [row.rank for row in ranks.rows] == [0, 1, 2]
+
+
+def test_stored_files_that_are_damaged_are_made_again(tmp_path: Path) -> None:
+    logs, stored = recorded_logs("uneven", tmp_path / "trace"), tmp_path / "ranks"
+    ranks = read_ranks(logs, stored)
+    for path in (stored / "ranks.json", stored / "1" / "fingerprint.json"):
+        path.write_bytes(path.read_bytes().replace(b'"offset":', b'"offset":-'))
+    assert read_ranks(logs, stored).groups[1].ranks == ranks.groups[1].ranks
+    for path in (stored / "ranks.json", stored / "1" / "fingerprint.json"):
+        path.write_bytes(b'{"version": 1, "ranks": []}')
+    assert read_ranks(logs, stored) == ranks

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.base.run_id import with_rank
+from core.views.ranks import RunRanks
 from pages import menu
 from pages.parts.compare import ranks as parts
 from tests.record import normalised
@@ -25,9 +26,9 @@ def add_ranks(home: Path, logs: Mapping[int, bytes]) -> str:
     return with_rank(run.id, min(logs))
 
 
-def title_of(home: Path, logs: Mapping[int, bytes], **query: str) -> str:
+def title_of(home: Path, logs: Mapping[int, bytes]) -> str:
     """The title of the page, without the marks that keep it plain."""
-    app = opened(PAGE, add_ranks(home, logs), **query)
+    app = opened(PAGE, add_ranks(home, logs))
     assert_sound(app)
     (title,) = titles(app)
     return title.replace("\\", "")
@@ -83,8 +84,8 @@ def test_large_logs_are_read_by_another_process(empty_home: Path, monkeypatch: p
         def poll(self) -> None:
             return None
 
-    monkeypatch.setattr(parts.rank_views.RunRanks, "is_quick", False)
-    monkeypatch.setattr(parts.rank_views.RunRanks, "start_reading", lambda _: Reading())
+    monkeypatch.setattr(RunRanks, "is_quick", False)
+    monkeypatch.setattr(RunRanks, "start_reading", lambda _: Reading())
     logs = {rank: recorded("ddp", rank) for rank in range(2)}
     assert title_of(empty_home, logs) == "Reading the logs of 2 ranks…"
 
