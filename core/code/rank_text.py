@@ -14,6 +14,8 @@ INDEX = re.compile(rb"(device\(type='\w+'), index=\d+|\b(device=)\d+")
 OBJECT_ID = re.compile(rb"(?<![\d.])\d{11,20}(?![\d.])")
 # In a guard an id may be short: a process with CUDA has its objects at low addresses.
 GUARD_ID = re.compile(rb"(_id\(.*?, )\d+(?=\))|(?<=_)\d{6,20}(?!\d)")
+# The number of a rank: `G['rank'] == 3`, `L['self'].local_rank == 3`.
+RANK_VALUE = re.compile(rb"(rank['\")\]]{0,4} == )\d+", re.IGNORECASE)
 SPACES = re.compile(rb" {2,}")
 LATENCY = re.compile(rb"^.*Guard (?:eval )?latency.*$", re.MULTILINE)
 LAST_GROUP = re.compile(
@@ -43,6 +45,6 @@ def _without_group_names(text: bytes) -> bytes:
 def normalised_guards(text: bytes) -> bytes:
     """Return the lines of a guard tree in one order, without what differs between equal ranks."""
     # torch aligns the comments, so that an id of another length moves them.
-    same = GUARD_ID.sub(rb"\1id", normalised(LATENCY.sub(b"", text)))
+    same = RANK_VALUE.sub(rb"\1rank", GUARD_ID.sub(rb"\1id", normalised(LATENCY.sub(b"", text))))
     lines = SPACES.sub(b" ", same).split(b"\n")
     return b"\n".join(sorted(line.strip() for line in lines))

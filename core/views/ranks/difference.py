@@ -197,8 +197,8 @@ class DifferenceView:
 def _forecast_words(forecast: Forecast, difference: RankDifference, who: str) -> str:
     if forecast.kind == "order":
         return (
-            "**Forecast: a hang, or wrong results.** All ranks of a group must call the same collectives, in the same "
-            "order and with the same sizes. Otherwise each waits for a call that does not come."
+            "**Forecast: a hang or wrong results, if these ranks share the process group.** All its ranks must call "
+            "the same collectives, in the same order and with the same sizes. Otherwise each waits for the others."
         )
     if forecast.kind == "stopped":
         stopped = with_small_start(who)

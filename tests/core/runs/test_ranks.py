@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.analysis.ranks import RankDifference, Ranks
+from core.code.rank_text import normalised_guards
 from core.runs.ranks import read_ranks, stored_ranks
 from tests.support.ranks import (
     as_rank,
@@ -165,3 +166,9 @@ def test_stored_files_that_are_damaged_are_made_again(tmp_path: Path) -> None:
     for path in (stored / "ranks.json", stored / "1" / "fingerprint.json"):
         path.write_bytes(b'{"version": 1, "ranks": []}')
     assert read_ranks(logs, stored) == ranks
+
+
+def test_a_guard_on_the_number_of_the_rank_is_no_difference() -> None:
+    trees = [b"| +- EQUALS_MATCH: L['self'].rank == %d" % rank for rank in range(3)]
+    assert len(set(map(normalised_guards, trees))) == 1
+    assert len({normalised_guards(b"| +- EQUALS_MATCH: L['n'] == %d" % number) for number in range(3)}) == 3
