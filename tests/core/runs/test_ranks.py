@@ -8,6 +8,7 @@ import pytest
 
 from core.analysis.ranks import RankDifference, Ranks
 from core.code.rank_text import normalised_guards
+from core.runs import ranks as ranks_of_runs
 from core.runs.ranks import read_ranks, stored_ranks
 from tests.support.ranks import (
     as_rank,
@@ -138,6 +139,12 @@ def test_groups_are_stored_until_a_log_changes(tmp_path: Path) -> None:
     logs[1].write_bytes(recorded("uneven", 0))
     assert stored_ranks(logs, stored) is None
     assert not read_ranks(logs, stored).differ
+
+
+def test_several_processes_find_the_same_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    logs = recorded_logs("tensor_parallel", tmp_path)
+    monkeypatch.setattr(ranks_of_runs, "BYTES_FOR_PROCESSES", 1)
+    assert read_ranks(logs, processes=2) == read_ranks(logs)
 
 
 def test_a_log_that_cannot_be_read_is_a_rank_with_a_problem(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A compiled MLP in tensor parallel: its first layer is split by columns, its second by rows. With all that torch logs for tlparse."""
+"""A compiled MLP in tensor parallel, split by columns and by rows, with all that torch logs for tlparse."""
 
 import torch
 import torch.distributed as dist
