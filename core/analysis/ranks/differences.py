@@ -120,8 +120,8 @@ def code_difference(left: Fingerprint, right: Fingerprint) -> RankDifference | N
 def _cache_difference(left: Fingerprint, right: Fingerprint) -> RankDifference | None:
     for compile_id, (ours, theirs) in _unlike_caches(left, right).items():
         for name in CACHES:
-            pairs = zip_longest(ours.get(name, []), theirs.get(name, []))
-            pair = next((pair for pair in pairs if not pair[0] or not pair[1] or pair[0].text != pair[1].text), None)
+            pairs = zip(ours.get(name, []), theirs.get(name, []), strict=False)
+            pair = next((pair for pair in pairs if pair[0].text != pair[1].text), None)
             if pair is not None:
                 return _between("cache", compile_id, *pair)
     return None
@@ -130,26 +130,23 @@ def _cache_difference(left: Fingerprint, right: Fingerprint) -> RankDifference |
 def _unlike_caches(left: Fingerprint, right: Fingerprint) -> dict[str, tuple[Outcomes, Outcomes]]:
     """Return the cache marks of each compilation whose outcomes differ, in causal order.
 
-    An outcome that is missing because the log stops within the compilation is no difference of caches. The order of the
-    two caches' records is none either: code from a cache logs them the other way round.
+    The order of the two caches' records is no difference: code from a cache logs them the other way round.
     """
     ours, theirs = _outcomes(left.marks), _outcomes(right.marks)
-    ended = _ended(left.marks) & _ended(right.marks)
     return {
         compile_id: (outcomes, theirs[compile_id])
         for compile_id, outcomes in ours.items()
-        if compile_id in theirs and not _same_outcomes(outcomes, theirs[compile_id], compile_id in ended)
+        if compile_id in theirs and not _same_outcomes(outcomes, theirs[compile_id])
     }
 
 
-def _same_outcomes(ours: Outcomes, theirs: Outcomes, both_end: bool) -> bool:
-    """Return True if each cache had the same outcomes; of a compilation without an end, as far as they go."""
-    for name in CACHES:
-        texts = [mark.text for mark in ours.get(name, [])], [mark.text for mark in theirs.get(name, [])]
-        length = max(map(len, texts)) if both_end else min(map(len, texts))
-        if texts[0][:length] != texts[1][:length]:
-            return False
-    return True
+def _same_outcomes(ours: Outcomes, theirs: Outcomes) -> bool:
+    """Return True if each cache had the same outcomes, as far as both have them.
+
+    An outcome that one side lacks is that of a backward which it has not compiled.
+    """
+    pairs = (zip(ours.get(name, []), theirs.get(name, []), strict=False) for name in CACHES)
+    return all(mark.text == other.text for pair in pairs for mark, other in pair)
 
 
 def _outcomes(marks: Iterable[RankMark]) -> dict[str, Outcomes]:
