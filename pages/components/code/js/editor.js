@@ -6,6 +6,7 @@ import { EditorView, python } from "../codemirror/codemirror.min.js";
 /** @import { EditorData } from "../../js/wire.d.ts" */
 
 const REST_MS = 400;
+const SENT_MS = 100;
 /** @type {WeakMap<HTMLElement, Editor>} */
 const editors = new WeakMap();
 
@@ -68,12 +69,25 @@ class Editor {
     this.args.setStateValue("text", doc.toString());
   }
 
-  // The button's shortcut comes before a pause.
   /** @param {KeyboardEvent} event */
-  key({ key, ctrlKey, metaKey, target }) {
-    if (key === "Enter" && (ctrlKey || metaKey)) this.tell();
+  key(event) {
+    const { key, ctrlKey, metaKey, target } = event;
+    if (key === "Enter" && (ctrlKey || metaKey)) this.submit(event);
     // The page's keys work again, and Tab goes on from here.
     if (key === "Escape" && target instanceof HTMLElement) target.blur();
+  }
+
+  // The button's shortcut comes before a pause in typing. Streamlit sends a component's value later than a button's
+  // click, so that the button would compile the text of before; the key is pressed again once the text is on its way.
+  /** @param {KeyboardEvent} event */
+  submit(event) {
+    if (this.view.state.doc.eq(this.told)) return;
+    event.stopPropagation();
+    event.preventDefault();
+    this.tell();
+    const { key, code, ctrlKey, metaKey, target } = event;
+    const again = new KeyboardEvent("keydown", { key, code, ctrlKey, metaKey, bubbles: true, composed: true });
+    setTimeout(() => target?.dispatchEvent(again), SENT_MS);
   }
 
   // CodeMirror listens to the window until it is destroyed. A component is left for a new theme, too.
