@@ -73,6 +73,9 @@ class RanksView:
             return f"{fmt.count(self.count, 'rank')}, all alike." if self.count > 1 else "1 rank was read."
         first = next(iter(self.differences), None)
         alike = f"{fmt.number(len(groups[0].ranks))} of {fmt.number(self.count)} ranks alike"
+        if len(groups) > 2 and len(groups[0].ranks) == 1 and first is not None:
+            who = f"rank {groups[0].rank} and {with_small_start(first.who)}"
+            return f"No two of the {fmt.number(self.count)} ranks are alike; {who} differ {_from(first)}."
         if len(groups) > 2 or first is None:
             code_groups = sum(not group.only_caches for group in groups[1:])
             caches = "" if code_groups else ", in caches alone"

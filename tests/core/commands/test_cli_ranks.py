@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from core.commands.main import main
-from tests.support.ranks import recorded, recorded_logs, written
+from tests.support.ranks import recorded, recorded_logs, with_size, written
 
 DIFFERENT, MISSING = 1, 3
 
@@ -29,6 +29,15 @@ def test_ranks_that_differ_exit_with_1_and_name_the_line(tmp_path: Path, capsys:
         "    advice: torch._dynamo.mark_dynamic(x, 0)",
         "    advice: torch.compiler.set_enable_guard_collectives(True)",
     ]
+
+
+def test_ranks_that_all_differ_are_said_to(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = recorded("uneven")
+    sizes = (b"[8, 4]", b"[9, 4]", b"[7, 4]")
+    written({rank: with_size(log, "0/0", sizes[0], size) for rank, size in enumerate(sizes)}, tmp_path)
+    assert main(["ranks", str(tmp_path)]) == DIFFERENT
+    title = "No two of the 3 ranks are alike; rank 0 and rank 1 differ from [0/0] on."
+    assert capsys.readouterr().out.splitlines()[0] == title
 
 
 def test_json_has_groups_and_differences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
