@@ -7,13 +7,11 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -35,6 +33,7 @@ from core.trace.ranks import fingerprint
 VERSION = 1
 Kept = TypeVar("Kept")
 Logs = Mapping[int, Path]
+PROJECT = Path(__file__).parents[2]
 FINGERPRINT, GROUPS = "fingerprint.json", "ranks.json"
 QUICK_BYTES = 8_000_000
 MAX_STORED_BYTES = 64_000_000
@@ -102,7 +101,7 @@ def start_reading_ranks(run: Run) -> subprocess.Popen[bytes]:
     environment = {**os.environ, "COMPILEBOARD_HOME": str(run.path.parent.parent)}
     return subprocess.Popen(
         [sys.executable, "-m", "core", "ranks", run.path.name],
-        cwd=Path(__file__).parents[2],
+        cwd=PROJECT,
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -149,13 +148,36 @@ def _rows(logs: Logs, directory: Path, processes: int) -> Iterator[RankRow]:
     """Yield a row for each log, in the order of the logs."""
     total = sum(stamp.size for stamp in _stamps(logs))
     processes = min(processes, len(logs), 1 + total // BYTES_FOR_PROCESSES)
-    read_row = partial(_row, directory)
-    if processes < 2:
-        yield from map(read_row, logs, logs.values())
-        return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, mp_context=context) as pool:
-        yield from pool.map(read_row, logs, logs.values(), chunksize=max(1, min(16, len(logs) // (4 * processes))))
+    if processes > 1:
+        _store_apart(logs, directory, processes)
+    yield from (_row(directory, rank, log) for rank, log in logs.items())
+
+
+def _store_apart(logs: Logs, directory: Path, processes: int) -> None:
+    """Let further processes store the fingerprints of the logs; this one reads what a process that fails leaves out.
+
+    They are no children of `multiprocessing`, which would import this process's main module again: a Streamlit script.
+    """
+    command = [sys.executable, "-m", "core.runs.rank_part", str(directory.resolve())]
+    items = [(rank, str(log.resolve())) for rank, log in logs.items()]
+    running = [
+        subprocess.Popen(
+            command, cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        for _ in range(processes)
+    ]
+    for place, process in enumerate(running):
+        assert process.stdin is not None
+        with contextlib.suppress(OSError), process.stdin:
+            process.stdin.write(msgspec.json.encode(items[place::processes]))
+    for process in running:
+        process.wait()
+
+
+def store_fingerprints(items: Sequence[tuple[int, str]], directory: Path) -> None:
+    """Store the fingerprint of each log, unless a stored one fits."""
+    for rank, path in items:
+        _fingerprint(rank, Path(path), directory)
 
 
 def _row(directory: Path, rank: int, log: Path) -> RankRow:
