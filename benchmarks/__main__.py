@@ -14,6 +14,7 @@ from benchmarks import (
     large_log,
     null_speed,
     page_switch,
+    ranks,
     recording,
     second_clock,
     server_memory,
@@ -39,6 +40,7 @@ BENCHMARKS = {
     "visitors": visitors,
     "sweeps": sweeps,
     "flood": flood,
+    "ranks": ranks,
 }
 
 

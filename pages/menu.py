@@ -42,6 +42,7 @@ OVERVIEW = Page("Run", "overview", "Overview", ":material/summarize:")
 TOUR = Page("Run", "tour", "Tour", ":material/tour:")
 RUNS = Page("Run", "runs", "Runs", ":material/history:")
 COMPARE = Page("Run", "compare", "Compare", ":material/compare:")
+RANKS = Page("Run", "ranks", "Ranks", ":material/hub:")
 TARGETS = Page("Run", "targets", "Targets", ":material/compare_arrows:")
 SWEEP = Page("Run", "sweep", "Sweep", ":material/apps:")
 COMPILATIONS = Page("Dynamo", "compilations", "Compilations", ":material/lan:")
@@ -79,7 +80,7 @@ ENTRIES = (
     MenuEntry("New run", (NEW_RUN,)),
     MenuEntry("Overview", (OVERVIEW, TOUR)),
     MenuEntry("Runs", (RUNS,)),
-    MenuEntry("Compare", (COMPARE, TARGETS, SWEEP)),
+    MenuEntry("Compare", (COMPARE, RANKS, TARGETS, SWEEP)),
     MenuEntry("Compilations", (COMPILATIONS, BYTECODE, LOGS, ARTIFACTS)),
     MenuEntry("Graph breaks", (GRAPH_BREAKS,)),
     MenuEntry("Recompiles", (RECOMPILES, GUARDS, DYNAMIC_SHAPES)),

@@ -112,9 +112,13 @@ class TraceReader:
         elif self.size > start:
             self.problem("no record in the file", start)
 
+    def raw(self, offset: int, length: int) -> bytes:
+        """Return bytes of the file as they are, torch's tabs included; cut at 64 MB."""
+        return bytes(self._map[offset : offset + min(length, MAX_PAYLOAD_BYTES)])
+
     def text(self, offset: int, length: int) -> str:
         """Return a payload without its tabs; cut at 64 MB."""
-        return _without_tabs(bytes(self._map[offset : offset + min(length, MAX_PAYLOAD_BYTES)]))
+        return _without_tabs(self.raw(offset, length))
 
     def json(self, record: TraceRecord) -> Any:
         """Return a record's payload as JSON; None if it has none. Invalid JSON is counted as a problem."""

@@ -77,6 +77,26 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_INDEX_BYTES": "the stored index of a log",
             "MAX_NAMES": "kinds and compile ids that an index distinguishes",
         },
+        "core/trace/ranks.py": {
+            "MAX_MARKS": "records of a rank that are compared",
+            "MAX_COMPILATIONS": "compilations of a rank",
+            "MAX_TEXT": "characters of a reason in a fingerprint",
+            "MAX_COMPARED_BYTES": "a graph or a guard tree that is compared",
+        },
+        "core/trace/rank_texts.py": {
+            "MAX_COLLECTIVES": "collectives of a graph",
+            "MAX_KNOWN_TEXTS": "texts of other ranks whose digests are held",
+        },
+        "core/analysis/ranks/groups.py": {"MAX_GROUPS": "groups of equal ranks that are compared with the largest"},
+        "core/analysis/ranks/differences.py": {"MAX_ALONE": "compilations that a rank has alone"},
+        "core/analysis/ranks/causes.py": {
+            "MAX_SHOWN": "characters of a line that differs",
+            "MAX_CAUSES": "recompiles of one rank among which the user's is looked for",
+        },
+        "core/runs/ranks.py": {
+            "MAX_STORED_BYTES": "the stored fingerprint of a rank",
+            "MAX_TEXT_BYTES": "a text of a rank's log that is shown or compared",
+        },
         "core/report/parts.py": {"MOST_FIELDS": "large fields of a stored report that stay in memory"},
         "core/views/outline.py": {"MOST_ROWS": "compilations in the outline of a large log"},
         "core/trace/parsers/draft.py": {

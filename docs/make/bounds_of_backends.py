@@ -112,6 +112,16 @@ BACKENDS: dict[str, dict[str, str]] = {
         "MAX_STORED_BYTES": "bytes of values of the other configuration that are stored",
         "MOST_NODES": "values with other bits that are listed",
     },
+    "core/views/artifacts.py": {
+        "MOST_SHOWN": "records of a log in a table",
+        "MOST_HITS": "records that a search finds",
+        "MOST_SEARCHED_BYTES": "what is searched of a log",
+        "MAX_SHOWN_CHARS": "characters of a record that are shown; the download has all",
+        "MAX_HEADER_BYTES": "the header of a record that is shown",
+        "MOST_TABLE_ROWS": "objects of a record in a table",
+        "MOST_HEX_BYTES": "bytes of a record that is no text",
+        "MOST_NOT_TEXT": "characters for each one that no text has, so that a record is shown as bytes",
+    },
     "core/views/logs.py": {
         "MOST_SHOWN": "messages of torch's log in a table; the download has all",
         "MAX_MESSAGE_CHARS": "characters of one message; the download has all",

@@ -36,6 +36,14 @@ PAGES: dict[str, dict[str, str]] = {
     },
     "pages/session/exercises.py": {"MOST_SOLUTIONS": "runs whose result of an exercise is cached"},
     "core/views/exercises.py": {"MOST_HINTS": "messages of torch about a solution of an exercise"},
+    "core/views/ranks/tables.py": {
+        "MOST_COLUMNS": "groups of ranks with a column in a table",
+        "MOST_ROWS": "rows of a table about ranks",
+    },
+    "core/views/ranks/difference.py": {
+        "MOST_RANGES": "ranges of ranks in a sentence",
+        "MOST_NAMED": "compilations in a sentence",
+    },
     "core/views/compare.py": {"MOST_PHASES": "phases of two runs beside each other"},
     "pages/parts/palette/palette.py": {
         "MOST_RUNS": "runs in the command palette",

@@ -24,6 +24,8 @@ STOP = "stop"
 GRAPH, CHAPTER, FRAME, JOINT = "graph", "chapter", "frame", "joint"
 # The aspect in which two runs are compared.
 ASPECT = "aspect"
+# Ranks page: the group that is compared with the largest, by its lowest rank, and the table.
+GROUP, RANK_TABLE = "group", "ranks"
 SCHEDULE, FUSION = "schedule", "fusion"
 KERNEL, VIEW, TARGET, WHOLE, OTHER = "kernel", "view", "target", "whole", "other"
 SWEEP, MEASURE = "sweep", "measure"

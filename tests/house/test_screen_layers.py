@@ -83,7 +83,7 @@ SECTIONS = {page.section.lower() for page in PAGES.values()}
 MOST_FILES = 24
 # The face of core: jobs, runs and reports, the report's types, numbers as text; and a view for each family of pages.
 PUBLIC = {"core", "core.base", "core.report"}
-MOST_NAMES, MOST_NAMES_OF_CORE, MOST_OF_THE_FACE = 150, 52, 80
+MOST_NAMES, MOST_NAMES_OF_CORE, MOST_OF_THE_FACE = 155, 52, 80
 SCREEN = [name for name in FILES if not name.startswith("core/")]
 
 

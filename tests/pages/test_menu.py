@@ -25,8 +25,8 @@ MENU = {
 }
 PANES = {
     "Overview": ["Overview", "Tour"],
-    "Compare": ["Compare", "Targets", "Sweep"],
-    "Compilations": ["Compilations", "Bytecode", "Torch's log"],
+    "Compare": ["Compare", "Ranks", "Targets", "Sweep"],
+    "Compilations": ["Compilations", "Bytecode", "Torch's log", "Artifacts"],
     "Kernels": ["Kernels", "Decisions"],
     "Recompiles": ["Recompiles", "Guards", "Dynamic shapes"],
     "Graph": ["FX graph", "Captures", "Passes", "Forward and backward"],
@@ -150,6 +150,7 @@ def test_each_page_of_a_run_can_be_empty() -> None:
         menu.OVERVIEW,
         menu.RUNS,
         menu.COMPARE,
+        menu.RANKS,
         menu.SWEEP,
         menu.KERNEL,
         menu.EXERCISES,

@@ -28,6 +28,7 @@ ELSEWHERE = (
     menu.RUNS,
     menu.KERNEL,
     menu.SWEEP,
+    menu.RANKS,
     menu.EXERCISES,
     menu.LANDMARKS,
     menu.GLOSSARY,

@@ -1,0 +1,226 @@
+"""Ranks of a run, read in parallel: a fingerprint of each log is stored, so that the next reading takes milliseconds.
+
+<run>/ranks/rank_3.json     the fingerprint of rank 3, with size and time of the log that it was made from
+           /ranks.json      all ranks in groups, with the same of every log
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from core.analysis.ranks import RankRow, Ranks, RankSide, group_ranks, row_of
+from core.base.decoder import decoded_as
+from core.base.errors import DecodeError, TraceError
+from core.base.files import read, regular, write_atomically
+from core.report.places import Payload
+from core.report.ranks import Fingerprint
+from core.runs.store import RANKS, Run
+from core.trace import text_at
+from core.trace.ranks import fingerprint
+
+# Raised with every change in fingerprints and groups, so that older files are not used.
+VERSION = 1
+Kept = TypeVar("Kept")
+Logs = Mapping[int, Path]
+PROJECT = Path(__file__).parents[2]
+FINGERPRINT, GROUPS = "fingerprint.json", "ranks.json"
+QUICK_BYTES = 8_000_000
+MAX_STORED_BYTES = 64_000_000
+# Below this, a further process takes longer to start than the logs to read.
+BYTES_FOR_PROCESSES = 40_000_000
+MAX_TEXT_BYTES = 8_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Stamp:
+    """The identity of a log for a stored file: rank, bytes, and time of the last write."""
+
+    rank: int
+    size: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredFingerprint:
+    version: int
+    stamp: _Stamp
+    fingerprint: Fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredRanks:
+    version: int
+    stamps: tuple[_Stamp, ...]
+    ranks: Ranks
+
+
+def logs_of(run: Run) -> dict[int, Path]:
+    """Return the log of each rank of a run; empty for a run without ranks."""
+    return {rank: run.log_of(rank) for rank in run.ranks()}
+
+
+def ranks_dir(run: Run) -> Path:
+    """Return the directory of what is stored of a run's ranks."""
+    return run.path / RANKS
+
+
+def open_ranks(run: Run, processes: int = 1) -> Ranks:
+    """Return the ranks of a run in groups: stored, or read where a log has changed since."""
+    return read_ranks(logs_of(run), ranks_dir(run), processes)
+
+
+def rank_side(run: Run, rank: int) -> RankSide:
+    """Return a rank of a run to compare or to show."""
+    return side_of_rank(rank, run.log_of(rank), ranks_dir(run))
+
+
+def is_quick(run: Run) -> bool:
+    """Return True if the groups are stored, or the logs so small that they are read in well under a second."""
+    logs = logs_of(run)
+    return sum(stamp.size for stamp in _stamps(logs)) <= QUICK_BYTES or stored_ranks(logs, ranks_dir(run)) is not None
+
+
+def ranks_read(run: Run) -> int:
+    """Return how many ranks have a stored fingerprint: the progress of `start_reading_ranks`."""
+    return sum((ranks_dir(run) / str(rank) / FINGERPRINT).exists() for rank in run.ranks())
+
+
+def start_reading_ranks(run: Run) -> subprocess.Popen[bytes]:
+    """Read and store the ranks of a run in a separate process, so that nobody waits for it."""
+    environment = {**os.environ, "COMPILEBOARD_HOME": str(run.path.parent.parent)}
+    return subprocess.Popen(
+        [sys.executable, "-m", "core", "ranks", run.path.name],
+        cwd=PROJECT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def stored_ranks(logs: Logs, stored: Path) -> Ranks | None:
+    """Return the groups in a directory of a run, if they are of these logs; None otherwise."""
+    kept = _decoded(stored / GROUPS, _StoredRanks)
+    return kept.ranks if kept and kept.version == VERSION and kept.stamps == _stamps(logs) else None
+
+
+def read_ranks(logs: Logs, stored: Path | None = None, processes: int = 1) -> Ranks:
+    """Return the ranks in groups, by up to `processes` processes; a log that cannot be read is a row with a problem.
+
+    With `stored`, fingerprints and groups are read from that directory where they fit, and written to it.
+    """
+    if stored is not None and (known := stored_ranks(logs, stored)) is not None:
+        return known
+    with contextlib.ExitStack() as stack:
+        directory = stored or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        rows = list(_rows(logs, directory, processes))
+        ranks = group_ranks(rows, lambda rank: side_of_rank(rank, logs[rank], directory))
+        if stored is not None:
+            _keep(stored / GROUPS, _StoredRanks(VERSION, _stamps(logs), ranks))
+        return ranks
+
+
+def side_of_rank(rank: int, log: Path, stored: Path | None = None) -> RankSide:
+    """Return a rank to compare: its fingerprint, stored or read, and a reader of its texts."""
+    return RankSide(_fingerprint(rank, log, stored), partial(_text, log))
+
+
+def _text(log: Path, where: Payload) -> str:
+    """Return a text of a log; empty if the log has gone since."""
+    try:
+        return text_at(log, where.offset, max(0, min(where.length, MAX_TEXT_BYTES)))
+    except TraceError:
+        return ""
+
+
+def _rows(logs: Logs, directory: Path, processes: int) -> Iterator[RankRow]:
+    """Yield a row for each log, in the order of the logs."""
+    total = sum(stamp.size for stamp in _stamps(logs))
+    processes = min(processes, len(logs), 1 + total // BYTES_FOR_PROCESSES)
+    if processes > 1:
+        _store_apart(logs, directory, processes)
+    yield from (_row(directory, rank, log) for rank, log in logs.items())
+
+
+def _store_apart(logs: Logs, directory: Path, processes: int) -> None:
+    """Let further processes store the fingerprints of the logs; this one reads what a process that fails leaves out.
+
+    They are no children of `multiprocessing`, which would import this process's main module again: a Streamlit script.
+    """
+    command = [sys.executable, "-m", "core.runs.rank_part", str(directory.resolve())]
+    items = [(rank, str(log.resolve())) for rank, log in logs.items()]
+    running = [
+        subprocess.Popen(
+            command, cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        for _ in range(processes)
+    ]
+    for place, process in enumerate(running):
+        assert process.stdin is not None
+        with contextlib.suppress(OSError), process.stdin:
+            process.stdin.write(msgspec.json.encode(items[place::processes]))
+    for process in running:
+        process.wait()
+
+
+def store_fingerprints(items: Sequence[tuple[int, str]], directory: Path) -> None:
+    """Store the fingerprint of each log, unless a stored one fits."""
+    for rank, path in items:
+        _fingerprint(rank, Path(path), directory)
+
+
+def _row(directory: Path, rank: int, log: Path) -> RankRow:
+    return row_of(_fingerprint(rank, log, directory))
+
+
+def _fingerprint(rank: int, log: Path, stored: Path | None) -> Fingerprint:
+    """Return the stored fingerprint of a log if it fits; otherwise read the log and store it."""
+    path = stored / str(rank) / FINGERPRINT if stored else None
+    stamp = _stamp(rank, log)
+    kept = _decoded(path, _StoredFingerprint) if path else None
+    if kept is not None and kept.version == VERSION and kept.stamp == stamp:
+        return kept.fingerprint
+    try:
+        made = fingerprint(log, rank)
+    except TraceError as error:
+        return Fingerprint(rank, 0, problem=str(error))
+    if not made.marks:
+        made = Fingerprint(rank, made.log_bytes, problem="its log has no record of a compilation")
+    if path is not None:
+        _keep(path, _StoredFingerprint(VERSION, stamp, made))
+    return made
+
+
+def _keep(path: Path, value: object) -> None:
+    """Store a value; if it can't be stored, it is made again the next time."""
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, msgspec.json.encode(value))
+
+
+def _stamp(rank: int, log: Path) -> _Stamp:
+    status = regular(log)
+    return _Stamp(rank, status.st_size, status.st_mtime_ns) if status else _Stamp(rank, 0, 0)
+
+
+def _stamps(logs: Logs) -> tuple[_Stamp, ...]:
+    return tuple(map(_stamp, logs, logs.values()))
+
+
+def _decoded(path: Path, kind: type[Kept]) -> Kept | None:
+    """Return the value of a stored file; None if it is missing or does not fit its type."""
+    try:
+        return decoded_as(read(path, MAX_STORED_BYTES), kind)
+    except (OSError, DecodeError):
+        return None

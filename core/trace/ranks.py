@@ -1,0 +1,249 @@
+"""Fingerprint of one rank's log: the digest of each graph, guard set, cache outcome and collective, from one scan.
+
+Only the records that are compared are read. Texts that are equal byte by byte are normalised once in a process, however
+many ranks have them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from core.base.decoder import decoded_object
+from core.base.errors import DecodeError
+from core.code.rank_text import normalised
+from core.report.places import Payload, Place
+from core.report.ranks import Collective, Fingerprint, MarkKind, RankCompilation, RankMark
+from core.trace.parsers.dynamo import parse_graph_break, parse_recompile_reasons
+from core.trace.rank_texts import digest_of, text_of
+from core.trace.reader import TraceReader, TraceRecord
+
+MAX_MARKS = 100_000
+MAX_COMPILATIONS = 20_000
+MAX_TEXT = 400
+MAX_COMPARED_BYTES = 32_000_000
+GRAPHS = frozenset(
+    {
+        "dynamo_output_graph",
+        "optimize_ddp_split_graph",
+        "optimize_ddp_split_child",
+        "aot_joint_graph",
+        "aot_inference_graph",
+        "aot_forward_graph",
+        "aot_backward_graph",
+        "inductor_post_grad_graph",
+        "artifact:inductor_post_grad_graph",
+        "artifact:after_post_grad_graph",
+    }
+)
+CACHES = ("fx_graph_cache", "aotautograd_cache")
+CACHE = re.compile(rf"artifact:({'|'.join(CACHES)})_(hit|miss|bypass)")
+METRICS = ("compilation_metrics", "bwd_compilation_metrics")
+OTHERS = (
+    "dynamo_start",
+    "dynamo_cpp_guards_str",
+    "artifact:recompile_reasons",
+    "artifact:dynamo_graph_break_reason",
+    "artifact:inductor_collective_schedule",
+    "artifact:inductor_runtime_and_tensor_meta",
+    "artifact:graph_execution",
+    *(f"artifact:{cache}_{outcome}" for cache in CACHES for outcome in ("hit", "miss", "bypass")),
+)
+WANTED = frozenset({*GRAPHS, *METRICS, *OTHERS})
+# Key and name at the start of a header.
+HEADER_KEY = re.compile(rb'\{"(\w{1,60})": (?:\{"name": "([^"\\\n]{1,200})")?')
+# Metric of torch → our name of the phase. Each includes the ones inside it, so they are not a sum.
+PHASES = {
+    "dynamo_cumulative_compile_time_us": "whole compilation",
+    "aot_autograd_cumulative_compile_time_us": "AOTAutograd and below",
+    "inductor_cumulative_compile_time_us": "Inductor",
+    "inductor_code_gen_cumulative_compile_time_us": "code generation",
+    "triton_compile_time_us": "kernel compilation",
+    "backward_cumulative_compile_time_us": "backward",
+}
+
+
+def fingerprint(path: Path, rank: int) -> Fingerprint:
+    """Return the fingerprint of a log; raises TraceError if it cannot be read."""
+    with TraceReader(path) as reader:
+        scan = _Scan(reader)
+        last = None
+        for last in reader.headers():
+            if _is_wanted(reader, last[0]):
+                for record in reader.record_at(*last):
+                    scan.add(record)
+        return scan.finish(rank, next(reader.record_at(*last), None) if last else None)
+
+
+def _is_wanted(reader: TraceReader, header: re.Match[bytes]) -> bool:
+    """Return True if a record is compared, or fills the table of file names; most are not, and are never decoded."""
+    key = HEADER_KEY.match(reader.raw(header.end(), 280))
+    if key is None:
+        return True
+    name = key[1].decode()
+    return (
+        name == "str"
+        or (f"artifact:{key[2].decode('utf-8', 'replace')}" if name == "artifact" and key[2] else name) in WANTED
+    )
+
+
+@dataclass
+class _Scan:
+    """The marks of one log so far."""
+
+    reader: TraceReader
+    marks: list[RankMark] = field(default_factory=list)
+    compilations: dict[str, RankCompilation] = field(default_factory=dict)
+    groups: dict[str, int] = field(default_factory=dict)
+    devices: set[str] = field(default_factory=set)
+    parallel: set[str] = field(default_factory=set)
+    dropped: int = 0
+
+    def add(self, record: TraceRecord) -> None:
+        """Add a record, if it is one that is compared."""
+        try:
+            self._add(record)
+        except (KeyError, TypeError, ValueError, AttributeError, DecodeError):
+            self.reader.problem(f"unreadable {record.kind}", record.header_offset)
+
+    def _add(self, record: TraceRecord) -> None:
+        kind = record.kind
+        if kind in GRAPHS:
+            self._add_graph(record)
+        elif kind == "dynamo_start":
+            self._add_start(record)
+        elif kind == "dynamo_cpp_guards_str":
+            self._mark(record, "guards", "", text_of(self._data(record), guards=True).digest)
+        elif kind in METRICS:
+            self._add_metrics(record)
+        elif kind == "artifact:recompile_reasons":
+            self._add_recompile(record)
+        elif kind == "artifact:dynamo_graph_break_reason":
+            found = parse_graph_break(self.reader.text(record.offset, min(record.length, MAX_COMPARED_BYTES)))
+            self._mark_text(record, "break", found.place.short, found.reason)
+        elif kind == "artifact:inductor_collective_schedule":
+            self._mark(record, "schedule", "", digest_of(self._data(record)))
+        elif kind == "artifact:inductor_runtime_and_tensor_meta":
+            self._add_tensors(record)
+        elif kind == "artifact:graph_execution":
+            self._mark(record, "execution", "", digest_of(normalised(self._data(record))))
+        elif cache := CACHE.fullmatch(kind):
+            self._mark(record, "cache", cache[1], digest_of(cache[2].encode()), cache[2])
+
+    def finish(self, rank: int, last: TraceRecord | None) -> Fingerprint:
+        """Return the fingerprint, given the log's last record; the digest covers all marks, but not their places."""
+        compared = [
+            (mark.kind, mark.compile_id, mark.name, mark.digest, _plain(mark.collectives)) for mark in self.marks
+        ]
+        return Fingerprint(
+            rank=rank,
+            log_bytes=self.reader.size,
+            marks=tuple(self.marks),
+            compilations=tuple(self.compilations.values()),
+            digest=digest_of(msgspec.json.encode(compared)),
+            last_time=last.timestamp if last else "",
+            is_cut=self.reader.raw(max(0, self.reader.size - 1), 1) != b"\n",
+            parallel=tuple(sorted(self.parallel | self._wrappers())),
+            devices=tuple(sorted(self.devices)),
+            dropped=self.dropped,
+        )
+
+    def _wrappers(self) -> set[str]:
+        files = self.reader.strings.values()
+        return {"FSDP"} if any("/distributed/fsdp/" in file for file in files) else set()
+
+    def _data(self, record: TraceRecord) -> bytes:
+        return self.reader.raw(record.offset, min(record.length, MAX_COMPARED_BYTES))
+
+    def _mark_text(self, record: TraceRecord, kind: MarkKind, name: str, text: str) -> None:
+        short = " ".join(text.split())[:MAX_TEXT]
+        self._mark(record, kind, name, digest_of(normalised(text.encode("utf-8", "replace"))), short)
+
+    def _mark(
+        self,
+        record: TraceRecord,
+        kind: MarkKind,
+        name: str,
+        digest: str,
+        text: str = "",
+        collectives: tuple[Collective, ...] = (),
+    ) -> None:
+        if len(self.marks) >= MAX_MARKS:
+            self.dropped += 1
+            return
+        where = Payload(record.offset, record.length) if record.length else None
+        self.marks.append(RankMark(kind, record.compile_id, name, digest, text, where, collectives))
+
+    def _add_graph(self, record: TraceRecord) -> None:
+        text = text_of(self._data(record))
+        self.devices.update(text.devices)
+        name = record.kind.removeprefix("artifact:")
+        if name.startswith("optimize_ddp"):
+            self.parallel.add("DDP")
+        collectives = tuple(
+            Collective(op, tensor, arguments, self.groups.setdefault(group, len(self.groups)))
+            for op, tensor, arguments, group in text.collectives
+        )
+        self._mark(record, "graph", name, text.digest, collectives=collectives)
+
+    def _add_start(self, record: TraceRecord) -> None:
+        place = _innermost(self.reader, record.body.get("stack"))
+        if record.compile_id not in self.compilations and len(self.compilations) < MAX_COMPILATIONS:
+            self.compilations[record.compile_id] = RankCompilation(record.compile_id, place)
+        text = f"{place.short} in {place.name}" if place else ""
+        self._mark_text(record, "start", place.name if place else "", text)
+
+    def _add_recompile(self, record: TraceRecord) -> None:
+        reasons = parse_recompile_reasons(self.reader.text(record.offset, min(record.length, MAX_COMPARED_BYTES)))
+        text = reasons[0][1].split("\n")[0] if reasons else ""
+        self._mark_text(record, "recompile", reasons[0][0] if reasons else "", text)
+
+    def _add_metrics(self, record: TraceRecord) -> None:
+        metrics: dict[str, Any] = record.body
+        error = str(metrics.get("fail_type") or "")
+        self._mark_text(record, "end", "backward" if record.kind == METRICS[1] else "", error)
+        before = self.compilations.get(record.compile_id, RankCompilation(record.compile_id))
+        if record.compile_id not in self.compilations and len(self.compilations) >= MAX_COMPILATIONS:
+            return
+        seconds = dict(before.seconds)
+        for metric, phase in PHASES.items():
+            value = metrics.get(metric)
+            if isinstance(value, (int, float)) and 0 <= value < 1e15:
+                seconds[phase] = seconds.get(phase, 0.0) + value / 1e6
+        reason = " ".join(str(metrics.get("fail_reason") or "").split())[:MAX_TEXT]
+        self.compilations[record.compile_id] = replace(before, seconds=seconds, error=reason or before.error)
+
+    def _add_tensors(self, record: TraceRecord) -> None:
+        ops = decoded_object(self._data(record).replace(b"\t", b"")).get("ops")
+        ops = [op for op in ops if isinstance(op, dict)] if isinstance(ops, list) else []
+        compared = [(op.get("type"), op.get("name"), op.get("outputs")) for op in ops]
+        self._mark(record, "tensors", "", digest_of(normalised(msgspec.json.encode(compared))))
+        before = self.compilations.get(record.compile_id)
+        if before is not None:
+            more_us = sum(_nanoseconds(op) for op in ops) / 1e3
+            count = sum(len(op["outputs"]) for op in ops if isinstance(op.get("outputs"), list))
+            self.compilations[record.compile_id] = replace(
+                before, estimated_us=(before.estimated_us or 0.0) + more_us, tensors=before.tensors + count
+            )
+
+
+def _nanoseconds(op: dict[str, Any]) -> float:
+    value = op.get("estimated_runtime_ns")
+    return float(value) if isinstance(value, (int, float)) and 0 <= value < 1e18 else 0.0
+
+
+def _plain(collectives: Sequence[Collective]) -> list[tuple[str, str, str, int]]:
+    return [(one.op, one.tensor, one.arguments, one.group) for one in collectives]
+
+
+def _innermost(reader: TraceReader, stack: Any) -> Place | None:
+    """Return the innermost entry of a stack of torch's; None if it has none."""
+    last = stack[-1] if isinstance(stack, list) and stack else None
+    if not isinstance(last, dict) or not isinstance(last.get("line"), int):
+        return None
+    return Place(reader.file_name(last.get("filename"))[:MAX_TEXT], last["line"], str(last.get("name") or "")[:120])

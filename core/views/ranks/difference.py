@@ -1,0 +1,216 @@
+"""Difference between a group of ranks and the largest group, in sentences: cause, forecast and advice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from core.analysis.ranks import AdviceKind, Forecast, RankDifference, RankGroup, RankSide
+from core.base import words as fmt
+from core.code.diff import diff_texts
+from core.views.markdown import code, plain
+
+MOST_RANGES = 12
+MOST_NAMED = 8
+# Differences whose sentence says all of both texts.
+WHOLE = frozenset({"recompile", "compilation", "cache", "end"})
+WORDS_OF_ADVICE: dict[AdviceKind, str] = {
+    "mark_dynamic": "Mark the dimension as dynamic before the first call. Then no rank recompiles for another size.",
+    "guard_collectives": "Let all ranks recompile together: before each call they exchange whether a guard failed. "
+    "`enable_compiler_collectives` does not fit here: a rank that compiles alone would wait in it for the others.",
+    "compiler_collectives": "Let the ranks exchange sizes while they compile. A dimension that differs then becomes "
+    "dynamic on all of them. All ranks must compile at the same time.",
+    "compile_on_one_rank": "Compute what depends on the rank when the code runs, not as a constant in the graph. The "
+    "ranks then compile the same code. This fits numbers that come from a `DeviceMesh`.",
+    "same_order": "Call the same collectives in the same order on every rank, whatever its data.",
+    "one_cache": "Let one rank compile first while the others wait in `torch.distributed.barrier()`. With one cache "
+    "directory they then load its code.",
+}
+CHANGES = {
+    "number": "another number of collectives",
+    "order": "its collectives in another order",
+    "sizes": "collectives of other sizes",
+    "groups": "collectives on other process groups, or with other arguments",
+    "ops": "other collectives",
+}
+Row = dict[str, Any]
+
+
+def ranks_words(ranks: tuple[int, ...]) -> str:
+    """Return "rank 3", "ranks 0–2, 5", or "ranks 0, 2, 4 and 500 more"."""
+    ranges = fmt.ranges_words(ranks).split(", ")
+    if len(ranges) > MOST_RANGES:
+        return f"{fmt.number(len(ranks))} ranks, among them {', '.join(ranges[:MOST_RANGES])}"
+    return f"{fmt.agree(len(ranks), 'rank', 'ranks')} {', '.join(ranges)}"
+
+
+@dataclass(frozen=True)
+class DifferenceView:
+    """The first difference of a group of ranks from the largest group, and what may follow."""
+
+    group: RankGroup
+    difference: RankDifference
+    reference: RankSide
+    side: RankSide
+
+    @property
+    def who(self) -> str:
+        """The ranks of the group: "Rank 3", "Ranks 4–7"."""
+        text = ranks_words(self.group.ranks)
+        return text[:1].upper() + text[1:]
+
+    @property
+    def _verb(self) -> Callable[[str, str], str]:
+        return lambda singular, plural: fmt.agree(len(self.group.ranks), singular, plural)
+
+    @property
+    def what(self) -> str:
+        """The difference as a clause without its subject, as Markdown: "recompiles [0/1] alone: …"."""
+        where, verb = plain(f"[{self.difference.compile_id}]"), self._verb
+        match self.difference.kind:
+            case "recompile":
+                return self._recompile(where)
+            case "compilation":
+                return self._compilation(where)
+            case "break":
+                return f"{verb('breaks', 'break')} the graph of {where} in another way"
+            case "collectives":
+                change = CHANGES.get(self.difference.change, "another schedule of collectives")
+                return f"{verb('has', 'have')} {change} in {where}"
+            case "cache":
+                outcomes = (text or "no outcome" for text in (self.difference.right, self.difference.left))
+                mine, theirs = map(plain, outcomes)
+                return (
+                    f"{verb('has', 'have')} a {mine} in {code(self.difference.name)} for {where}, the others a {theirs}"
+                )
+            case "guards":
+                return f"{verb('has', 'have')} other guards for {where}"
+            case "tensors":
+                return f"{verb('has', 'have')} tensors of other sizes, strides or types in {where}"
+            case "execution":
+                return f"{verb('executes', 'execute')} the graphs in another order"
+            case "end":
+                short = self.difference.right if self.difference.only == "right" else "ends, and the others stop"
+                return f"{short or 'stops'} in {where}: no end of the compilation is recorded"
+        return self._graph(where)
+
+    def _recompile(self, where: str) -> str:
+        verb = self._verb
+        if self.difference.only == "left":
+            return f"{verb('does', 'do')} not recompile {where}, as the others do: {plain(self.difference.left)}"
+        later = plain(f", and then [{self.difference.cause_id}]") if self.difference.cause_id else ""
+        return f"{verb('recompiles', 'recompile')} {where} alone{later}: {plain(self.difference.right)}"
+
+    def _compilation(self, where: str) -> str:
+        verb = self._verb
+        if self.difference.only == "left":
+            return f"{verb('has', 'have')} no compilation {where}, which the others have"
+        if self.difference.only == "right":
+            return f"{verb('compiles', 'compile')} {where} alone"
+        theirs = plain(f"[{self.difference.name}]")
+        return f"{verb('compiles', 'compile')} {theirs} where the others compile {where}"
+
+    def _graph(self, where: str) -> str:
+        verb, difference = self._verb, self.difference
+        if difference.source and difference.dimension is not None:
+            size = f"another size of {code(difference.source)} in dimension {difference.dimension}"
+            return f"{verb('has', 'have')} {size} in {where}"
+        numbers = ", in numbers alone" if difference.is_constant else ""
+        return f"{verb('has', 'have')} another {code(difference.name)} in {where}{numbers}"
+
+    @property
+    def sentence(self) -> str:
+        """The difference in one sentence, as Markdown."""
+        return f"{self.who} {self.what}."
+
+    @property
+    def line(self) -> str:
+        """The user's line, as Markdown: place, and code if it is recorded; empty if unknown."""
+        place = self.difference.place
+        if place is None:
+            return ""
+        function = f" in {code(place.name)}" if place.name else ""
+        text = f": {code(self.difference.code)}" if self.difference.code else ""
+        return f"{code(place.short)}{function}{text}"
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        """The differing line of the reference, and of the group; empty if the sentence says it."""
+        return ("", "") if self.difference.kind in WHOLE else (self.difference.left, self.difference.right)
+
+    @property
+    def alone(self) -> str:
+        """The compilations that one side alone has, if there are several, as Markdown."""
+        ids = self.difference.alone
+        if len(ids) < 2:
+            return ""
+        more = f" and {fmt.number(len(ids) - MOST_NAMED)} more" if len(ids) > MOST_NAMED else ""
+        who = self.who if self.difference.only == "right" else "The others"
+        return f"{who} alone compiled {plain(', '.join(f'[{one}]' for one in ids[:MOST_NAMED]))}{more}."
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The names of the two sides: "rank 0", "rank 3"."""
+        return f"rank {self.reference.fingerprint.rank}", f"rank {self.side.fingerprint.rank}"
+
+    @cached_property
+    def diff(self) -> str:
+        """A unified diff of the two whole texts; empty unless both logs have one."""
+        left, right = self.difference.left_where, self.difference.right_where
+        if left is None or right is None:
+            return ""
+        return diff_texts(self.reference.text(left), self.side.text(right), *self.names).text
+
+    @property
+    def forecast(self) -> str:
+        """The consequence that is possible for the job, as Markdown; empty if the difference need not stop any rank."""
+        return _forecast_words(self.group.forecast, self.difference, self.who) if self.group.forecast else ""
+
+    @property
+    def advice(self) -> list[tuple[str, str]]:
+        """Sentence as Markdown, and line of code (empty if there is none), of each change that fits the cause."""
+        return [(WORDS_OF_ADVICE[one.kind], one.code) for one in self.group.advice]
+
+    @property
+    def data(self) -> Row:
+        """The difference as JSON-compatible data."""
+        difference, place = self.difference, self.difference.place
+        return {
+            "ranks": list(self.group.ranks),
+            "kind": difference.kind,
+            "compilation": difference.compile_id,
+            "name": difference.name,
+            "reference": difference.left,
+            "here": difference.right,
+            "only": {"left": "reference", "right": "here"}.get(difference.only, ""),
+            "change": difference.change,
+            "file": place.file if place else "",
+            "line": place.line if place else None,
+            "code": difference.code,
+            "forecast": self.group.forecast.kind if self.group.forecast else "",
+            "advice": [one.code or one.kind for one in self.group.advice],
+        }
+
+
+def _forecast_words(forecast: Forecast, difference: RankDifference, who: str) -> str:
+    if forecast.kind == "order":
+        return (
+            "**Forecast: a hang or wrong results, if these ranks share the process group.** All its ranks must call "
+            "the same collectives, in the same order and with the same sizes. Otherwise each waits for the others."
+        )
+    if forecast.kind == "stopped":
+        stopped = with_small_start(who)
+        return f"**Forecast: a hang.** If {stopped} stopped there, the other ranks wait in their next collective."
+    others, alone = ("The other ranks", with_small_start(who)) if difference.only == "right" else (who, "the others")
+    seconds = f" ({fmt.duration_s(forecast.seconds)} in this log)" if forecast.seconds is not None else ""
+    verb = "compile" if difference.only != "right" or who.startswith("Ranks") else "compiles"
+    return (
+        f"**Forecast: a wait, and a hang if it is long.** {others} may wait in the next collective while {alone} "
+        f"{verb}{seconds}. Beyond the timeout of the process group (by default 10 minutes with NCCL) the job aborts."
+    )
+
+
+def with_small_start(text: str) -> str:
+    return text[:1].lower() + text[1:]

@@ -1,0 +1,181 @@
+"""Ranks of a run: equal ones are one group, and a planted difference is named with rank, compilation and line."""
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core.analysis.ranks import RankDifference, Ranks
+from core.code.rank_text import normalised_guards
+from core.runs import ranks as ranks_of_runs
+from core.runs.ranks import read_ranks, stored_ranks
+from tests.support.ranks import (
+    as_rank,
+    cut,
+    damaged,
+    recorded,
+    recorded_logs,
+    with_hit,
+    with_size,
+    with_two_collectives,
+    written,
+)
+
+SEEDS = range(20)
+# Scenario, a compilation of it, an input's size in its graphs, and the user's first line that uses the input.
+PLACES = (
+    ("uneven", "0/0", b"[8, 4]", "script.py:12"),
+    ("tensor_parallel", "0/0", b"[16, 32]", "script.py:18"),
+    ("ddp", "4/0", b"[16, 64]", "script.py:17"),
+    ("fsdp2", "0/0", b"[16, 32]", "script.py:16"),
+)
+
+
+def planted(plant: Callable[[bytes], bytes], log: bytes, rng: random.Random, directory: Path) -> tuple[Ranks, int]:
+    """Three to six ranks, all of them equal but for one; returns them in groups, and the one."""
+    count = rng.randrange(3, 7)
+    chosen = rng.randrange(count)
+    logs = {rank: as_rank(plant(log) if rank == chosen else log, rank, rng) for rank in range(count)}
+    return read_ranks(written(logs, directory)), chosen
+
+
+def blamed(ranks: Ranks) -> list[tuple[int, ...]]:
+    """The ranks of all groups but the first."""
+    return [group.ranks for group in ranks.groups[1:]]
+
+
+def first_of(ranks: Ranks) -> RankDifference:
+    """The first difference of the second group."""
+    difference = ranks.groups[1].first
+    assert difference is not None
+    return difference
+
+
+def named(ranks: Ranks) -> tuple[str, str, str]:
+    """What the first difference says: its kind, the compilation, and the line."""
+    difference = first_of(ranks)
+    assert difference.place is not None
+    return difference.kind, difference.compile_id, difference.place.short
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_size_that_depends_on_the_rank_is_named(seed: int, tmp_path: Path) -> None:
+    rng = random.Random(seed)
+    scenario, compile_id, size, line = PLACES[seed % len(PLACES)]
+    other = size.replace(b"[", b"[1")
+    ranks, chosen = planted(lambda log: with_size(log, compile_id, size, other), recorded(scenario), rng, tmp_path)
+    assert blamed(ranks) == [(chosen,)]
+    assert named(ranks) == ("graph", compile_id, line)
+    assert first_of(ranks).dimension == 0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_recompile_on_one_rank_is_named(seed: int, tmp_path: Path) -> None:
+    ranks, chosen = planted(lambda _: recorded("uneven", 1), recorded("uneven", 0), random.Random(seed), tmp_path)
+    assert blamed(ranks) == [(chosen,)]
+    assert named(ranks) == ("recompile", "0/1", "script.py:12")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_cache_hit_on_one_rank_is_named_and_is_no_difference_of_graphs(seed: int, tmp_path: Path) -> None:
+    scenario, compile_id, _, _ = PLACES[seed % len(PLACES)]
+    log = recorded(scenario)
+    ranks, chosen = planted(lambda log: with_hit(log, compile_id), log, random.Random(seed), tmp_path)
+    assert blamed(ranks) == [(chosen,)]
+    kind, where, line = named(ranks)
+    assert (kind, where, line.startswith("script.py:")) == ("cache", compile_id, True)
+    assert ranks.groups[1].only_caches
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_another_order_of_collectives_is_named(seed: int, tmp_path: Path) -> None:
+    log = with_two_collectives(recorded("uneven", seed % 2))
+    swapped = with_two_collectives(recorded("uneven", seed % 2), swapped=True)
+    ranks, chosen = planted(lambda _: swapped, log, random.Random(seed), tmp_path)
+    assert blamed(ranks) == [(chosen,)]
+    assert named(ranks) == ("collectives", "0/0", "script.py:12")
+    assert first_of(ranks).change == "order"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_rank_whose_records_stop_is_named(seed: int, tmp_path: Path) -> None:
+    rng = random.Random(seed)
+    scenario, compile_id, _, _ = PLACES[seed % len(PLACES)]
+    ranks, chosen = planted(lambda log: cut(log, compile_id, rng), recorded(scenario), rng, tmp_path)
+    assert blamed(ranks) == [(chosen,)]
+    kind, where, line = named(ranks)
+    assert (kind, where, line.startswith("script.py:")) == ("end", compile_id, True)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_equal_ranks_are_one_group(seed: int, tmp_path: Path) -> None:
+    rng = random.Random(seed)
+    log = recorded(("uneven", "tensor_parallel", "ddp", "fsdp2")[seed % 4], seed % 2)
+    ranks = read_ranks(written({rank: as_rank(log, rank, rng) for rank in range(4)}, tmp_path))
+    assert [group.ranks for group in ranks.groups] == [tuple(range(4))]
+
+
+@pytest.mark.parametrize(
+    ("scenario", "groups"),
+    [
+        ("ddp", [(0, 1)]),
+        ("fsdp2", [(0, 1)]),
+        ("tensor_parallel", [(0, 1, 2, 3)]),
+        ("uneven", [(0,), (1,)]),
+        ("warm_cache", [(0,), (1,)]),
+        ("nccl", [(0,), (1,)]),
+    ],
+)
+def test_recorded_ranks_are_grouped(scenario: str, groups: list[tuple[int, ...]], tmp_path: Path) -> None:
+    assert [group.ranks for group in read_ranks(recorded_logs(scenario, tmp_path)).groups] == groups
+
+
+def test_groups_are_stored_until_a_log_changes(tmp_path: Path) -> None:
+    logs, stored = recorded_logs("uneven", tmp_path / "trace"), tmp_path / "ranks"
+    assert stored_ranks(logs, stored) is None
+    ranks = read_ranks(logs, stored)
+    assert stored_ranks(logs, stored) == ranks
+    logs[1].write_bytes(recorded("uneven", 0))
+    assert stored_ranks(logs, stored) is None
+    assert not read_ranks(logs, stored).differ
+
+
+def test_several_processes_find_the_same_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    logs = recorded_logs("tensor_parallel", tmp_path)
+    monkeypatch.setattr(ranks_of_runs, "BYTES_FOR_PROCESSES", 1)
+    assert read_ranks(logs, processes=2) == read_ranks(logs)
+
+
+def test_a_log_that_cannot_be_read_is_a_rank_with_a_problem(tmp_path: Path) -> None:
+    logs = written({0: recorded("ddp"), 1: recorded("ddp", 1), 2: b"no trace"}, tmp_path)
+    logs[3] = tmp_path / "rank_3.log"
+    ranks = read_ranks(logs)
+    assert [group.ranks for group in ranks.groups] == [(0, 1)]
+    assert [row.rank for row in ranks.rows if row.problem] == [2, 3]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_damaged_logs_are_compared_without_an_error(seed: int, tmp_path: Path) -> None:
+    rng = random.Random(seed)
+    names = ("uneven", "tensor_parallel", "ddp", "nccl", "warm_cache")
+    logs = {rank: damaged(recorded(rng.choice(names), rank % 2), rng) for rank in range(3)}
+    ranks = read_ranks(written(logs, tmp_path))
+    assert [row.rank for row in ranks.rows] == [0, 1, 2]
+
+
+def test_stored_files_that_are_damaged_are_made_again(tmp_path: Path) -> None:
+    logs, stored = recorded_logs("uneven", tmp_path / "trace"), tmp_path / "ranks"
+    ranks = read_ranks(logs, stored)
+    for path in (stored / "ranks.json", stored / "1" / "fingerprint.json"):
+        path.write_bytes(path.read_bytes().replace(b'"offset":', b'"offset":-'))
+    assert read_ranks(logs, stored).groups[1].ranks == ranks.groups[1].ranks
+    for path in (stored / "ranks.json", stored / "1" / "fingerprint.json"):
+        path.write_bytes(b'{"version": 1, "ranks": []}')
+    assert read_ranks(logs, stored) == ranks
+
+
+def test_a_guard_on_the_number_of_the_rank_is_no_difference() -> None:
+    trees = [b"| +- EQUALS_MATCH: L['self'].rank == %d" % rank for rank in range(3)]
+    assert len(set(map(normalised_guards, trees))) == 1
+    assert len({normalised_guards(b"| +- EQUALS_MATCH: L['n'] == %d" % number) for number in range(3)}) == 3
