@@ -43,6 +43,5 @@ def _print(whole: ArtifactsView, arguments: argparse.Namespace) -> int:
         return OK
     print(f"{view.title}. {view.note}".strip())
     for row in view.rows:
-        size = "" if row["bytes"] is None else f"{row['bytes']:,}"
-        print(f"{row['record']:>7}  {row['compilation']:<10} {size:>10}  {row['kind']}")
+        print(f"{row['record']:>7}  {row['compilation']:<10} {row['bytes'] or 0:>10}  {row['kind']}")
     return OK

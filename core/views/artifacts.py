@@ -28,7 +28,7 @@ MAX_SHOWN_CHARS = 400_000
 MAX_HEADER_BYTES = 100_000
 MOST_TABLE_ROWS = 1_000
 MOST_HEX_BYTES = 4_096
-HEX_WIDTH = 16
+HEX_WIDTH, OFFSET_BYTES = 16, 4
 LOOKED_AT = 20_000
 # A text with more than one in so many characters that no text has is shown as bytes.
 MOST_NOT_TEXT = 50
@@ -84,7 +84,7 @@ class ArtifactsView:
 
     @property
     def note(self) -> str:
-        """What the table leaves out, in sentences; empty if nothing."""
+        """Records that the table leaves out, in sentences; empty if there are none."""
         notes = []
         if self._left_out:
             notes.append(f"Without {fmt.count(self._left_out, 'event')} and descriptions of inputs.")
@@ -269,7 +269,7 @@ def _hexadecimal(data: bytes) -> str:
     for start in range(0, len(data), HEX_WIDTH):
         part = data[start : start + HEX_WIDTH]
         letters = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in part)
-        lines.append(f"{start:08x}  {part.hex(' '):<{3 * HEX_WIDTH}} {letters}")
+        lines.append(f"{start.to_bytes(OFFSET_BYTES).hex()}  {part.hex(' '):<{3 * HEX_WIDTH}} {letters}")
     return "\n".join(lines)
 
 

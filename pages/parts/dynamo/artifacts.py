@@ -17,16 +17,16 @@ from pages.session import url
 from pages.session.actions import attempt
 from pages.session.cache import cached
 from pages.session.shown import RunView
-from pages.session.tables import picked, search_field
+from pages.session.tables import in_words, picked, search_field
 
 ALL_TITLE, OUTSIDE_TITLE = "all", "outside of a compilation"
 FEW = 12
 LANGUAGES = {"python": "python", "cpp": "cpp", "json": "json", "text": "text", "bytes": "text"}
 WIDE = {
-    "record": st.column_config.NumberColumn(width=70, format="%d"),
+    "record": st.column_config.NumberColumn(width=70),
     "kind": st.column_config.TextColumn(width=250),
     "compilation": st.column_config.TextColumn(width=80),
-    "bytes": st.column_config.NumberColumn(width=70, format="localized"),
+    "bytes": st.column_config.NumberColumn(width=70),
 }
 
 
@@ -72,7 +72,8 @@ def record_table(artifacts: ArtifactsView) -> int:
     """Draw the records; return the number of the selected one, of the one in the URL, or of the first."""
     height = TALL if len(artifacts.rows) > FEW else "auto"
     numbers = artifacts.matches[: len(artifacts.rows)]
-    chosen = picked(pd.DataFrame(artifacts.rows), numbers, "record-table", height=height, column_config=WIDE)
+    table = in_words(pd.DataFrame(artifacts.rows), {"record": fmt.number, "bytes": fmt.number, "line": fmt.number})
+    chosen = picked(table, numbers, "record-table", height=height, column_config=WIDE)
     if artifacts.note:
         st.caption(artifacts.note)
     asked = url.number(url.RECORD)
