@@ -224,7 +224,8 @@ def test_names_in_an_archive_stay_within_the_run(tmp_path: Path, files: dict[str
     store = Store(tmp_path / "home")
     try:
         made = zipped(files) if zips else tarred(files)
-    except (ValueError, UnicodeError):
+    except (ValueError, IndexError):
+        # Python writes no archive with such a name.
         return
     try:
         store.delete(store.add_log("x", io.BytesIO(made)))
