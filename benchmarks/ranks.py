@@ -28,6 +28,7 @@ RECORDED = PROJECT / "tests" / "ranks" / "nccl" / "rank_0.log.gz"
 FRAME = re.compile(rb'"frame_id": (\d+)')
 OBJECT_ID = re.compile(rb"(?<![\d.])1[34]\d{13}(?![\d.])")
 LONE, UNLIKE = 777, 500
+WHOSE = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
 PLACED = b"140000000000000"
 
 
@@ -37,9 +38,9 @@ def measure() -> list[Result]:
         total = sum(path.stat().st_size for path in logs.values())
         tell(f"{len(logs):,} logs of {total / len(logs) / 1e6:.1f} MB written")
         stored = directory / "stored"
-        start = perf_counter()
+        start, before_s = perf_counter(), sum(map(_cpu_s, WHOSE))
         ranks = read_ranks(logs, stored, os.cpu_count() or 1)
-        seconds = perf_counter() - start
+        seconds, cpu_s = perf_counter() - start, sum(map(_cpu_s, WHOSE)) - before_s
         start = perf_counter()
         read_ranks(logs, stored)
         again_s = perf_counter() - start
@@ -48,10 +49,16 @@ def measure() -> list[Result]:
     what = f"{RANKS:,} ranks of {total / RANKS / 1e6:.1f} MB"
     return [
         at_most(f"{what}: in groups, {os.cpu_count()} CPUs", [seconds], AIM_S, 1, " s"),
+        Result(f"{what}: CPU seconds of all processes", f"{cpu_s:.1f} s"),
         at_most(f"{what}: again, from what is stored", [again_s], AIM_STORED_S, 3, " s"),
         at_most(f"{what}: peak memory of this process", [peak / 1e6], AIM_BYTES / 1e6, 0, " MB"),
         Result("the two ranks that differ", str(found), str([(UNLIKE,), (LONE,)]), found == [(UNLIKE,), (LONE,)]),
     ]
+
+
+def _cpu_s(whose: int) -> float:
+    usage = resource.getrusage(whose)
+    return usage.ru_utime + usage.ru_stime
 
 
 @contextmanager
