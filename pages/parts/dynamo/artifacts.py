@@ -79,7 +79,9 @@ def record_table(artifacts: ArtifactsView) -> int:
     asked = url.number(url.RECORD)
     if chosen is None:
         return asked if asked is not None and asked < len(artifacts.index) else numbers[0]
-    url.put(url.RECORD, str(chosen))
+    if chosen != asked:
+        url.put(url.RECORD, str(chosen))
+        url.select(None)
     return chosen
 
 
@@ -105,7 +107,7 @@ def record_details(view: RunView, artifacts: ArtifactsView, number: int) -> None
         picture = CodePicture(row.kind, LANGUAGES[record.form], code_lines(record.text))
         line = artifacts.line_of(number)
         selected = url.selected() or (f"c:{line}" if line else None)
-        code_view(picture, key=f"record-{number}", height=TALL, selected=selected)
+        url.select(code_view(picture, key=f"record-{number}-{line or ''}", height=TALL, selected=selected))
     with st.expander("Header", expanded=not record.text):
         st.code(record.header, language=None, wrap_lines=True)
 
