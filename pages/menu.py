@@ -64,6 +64,7 @@ DECISIONS = Page("Graphs", "decisions", "Decisions", ":material/rule:")
 COMPILE_TIME = Page("Performance", "compile_time", "Compile time", ":material/timer:")
 SPEEDUP = Page("Performance", "speedup", "Speedup", ":material/speed:")
 MEMORY = Page("Performance", "memory", "Memory", ":material/stacked_bar_chart:")
+TIMELINE = Page("Performance", "timeline", "Timeline", ":material/view_timeline:")
 NUMERICS = Page("Performance", "numerics", "Numerics", ":material/exposure:")
 BACKEND = Page("Backends", "backend", "Backend", ":material/handshake:")
 ACCELERATOR = Page("Backends", "accelerator", "Accelerator", ":material/conveyor_belt:")
@@ -88,7 +89,7 @@ ENTRIES = (
     MenuEntry("Fusion", (FUSION,)),
     MenuEntry("Kernels", (KERNELS, DECISIONS), drill_downs=(KERNEL,)),
     MenuEntry("Compile time", (COMPILE_TIME,)),
-    MenuEntry("Measurements", (SPEEDUP, MEMORY, NUMERICS)),
+    MenuEntry("Measurements", (SPEEDUP, MEMORY, NUMERICS, TIMELINE)),
     MenuEntry("Backends", (BACKEND, ACCELERATOR, AOTINDUCTOR, NEIGHBOURS)),
     MenuEntry("Learn", (EXERCISES, LANDMARKS, GLOSSARY)),
     MenuEntry("Setup", (OPTIONS, DOCTOR)),

@@ -22,6 +22,8 @@
     python -m core debug RUN [--out FILE.zip]
     python -m core logs [RUN] [--name NAME] [--compilation ID] [--search TEXT]
     python -m core artifacts RUN | LOG [--kind KIND] [--compilation ID] [--search TEXT] [--all] [--show N] [--json]
+    python -m core profile RUN [FILE]
+    python -m core export RUN --perfetto FILE
     python -m core doctor [--no-compile] [--json]
     python -m core options [WORD…] [--module inductor|dynamo] [--changed] [--json]
     python -m core landmarks [RUN]
@@ -54,6 +56,7 @@ from core.commands import (
     open_log,
     options,
     pipeline,
+    profile,
     ranks,
     report,
     run,
@@ -87,6 +90,8 @@ COMMANDS = (
     debug.add_command,
     logs.add_command,
     artifacts.add_command,
+    profile.add_command,
+    profile.add_export_command,
     doctor.add_command,
     options.add_command,
     seeds.add_command,

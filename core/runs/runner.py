@@ -22,6 +22,7 @@ from core.runs.engine.protocol import Assignment, Engine
 from core.runs.engine.queues import Lane, assigned
 from core.runs.limits import Limits, check_job, check_room, check_storage, check_tool, check_upload
 from core.runs.permission import allowed, allowed_request
+from core.runs.profile import add_profile
 from core.runs.recordings import add_recording
 from core.runs.status import State, Status
 from core.runs.store import Run, Store
@@ -102,6 +103,12 @@ class Runner:
         """Store a visitor's log, directory of logs or archive, by its path; raises the same errors, and TraceError."""
         check_storage(self.limits, self.store, by)
         return self.store.add_path(path, by)
+
+    def add_profile(self, run: Run, source: BinaryIO, by: str = "") -> Run:
+        """Store a visitor's profile beside a run's log; raises StoreError, AccessError."""
+        check_storage(self.limits, self.store, by)
+        add_profile(run, source)
+        return run
 
     def follow_path(self, path: Path, by: str = "") -> Run:
         """Follow logs that another process is writing, until it is cancelled; raises the same errors."""

@@ -225,6 +225,12 @@ TERMS = {
         "artifacts",
         "https://docs.pytorch.org/docs/stable/user_guide/torch_compiler/torch.compiler_troubleshooting.html",
     ),
+    "profile": Term(
+        "What `torch.profiler` measures while code runs: each op and launch of the host, each kernel of the device, "
+        "with start and duration.",
+        "timeline",
+        "https://docs.pytorch.org/docs/stable/profiler.html",
+    ),
     "torch's log": Term(
         "The messages that the environment variable `TORCH_LOGS` prints. An artifact, such as `guards`, is "
         "one kind of message; `+dynamo` is everything that Dynamo logs.",

@@ -198,6 +198,7 @@ WHY_EMPTY: dict[str, Callable[[Report], str]] = {
     "speedup": _no_speed,
     "memory": _no_memory,
     "numerics": _no_numerics,
+    "timeline": _unless(lambda report: report.kinds, NO_RECORD),
     "backend": _no_invocations,
     "accelerator": _no_pipelines,
     "neighbours": _no_neighbours,

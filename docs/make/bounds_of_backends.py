@@ -112,6 +112,18 @@ BACKENDS: dict[str, dict[str, str]] = {
         "MAX_STORED_BYTES": "bytes of values of the other configuration that are stored",
         "MOST_NODES": "values with other bits that are listed",
     },
+    "core/trace/profile.py": {
+        "MOST_PROFILE_BYTES": "a profile by torch.profiler",
+        "MOST_EVENT_BYTES": "an event of a profile",
+        "MOST_SPLIT_BYTES": "what is split event by event, because a part of it cannot be decoded",
+        "MOST_OPS": "ops of the host that are kept of a profile",
+        "MOST_OTHERS": "other slices that are kept of a profile",
+        "MOST_TRACKS": "tracks of a profile",
+        "MOST_NAMES": "names of slices of a profile",
+        "MOST_NAME_CHARS": "characters of the name of a slice",
+        "MOST_US": "a time in a profile, in microseconds",
+    },
+    "core/views/timeline.py": {"MOST_ROWS": "kernels of a profile in a table"},
     "core/views/artifacts.py": {
         "MOST_SHOWN": "records of a log in a table",
         "MOST_HITS": "records that a search finds",

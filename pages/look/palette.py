@@ -55,6 +55,17 @@ PHASES: dict[str, Colour] = {
     "other": Colour("#7C8798", "#8A95A7", "other"),
 }
 
+# Kinds of slices of a profile.
+SLICES: dict[str, Colour] = {
+    "kernel": Colour("#149784", "#2FB5A1", "kernel"),
+    "other": Colour("#BF5F8B", "#DC8BB0", "kernel that is not in the log"),
+    "copy": Colour("#C27F00", "#E0A63F", "copy"),
+    "launch": Colour("#8B68AF", "#AE8DD2", "driver"),
+    "op": Colour("#5468D4", "#8594F0", "op"),
+    "annotation": Colour("#7C8798", "#8A95A7", "annotation"),
+    "overhead": Colour("#91615C", "#B98A84", "profiler"),
+}
+
 # Changes of a node from one run to another.
 CHANGES: dict[str, Colour] = {
     "same": Colour("#848E9B", "#8A95A3", "same"),

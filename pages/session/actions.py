@@ -42,6 +42,14 @@ def add_log(name: str, file: BinaryIO, visitor: Who | None = None) -> Run:
     return server.the_runner().add_log(name, file, visitor.name)
 
 
+def add_profile(run_id: str, file: BinaryIO, visitor: Who | None = None) -> Run:
+    """Store a profile beside the log of a run that `visitor` owns; raises CompileboardError."""
+    visitor = visitor or who()
+    run = server.the_runner().store.open(run_id)
+    visitor.require_own(run)
+    return server.the_runner().add_profile(run, file, visitor.name)
+
+
 def add_log_at(path: Path) -> Run:
     """Store the logs of a file or a directory of this machine; raises CompileboardError."""
     visitor = who()

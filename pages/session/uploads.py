@@ -94,7 +94,11 @@ async def _stored(request: Request, stream: AsyncGenerator[bytes, None], visitor
             await _receive(stream, file, runner, visitor)
             file.seek(0)
             name = request.query_params.get("name", "log")
-            run = await run_in_threadpool(actions.add_log, name, file, visitor)
+            profiled = request.query_params.get("profile_of", "")
+            if profiled:
+                run = await run_in_threadpool(actions.add_profile, profiled, file, visitor)
+            else:
+                run = await run_in_threadpool(actions.add_log, name, file, visitor)
     except AccessError as error:
         return _refused(403, str(error))
     except (CompileboardError, ValueError) as error:

@@ -30,7 +30,7 @@ PANES = {
     "Kernels": ["Kernels", "Decisions"],
     "Recompiles": ["Recompiles", "Guards", "Dynamic shapes"],
     "Graph": ["FX graph", "Captures", "Passes", "Forward and backward"],
-    "Measurements": ["Speedup", "Memory", "Numerics"],
+    "Measurements": ["Speedup", "Memory", "Numerics", "Timeline"],
     "Backends": ["Backend", "Accelerator", "AOTInductor", "Neighbours"],
     "Learn": ["Exercises", "Where in torch", "Glossary"],
     "Setup": ["Options", "Doctor"],

@@ -454,10 +454,13 @@ export interface StagesData {
   chosen: string;
 }
 
-/** The message to the browser: the largest size of a file, in bytes and as text. */
+/** The message to the browser: the largest size of a file, in bytes and as text, and what is asked for. `profile_of` is
+ * the run to which a profile is added; empty for an upload that makes a run. */
 export interface UploadData {
   most: number;
   words: string;
+  asks: string;
+  profile_of: string;
 }
 
 /** A step in the picture: the function called there, a figure, and one line about the result. */

@@ -26,7 +26,7 @@ class Upload {
     this.stored = stored;
     this.zone = element("label", "zone");
     this.input = Object.assign(element("input", "pick"), { type: "file" });
-    this.input.setAttribute("aria-label", "Trace log");
+    this.input.setAttribute("aria-label", data.profile_of ? "Profile" : "Trace log");
     this.text = element("span", "text");
     this.text.setAttribute("role", "status");
     this.bar = Object.assign(element("progress", "bar"), { max: 1, value: 0, hidden: true });
@@ -46,7 +46,7 @@ class Upload {
   }
 
   ask() {
-    if (!this.told) this.text.textContent = `Drop a log or an archive here, or pick one: at most ${this.data.words}.`;
+    if (!this.told) this.text.textContent = `Drop ${this.data.asks} here, or pick one: at most ${this.data.words}.`;
   }
 
   /** @param {string} words @param {boolean} [bad] */
@@ -64,6 +64,7 @@ class Upload {
     }
     const url = new URL("upload", document.baseURI);
     url.searchParams.set("name", file.name);
+    if (this.data.profile_of) url.searchParams.set("profile_of", this.data.profile_of);
     const request = (this.request = new XMLHttpRequest());
     request.open("POST", url);
     request.setRequestHeader("Content-Type", "application/octet-stream");

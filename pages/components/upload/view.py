@@ -20,14 +20,23 @@ _COMPONENT = st.components.v2.component(
 
 
 class UploadData(msgspec.Struct, frozen=True):
-    """The message to the browser: the largest size of a file, in bytes and as text."""
+    """The message to the browser: the largest size of a file, in bytes and as text, and what is asked for.
+
+    `profile_of` is the run to which a profile is added; empty for an upload that makes a run.
+    """
 
     most: int
     words: str
+    asks: str
+    profile_of: str
 
 
-def upload(most_bytes: int, *, key: str) -> str | None:
-    """Offer to upload a file of at most `most_bytes`; return the id of the run just made from it, otherwise None."""
-    data = UploadData(most_bytes, fmt.bytes_(most_bytes))
+def upload(most_bytes: int, *, key: str, profile_of: str = "") -> str | None:
+    """Offer to upload a file of at most `most_bytes`; return the id of the run just made from it, otherwise None.
+
+    With `profile_of`, the file is a profile of that run.
+    """
+    asks = "a profile" if profile_of else "a log or an archive"
+    data = UploadData(most_bytes, fmt.bytes_(most_bytes), asks, profile_of)
     result = _COMPONENT(key=key, data=msgspec.to_builtins(data), on_stored_change=lambda: None)
     return result.stored if isinstance(result.stored, str) else None

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.base import words as fmt
-from core.views.artifacts import ALL, OUTSIDE, ArtifactsView, artifacts_view
+from core.views import artifacts as views
 from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.sizes import TALL
@@ -30,7 +30,7 @@ WIDE = {
 }
 
 
-def open_artifacts(view: RunView) -> ArtifactsView | None:
+def open_artifacts(view: RunView) -> views.ArtifactsView | None:
     """Return the records of the run's log; None while the log is being written."""
     if view.going:
         return None
@@ -38,22 +38,25 @@ def open_artifacts(view: RunView) -> ArtifactsView | None:
 
 
 @cached("Listing the records")
-def _artifacts(run_id: str, log_bytes: int, _view: RunView) -> ArtifactsView:
-    return artifacts_view(_view.run)
+def _artifacts(run_id: str, log_bytes: int, _view: RunView) -> views.ArtifactsView:
+    return views.artifacts_view(_view.run)
 
 
-def choose_records(artifacts: ArtifactsView) -> ArtifactsView:
+def choose_records(artifacts: views.ArtifactsView) -> views.ArtifactsView:
     """Draw the choice of records; return the view with those that are chosen."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         search = search_field(url.RECORD_SEARCH, "text in a record …", 260)
         compilations = {
-            ALL: ALL_TITLE,
+            views.ALL: ALL_TITLE,
             **{each: f"[{each}]" for each in artifacts.compilations},
-            OUTSIDE: OUTSIDE_TITLE,
+            views.OUTSIDE: OUTSIDE_TITLE,
         }
         compilation = _choice("Compilation", url.RECORDS_OF, compilations, 200)
         of_compilation = replace(artifacts, compilation=compilation)
-        kinds = {ALL: ALL_TITLE, **{name: f"{name} · {fmt.number(n)}" for name, n in of_compilation.kinds.items()}}
+        kinds = {
+            views.ALL: ALL_TITLE,
+            **{name: f"{name} · {fmt.number(n)}" for name, n in of_compilation.kinds.items()},
+        }
         kind = _choice("Kind", url.KIND, kinds, 320)
         beside = st.toggle(
             "Events and inputs", key="records-beside", help="chromium events, and descriptions of inputs"
@@ -62,13 +65,13 @@ def choose_records(artifacts: ArtifactsView) -> ArtifactsView:
 
 
 def _choice(label: str, name: str, titles: dict[str, str], width: int) -> str:
-    url.read(name, titles, ALL)
+    url.read(name, titles, views.ALL)
     chosen = st.selectbox(label, list(titles), format_func=lambda each: titles[each], key=name, width=width)
     url.write(name)
-    return chosen or ALL
+    return chosen or views.ALL
 
 
-def record_table(artifacts: ArtifactsView) -> int:
+def record_table(artifacts: views.ArtifactsView) -> int:
     """Draw the records; return the number of the selected one, of the one in the URL, or of the first."""
     height = TALL if len(artifacts.rows) > FEW else "auto"
     numbers = artifacts.matches[: len(artifacts.rows)]
@@ -85,7 +88,7 @@ def record_table(artifacts: ArtifactsView) -> int:
     return chosen
 
 
-def record_details(view: RunView, artifacts: ArtifactsView, number: int) -> None:
+def record_details(view: RunView, artifacts: views.ArtifactsView, number: int) -> None:
     """Draw a record: where it is, its payload by its form, its header, and its bytes as a file."""
     record = attempt(lambda: artifacts.details(number))
     if record is None:

@@ -1,0 +1,422 @@
+"""Profile joined to its log: the kernel behind each kernel slice, and what the host did while the device was idle.
+
+A slice of generated code has the kernel's name. A slice of a library call is joined by the host's op that launched it:
+the n-th `aten::addmm` of a call of a compiled graph is the n-th line of the output code that calls `addmm`. In a CUDA
+graph no op launches a kernel, so the slices between two generated kernels are those of the calls between them.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Literal
+
+from core.analysis.spans import Span, difference, intersection, length, merged, touched
+from core.ops.costs import aten_name
+from core.report import Compilation, Kernel, Report
+from core.report.profile import DEVICE_KINDS, Profile, ProfileSlice
+
+# How a slice was joined to its kernel: by the kernel's name, by the op that launched it, or by its order.
+How = Literal["name", "op", "order"]
+# What a kernel slice belongs to: a compiled graph, a trial of autotuning, or code that is not compiled.
+Owner = Literal["compiled", "autotuning", "eager"]
+# What the host did while the device was idle.
+Cause = Literal["compile", "autotuning", "guards", "launch", "wait", "profiler", "wrapper", "op", "host"]
+CALL = re.compile(r"## Call CompiledFxGraph (\S+) ##")
+REGION = re.compile(r"Torch-Compiled Region: (\S+)")
+# Torch's own names for the phases of compiling.
+COMPILES = re.compile(r"\(dynamo_timed\)$|_data: .*compile_id=|_compile\.compile_inner")
+TUNES = "CachingAutotuner.benchmark"
+GUARDS = "TorchDynamo Cache Lookup"
+# Calls of the driver that wait for the device, and those that start work on it.
+WAITS = re.compile(r"Synchronize|(?:Event|Stream)Query", re.IGNORECASE)
+LAUNCHES = re.compile(r"Launch|Memcpy|Memset", re.IGNORECASE)
+GRAPH_LAUNCH = "GraphLaunch"
+# A name of generated code with the suffix of older versions of Triton.
+SUFFIX = re.compile(r"_\d+d[\dcde]*$")
+NO_KEY = "None"
+# Ops in compiled code that compute nothing: they make tensors and views.
+ALLOCATIONS = frozenset(
+    (
+        *("empty", "empty_strided", "as_strided", "reinterpret_tensor", "view", "reshape", "permute", "t", "transpose"),
+        *(
+            "expand",
+            "select",
+            "slice",
+            "unsqueeze",
+            "squeeze",
+            "detach",
+            "alias",
+            "item",
+            "_local_scalar_dense",
+            "set_",
+        ),
+    )
+)
+LEAST_GAP_US = 1.0
+CAUSES: tuple[Cause, ...] = ("autotuning", "compile", "guards", "wait", "launch", "profiler", "wrapper", "op")
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSlice:
+    """A slice of a kernel, by its index in the profile; without a join, `compilation` and `kernel` are empty."""
+
+    index: int
+    owner: Owner
+    compilation: str = ""
+    kernel: str = ""
+    how: How | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IdleTime:
+    """Seconds in which the device was idle for a cause, and the number of gaps with some of them."""
+
+    cause: Cause
+    seconds: float
+    gaps: int
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedProfile:
+    """A profile's kernel slices with their kernels, and its idle time.
+
+    `depths` counts the slices around each slice on its track. `busy_s` and `idle_s` are seconds of the devices, or of
+    compiled graphs if the profile has no device.
+    """
+
+    profile: Profile
+    kernels: tuple[KernelSlice, ...]
+    depths: tuple[int, ...]
+    busy_s: float
+    idle: tuple[IdleTime, ...]
+
+    @property
+    def idle_s(self) -> float:
+        """Return the idle seconds of all causes."""
+        return sum(time.seconds for time in self.idle)
+
+    @property
+    def compiled(self) -> tuple[KernelSlice, ...]:
+        """Return the kernel slices of compiled graphs."""
+        return tuple(kernel for kernel in self.kernels if kernel.owner == "compiled")
+
+    @property
+    def joined(self) -> tuple[KernelSlice, ...]:
+        """Return the kernel slices of compiled graphs that have a kernel."""
+        return tuple(kernel for kernel in self.compiled if kernel.kernel)
+
+
+def join_profile(profile: Profile, report: Report) -> JoinedProfile:
+    """Return a profile joined to the report of its log."""
+    host = _Host(profile)
+    kernels = tuple(_Join(profile, report, host).kernels())
+    busy = _busy(profile)
+    idle = tuple(_idle(profile, host, busy))
+    return JoinedProfile(profile, kernels, tuple(host.depths), length(_spans(busy)) / 1e6, idle)
+
+
+class _Host:
+    """The host's slices as a tree for each thread: the slice around each slice, and the launch of each device slice."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.slices = profile.slices
+        self.parents: list[int] = [-1] * len(self.slices)
+        self.depths: list[int] = [0] * len(self.slices)
+        self._launches: dict[int, int] = {}
+        self._ops: dict[int, int] = {}
+        stacks: dict[int, list[int]] = defaultdict(list)
+        for index, piece in enumerate(self.slices):
+            stack = stacks[piece.track]
+            while stack and self.slices[stack[-1]].end_us < piece.end_us:
+                stack.pop()
+            self.parents[index], self.depths[index] = (stack[-1] if stack else -1), len(stack)
+            stack.append(index)
+            if piece.kind == "launch" and piece.correlation:
+                self._launches.setdefault(piece.correlation, index)
+            elif piece.kind == "op" and piece.external:
+                self._ops.setdefault(piece.external, index)
+
+    def launch_of(self, piece: ProfileSlice) -> int:
+        """Return the launch of a device's slice, or the op that it belongs to; −1 without both."""
+        launch = self._launches.get(piece.correlation, -1) if piece.correlation else -1
+        return launch if launch >= 0 else self._ops.get(piece.external, -1)
+
+    def thread_of(self, piece: ProfileSlice) -> int:
+        """Return the track of the thread that launched a slice; −1 if that was not recorded."""
+        if piece.kind not in DEVICE_KINDS:
+            return piece.track
+        launch = self.launch_of(piece)
+        return self.slices[launch].track if launch >= 0 else -1
+
+    def around(self, index: int) -> list[int]:
+        """Return a slice and the slices around it, innermost first."""
+        found = []
+        while index >= 0:
+            found.append(index)
+            index = self.parents[index]
+        return found
+
+
+@dataclass(slots=True)
+class _Place:
+    """Launch of a kernel: the call of a compiled graph, Dynamo's region, and the outermost op in the call."""
+
+    owner: Owner
+    call: int = -1
+    region: str = ""
+    op: int = -1
+    in_graph: bool = False
+
+
+@dataclass(slots=True)
+class _Code:
+    """An output code's kernels: generated ones by name, and the calls of library kernels by op, in line order."""
+
+    compilation: str
+    direction: str
+    generated: dict[str, Kernel] = field(default_factory=dict)
+    library: dict[str, list[Kernel]] = field(default_factory=dict)
+    calls: list[Kernel] = field(default_factory=list)
+
+    def known(self, names: Iterable[str]) -> int:
+        """Return how many of some names this code has."""
+        return sum(name in self.generated or name in self.library for name in names)
+
+
+class _Join:
+    """The join of each kernel slice of a profile."""
+
+    def __init__(self, profile: Profile, report: Report, host: _Host) -> None:
+        self._slices, self._host = profile.slices, host
+        self._has_device = profile.has_device
+        self._codes = list(_output_codes(report.compilations))
+        self._keys = {event.key: event.compilation for event in report.caches if event.cache == "fx_graph"}
+
+    def kernels(self) -> Iterator[KernelSlice]:
+        """Yield each kernel slice."""
+        places = {index: place for index, place in self._places() if place is not None}
+        calls: dict[int, list[int]] = defaultdict(list)
+        for index, place in places.items():
+            if place.call >= 0:
+                calls[place.call].append(index)
+        found = self._joined(calls, places)
+        for index, place in places.items():
+            yield found.get(index) or KernelSlice(index, place.owner)
+
+    def _places(self) -> Iterator[tuple[int, _Place | None]]:
+        for index, piece in enumerate(self._slices):
+            if self._has_device and piece.kind == "kernel":
+                yield index, self._place(self._host.launch_of(piece))
+            elif not self._has_device and piece.kind in ("op", "annotation") and self._computes(index):
+                yield index, self._place(index)
+
+    def _computes(self, index: int) -> bool:
+        """Return True for the outermost op in a call of a compiled graph, if it computes."""
+        parent = self._host.parents[index]
+        inside = parent >= 0 and CALL.fullmatch(self._slices[parent].name)
+        return bool(inside) and aten_name(_op(self._slices[index].name)) not in ALLOCATIONS
+
+    def _place(self, launch: int) -> _Place:
+        place = _Place("eager")
+        if launch < 0:
+            return place
+        last_op = -1
+        place.in_graph = GRAPH_LAUNCH in self._slices[launch].name
+        for index in self._host.around(launch):
+            name = self._slices[index].name
+            if name.startswith(TUNES):
+                return _Place("autotuning")
+            if place.call < 0 and CALL.fullmatch(name):
+                place.owner, place.call, place.op = "compiled", index, last_op
+            if match := REGION.fullmatch(name):
+                place.region = match[1]
+            if self._slices[index].kind in ("op", "annotation"):
+                last_op = index
+        return place
+
+    def _joined(self, calls: dict[int, list[int]], places: dict[int, _Place]) -> dict[int, KernelSlice]:
+        """Return the kernel slices that have a kernel, by their index."""
+        names: dict[object, set[str]] = defaultdict(set)
+        for call, indexes in calls.items():
+            names[self._same(call)] |= {self._name(index, places[index]) for index in indexes}
+        found: dict[int, KernelSlice] = {}
+        codes: dict[object, _Code | None] = {}
+        for call, indexes in calls.items():
+            same = self._same(call)
+            if same not in codes:
+                codes[same] = self._code(call, places[indexes[0]].region, names[same])
+            if code := codes[same]:
+                pairs = self._paired(code, indexes, places)
+                found.update(
+                    (index, KernelSlice(index, "compiled", code.compilation, kernel.id, how))
+                    for index, kernel, how in pairs
+                )
+        return found
+
+    def _same(self, call: int) -> object:
+        """Return what calls of the same graph share: the graph's key in the cache, or nothing without one."""
+        key = self._key(call)
+        return call if key == NO_KEY else key
+
+    def _key(self, call: int) -> str:
+        match = CALL.fullmatch(self._slices[call].name)
+        return match[1] if match else NO_KEY
+
+    def _name(self, index: int, place: _Place) -> str:
+        """Return the name by which a slice can be in an output code: its own, or its op's."""
+        own = SUFFIX.sub("", self._slices[index].name)
+        is_known = any(own in code.generated for code in self._codes)
+        return own if is_known or place.op < 0 else aten_name(_op(self._slices[place.op].name))
+
+    def _code(self, call: int, region: str, names: set[str]) -> _Code | None:
+        """Return the output code that a call runs, by the compilation that Dynamo or the cache names, and by names."""
+        compilations = {region, self._keys.get(self._key(call), "")}
+        ranked = [
+            (code.compilation in compilations, code.known(names), -number) for number, code in enumerate(self._codes)
+        ]
+        _, known, number = max(ranked, default=(False, 0, 0))
+        return self._codes[-number] if known else None
+
+    def _paired(self, code: _Code, indexes: list[int], places: dict[int, _Place]) -> Iterator[tuple[int, Kernel, How]]:
+        """Yield the slices of a call with their kernels."""
+        yield from self._in_order(code, [index for index in indexes if places[index].in_graph])
+        indexes = [index for index in indexes if not places[index].in_graph]
+        times: Counter[str] = Counter()
+        turn: dict[int, int] = {}
+        for op in sorted({places[index].op for index in indexes if places[index].op >= 0}):
+            name = aten_name(_op(self._slices[op].name))
+            turn[op], times[name] = times[name], times[name] + 1
+        for index in indexes:
+            name, op = SUFFIX.sub("", self._slices[index].name), places[index].op
+            aten = aten_name(_op(self._slices[op].name)) if op >= 0 else ""
+            if kernel := code.generated.get(name) or code.generated.get(aten):
+                yield index, kernel, "name"
+            elif lines := code.library.get(aten):
+                yield index, lines[turn[op] % len(lines)], "op" if times[aten] == len(lines) else "order"
+
+    def _in_order(self, code: _Code, indexes: list[int]) -> Iterator[tuple[int, Kernel, How]]:
+        """Yield the slices of a CUDA graph: between two generated kernels, those of the calls between them."""
+        at, waiting = 0, list[int]()
+        for index in indexes:
+            name = SUFFIX.sub("", self._slices[index].name)
+            if name not in code.generated:
+                waiting.append(index)
+                continue
+            next_at = next((line for line in range(at, len(code.calls)) if code.calls[line].name == name), -1)
+            if next_at < 0:
+                yield index, code.generated[name], "name"
+                continue
+            yield from _between(waiting, code.calls[at:next_at])
+            yield index, code.calls[next_at], "name"
+            at, waiting = next_at + 1, []
+        yield from _between(waiting, code.calls[at:])
+
+
+def _between(indexes: Sequence[int], calls: Sequence[Kernel]) -> Iterator[tuple[int, Kernel, How]]:
+    """Yield slices with the calls that they belong to, as far as their numbers tell.
+
+    A library call starts one kernel or several; with as many slices as calls, or one call, there is no doubt.
+    """
+    if len(calls) == 1:
+        yield from ((index, calls[0], "order") for index in indexes)
+    elif len(calls) == len(indexes):
+        yield from ((index, call, "order") for index, call in zip(indexes, calls, strict=True))
+
+
+def _output_codes(compilations: Iterable[Compilation]) -> Iterator[_Code]:
+    """Yield the kernels of each compilation and direction."""
+    for compilation in compilations:
+        codes: dict[str, _Code] = {}
+        lines: dict[str, list[tuple[int, Kernel]]] = defaultdict(list)
+        for kernel in compilation.kernels:
+            code = codes.setdefault(kernel.direction, _Code(compilation.id, kernel.direction))
+            lines[kernel.direction] += [(line, kernel) for line in kernel.call_lines]
+            if not kernel.extern:
+                code.generated[kernel.name] = kernel
+        for direction, code in codes.items():
+            code.calls = [kernel for _, kernel in sorted(lines[direction], key=lambda pair: pair[0])]
+            for kernel in code.calls:
+                if kernel.extern:
+                    code.library.setdefault(aten_name(kernel.name), []).append(kernel)
+        yield from codes.values()
+
+
+def _op(name: str) -> str:
+    """Return the name of an op without its namespace: `addmm` of `aten::addmm`."""
+    return name.rsplit("::", 1)[-1]
+
+
+def _busy(profile: Profile) -> list[ProfileSlice]:
+    """Return the slices in which a device was busy, or, without a device, in which compiled graphs ran."""
+    on_device = [piece for piece in profile.slices if piece.kind in DEVICE_KINDS]
+    return on_device or [piece for piece in profile.slices if CALL.fullmatch(piece.name)]
+
+
+def _spans(pieces: Iterable[ProfileSlice]) -> list[Span]:
+    """Return the time in any of some slices, in order."""
+    return merged((piece.start_us, piece.end_us) for piece in pieces)
+
+
+def _idle(profile: Profile, host: _Host, busy: Sequence[ProfileSlice]) -> Iterator[IdleTime]:
+    """Yield the idle seconds for each cause, most first.
+
+    A gap is blamed on what the thread did in it that launched the next slice. The first cause in the order of `CAUSES`
+    counts where several are true at once.
+    """
+    gaps = _gaps(profile, host, busy)
+    seconds: dict[Cause, float] = dict.fromkeys((*CAUSES, "host"), 0.0)
+    counts: Counter[Cause] = Counter()
+    for track, spans in gaps.items():
+        left, causes = spans, _causes(profile, track)
+        for cause in CAUSES:
+            blamed = intersection(left, causes[cause])
+            seconds[cause] += round(length(blamed), 3)
+            counts[cause] += touched(spans, blamed)
+            left = difference(left, blamed)
+        seconds["host"] += round(length(left), 3)
+        counts["host"] += touched(spans, left)
+    ranked = sorted(seconds.items(), key=lambda pair: -pair[1])
+    yield from (IdleTime(cause, blamed_us / 1e6, counts[cause]) for cause, blamed_us in ranked if blamed_us)
+
+
+def _gaps(profile: Profile, host: _Host, busy: Sequence[ProfileSlice]) -> dict[int, list[Span]]:
+    """Return the gaps between busy times by the track of the thread that ended each."""
+    starts = [piece.start_us for piece in busy]
+    gaps: dict[int, list[Span]] = defaultdict(list)
+    for (_, end_us), (start_us, _) in pairwise(_spans(busy)):
+        if start_us - end_us < LEAST_GAP_US:
+            continue
+        piece = busy[bisect_right(starts, start_us) - 1]
+        gaps[host.thread_of(piece)].append((end_us, start_us))
+    return gaps
+
+
+def _causes(profile: Profile, track: int) -> dict[Cause, list[Span]]:
+    """Return when a thread did what."""
+    spans: dict[Cause, list[Span]] = {cause: [] for cause in CAUSES}
+    for piece in profile.slices:
+        if piece.track == track and (cause := _cause(piece)):
+            spans[cause].append((piece.start_us, piece.end_us))
+        elif piece.kind == "overhead":
+            spans["profiler"].append((piece.start_us, piece.end_us))
+    return {cause: merged(found) for cause, found in spans.items()}
+
+
+def _cause(piece: ProfileSlice) -> Cause | None:
+    if piece.name.startswith(TUNES):
+        return "autotuning"
+    if piece.kind == "launch":
+        return "wait" if WAITS.search(piece.name) else "launch" if LAUNCHES.search(piece.name) else None
+    if piece.name == GUARDS:
+        return "guards"
+    if COMPILES.search(piece.name):
+        return "compile"
+    if CALL.fullmatch(piece.name):
+        return "wrapper"
+    is_frame = REGION.fullmatch(piece.name) or "CompiledFunction" in piece.name
+    return "op" if piece.kind == "op" and not is_frame else None

@@ -1,0 +1,206 @@
+"""A profile beside a log: tracks of time, the kernel behind each slice, and what idle time is blamed on."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from core.analysis.profile import Cause, JoinedProfile, KernelSlice
+from core.base import words as fmt
+from core.base.files import regular
+from core.report import Kernel, Report
+from core.report.profile import ProfileSlice
+from core.runs.profile import open_profile, profile_path
+from core.runs.store import Run
+from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line
+
+MOST_ROWS = 500
+OTHER = "other"
+# Cause of idle time → what the host did, as a sentence of a table.
+CAUSES: dict[Cause, str] = {
+    "compile": "torch.compile compiled",
+    "autotuning": "Triton timed configs",
+    "guards": "Dynamo checked guards (cache lookup)",
+    "launch": "the driver launched work",
+    "wait": "the host waited for the device",
+    "profiler": "the profiler itself",
+    "wrapper": "the code around the kernels of a compiled graph",
+    "op": "PyTorch ran ops outside of compiled graphs",
+    "host": "other Python code of the host",
+}
+NO_PROFILE = "No profile is stored beside this log."
+HOW = (
+    'Run the model under `torch.profiler.profile()`, write the result by `export_chrome_trace("profile.json.gz")`, '
+    "and add it here, or by `python -m core profile RUN profile.json.gz`. The log must be of the same process."
+)
+
+
+class TimelineSpan(NamedTuple):
+    """A slice as it is drawn: its number in the profile, label, kind of colour, place, and the id of its kernel."""
+
+    number: int
+    label: str
+    kind: str
+    start_us: float
+    length_us: float
+    row: int
+    kernel: str
+
+
+@dataclass(frozen=True)
+class TimelineView:
+    """A profile joined to the report of its log."""
+
+    joined: JoinedProfile
+    report: Report
+
+    @property
+    def title(self) -> str:
+        """The slices that have their kernel, and how long the device was busy."""
+        compiled, known = len(self.joined.compiled), len(self.joined.joined)
+        what = "kernel" if self.joined.profile.has_device else "op"
+        parts = [f"{fmt.number(known)} of {fmt.count(compiled, f'{what} slice')} of compiled graphs have their kernel"]
+        whole_s = self.joined.busy_s + self.joined.idle_s
+        if whole_s:
+            busy = "the device was busy" if self.joined.profile.has_device else "compiled graphs ran"
+            parts.append(f"{busy} for {fmt.percent(self.joined.busy_s / whole_s)} of {fmt.duration_s(whole_s)}")
+        return "; ".join(parts) + "."
+
+    @property
+    def problems(self) -> str:
+        """Parts of the file that could not be read, counted; empty if there are none."""
+        found = self.joined.profile.problems
+        return ". ".join(f"Not read: {fmt.number(count)} × {what}" for what, count in found.items())
+
+    @property
+    def idle_rows(self) -> list[dict[str, object]]:
+        """A row for each cause of idle time, the most first."""
+        whole_s = self.joined.idle_s
+        return [
+            {
+                "while": CAUSES[time.cause],
+                "idle": time.seconds,
+                "share": time.seconds / whole_s,
+                "gaps": time.gaps,
+            }
+            for time in self.joined.idle
+        ]
+
+    @property
+    def idle_note(self) -> str:
+        """Explanation of how idle time is estimated."""
+        return (
+            "An estimate: a gap is blamed on what the thread did in it that started the next slice. The profiler slows "
+            "the host, so that gaps are longer than without it."
+        )
+
+    @property
+    def kernel_rows(self) -> list[dict[str, object]]:
+        """A row for each kernel of a compiled graph with slices, the most time first."""
+        groups: dict[tuple[str, str], list[KernelSlice]] = defaultdict(list)
+        for piece in self.joined.compiled:
+            groups[piece.compilation, piece.kernel or self._slice(piece.index).name].append(piece)
+        rows = [self._kernel_row(compilation, kernel, pieces) for (compilation, kernel), pieces in groups.items()]
+        return sorted(rows, key=lambda row: -float(str(row["total"])))[:MOST_ROWS]
+
+    def _kernel_row(self, compilation: str, kernel: str, pieces: list[KernelSlice]) -> dict[str, object]:
+        known = self.kernel(kernel)
+        total_s = sum(self._slice(piece.index).length_us for piece in pieces) / 1e6
+        place = next((frame for frame in reversed(known.stacks)), None) if known else None
+        return {
+            "kernel": one_line(known.name if known else self._slice(pieces[0].index).name, LONGEST_LINE),
+            "compilation": f"[{compilation}]" if compilation else "",
+            "slices": len(pieces),
+            "total": total_s,
+            "each": total_s / len(pieces),
+            "FX nodes": one_line(", ".join(known.origins), LONGEST_LINE) if known else "",
+            "your line": one_line(place.short, LONGEST_NAME) if place else "",
+            "joined by": " and ".join(sorted({str(piece.how) for piece in pieces if piece.how})) or "nothing",
+        }
+
+    @property
+    def kernel_ids(self) -> list[str]:
+        """The id of the kernel of each row; empty for a slice without one."""
+        named = {kernel.name: kernel.id for kernel in self._kernels.values()}
+        return [named.get(str(row["kernel"]), "") for row in self.kernel_rows]
+
+    def kernel(self, kernel_id: str) -> Kernel | None:
+        """Return a kernel of the report; None if there is none."""
+        return self._kernels.get(kernel_id)
+
+    def compilation_of(self, kernel_id: str) -> str:
+        """Return the id of a kernel's compilation; empty if there is none."""
+        return self._owners.get(kernel_id, "")
+
+    @property
+    def tracks(self) -> list[str]:
+        """The name of each row of the chart's tracks, from the top."""
+        return [one_line(f"{track.device} {track.name}".strip(), LONGEST_NAME) for track in self.joined.profile.tracks]
+
+    def spans(self, most: int) -> list[TimelineSpan]:
+        """Return the slices to draw, the longest if there are more than `most`, by start."""
+        slices = self.joined.profile.slices
+        chosen = sorted(range(len(slices)), key=lambda index: -slices[index].length_us)[:most]
+        return [self._span(index) for index in sorted(chosen)]
+
+    @property
+    def rows(self) -> int:
+        """The number of rows of the chart."""
+        return sum(self._heights.values())
+
+    def _span(self, index: int) -> TimelineSpan:
+        piece, known = self._slice(index), self._by_index.get(index)
+        kind = piece.kind if piece.kind != "kernel" or known is None or known.kernel else OTHER
+        return TimelineSpan(
+            index,
+            one_line(piece.name, LONGEST_LINE),
+            kind,
+            piece.start_us,
+            piece.length_us,
+            self._tops[piece.track] + self.joined.depths[index],
+            known.kernel if known else "",
+        )
+
+    def _slice(self, index: int) -> ProfileSlice:
+        return self.joined.profile.slices[index]
+
+    @cached_property
+    def _by_index(self) -> dict[int, KernelSlice]:
+        return {piece.index: piece for piece in self.joined.kernels}
+
+    @cached_property
+    def _kernels(self) -> dict[str, Kernel]:
+        return {kernel.id: kernel for compilation in self.report.compilations for kernel in compilation.kernels}
+
+    @cached_property
+    def _owners(self) -> dict[str, str]:
+        return {kernel.id: compilation.id for compilation in self.report.compilations for kernel in compilation.kernels}
+
+    @cached_property
+    def _heights(self) -> dict[int, int]:
+        heights = dict.fromkeys(range(len(self.joined.profile.tracks)), 1)
+        for index, piece in enumerate(self.joined.profile.slices):
+            heights[piece.track] = max(heights[piece.track], self.joined.depths[index] + 1)
+        return heights
+
+    @cached_property
+    def _tops(self) -> dict[int, int]:
+        tops, top = {}, 0
+        for track, height in self._heights.items():
+            tops[track] = top
+            top += height
+        return tops
+
+
+def timeline_stamp(run: Run) -> int | None:
+    """Return a number that changes with a run's profile; None if it has none."""
+    status = regular(profile_path(run))
+    return status.st_mtime_ns if status else None
+
+
+def timeline_view(run: Run, report: Report) -> TimelineView | None:
+    """Return a run's profile; None if it has none. Raises TraceError."""
+    joined = open_profile(run, report)
+    return None if joined is None else TimelineView(joined, report)

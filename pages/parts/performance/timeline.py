@@ -1,0 +1,133 @@
+"""The parts of the page Timeline: the tracks, the kernels' table, and adding a profile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.base import words as fmt
+from core.views import timeline as views
+from pages import menu
+from pages.components.flame.view import (
+    MOST_SPANS,
+    FlameLegend,
+    FlameName,
+    FlameOwner,
+    FlamePicture,
+    FlameSpan,
+    flame,
+)
+from pages.components.upload.view import upload
+from pages.look.palette import SLICES
+from pages.look.sizes import TALL
+from pages.session import server, url
+from pages.session.actions import attempt
+from pages.session.cache import cached
+from pages.session.navigate import go_to
+from pages.session.shown import RunView
+from pages.session.tables import in_words, newly_picked
+
+KERNEL = "kernel"
+IDLE_FORMS = {"idle": fmt.duration_s, "share": fmt.percent, "gaps": fmt.number}
+IDLE_COLUMNS: dict[str, Any] = {"while": st.column_config.TextColumn(width="medium")}
+FORMS = {"slices": fmt.number, "total": fmt.duration_s, "each": fmt.duration_s}
+COLUMNS: dict[str, Any] = {
+    "kernel": st.column_config.TextColumn(width=260),
+    "joined by": st.column_config.TextColumn(
+        help="name: the slice has the kernel's name. op: the op that launched it has the kernel's place in the output "
+        "code. order: it lies between two kernels that are known."
+    ),
+}
+
+
+def open_timeline(view: RunView) -> views.TimelineView | None:
+    """Return the run's profile joined to its log; None if it has none, or it cannot be read."""
+    stamp = views.timeline_stamp(view.run)
+    return None if stamp is None else attempt(lambda: _view(view.run.id, stamp, view))
+
+
+@cached("Reading the profile")
+def _view(run_id: str, stamp: int, _view: RunView) -> views.TimelineView | None:
+    return views.timeline_view(_view.run, _view.report)
+
+
+def add_profile(view: RunView) -> None:
+    """Offer to upload a profile beside the run's log."""
+    if view.going:
+        st.caption("A profile can be added once the run has ended.")
+        return
+    stored = upload(server.runner().limits.upload_bytes, key="profile", profile_of=view.run.id)
+    if stored is not None:
+        go_to(menu.TIMELINE, url.link())
+
+
+def timeline(view: RunView, profile: views.TimelineView) -> None:
+    """Draw the tracks; a kernel's link opens it."""
+    picture = _picture(view.run.id, views.timeline_stamp(view.run) or 0, profile)
+    wanted = url.selected() or ""
+    choice = flame(picture, key=f"timeline-{view.run.id}", selected=wanted if wanted[:2] == "s:" else None)
+    if choice.selected:
+        url.select(choice.selected)
+    if choice.opened == KERNEL:
+        _open_kernel(profile, choice.owner)
+    st.caption("From the top: " + " · ".join(profile.tracks))
+
+
+@cached()
+def _picture(run_id: str, stamp: int, _profile: views.TimelineView) -> FlamePicture:
+    return timeline_picture(_profile)
+
+
+def timeline_picture(profile: views.TimelineView) -> FlamePicture:
+    """Return the slices of a profile as a chart of time; the longest if there are too many."""
+    spans = profile.spans(MOST_SPANS)
+    names = {(span.label, span.kind): at for at, span in enumerate({(s.label, s.kind): s for s in spans}.values())}
+    owners = {kernel: at for at, kernel in enumerate(dict.fromkeys(span.kernel for span in spans))}
+    return FlamePicture(
+        spans=tuple(
+            FlameSpan(
+                id=f"s:{span.number}",
+                name=names[span.label, span.kind],
+                owner=owners[span.kernel],
+                begin_us=round(span.start_us),
+                length_us=max(1, round(span.length_us)),
+                own_us=max(1, round(span.length_us)),
+                row=span.row,
+                thread=0,
+            )
+            for span in spans
+        ),
+        names=tuple(FlameName(label, kind, (KERNEL,)) for label, kind in names),
+        owners=tuple(_owner(profile, kernel, spans) for kernel in owners),
+        rows=profile.rows,
+        threads=0,
+        length_us=round(profile.joined.profile.length_us),
+        legend={kind: FlameLegend(colour.light, colour.dark, colour.label) for kind, colour in SLICES.items()},
+        links={KERNEL: menu.KERNEL.title},
+    )
+
+
+def _owner(profile: views.TimelineView, kernel_id: str, spans: list[Any]) -> FlameOwner:
+    kernel = profile.kernel(kernel_id)
+    whole_s = sum(span.length_us for span in spans if span.kernel == kernel_id) / 1e6
+    return FlameOwner(kernel_id, kernel.name if kernel else views.OTHER, whole_s, (KERNEL,) if kernel else ())
+
+
+def kernel_table(profile: views.TimelineView) -> None:
+    """Draw the kernels with slices; a click opens the kernel."""
+    rows = profile.kernel_rows
+    if not rows:
+        st.write("No slice is of a compiled graph: the profile shows eager code, or a process other than the log's.")
+        return
+    table = in_words(pd.DataFrame(rows), FORMS)
+    height = TALL if len(rows) > 12 else "auto"
+    chosen = newly_picked(table, profile.kernel_ids, "timeline-kernels", height=height, column_config=COLUMNS)
+    if chosen:
+        _open_kernel(profile, chosen)
+
+
+def _open_kernel(profile: views.TimelineView, kernel_id: str) -> None:
+    compilation = profile.compilation_of(kernel_id)
+    go_to(menu.KERNEL, url.link(**{url.KERNEL: kernel_id, url.COMPILATION: compilation}))

@@ -1,0 +1,42 @@
+"""Timeline page: a profile by torch.profiler beside the log, its slices joined to kernels, and idle time blamed."""
+
+import pandas as pd
+import streamlit as st
+
+from core.views import timeline as views
+from core.views.glossary import GLOSSARY
+from pages.look.sizes import SHORT
+from pages.parts.performance.timeline import (
+    IDLE_COLUMNS,
+    IDLE_FORMS,
+    add_profile,
+    kernel_table,
+    open_timeline,
+    timeline,
+)
+from pages.session.require import require_report
+from pages.session.tables import in_words
+
+view = require_report("A profile of the run will stand here.")
+profile = open_timeline(view)
+if profile is None:
+    st.title(views.NO_PROFILE, anchor=False, help=GLOSSARY["profile"])
+    st.write(views.HOW)
+    add_profile(view)
+    st.stop()
+
+st.title(profile.title, anchor=False, help=GLOSSARY["profile"])
+if profile.problems:
+    st.warning(profile.problems)
+timeline(view, profile)
+left, right = st.columns([3, 2], gap="medium")
+with left:
+    st.header("Kernels", anchor=False)
+    kernel_table(profile)
+with right:
+    st.header("Idle time", anchor=False)
+    idle = in_words(pd.DataFrame(profile.idle_rows), IDLE_FORMS)
+    st.dataframe(idle, hide_index=True, height=SHORT, column_config=IDLE_COLUMNS)
+    st.caption(profile.idle_note)
+    with st.expander("Another profile"):
+        add_profile(view)

@@ -1,0 +1,153 @@
+"""A profile joined to a log: each kernel slice finds its kernel, and idle time adds up."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core import Report, build_report
+from core.analysis.profile import JoinedProfile, join_profile
+from core.base.errors import TraceError
+from core.report import Setting
+from core.trace import profile as reader
+from core.trace.profile import read_profile
+from core.views.perfetto import perfetto_trace
+from core.views.timeline import TimelineView
+from tests.support.places import TRACES
+from tests.support.profiles import PROFILE, profiled_log
+
+
+@pytest.fixture(scope="module")
+def joined(tmp_path_factory: pytest.TempPathFactory) -> tuple[JoinedProfile, Report]:
+    report = build_report(profiled_log(tmp_path_factory.mktemp("log")))
+    return join_profile(read_profile(PROFILE), report), report
+
+
+def raw_events() -> list[dict[str, Any]]:
+    events: list[dict[str, Any]] = json.loads(gzip.decompress(PROFILE.read_bytes()))["traceEvents"]
+    return events
+
+
+def profile_of(folder: Path, events: Any) -> Path:
+    path = folder / "profile.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    return path
+
+
+def slice_of(name: str, kind: str = "cpu_op", start: float = 0.0, length: float = 1.0, **args: Any) -> dict[str, Any]:
+    return {"ph": "X", "cat": kind, "name": name, "pid": 1, "tid": 1, "ts": start, "dur": length, "args": args}
+
+
+def test_every_kernel_slice_of_a_compiled_graph_finds_its_kernel(joined: tuple[JoinedProfile, Report]) -> None:
+    profile, report = joined
+    kernels = {kernel.id: kernel for compilation in report.compilations for kernel in compilation.kernels}
+    assert len(profile.compiled) > 100
+    assert len(profile.joined) / len(profile.compiled) >= 0.95
+    for piece in profile.joined:
+        kernel, name = kernels[piece.kernel], profile.profile.slices[piece.index].name
+        assert (piece.how == "name") == (kernel.name == name)
+        assert not name.startswith("triton_") or kernel.name == name
+
+
+def test_the_slices_are_those_of_the_file(joined: tuple[JoinedProfile, Report]) -> None:
+    profile = joined[0].profile
+    raw = [event for event in raw_events() if event.get("cat") == "kernel"]
+    read = [piece for piece in profile.slices if piece.kind == "kernel"]
+    assert sorted((event["name"][:300], round(event["dur"], 3)) for event in raw) == sorted(
+        (piece.name, round(piece.length_us, 3)) for piece in read
+    )
+
+
+def test_busy_and_idle_time_add_up_to_the_time_from_the_first_kernel_to_the_last(
+    joined: tuple[JoinedProfile, Report],
+) -> None:
+    device = [event for event in raw_events() if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")]
+    first_us, last_us = min(event["ts"] for event in device), max(event["ts"] + event["dur"] for event in device)
+    whole_s = joined[0].busy_s + joined[0].idle_s
+    # Gaps below a microsecond are not blamed.
+    assert whole_s == pytest.approx((last_us - first_us) / 1e6, rel=0.02)
+
+
+def test_a_profile_is_told_with_its_numbers(joined: tuple[JoinedProfile, Report]) -> None:
+    view = TimelineView(*joined)
+    count = len(joined[0].compiled)
+    assert view.title.startswith(
+        f"{count} of {count} kernel slices of compiled graphs have their kernel; the device was"
+    )
+    assert sum(int(str(row["slices"])) for row in view.kernel_rows) == count
+    assert {str(row["joined by"]) for row in view.kernel_rows} == {"name", "op"}
+    assert sum(float(str(row["share"])) for row in view.idle_rows) == pytest.approx(1.0)
+    spans = view.spans(50)
+    assert len(spans) == 50
+    assert all(0 <= span.row < view.rows for span in view.spans(10**6))
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        slice_of("x", start=-1.0),
+        slice_of("x", length=-2.0),
+        slice_of("x", start=1e300),
+        {**slice_of("x"), "ts": "now"},
+        {**slice_of("x"), "name": None},
+        {**slice_of("x"), "ts": float("nan")},
+    ],
+)
+def test_an_impossible_slice_is_counted_and_left_out(tmp_path: Path, event: dict[str, Any]) -> None:
+    profile = read_profile(profile_of(tmp_path, [event, slice_of("aten::add")]))
+    assert [piece.name for piece in profile.slices] == ["aten::add"]
+    assert profile.problems == {"a slice without a name, a time or a duration": 1}
+
+
+@pytest.mark.parametrize("text", [b"", b"{}", b'{"traceEvents": 3}', b"[" * 1000, b"\x1f\x8bnot gzip", b"\x00" * 99])
+def test_what_is_no_profile_is_an_error_or_empty(tmp_path: Path, text: bytes) -> None:
+    path = tmp_path / "profile.json"
+    path.write_bytes(text)
+    try:
+        assert read_profile(path).slices == ()
+    except TraceError as error:
+        assert "no profile" in str(error)
+
+
+def test_more_slices_than_are_kept_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "MOST_OPS", 10)
+    profile = read_profile(profile_of(tmp_path, [slice_of("aten::add", start=float(n)) for n in range(25)]))
+    assert (len(profile.slices), profile.problems) == (10, {"more slices or tracks than are kept": 15})
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+events = st.fixed_dictionaries(
+    {"ph": st.sampled_from(["X", "M", "B", "i"]), "cat": st.sampled_from(["kernel", "cpu_op", "cuda_runtime", 3])},
+    optional=dict.fromkeys(("name", "ts", "dur", "pid", "tid", "args"), json_values),
+)
+
+
+@given(st.lists(events | json_values, max_size=8))
+def test_whatever_is_in_a_profile_it_is_joined(tmp_path_factory: pytest.TempPathFactory, raw: list[Any]) -> None:
+    profile = read_profile(profile_of(tmp_path_factory.mktemp("any"), raw))
+    view = TimelineView(join_profile(profile, Report(Setting())), Report(Setting()))
+    assert view.title.endswith(".")
+    assert len(view.kernel_rows) <= len(view.joined.compiled)
+    assert all(float(str(row["idle"])) >= 0 for row in view.idle_rows)
+    assert len(view.spans(10)) == min(10, len(profile.slices))
+
+
+@pytest.mark.parametrize("scenario", ["measured", "training_step", "foreign"])
+def test_the_trace_for_perfetto_has_the_phases_and_the_kernels(scenario: str) -> None:
+    report = build_report(TRACES / scenario / "trace.log")
+    trace = json.loads(perfetto_trace(report))["traceEvents"]
+    slices = [event for event in trace if event["ph"] == "X"]
+    phases = [event for event in slices if event["pid"] == 1]
+    ended = [phase for phase in report.phases if phase.end_us is not None]
+    assert [(event["name"], event["tid"]) for event in phases] == [(phase.name, phase.thread) for phase in ended]
+    assert all(event["ts"] >= 0 and event["dur"] >= 0 for event in slices)
+    timed = [call.time for c in report.compilations for kernel in c.kernels for call in kernel.calls if call.time]
+    assert bool(timed) == any(event["pid"] == 2 for event in slices)

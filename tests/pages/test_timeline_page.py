@@ -1,0 +1,57 @@
+"""The page Timeline: a profile beside a log, its kernels and its idle time."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from core import Store, StoreError
+from core.runs.profile import add_profile, profile_path
+from pages import menu
+from tests.support.apps import component, opened, sound, titles, words
+from tests.support.homes import add_run, add_scenario
+from tests.support.profiles import LOG, PROFILE
+
+
+def profiled(home: Path) -> str:
+    run = add_run(home, "h100", gzip.decompress(LOG.read_bytes()), kind="log")
+    with PROFILE.open("rb") as file:
+        add_profile(run, file)
+    return run.id
+
+
+def test_without_a_profile_the_page_says_how_to_add_one(runs: dict[str, str]) -> None:
+    app = sound(opened(menu.TIMELINE.script, runs["transformer_block"]))
+    assert titles(app) == ["No profile is stored beside this log."]
+    assert "export_chrome_trace" in words(app)
+    assert component(app, "profile")["profile_of"] == runs["transformer_block"]
+
+
+def test_slices_kernels_and_idle_time_are_shown(empty_home: Path) -> None:
+    run = profiled(empty_home)
+    app = sound(opened(menu.TIMELINE.script, run))
+    assert "have their kernel; the device was busy for" in titles(app)[0]
+    kernels, idle = (frame.value for frame in app.dataframe)
+    assert kernels["slices"].sum() == int(titles(app)[0].split()[0].replace(",", ""))
+    assert "the code around the kernels of a compiled graph" in list(idle["while"])
+    chart = component(app, f"timeline-{run}")
+    assert len(chart["spans"]) > 1_000
+    assert chart["links"] == {"kernel": "One kernel"}
+
+
+def test_a_profile_that_is_none_leaves_the_earlier_one(empty_home: Path, tmp_path: Path) -> None:
+    run = Store(empty_home).open(profiled(empty_home))
+    before = profile_path(run).read_bytes()
+    for text, reason in ((b"no JSON", "no profile"), (b'{"traceEvents": []}', "no slice of time")):
+        (tmp_path / "file").write_bytes(text)
+        with (tmp_path / "file").open("rb") as file, pytest.raises(StoreError, match=reason):
+            add_profile(run, file)
+    assert profile_path(run).read_bytes() == before
+    assert [path.name for path in run.path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_damaged_profile_is_a_sentence_on_the_page(empty_home: Path) -> None:
+    run = Store(empty_home).open(add_scenario(empty_home, "foreign"))
+    profile_path(run).write_bytes(b"{}")
+    app = sound(opened(menu.TIMELINE.script, run.id))
+    assert any("This is no profile" in error.value for error in app.error)
