@@ -31,6 +31,7 @@ CAUSES: dict[Cause, str] = {
     "host": "other Python code of the host",
 }
 NO_PROFILE = "No profile is stored beside this log."
+NO_ORIGINS = "FX nodes and your lines were not recorded: set `INDUCTOR_PROVENANCE=1` beside `TORCH_TRACE`."
 HOW = (
     'Run the model under `torch.profiler.profile()`, write the result by `export_chrome_trace("profile.json.gz")`, '
     "and add it here, or by `python -m core profile RUN profile.json.gz`. The log must be of the same process."
@@ -99,32 +100,51 @@ class TimelineView:
     @property
     def kernel_rows(self) -> list[dict[str, object]]:
         """A row for each kernel of a compiled graph with slices, the most time first."""
+        return [self._kernel_row(compilation, kernel, pieces) for (compilation, kernel), pieces in self._groups]
+
+    @cached_property
+    def _groups(self) -> list[tuple[tuple[str, str], list[KernelSlice]]]:
+        """Slices by compilation and kernel, or by their own name without one, the most time first."""
         groups: dict[tuple[str, str], list[KernelSlice]] = defaultdict(list)
         for piece in self.joined.compiled:
             groups[piece.compilation, piece.kernel or self._slice(piece.index).name].append(piece)
-        rows = [self._kernel_row(compilation, kernel, pieces) for (compilation, kernel), pieces in groups.items()]
-        return sorted(rows, key=lambda row: -float(str(row["total"])))[:MOST_ROWS]
+        return sorted(groups.items(), key=lambda group: -self._total_us(group[1]))[:MOST_ROWS]
+
+    def _total_us(self, pieces: list[KernelSlice]) -> float:
+        return sum(self._slice(piece.index).length_us for piece in pieces)
 
     def _kernel_row(self, compilation: str, kernel: str, pieces: list[KernelSlice]) -> dict[str, object]:
         known = self.kernel(kernel)
-        total_s = sum(self._slice(piece.index).length_us for piece in pieces) / 1e6
-        place = next((frame for frame in reversed(known.stacks)), None) if known else None
+        total_s = self._total_us(pieces) / 1e6
+        place = known.stacks[-1] if known and known.stacks else None
+        origins = {
+            "FX nodes": one_line(", ".join(known.origins), LONGEST_LINE) if known else "",
+            "your line": one_line(place.short, LONGEST_NAME) if place else "",
+        }
         return {
             "kernel": one_line(known.name if known else self._slice(pieces[0].index).name, LONGEST_LINE),
             "compilation": f"[{compilation}]" if compilation else "",
             "slices": len(pieces),
             "total": total_s,
             "each": total_s / len(pieces),
-            "FX nodes": one_line(", ".join(known.origins), LONGEST_LINE) if known else "",
-            "your line": one_line(place.short, LONGEST_NAME) if place else "",
+            **(origins if self.has_origins else {}),
             "joined by": " and ".join(sorted({str(piece.how) for piece in pieces if piece.how})) or "nothing",
         }
 
     @property
+    def has_origins(self) -> bool:
+        """True if the log says which FX nodes and lines a kernel comes from."""
+        return any(kernel.origins or kernel.stacks for kernel in self._kernels.values())
+
+    @property
+    def kernel_note(self) -> str:
+        """Reason why kernels have no FX nodes and lines; empty if they have some."""
+        return "" if self.has_origins or not self._kernels else NO_ORIGINS
+
+    @property
     def kernel_ids(self) -> list[str]:
         """The id of the kernel of each row; empty for a slice without one."""
-        named = {kernel.name: kernel.id for kernel in self._kernels.values()}
-        return [named.get(str(row["kernel"]), "") for row in self.kernel_rows]
+        return [kernel if kernel in self._kernels else "" for (_, kernel), _ in self._groups]
 
     def kernel(self, kernel_id: str) -> Kernel | None:
         """Return a kernel of the report; None if there is none."""

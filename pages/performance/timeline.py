@@ -5,7 +5,6 @@ import streamlit as st
 
 from core.views import timeline as views
 from core.views.glossary import GLOSSARY
-from pages.look.sizes import SHORT
 from pages.parts.performance.timeline import (
     IDLE_COLUMNS,
     IDLE_FORMS,
@@ -36,7 +35,7 @@ with left:
 with right:
     st.header("Idle time", anchor=False)
     idle = in_words(pd.DataFrame(profile.idle_rows), IDLE_FORMS)
-    st.dataframe(idle, hide_index=True, height=SHORT, column_config=IDLE_COLUMNS)
+    st.dataframe(idle, hide_index=True, column_config=IDLE_COLUMNS)
     st.caption(profile.idle_note)
     with st.expander("Another profile"):
         add_profile(view)

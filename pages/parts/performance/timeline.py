@@ -124,6 +124,8 @@ def kernel_table(profile: views.TimelineView) -> None:
     table = in_words(pd.DataFrame(rows), FORMS)
     height = TALL if len(rows) > 12 else "auto"
     chosen = newly_picked(table, profile.kernel_ids, "timeline-kernels", height=height, column_config=COLUMNS)
+    if profile.kernel_note:
+        st.caption(profile.kernel_note)
     if chosen:
         _open_kernel(profile, chosen)
 

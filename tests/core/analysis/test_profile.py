@@ -78,6 +78,9 @@ def test_a_profile_is_told_with_its_numbers(joined: tuple[JoinedProfile, Report]
     assert view.title.startswith(
         f"{count} of {count} kernel slices of compiled graphs have their kernel; the device was"
     )
+    known = {kernel.id: kernel.name for c in joined[1].compilations for kernel in c.kernels}
+    assert [known[kernel] for kernel in view.kernel_ids] == [row["kernel"] for row in view.kernel_rows]
+    assert len(set(view.kernel_ids)) == len(view.kernel_ids)
     assert sum(int(str(row["slices"])) for row in view.kernel_rows) == count
     assert {str(row["joined by"]) for row in view.kernel_rows} == {"name", "op"}
     assert sum(float(str(row["share"])) for row in view.idle_rows) == pytest.approx(1.0)
