@@ -1,5 +1,6 @@
 """The records of a log: every kind is shown, chosen records are those asked for, and tlparse lists the same."""
 
+import gzip
 import importlib.util
 import json
 import re
@@ -15,10 +16,14 @@ from core.base.errors import TraceError
 from core.trace import index_of
 from core.views import artifacts
 from core.views.artifacts import ArtifactsView
+from pages import menu
 from tests.support.logs import record
-from tests.support.places import TRACES
+from tests.support.places import ROOT, TRACES
 
+FRAMELESS, DDP = ROOT / "tests" / "frameless", ROOT / "tests" / "ranks" / "ddp"
 SCENARIOS = sorted(path.parent.name for path in TRACES.glob("*/trace.log"))
+# Logs of torch alone: an export, an AOTInductor package, compiled autograd, and DDP on two gloo ranks.
+PACKED = sorted(path.relative_to(ROOT / "tests").as_posix() for path in (*FRAMELESS.glob("*.gz"), *DDP.glob("*.gz")))
 # Records that tlparse lists in no compilation's directory: it draws them together, or they describe other records.
 NOT_LISTED = {"chromium_event", "dynamo_start", "describe_tensor", "describe_storage", "describe_source", "str"}
 # A record's payload in the form in which torch logs it, by its form here.
@@ -124,15 +129,25 @@ def test_torch_writes_no_kind_that_is_not_in_the_table() -> None:
     assert written - {"artifact", "graph_dump", "str"} <= KINDS
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS)
-def test_what_tlparse_lists_is_listed(tmp_path: Path, scenario: str) -> None:
-    log = TRACES / scenario / "trace.log"
+def kind_of(file: str) -> str:
+    """The kind of the record in a file of tlparse, which it numbers, and names after a key, a module or a file."""
+    name = re.sub(r"(_[a-z0-9]{40,})?_\d+\.\w+$", "", file)
+    name = re.sub(r"^(optimize_ddp_split_child)_\w+$", r"\1", name)
+    return "dump_file" if name.startswith("eval_with_key") else name
+
+
+@pytest.mark.parametrize("name", [*SCENARIOS, *PACKED])
+def test_what_tlparse_lists_is_listed(tmp_path: Path, name: str) -> None:
+    log = TRACES / name / "trace.log"
+    if name in PACKED:
+        log = tmp_path / "packed.log"
+        log.write_bytes(gzip.decompress((ROOT / "tests" / name).read_bytes()))
     tlparse = Path(sys.executable).with_name("tlparse")
     command = [tlparse, log, "-o", tmp_path / "out", "--overwrite", "--no-browser"]
     subprocess.run(command, check=True, capture_output=True, timeout=240)
     listed = json.loads((tmp_path / "out" / "compile_directory.json").read_bytes())
     theirs = Counter(
-        (compile_id, re.sub(r"(_[a-z0-9]{40,})?_\d+\.\w+$", "", artifact["name"]))
+        (compile_id.replace("/-/-", ""), kind_of(artifact["name"]))
         for compile_id, directory in listed.items()
         for artifact in directory["artifacts"]
     )
@@ -184,3 +199,11 @@ def test_a_record_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     view.index.path.unlink()
     with pytest.raises(TraceError, match="cannot be read"):
         view.details(0)
+
+
+def test_the_pages_in_the_table_of_tlparse_are_in_the_menu() -> None:
+    named = set(re.findall(r"(?<!\*)\*([A-Z][\w ]+)\*(?!\*)", (ROOT / "docs" / "tlparse.md").read_text()))
+    titles = {page.title for page in menu.PAGES.values()}
+    parts = {"Payload", "Header", "Open as a script"}
+    assert "Artifacts" in named
+    assert named - titles - parts == set()
