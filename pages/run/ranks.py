@@ -13,7 +13,7 @@ if len(run_ranks.ranks) < 2:
     what, command, how = run_ranks.no_ranks
     st.title("This run has one rank.", anchor=False)
     st.write(what)
-    st.code(command, language="bash")
+    st.code(command, language=None)
     st.write(how)
     st.page_link(menu.NEW_RUN.script, label=menu.NEW_RUN.title, icon=menu.NEW_RUN.icon)
     st.stop()

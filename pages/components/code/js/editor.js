@@ -86,8 +86,15 @@ class Editor {
     event.preventDefault();
     this.tell();
     const { key, code, ctrlKey, metaKey, target } = event;
-    const again = new KeyboardEvent("keydown", { key, code, ctrlKey, metaKey, bubbles: true, composed: true });
-    setTimeout(() => target?.dispatchEvent(again), SENT_MS);
+    const keys = { key, code, ctrlKey, metaKey, bubbles: true, composed: true };
+    // Who counts the keys that are down sees each come up again.
+    const up = [keys, { ...keys, key: ctrlKey ? "Control" : "Meta", code: ctrlKey ? "ControlLeft" : "MetaLeft" }];
+    setTimeout(() => {
+      target?.dispatchEvent(new KeyboardEvent("keydown", keys));
+      for (const each of up) {
+        target?.dispatchEvent(new KeyboardEvent("keyup", { ...each, ctrlKey: false, metaKey: false }));
+      }
+    }, SENT_MS);
   }
 
   // CodeMirror listens to the window until it is destroyed. A component is left for a new theme, too.
