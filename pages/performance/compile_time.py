@@ -9,7 +9,7 @@ from pages.look.sizes import SHORT
 from pages.parts.performance.charts import PHASE_COLUMNS, PHASE_FORMS, flame_chart
 from pages.parts.performance.metrics import compile_metrics
 from pages.session import url
-from pages.session.downloads import json_twin
+from pages.session.downloads import json_twin, perfetto_download
 from pages.session.require import require_report
 from pages.session.tables import in_words
 
@@ -29,6 +29,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
         "Frame", [ALL, *ids], key=url.FRAME, bind="query-params", label_visibility="collapsed", width=260
     )
     json_twin("phases", report.phases, key="phases")
+    perfetto_download(report, view.run.id)
 phases = CompileTimeView(report, "" if chosen == ALL else chosen)
 flame_chart(view, phases)
 st.caption(phases.chart_note)

@@ -11,6 +11,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core import Run, as_json, package_files
 from core.base import words as fmt
+from core.report import Report
+from core.views.perfetto import perfetto_trace
 from core.views.run_files import RunFiles
 
 PACKAGE = ".pt2"
@@ -45,6 +47,19 @@ def report_download(run: Run, key: str | None = None) -> None:
             on_click="ignore",
             key=key,
         )
+
+
+def perfetto_download(report: Report, name: str) -> None:
+    """Draw the download of a run as a trace for ui.perfetto.dev."""
+    st.download_button(
+        "Perfetto",
+        lambda: perfetto_trace(report),
+        f"{name}.perfetto.json",
+        "application/json",
+        icon=":material/download:",
+        on_click="ignore",
+        help="Phases, kernels and memory of the run as a trace that ui.perfetto.dev opens",
+    )
 
 
 def debug_download(run: Run) -> None:
