@@ -51,6 +51,8 @@ with st.container(horizontal=True, vertical_alignment="center"):
         measure_again(RunView(shown, shown.report))
     retarget(shown)
     st.page_link(menu.COMPARE.script, label=menu.COMPARE.title, icon=menu.COMPARE.icon, query_params=url.link())
+    if shown.run.ranks():
+        st.page_link(menu.RANKS.script, label=menu.RANKS.title, icon=menu.RANKS.icon, query_params=url.link())
     preset_menu(job_again(shown), "overview")
 if unavailable := needs_device(shown):
     st.caption(unavailable)

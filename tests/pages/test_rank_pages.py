@@ -49,6 +49,8 @@ def test_a_run_of_ranks_opens_at_the_lowest_and_the_header_offers_the_others(eig
     assert app.selectbox(key="rank").options == [f"rank {rank}" for rank in range(8)]
     assert app.selectbox(key="rank").value == 0
     assert "Not read: old.log." in plain(words(app))
+    (to_ranks,) = [link.proto for link in app.get("page_link") if link.proto.page == "ranks" and link.proto.icon]
+    assert f"run={eight.id}" in to_ranks.query_string
 
 
 def test_another_rank_is_picked_and_stays_in_the_url(eight: Run) -> None:
