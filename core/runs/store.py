@@ -9,6 +9,8 @@
                       /trace/*.log    PyTorch's structured trace; output.txt: the worker's printed output, bounded
                       /trace/rank_3.log  that of one rank, whose report, verdict and graphs are in ranks/3
                       /report.json    the report, rebuilt when the log is newer; verdict-*.json: its verdict
+                      /report.*       of a large log: its index, outline, and the report's head and parts
+                      /profile.json   a profile by torch.profiler, as it was added
                       /graphs/*.json  the nodes of large graphs, rebuilt like the report
                       /programs/*     the accelerator's; aoti/*: the package of AOTInductor
   <home>/cache/                       compiled objects that runs share
