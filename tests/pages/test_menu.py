@@ -110,9 +110,8 @@ def test_what_a_run_has_nothing_of_is_grey_and_says_why(runs: dict[str, str]) ->
         "graph_breaks": "This run has no graph breaks",
         "fusion": "The backend was eager",
         "kernels": "The backend was eager",
-        "speedup": 'This run was not measured: tick "measure"',
     }
-    assert list(panes(app)) == [":gray[Speedup]", ":gray[Memory]", ":gray[Numerics]"]
+    assert list(panes(app)) == [":gray[Speedup]", ":gray[Memory]", ":gray[Numerics]", "Timeline"]
     assert panes(app)[":gray[Memory]"] == 'Memory was not measured\\: tick "measure memory"'
 
 
