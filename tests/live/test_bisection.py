@@ -85,7 +85,10 @@ def test_an_opaque_custom_op_avoids_a_wrong_lowering_as_it_is_advised(runner: Ru
     found = bisected(runner, WRONG_LOWERING)
     assert opaque_words(found).endswith(f"put `{found.what}` into one.")
     opaque = f"{WRONG_LOWERING}\n{OPAQUE}"
-    report = open_report(runner.wait(runner.submit(CompileJob(Model("code", opaque), measure=False))))
+    run = runner.wait(runner.submit(CompileJob(Model("code", opaque), measure=False)))
+    report = open_report(run)
+    # What ended a run early is in the message of the failed test.
+    assert (run.status().state, run.status().reason, report.error, run.output_tail(2_000)) == ("done", "", None, "")
     assert [difference for call in report.calls for difference in call.differences if difference.same is False] == []
     assert report.calls
 
