@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 
 from core.analysis.budget import Budget, judge, read_budget
@@ -15,7 +16,9 @@ from core.base.errors import CompileboardError, JobError, StoreError
 from core.base.files import read
 from core.commands.output import OK, WRONG, Commands, add_json_option
 from core.commands.run import run_job
-from core.job import add_job_options, job_of
+from core.job import CompileJob, add_job_options, job_of
+from core.job.notebook import SUFFIX
+from core.job.prepared import model_code
 from core.report import as_json
 from core.runs.sides import opened_side, side_of_run
 from core.runs.store import Run, Store
@@ -53,12 +56,15 @@ def _check(arguments: argparse.Namespace) -> int:
     name = _name(arguments.model)
     budget = _budget(Path(arguments.budget), name)
     with ExitStack() as stack:
-        opened = _opener(stack, arguments, arguments.model)
         base = _opener(stack, arguments, arguments.baseline) if arguments.baseline else None
+        checked = _opener(stack, arguments, arguments.model)
+        if isinstance(checked, CompileJob) and isinstance(base, CompileJob):
+            checked = _timed_in_turn(checked, base)
+            base = replace(base, measure=False) if checked.rival_code else base
         runs, baseline = [], []
         for _ in range(arguments.repeat):
-            baseline.extend([base()] if base else [])
-            runs.append(opened())
+            baseline.extend([_open(base, arguments)] if base else [])
+            runs.append(_open(checked, arguments))
         view = _view(name, budget, runs, baseline)
     _write(view, arguments)
     undecided = any(judgement.standing == "undecided" for judgement in view.judgements)
@@ -113,9 +119,9 @@ def _name(what: str) -> str:
     return Path(job.model.value).stem if job and job.model.kind != "code" else what
 
 
-def _opener(stack: ExitStack, arguments: argparse.Namespace, what: str) -> Opened:
-    """Return what opens a side: a stored run or a log as it is, a model by running it."""
-    if not what.endswith((".py", ".json", ".ipynb")) and ".py:" not in what:
+def _opener(stack: ExitStack, arguments: argparse.Namespace, what: str) -> Opened | CompileJob:
+    """Return what opens a stored run or a log as it is; the job of a model, which is to be run."""
+    if not what.endswith((".py", ".json", SUFFIX)) and ".py:" not in what:
         try:
             side = stack.enter_context(opened_side(what))
         except StoreError:
@@ -124,20 +130,28 @@ def _opener(stack: ExitStack, arguments: argparse.Namespace, what: str) -> Opene
             return lambda: side
     options = copy(arguments)
     options.model = what
-    return lambda: _run(options)
+    return job_of(options)
 
 
-def _run(arguments: argparse.Namespace) -> RunSide:
-    """Run a model to its end; raises CompileboardError if it recorded nothing."""
+def _timed_in_turn(job: CompileJob, baseline: CompileJob) -> CompileJob:
+    """Return the job with the baseline's code, so that both are timed in one process; as it is if that cannot be."""
+    can_be = job.measure and not job.target and not job.rival and job.model.name == baseline.model.name != ""
+    return replace(job, rival_code=model_code(baseline)) if can_be else job
+
+
+def _open(side: Opened | CompileJob, arguments: argparse.Namespace) -> RunSide:
+    """Open a side; a job is run to its end first. Raises CompileboardError if it recorded nothing."""
+    if not isinstance(side, CompileJob):
+        return side()
     ended: list[Run] = []
 
     def finish(run: Run, _: argparse.Namespace) -> int:
         ended.append(run)
         return OK
 
-    run_job(job_of(arguments), arguments, finish)
+    run_job(side, arguments, finish)
     run = ended[0]
     status = run.status()
     if run.log_path() is None or status.state == "cancelled":
-        raise CompileboardError(f"{arguments.model}: {status.state}: {status.reason}")
+        raise CompileboardError(f"{run.id}: {status.state}: {status.reason}")
     return side_of_run(run)

@@ -22,7 +22,7 @@ from core.job.model import (
     OptionValue,
 )
 from core.job.options import OPTIONS
-from core.job.text import MAX_CALLS_CHARS, MAX_OPTIONS_CHARS
+from core.job.text import MAX_CALLS_CHARS, MAX_CODE_BYTES, MAX_OPTIONS_CHARS
 
 MAX_CALLS = 64
 AS_IT_IS = "code without a model is a script, which is run as it is"
@@ -32,7 +32,6 @@ OF_A_MODEL = (
     *("numerics", "bisect", "bits", "aoti", "neighbours", "capture"),
 )
 MAX_REPAIRS = 64
-MAX_CODE_BYTES = 1_000_000
 MAX_SIZE = 2**40
 MAX_SIZES = 64
 BACKEND = r"[\w.-]{1,100}"
@@ -76,6 +75,7 @@ def _texts(job: CompileJob) -> tuple[tuple[str, object], ...]:
         ("compile.backend_code", job.compile.backend_code),
         ("rival.options", rival.options),
         ("rival.backend_code", rival.backend_code),
+        ("rival_code", job.rival_code),
         ("conditions", job.conditions),
         ("sizes", list(job.sizes)),
         ("bits", job.bits),
@@ -200,10 +200,12 @@ def _check_sizes(job: CompileJob) -> None:
 
 
 def _check_rival(job: CompileJob) -> None:
-    if job.rival is None:
-        return
-    _check_options("rival", job.rival)
-    _require(not job.target, "rival", "code for a target does not run, so nothing can be timed")
+    _check_code("rival_code", job.rival_code)
+    if job.rival is not None:
+        _check_options("rival", job.rival)
+    field = "rival" if job.rival is not None else "rival_code"
+    is_alone = job.rival is None and not job.rival_code
+    _require(is_alone or not job.target, field, "code for a target does not run, so nothing can be timed")
 
 
 def _check_bits(job: CompileJob) -> None:

@@ -4,7 +4,7 @@
                       /status.json    its status; written whole, by one process at a time
                       /model.py       the code that was run
                       /original.py    the eager side's code, if it differs: before the job's fixes, or of an exercise
-                      /backend.py     a backend's code; rival_backend.py: the alternative's
+                      /backend.py     a backend's code; rival_backend.py, rival_model.py: the alternative's
                       /name.txt       the owner's name for it, if not its title; note.txt: notes
                       /trace/*.log    PyTorch's structured trace; output.txt: the worker's printed output, bounded
                       /trace/rank_3.log  that of one rank, whose report, verdict and graphs are in ranks/3

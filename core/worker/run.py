@@ -37,7 +37,14 @@ from core.runs.progress import DIRECTORY as PACKAGES
 from core.runs.progress import NEIGHBOURS
 from core.runs.store import Run
 from core.worker.aoti.stage import PackageStage
-from core.worker.backends.selection import backend_file, defines, load_backend, register_built_in, write_code
+from core.worker.backends.selection import (
+    backend_file,
+    defines,
+    load_backend,
+    register_built_in,
+    rival_file,
+    write_code,
+)
 from core.worker.bisection import bisection
 from core.worker.bits.compare import bit_comparison
 from core.worker.calls import Pair, PreparedCall, make_calls
@@ -205,9 +212,11 @@ def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: Me
                 timed = measure_kernels(last[1], steady_s, job.device, _left_s(job) / 2)
             if timed:
                 emit_roofline(job.device)
-        if job.rival is not None:
+        if job.rival is not None or job.rival_code:
             most_s = min(SLOW_LIMIT_S, _left_s(job) / 2)
-            emit(measure_alternative(job, (original, path), last[1], most_s, stage.enter))
+            baseline = rival_file(job)
+            paths = (baseline, baseline) if baseline else (original, path)
+            emit(measure_alternative(job, paths, last[1], most_s, stage.enter))
     if job.memory and last is not None:
         stage.enter("measuring memory")
         memory.emit(last, (eager, compiled))

@@ -149,7 +149,6 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
     "A job": {
         "core/job/checks.py": {
             "MAX_CALLS": "calls of a model",
-            "MAX_CODE_BYTES": "pasted code",
             "MAX_REPAIRS": "repairs of a model's code",
             "MAX_SIZE": "a dimension of an input that a job gives another size",
             "MAX_SIZES": "dimensions that a job gives another size, or marks",
@@ -164,6 +163,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/job/options/run.py": {"MAX_THREADS": "threads of a job"},
         "core/runs/recordings/__init__.py": {"MAX_HEADER_BYTES": "what a recording says of itself before its log"},
         "core/job/text.py": {
+            "MAX_CODE_BYTES": "pasted code",
             "MAX_CALLS_CHARS": "the calls of a job together",
             "MAX_OPTIONS_CHARS": "options of one kind",
             "MAX_SIZE_CHARS": "a size or a dynamic dimension, as it is typed",

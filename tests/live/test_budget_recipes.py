@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
+from core import CompileJob, LocalEngine, Model, Runner, Store, open_report
+from core.analysis import alternative_sentence
 from core.analysis.budget import read_budget
 from tests.support.documents import blocks
 from tests.support.places import ROOT
@@ -68,6 +70,16 @@ def test_a_graph_break_is_annotated_at_its_line_and_one_baseline_without_it_is_f
         ("kernels", 0),
         ("compiled call", 1),
     ]
+
+
+def test_a_model_as_the_baseline_is_timed_in_turn_in_one_process(tmp_path: Path, engine: LocalEngine) -> None:
+    job = CompileJob(Model("code", MODEL.format(line="")), rival_code=MODEL.format(line="    y = torch.cos(y)"))
+    runner = Runner(Store(tmp_path), engine)
+    report = open_report(runner.wait(runner.submit(job)))
+    assert report.rival is not None
+    assert (report.rival.reason, len(report.rival.rival_s) >= 8) == ("", True)
+    assert [call.differences[0].same for call in report.rival.calls] == [True]
+    assert "torch.compile(baseline)" in alternative_sentence(report)
 
 
 def test_the_file_of_the_guide_is_a_budget() -> None:

@@ -17,7 +17,7 @@ from core.analysis.comparison import RunComparison, RunSide, compare_runs
 from core.analysis.comparison.figures import COUNTS, MEASURED, WORDS
 from core.analysis.interval import BUSY, FEW, Interval, busy, median_ratio
 from core.analysis.results import failed_words, results, results_words
-from core.analysis.speed import speed
+from core.analysis.speed import Speed, alternative_speed, speed
 from core.analysis.verdict import verdict
 from core.base.words import count, percent, ratio
 from core.report import Place, Report, Timing
@@ -81,6 +81,13 @@ class _Side:
         self.report = replace(self.reports[-1], timing=_joined(timings)) if timings else self.reports[-1]
         self.joined = replace(runs[-1], report=self.report)
 
+    @property
+    def beside_baseline(self) -> list[Speed]:
+        """The baseline's speed over a run's, of the runs that timed both in turn."""
+        rivals = [report.rival for report in self.reports if (report.setting.job or {}).get("rival_code")]
+        speeds = [alternative_speed(rival) for rival in rivals if rival is not None]
+        return [measured for measured in speeds if measured is not None]
+
     def values(self, figure: str) -> list[float]:
         """Return a figure of all runs that have it."""
         value_of, _ = (COUNTS | MEASURED)[figure]
@@ -142,7 +149,7 @@ def _judgement(limit: Limit, right: _Side, left: _Side | None, comparison: RunCo
     if limit.figure == SPEEDUP:
         return _speedup(limit, right)
     if limit.figure == CALL:
-        return _call(limit, right) if comparison is None or not limit.relative else _slower(limit, comparison)
+        return _call(limit, right) if comparison is None or not limit.relative else _slower(limit, right, comparison)
     values, before = right.values(limit.figure), left.values(limit.figure) if left and limit.kind == MORE else [0.0]
     if not values or not before:
         return _judged(limit, "–", "not recorded")
@@ -211,8 +218,20 @@ def _call(limit: Limit, side: _Side) -> Judgement:
     return _of_interval(limit, (measured.low, measured.high), limit.value, value, doubt)
 
 
-def _slower(limit: Limit, comparison: RunComparison) -> Judgement:
-    """Judge the seconds of a call relative to the baseline by the interval of their ratio."""
+def _slower(limit: Limit, right: _Side, comparison: RunComparison) -> Judgement:
+    """Judge the seconds of a call relative to the baseline by the interval of their ratio.
+
+    Best is the ratio from one process in which both were timed in turn; the middle of several runs is taken.
+    """
+    if right.beside_baseline:
+        beside = sorted(
+            (each.interval for each in right.beside_baseline if each.interval), key=lambda each: each.middle
+        )
+        if not beside:
+            return _judged(limit, "–", "undecided", right.beside_baseline[0].unknown)
+        middle = beside[len(beside) // 2]
+        value = f"{_bounds(middle)} the baseline's time, in turn"
+        return _of_interval(limit, (middle.low, middle.high), 1 + limit.value, value, "")
     times = comparison.times
     if times is None or times.interval is None:
         return _judged(limit, "–", "not recorded", times.why_not if times else NOT_MEASURED)

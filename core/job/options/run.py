@@ -22,6 +22,7 @@ from core.job.options.row import (
 )
 from core.job.text import (
     bits_from_text,
+    code_of,
     compile_options_as_text,
     compile_options_from_text,
     flag,
@@ -205,6 +206,12 @@ RUN: tuple[Option, ...] = (
             help="Another `torch.compile` configuration, timed interleaved with this one in one process.",
         ),
         visitors=True,
+        eager=False,
+    ),
+    Option(
+        "rival_code",
+        "a baseline's file, whose compiled call is timed interleaved",
+        flag=Flag(MEASURED, name="--rival-model", metavar="FILE.py", parse=lambda typed: code_of(typed, "rival_code")),
         eager=False,
     ),
     Option(

@@ -8,7 +8,7 @@ import pytest
 from core.analysis.budget import Judgement, judge, read_budget
 from core.analysis.budget.judge import LEAST_RUNS, Standing
 from core.analysis.comparison import RunSide
-from core.report import Call, Difference, Load, Phase, Timing
+from core.report import Call, Difference, Load, Phase, Rival, Timing
 from core.runs.sides import side_of_log
 from tests.support.places import TRACES
 
@@ -28,6 +28,17 @@ def timed(seed: int, slowdown: float = 1.0, load: Load | None = None) -> RunSide
     return replace(
         recorded, report=replace(recorded.report, timing=Timing(tuple(eager), tuple(compiled), 0, 1, load=load))
     )
+
+
+def in_turn(slowdown: float) -> RunSide:
+    """The recorded run with a baseline that was timed in turn in the same process, with 1 % of noise."""
+    rng = random.Random(3)
+    run_s, baseline_s = ([rng.gauss(seconds, seconds / 100) for _ in range(60)] for seconds in (1e-3 * slowdown, 1e-3))
+    recorded = side("measured")
+    job = {**(recorded.report.setting.job or {}), "rival_code": "model = None"}
+    rival = Rival({}, compiled_s=tuple(run_s), rival_s=tuple(baseline_s))
+    setting = replace(recorded.report.setting, job=job)
+    return replace(recorded, report=replace(recorded.report, setting=setting, rival=rival))
 
 
 def compiled_in(*seconds: float) -> list[RunSide]:
@@ -79,6 +90,26 @@ def test_a_call_that_is_five_percent_slower_is_found(seed: int) -> None:
 def test_a_call_that_is_as_fast_is_never_blamed(seed: int) -> None:
     (judgement,) = judge(read_budget(SLOWER), [timed(seed)], [timed(seed + 1_000)])
     assert judgement.standing != "over", judgement
+
+
+@pytest.mark.parametrize(
+    ("slowdown", "standing", "value"),
+    [
+        (1.0, "within", "0.997× (0.988–1.00) the baseline's time, in turn"),
+        (1.05, "over", "1.05× (1.04–1.05) the baseline's time, in turn"),
+    ],
+)
+def test_a_baseline_that_was_timed_in_turn_decides(slowdown: float, standing: Standing, value: str) -> None:
+    (judgement,) = judge(read_budget(SLOWER), [in_turn(slowdown)], [side("measured")])
+    assert (judgement.standing, judgement.value) == (standing, value)
+
+
+def test_samples_of_both_in_turn_that_scatter_decide_nothing() -> None:
+    scattered = in_turn(1.0)
+    rival = Rival({}, compiled_s=(1e-3, 1e-1) * 30, rival_s=(1e-1, 1e-3) * 30)
+    run = replace(scattered, report=replace(scattered.report, rival=rival))
+    (judgement,) = judge(read_budget(SLOWER), [run], [side("measured")])
+    assert judgement.standing == "undecided", judgement
 
 
 def test_several_runs_of_a_side_are_judged_by_all_their_samples() -> None:
