@@ -18,16 +18,18 @@ from typing import Literal
 from core.analysis.spans import Span, difference, intersection, length, merged, touched
 from core.ops.costs import aten_name
 from core.report import Compilation, Kernel, Report
-from core.report.profile import DEVICE_KINDS, Profile, ProfileSlice
+from core.report.profile import DEVICE_KINDS, PREPARING, Profile, ProfileSlice
 
 # How a slice was joined to its kernel: by the kernel's name, by the op that launched it, or by its order.
 How = Literal["name", "op", "order"]
 # What a kernel slice belongs to: a compiled graph, a trial of autotuning, or code that is not compiled.
 Owner = Literal["compiled", "autotuning", "eager"]
 # What the host did while the device was idle.
-Cause = Literal["compile", "autotuning", "guards", "launch", "wait", "profiler", "wrapper", "op", "host"]
+Cause = Literal["compile", "autotuning", "guards", "launch", "wait", "profiler", "preparing", "wrapper", "op", "host"]
 CALL = re.compile(r"## Call CompiledFxGraph (\S+) ##")
 REGION = re.compile(r"Torch-Compiled Region: (\S+)")
+# AOTAutograd's ops around compiled graphs in training; a backward has the sequence number of its forward.
+FORWARD, BACKWARD = "CompiledFunction", "CompiledFunctionBackward"
 # Torch's own names for the phases of compiling.
 COMPILES = re.compile(r"\(dynamo_timed\)$|_data: .*compile_id=|_compile\.compile_inner")
 TUNES = "CachingAutotuner.benchmark"
@@ -36,8 +38,9 @@ GUARDS = "TorchDynamo Cache Lookup"
 WAITS = re.compile(r"Synchronize|(?:Event|Stream)Query", re.IGNORECASE)
 LAUNCHES = re.compile(r"Launch|Memcpy|Memset", re.IGNORECASE)
 GRAPH_LAUNCH = "GraphLaunch"
-# A name of generated code with the suffix of older versions of Triton.
-SUFFIX = re.compile(r"_\d+d[\dcde]*$")
+# What a name in a profile has more than the kernel: the suffix of older versions of Triton, and the prefix of C++ with
+# `torch._inductor.config.cpp.enable_kernel_profile`.
+AFFIX = re.compile(r"_\d+d[\dcde]*$|^graph_\d+_(?=cpp_)")
 NO_KEY = "None"
 # Ops in compiled code that compute nothing: they make tensors and views.
 ALLOCATIONS = frozenset(
@@ -58,7 +61,17 @@ ALLOCATIONS = frozenset(
     )
 )
 LEAST_GAP_US = 1.0
-CAUSES: tuple[Cause, ...] = ("autotuning", "compile", "guards", "wait", "launch", "profiler", "wrapper", "op")
+CAUSES: tuple[Cause, ...] = (
+    "autotuning",
+    "compile",
+    "guards",
+    "wait",
+    "launch",
+    "profiler",
+    "preparing",
+    "wrapper",
+    "op",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,11 +177,15 @@ class _Host:
 
 @dataclass(slots=True)
 class _Place:
-    """Launch of a kernel: the call of a compiled graph, Dynamo's region, and the outermost op in the call."""
+    """Launch of a kernel: the call of a compiled graph, Dynamo's region, and the outermost op in the call.
+
+    The region of a backward is that of its forward; None if no region was recorded.
+    """
 
     owner: Owner
     call: int = -1
-    region: str = ""
+    region: str | None = None
+    backward: bool = False
     op: int = -1
     in_graph: bool = False
 
@@ -195,6 +212,7 @@ class _Join:
         self._slices, self._host = profile.slices, host
         self._has_device = profile.has_device
         self._codes = list(_output_codes(report.compilations))
+        self._regions = self._forward_regions()
         self._keys = {event.key: event.compilation for event in report.caches if event.cache == "fx_graph"}
 
     def kernels(self) -> Iterator[KernelSlice]:
@@ -207,6 +225,16 @@ class _Join:
         found = self._joined(calls, places)
         for index, place in places.items():
             yield found.get(index) or KernelSlice(index, place.owner)
+
+    def _forward_regions(self) -> dict[int, str]:
+        """Return the region of each forward by its sequence number; empty if two threads had the number."""
+        regions: dict[int, str] = {}
+        for index, piece in enumerate(self._slices):
+            if piece.name == FORWARD and piece.sequence:
+                around = (REGION.fullmatch(self._slices[parent].name) for parent in self._host.around(index))
+                region = next((match[1] for match in around if match), "")
+                regions[piece.sequence] = region if regions.get(piece.sequence, region) == region else ""
+        return regions
 
     def _places(self) -> Iterator[tuple[int, _Place | None]]:
         for index, piece in enumerate(self._slices):
@@ -233,8 +261,10 @@ class _Join:
                 return _Place("autotuning")
             if place.call < 0 and CALL.fullmatch(name):
                 place.owner, place.call, place.op = "compiled", index, last_op
-            if match := REGION.fullmatch(name):
+            if place.region is None and (match := REGION.fullmatch(name)):
                 place.region = match[1]
+            if place.region is None and name == BACKWARD:
+                place.region, place.backward = self._regions.get(self._slices[index].sequence, ""), True
             if self._slices[index].kind in ("op", "annotation"):
                 last_op = index
         return place
@@ -249,7 +279,7 @@ class _Join:
         for call, indexes in calls.items():
             same = self._same(call)
             if same not in codes:
-                codes[same] = self._code(call, places[indexes[0]].region, names[same])
+                codes[same] = self._code(call, places[indexes[0]], names[same])
             if code := codes[same]:
                 pairs = self._paired(code, indexes, places)
                 found.update(
@@ -269,18 +299,23 @@ class _Join:
 
     def _name(self, index: int, place: _Place) -> str:
         """Return the name by which a slice can be in an output code: its own, or its op's."""
-        own = SUFFIX.sub("", self._slices[index].name)
+        own = AFFIX.sub("", self._slices[index].name)
         is_known = any(own in code.generated for code in self._codes)
         return own if is_known or place.op < 0 else aten_name(_op(self._slices[place.op].name))
 
-    def _code(self, call: int, region: str, names: set[str]) -> _Code | None:
-        """Return the output code that a call runs, by the compilation that Dynamo or the cache names, and by names."""
-        compilations = {region, self._keys.get(self._key(call), "")}
-        ranked = [
-            (code.compilation in compilations, code.known(names), -number) for number, code in enumerate(self._codes)
-        ]
-        _, known, number = max(ranked, default=(False, 0, 0))
-        return self._codes[-number] if known else None
+    def _code(self, call: int, place: _Place, names: set[str]) -> _Code | None:
+        """Return the output code that a call runs, by the compilation that Dynamo or the cache names, and by names.
+
+        None if that leaves a doubt.
+        """
+        compilations = {place.region, self._keys.get(self._key(call))}
+        ranked: dict[tuple[bool, bool, int], list[_Code]] = defaultdict(list)
+        for code in self._codes:
+            if known := code.known(names):
+                is_direction = (code.direction == "backward") == place.backward
+                ranked[code.compilation in compilations, is_direction, known].append(code)
+        best = ranked[max(ranked)] if ranked else []
+        return best[0] if len(best) == 1 else None
 
     def _paired(self, code: _Code, indexes: list[int], places: dict[int, _Place]) -> Iterator[tuple[int, Kernel, How]]:
         """Yield the slices of a call with their kernels."""
@@ -292,7 +327,7 @@ class _Join:
             name = aten_name(_op(self._slices[op].name))
             turn[op], times[name] = times[name], times[name] + 1
         for index in indexes:
-            name, op = SUFFIX.sub("", self._slices[index].name), places[index].op
+            name, op = AFFIX.sub("", self._slices[index].name), places[index].op
             aten = aten_name(_op(self._slices[op].name)) if op >= 0 else ""
             if kernel := code.generated.get(name) or code.generated.get(aten):
                 yield index, kernel, "name"
@@ -303,7 +338,7 @@ class _Join:
         """Yield the slices of a CUDA graph: between two generated kernels, those of the calls between them."""
         at, waiting = 0, list[int]()
         for index in indexes:
-            name = SUFFIX.sub("", self._slices[index].name)
+            name = AFFIX.sub("", self._slices[index].name)
             if name not in code.generated:
                 waiting.append(index)
                 continue
@@ -414,6 +449,8 @@ def _cause(piece: ProfileSlice) -> Cause | None:
         return "wait" if WAITS.search(piece.name) else "launch" if LAUNCHES.search(piece.name) else None
     if piece.name == GUARDS:
         return "guards"
+    if piece.name.startswith(PREPARING):
+        return "preparing"
     if COMPILES.search(piece.name):
         return "compile"
     if CALL.fullmatch(piece.name):

@@ -11,7 +11,7 @@ from core.analysis.profile import Cause, JoinedProfile, KernelSlice
 from core.base import words as fmt
 from core.base.files import regular
 from core.report import Kernel, Report
-from core.report.profile import ProfileSlice
+from core.report.profile import NOT_RECORDED, ProfileSlice
 from core.runs.profile import open_profile, profile_path
 from core.runs.store import Run
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line
@@ -26,6 +26,7 @@ CAUSES: dict[Cause, str] = {
     "launch": "the driver launched work",
     "wait": "the host waited for the device",
     "profiler": "the profiler itself",
+    "preparing": "the run prepared a call: its inputs and seeds",
     "wrapper": "the code around the kernels of a compiled graph",
     "op": "PyTorch ran ops outside of compiled graphs",
     "host": "other Python code of the host",
@@ -33,8 +34,9 @@ CAUSES: dict[Cause, str] = {
 NO_PROFILE = "No profile is stored beside this log."
 NO_ORIGINS = "FX nodes and your lines were not recorded: set `INDUCTOR_PROVENANCE=1` beside `TORCH_TRACE`."
 HOW = (
-    'Run the model under `torch.profiler.profile()`, write the result by `export_chrome_trace("profile.json.gz")`, '
-    "and add it here, or by `python -m core profile RUN profile.json.gz`. The log must be of the same process."
+    "Run the job with `--profile`. Or run the model under `torch.profiler.profile()`, write the result by "
+    '`export_chrome_trace("profile.json.gz")`, and add it here, or by '
+    "`python -m core profile RUN profile.json.gz`. The log must be of the same process."
 )
 
 
@@ -61,7 +63,7 @@ class TimelineView:
     def title(self) -> str:
         """The slices that have their kernel, and how long the device was busy."""
         compiled, known = len(self.joined.compiled), len(self.joined.joined)
-        what = "kernel" if self.joined.profile.has_device else "op"
+        what = "kernel" if self.joined.profile.has_device else "kernel and op"
         parts = [f"{fmt.number(known)} of {fmt.count(compiled, f'{what} slice')} of compiled graphs have their kernel"]
         whole_s = self.joined.busy_s + self.joined.idle_s
         if whole_s:
@@ -172,7 +174,7 @@ class TimelineView:
 
     def _span(self, index: int) -> TimelineSpan:
         piece, known = self._slice(index), self._by_index.get(index)
-        kind = piece.kind if piece.kind != "kernel" or known is None or known.kernel else OTHER
+        kind = self._kind(piece, known)
         return TimelineSpan(
             index,
             one_line(piece.name, LONGEST_LINE),
@@ -182,6 +184,12 @@ class TimelineView:
             self._tops[piece.track] + self.joined.depths[index],
             known.kernel if known else "",
         )
+
+    def _kind(self, piece: ProfileSlice, known: KernelSlice | None) -> str:
+        """Return the kind of a slice's colour; a joined op is a kernel, too."""
+        if known is not None and known.kernel:
+            return "kernel"
+        return OTHER if piece.kind == "kernel" and known is not None else piece.kind
 
     def _slice(self, index: int) -> ProfileSlice:
         return self.joined.profile.slices[index]
@@ -212,6 +220,11 @@ class TimelineView:
             tops[track] = top
             top += height
         return tops
+
+
+def failed_profile(report: Report) -> str:
+    """Return why a run that was to record a profile has none; empty if it was not to."""
+    return next((note for note in report.notes if note.startswith(NOT_RECORDED)), "")
 
 
 def timeline_stamp(run: Run) -> int | None:

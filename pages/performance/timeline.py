@@ -5,6 +5,7 @@ import streamlit as st
 
 from core.views import timeline as views
 from core.views.glossary import GLOSSARY
+from core.views.markdown import LONGEST_TEXT, prose
 from pages.parts.performance.timeline import (
     IDLE_COLUMNS,
     IDLE_FORMS,
@@ -13,6 +14,7 @@ from pages.parts.performance.timeline import (
     open_timeline,
     timeline,
 )
+from pages.parts.run.measure import record_profile
 from pages.session.require import require_report
 from pages.session.tables import in_words
 
@@ -20,7 +22,10 @@ view = require_report("A profile of the run will stand here.")
 profile = open_timeline(view)
 if profile is None:
     st.title(views.NO_PROFILE, anchor=False, help=GLOSSARY["profile"])
+    if reason := views.failed_profile(view.report):
+        st.warning(prose(reason, LONGEST_TEXT))
     st.write(views.HOW)
+    record_profile(view)
     add_profile(view)
     st.stop()
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from core import Report, build_report
 from core.analysis.profile import JoinedProfile, join_profile
 from core.base.errors import TraceError
-from core.report import Setting
+from core.report import Compilation, Direction, Frame, Kernel, KernelCall, Payload, Setting
 from core.trace import profile as reader
 from core.trace.profile import read_profile
 from core.views.perfetto import perfetto_trace
@@ -40,6 +40,79 @@ def profile_of(folder: Path, events: Any) -> Path:
 
 def slice_of(name: str, kind: str = "cpu_op", start: float = 0.0, length: float = 1.0, **args: Any) -> dict[str, Any]:
     return {"ph": "X", "cat": kind, "name": name, "pid": 1, "tid": 1, "ts": start, "dur": length, "args": args}
+
+
+def compilation(name: str, *directions: Direction) -> Compilation:
+    """A compilation whose codes all call the kernel `cpp_fused_sin_0`, then `mm` of a library."""
+    kernels = tuple(
+        Kernel(
+            f"{name}.{direction}.{kernel}", kernel, direction, "cpp", kernel != "cpp_fused_sin_0", "", "", (), (),
+            (1, 2), (KernelCall(line),), (), Payload(0, 0),
+        )
+        for direction in directions
+        for line, kernel in enumerate(("cpp_fused_sin_0", "extern_kernels.mm"), 1)
+    )  # fmt: skip
+    return Compilation(name, Frame("m.py", 1, "f"), (), 1, "ok", "", (), (), None, (), (), kernels)
+
+
+def called(start: float) -> list[dict[str, Any]]:
+    """The slices of a call of a compiled graph, 10 us long."""
+    return [
+        slice_of("## Call CompiledFxGraph None ##", start=start, length=10.0),
+        slice_of("cpp_fused_sin_0", "user_annotation", start=start + 1),
+        slice_of("aten::mm", start=start + 3),
+    ]
+
+
+def kernels_of(folder: Path, compilations: tuple[Compilation, ...], events: Any) -> list[str]:
+    report = Report(Setting(), compilations=compilations)
+    return [piece.kernel for piece in join_profile(read_profile(profile_of(folder, events)), report).kernels]
+
+
+def test_a_call_in_two_regions_belongs_to_the_inner_one(tmp_path: Path) -> None:
+    regions = [
+        slice_of("Torch-Compiled Region: 0/0", length=100.0),
+        slice_of("Torch-Compiled Region: 1/0", start=50.0, length=20.0),
+    ]
+    found = kernels_of(
+        tmp_path,
+        (compilation("0/0", "inference"), compilation("1/0", "inference")),
+        [*regions, *called(10.0), *called(55.0)],
+    )
+    assert found == [
+        *("0/0.inference.cpp_fused_sin_0", "0/0.inference.extern_kernels.mm"),
+        *("1/0.inference.cpp_fused_sin_0", "1/0.inference.extern_kernels.mm"),
+    ]
+
+
+def test_a_backward_belongs_to_the_compilation_of_its_forward(tmp_path: Path) -> None:
+    events = [
+        slice_of("Torch-Compiled Region: 0/1", length=100.0),
+        slice_of("CompiledFunction", start=1.0, length=50.0, **{"Sequence number": 7}),
+        *called(10.0),
+        slice_of("CompiledFunctionBackward", start=200.0, length=50.0, **{"Sequence number": 7}),
+        *called(210.0),
+    ]
+    both = (compilation("0/0", "forward", "backward"), compilation("0/1", "forward", "backward"))
+    assert kernels_of(tmp_path, both, events) == [
+        *("0/1.forward.cpp_fused_sin_0", "0/1.forward.extern_kernels.mm"),
+        *("0/1.backward.cpp_fused_sin_0", "0/1.backward.extern_kernels.mm"),
+    ]
+
+
+def test_a_call_that_two_compilations_can_have_made_has_no_kernel(tmp_path: Path) -> None:
+    one, other = (compilation(name, "inference") for name in ("0/0", "0/1"))
+    assert kernels_of(tmp_path, (one, other), called(0.0)) == ["", ""]
+    assert kernels_of(tmp_path, (one,), called(0.0)) == [kernel.id for kernel in one.kernels]
+
+
+@pytest.mark.parametrize(
+    "name", ["graph_0_cpp_fused_sin_0", "cpp_fused_sin_0"], ids=["enable_kernel_profile", "as it is"]
+)
+def test_a_generated_kernel_is_known_by_the_names_that_torch_gives_it(tmp_path: Path, name: str) -> None:
+    only = compilation("0/0", "inference")
+    graph, _, op = called(0.0)
+    assert kernels_of(tmp_path, (only,), [graph, slice_of(name, start=1.0), op]) == [k.id for k in only.kernels]
 
 
 def test_every_kernel_slice_of_a_compiled_graph_finds_its_kernel(joined: tuple[JoinedProfile, Report]) -> None:
