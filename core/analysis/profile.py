@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from math import inf
 from typing import Literal
 
 from core.analysis.spans import Span, difference, intersection, length, merged, touched
@@ -126,14 +127,14 @@ class JoinedProfile:
 
 def join_profile(profile: Profile, report: Report) -> JoinedProfile:
     """Return a profile joined to the report of its log."""
-    host = _Host(profile)
+    host = HostTree(profile)
     kernels = tuple(_Join(profile, report, host).kernels())
-    busy = _busy(profile)
-    idle = tuple(_idle(profile, host, busy))
-    return JoinedProfile(profile, kernels, tuple(host.depths), length(_spans(busy)) / 1e6, idle)
+    busy = busy_slices(profile)
+    idle = tuple(idle_times(profile, host, busy))
+    return JoinedProfile(profile, kernels, tuple(host.depths), length(union(busy)) / 1e6, idle)
 
 
-class _Host:
+class HostTree:
     """The host's slices as a tree for each thread: the slice around each slice, and the launch of each device slice."""
 
     def __init__(self, profile: Profile) -> None:
@@ -208,7 +209,7 @@ class _Code:
 class _Join:
     """The join of each kernel slice of a profile."""
 
-    def __init__(self, profile: Profile, report: Report, host: _Host) -> None:
+    def __init__(self, profile: Profile, report: Report, host: HostTree) -> None:
         self._slices, self._host = profile.slices, host
         self._has_device = profile.has_device
         self._codes = list(_output_codes(report.compilations))
@@ -386,24 +387,26 @@ def _op(name: str) -> str:
     return name.rsplit("::", 1)[-1]
 
 
-def _busy(profile: Profile) -> list[ProfileSlice]:
+def busy_slices(profile: Profile) -> list[ProfileSlice]:
     """Return the slices in which a device was busy, or, without a device, in which compiled graphs ran."""
     on_device = [piece for piece in profile.slices if piece.kind in DEVICE_KINDS]
     return on_device or [piece for piece in profile.slices if CALL.fullmatch(piece.name)]
 
 
-def _spans(pieces: Iterable[ProfileSlice]) -> list[Span]:
+def union(pieces: Iterable[ProfileSlice]) -> list[Span]:
     """Return the time in any of some slices, in order."""
     return merged((piece.start_us, piece.end_us) for piece in pieces)
 
 
-def _idle(profile: Profile, host: _Host, busy: Sequence[ProfileSlice]) -> Iterator[IdleTime]:
-    """Yield the idle seconds for each cause, most first.
+def idle_times(
+    profile: Profile, host: HostTree, busy: Sequence[ProfileSlice], within: Span = (0.0, inf)
+) -> Iterator[IdleTime]:
+    """Yield the idle seconds for each cause in a span of time, in microseconds, most first.
 
     A gap is blamed on what the thread did in it that launched the next slice. The first cause in the order of `CAUSES`
     counts where several are true at once.
     """
-    gaps = _gaps(profile, host, busy)
+    gaps = {track: intersection(spans, [within]) for track, spans in _gaps(host, busy).items()}
     seconds: dict[Cause, float] = dict.fromkeys((*CAUSES, "host"), 0.0)
     counts: Counter[Cause] = Counter()
     for track, spans in gaps.items():
@@ -419,11 +422,11 @@ def _idle(profile: Profile, host: _Host, busy: Sequence[ProfileSlice]) -> Iterat
     yield from (IdleTime(cause, blamed_us / 1e6, counts[cause]) for cause, blamed_us in ranked if blamed_us)
 
 
-def _gaps(profile: Profile, host: _Host, busy: Sequence[ProfileSlice]) -> dict[int, list[Span]]:
+def _gaps(host: HostTree, busy: Sequence[ProfileSlice]) -> dict[int, list[Span]]:
     """Return the gaps between busy times by the track of the thread that ended each."""
     starts = [piece.start_us for piece in busy]
     gaps: dict[int, list[Span]] = defaultdict(list)
-    for (_, end_us), (start_us, _) in pairwise(_spans(busy)):
+    for (_, end_us), (start_us, _) in pairwise(union(busy)):
         if start_us - end_us < LEAST_GAP_US:
             continue
         piece = busy[bisect_right(starts, start_us) - 1]

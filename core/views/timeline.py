@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from core.analysis.profile import Cause, JoinedProfile, KernelSlice
+from core.analysis.profile import Cause, IdleTime, JoinedProfile, KernelSlice
 from core.base import words as fmt
 from core.base.files import regular
 from core.report import Kernel, Report
@@ -80,16 +81,7 @@ class TimelineView:
     @property
     def idle_rows(self) -> list[dict[str, object]]:
         """A row for each cause of idle time, the most first."""
-        whole_s = self.joined.idle_s
-        return [
-            {
-                "while": CAUSES[time.cause],
-                "idle": time.seconds,
-                "share": time.seconds / whole_s,
-                "gaps": time.gaps,
-            }
-            for time in self.joined.idle
-        ]
+        return idle_rows(self.joined.idle)
 
     @property
     def idle_note(self) -> str:
@@ -167,6 +159,11 @@ class TimelineView:
         chosen = sorted(range(len(slices)), key=lambda index: -slices[index].length_us)[:most]
         return [self._span(index) for index in sorted(chosen)]
 
+    def slices_in(self, first_row: int, last_row: int) -> list[int]:
+        """Return the indexes of the slices in some rows of the chart, both ends included."""
+        rows = range(first_row, last_row + 1)
+        return [index for index in range(len(self.joined.profile.slices)) if self._row(index) in rows]
+
     @property
     def rows(self) -> int:
         """The number of rows of the chart."""
@@ -181,9 +178,12 @@ class TimelineView:
             kind,
             piece.start_us,
             piece.length_us,
-            self._tops[piece.track] + self.joined.depths[index],
+            self._row(index),
             known.kernel if known else "",
         )
+
+    def _row(self, index: int) -> int:
+        return self._tops[self._slice(index).track] + self.joined.depths[index]
 
     def _kind(self, piece: ProfileSlice, known: KernelSlice | None) -> str:
         """Return the kind of a slice's colour; a joined op is a kernel, too."""
@@ -220,6 +220,16 @@ class TimelineView:
             tops[track] = top
             top += height
         return tops
+
+
+def idle_rows(times: Iterable[IdleTime]) -> list[dict[str, object]]:
+    """Return a row for each cause of idle time."""
+    times = tuple(times)
+    whole_s = sum(time.seconds for time in times)
+    return [
+        {"while": CAUSES[time.cause], "idle": time.seconds, "share": time.seconds / whole_s, "gaps": time.gaps}
+        for time in times
+    ]
 
 
 def failed_profile(report: Report) -> str:

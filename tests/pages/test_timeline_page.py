@@ -69,3 +69,12 @@ def test_a_damaged_profile_is_a_sentence_on_the_page(empty_home: Path) -> None:
     profile_path(run).write_bytes(b"{}")
     app = sound(opened(menu.TIMELINE.script, run.id))
     assert any("This is no profile" in error.value for error in app.error)
+
+
+def test_a_selected_area_of_the_url_has_its_sums(empty_home: Path) -> None:
+    run = profiled(empty_home)
+    app = sound(opened(menu.TIMELINE.script, run, area="[0,5000,0,99]"))
+    assert "5.00 ms selected: the device was busy for" in words(app)
+    slices = app.dataframe[0].value
+    assert set(slices["kind"]) == {"kernel", "copy", "driver", "op", "annotation", "profiler"}
+    assert len(app.dataframe) == 4

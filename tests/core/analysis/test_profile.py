@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 
 from core import Report, build_report
 from core.analysis.profile import JoinedProfile, join_profile
+from core.analysis.profile_area import sum_area
 from core.base.errors import TraceError
 from core.report import Compilation, Direction, Frame, Kernel, KernelCall, Payload, Setting
 from core.trace import profile as reader
 from core.trace.profile import read_profile
 from core.views.perfetto import perfetto_trace
 from core.views.timeline import TimelineView
+from core.views.timeline_area import AreaView, TimelineArea, area_from_text
 from tests.support.places import TRACES
 from tests.support.profiles import PROFILE, profiled_log
 
@@ -160,6 +162,57 @@ def test_a_profile_is_told_with_its_numbers(joined: tuple[JoinedProfile, Report]
     spans = view.spans(50)
     assert len(spans) == 50
     assert all(0 <= span.row < view.rows for span in view.spans(10**6))
+
+
+def test_an_area_has_the_slices_in_it_cut_off_at_its_edges(tmp_path: Path) -> None:
+    events = [
+        slice_of("aten::linear", length=100.0),
+        slice_of("aten::mm", start=10.0, length=40.0),
+        slice_of("aten::mm", start=60.0, length=20.0),
+        slice_of("aten::mm", start=200.0, length=20.0),
+    ]
+    report = Report(Setting())
+    view = TimelineView(join_profile(read_profile(profile_of(tmp_path, events)), report), report)
+    area = AreaView(view, TimelineArea(30.0, 70.0, 0, 1))
+    assert [list(row.values())[:6] for row in area.rows] == [
+        ["aten::linear", "op", "", 1, pytest.approx(40e-6), pytest.approx(10e-6)],
+        ["aten::mm", "op", "", 2, pytest.approx(30e-6), pytest.approx(30e-6)],
+    ]
+    assert [row["share"] for row in area.rows] == [pytest.approx(1.0), pytest.approx(0.75)]
+    assert [row["slice"] for row in AreaView(view, TimelineArea(30.0, 70.0, 1, 1)).rows] == ["aten::mm"]
+    assert AreaView(view, TimelineArea(120.0, 130.0, 0, 1)).rows == []
+
+
+def test_the_area_of_the_whole_profile_has_its_sums(joined: tuple[JoinedProfile, Report]) -> None:
+    profile = joined[0]
+    whole = sum_area(profile, (0.0, profile.profile.length_us), range(len(profile.profile.slices)))
+    assert (whole.busy_s, whole.idle) == (pytest.approx(profile.busy_s), profile.idle)
+    assert sum(found.slices for found in whole.sums) == len(profile.profile.slices)
+    assert sum(found.slices for found in whole.sums if found.kernels) == len(profile.joined)
+    kernels_s = sum(piece.length_us for piece in profile.profile.slices if piece.kind == "kernel") / 1e6
+    assert sum(found.total_s for found in whole.sums if found.kind == "kernel") == pytest.approx(kernels_s)
+    assert 0 < whole.host_s < whole.length_s
+
+
+def test_two_halves_of_a_profile_have_its_busy_and_idle_time(joined: tuple[JoinedProfile, Report]) -> None:
+    profile = joined[0]
+    middle, end = profile.profile.length_us / 2, profile.profile.length_us
+    halves = [sum_area(profile, within, ()) for within in ((0.0, middle), (middle, end))]
+    assert sum(half.busy_s for half in halves) == pytest.approx(profile.busy_s)
+    assert sum(half.idle_s for half in halves) == pytest.approx(profile.idle_s, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [None, "", "[]", "[1,2,3]", "[5,1,0,0]", "[-1,2,0,0]", "[0,1,3,2]", '["a",1,0,0]', "[NaN,1,0,0]", "[0,1,0,0" * 99],
+)
+def test_what_is_no_area_in_the_url_selects_none(text: str | None) -> None:
+    assert area_from_text(text) is None
+
+
+def test_an_area_is_in_the_url_as_it_is() -> None:
+    area = TimelineArea(1.5, 20.0, 0, 3)
+    assert (area.text, area_from_text(area.text)) == ("[1.5,20.0,0,3]", area)
 
 
 @pytest.mark.parametrize(
