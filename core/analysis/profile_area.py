@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from core.analysis.profile import HostTree, IdleTime, JoinedProfile, busy_slices, idle_times, union
+from core.analysis.idle import HostTree, IdleTime, busy_slices, idle_times, union
+from core.analysis.profile import JoinedProfile
 from core.analysis.spans import Span, intersection, length
 from core.report.profile import SliceKind
 
@@ -86,4 +87,4 @@ def _sums(joined: JoinedProfile, host: HostTree, within: Span, chosen: Collectio
         )
         for (name, kind, is_joined), indexes in groups.items()
     )
-    return tuple(sorted(sums, key=lambda found: -found.total_s))
+    return tuple(sorted(sums, key=lambda entry: -entry.total_s))

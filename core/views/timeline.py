@@ -3,35 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from core.analysis.profile import Cause, IdleTime, JoinedProfile, KernelSlice
+from core.analysis.profile import JoinedProfile, KernelSlice
 from core.base import words as fmt
 from core.base.files import regular
 from core.report import Kernel, Report
 from core.report.profile import NOT_RECORDED, ProfileSlice
 from core.runs.profile import open_profile, profile_path
 from core.runs.store import Run
-from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line
+from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, prose
+from core.views.timeline_area import MOST_ROWS, AreaView, TimelineArea, area_from_text, idle_rows
 
-MOST_ROWS = 500
 OTHER = "other"
-# Cause of idle time → what the host did, as a sentence of a table.
-CAUSES: dict[Cause, str] = {
-    "compile": "torch.compile compiled",
-    "autotuning": "Triton timed configs",
-    "guards": "Dynamo checked guards (cache lookup)",
-    "launch": "the driver launched work",
-    "wait": "the host waited for the device",
-    "profiler": "the profiler itself",
-    "preparing": "the run prepared a call: its inputs and seeds",
-    "wrapper": "the code around the kernels of a compiled graph",
-    "op": "PyTorch ran ops outside of compiled graphs",
-    "host": "other Python code of the host",
-}
 NO_PROFILE = "No profile is stored beside this log."
 NO_ORIGINS = "FX nodes and your lines were not recorded: set `INDUCTOR_PROVENANCE=1` beside `TORCH_TRACE`."
 HOW = (
@@ -159,10 +145,16 @@ class TimelineView:
         chosen = sorted(range(len(slices)), key=lambda index: -slices[index].length_us)[:most]
         return [self._span(index) for index in sorted(chosen)]
 
-    def slices_in(self, first_row: int, last_row: int) -> list[int]:
-        """Return the indexes of the slices in some rows of the chart, both ends included."""
-        rows = range(first_row, last_row + 1)
-        return [index for index in range(len(self.joined.profile.slices)) if self._row(index) in rows]
+    def asked_area(self, text: str | None) -> TimelineArea | None:
+        """Return the area in a URL; None if it is none."""
+        return area_from_text(text)
+
+    def area(self, place: tuple[float, float, int, int]) -> AreaView:
+        """Return the sums over an area: from and to in microseconds, the first and the last row of the chart."""
+        area = TimelineArea(*place)
+        rows = range(area.first_row, area.last_row + 1)
+        chosen = tuple(index for index in range(len(self.joined.profile.slices)) if self._row(index) in rows)
+        return AreaView(self.joined, area, chosen, self._kernels)
 
     @property
     def rows(self) -> int:
@@ -222,19 +214,14 @@ class TimelineView:
         return tops
 
 
-def idle_rows(times: Iterable[IdleTime]) -> list[dict[str, object]]:
-    """Return a row for each cause of idle time."""
-    times = tuple(times)
-    whole_s = sum(time.seconds for time in times)
-    return [
-        {"while": CAUSES[time.cause], "idle": time.seconds, "share": time.seconds / whole_s, "gaps": time.gaps}
-        for time in times
-    ]
-
-
 def failed_profile(report: Report) -> str:
     """Return why a run that was to record a profile has none; empty if it was not to."""
     return next((note for note in report.notes if note.startswith(NOT_RECORDED)), "")
+
+
+def failed_profile_text(report: Report) -> str:
+    """Return the same as Markdown."""
+    return prose(failed_profile(report), LONGEST_TEXT)
 
 
 def timeline_stamp(run: Run) -> int | None:

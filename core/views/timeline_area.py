@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
 
+from core.analysis.idle import Cause, IdleTime
+from core.analysis.profile import JoinedProfile
 from core.analysis.profile_area import ProfileArea, SliceSum, sum_area
 from core.base import words as fmt
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError
+from core.report import Kernel
 from core.report.profile import SliceKind
 from core.views.markdown import LONGEST_LINE, one_line
-from core.views.timeline import MOST_ROWS, TimelineView, idle_rows
 
+MOST_ROWS = 500
 MOST_TEXT_CHARS = 100
+# Cause of idle time → what the host did, as a sentence of a table.
+CAUSES: dict[Cause, str] = {
+    "compile": "torch.compile compiled",
+    "autotuning": "Triton timed configs",
+    "guards": "Dynamo checked guards (cache lookup)",
+    "launch": "the driver launched work",
+    "wait": "the host waited for the device",
+    "profiler": "the profiler itself",
+    "preparing": "the run prepared a call: its inputs and seeds",
+    "wrapper": "the code around the kernels of a compiled graph",
+    "op": "PyTorch ran ops outside of compiled graphs",
+    "host": "other Python code of the host",
+}
 # Kinds of slices whose word on the page is another one.
 KINDS: dict[SliceKind, str] = {"launch": "driver", "overhead": "profiler"}
 
@@ -46,15 +63,19 @@ def area_from_text(text: str | None) -> TimelineArea | None:
 
 @dataclass(frozen=True)
 class AreaView:
-    """The sums over a selected area of a timeline."""
+    """The sums over a selected area.
 
-    view: TimelineView
+    `chosen` are the indexes of the slices in its rows, `kernels` the kernels of the log by their ids.
+    """
+
+    joined: JoinedProfile
     area: TimelineArea
+    chosen: tuple[int, ...] = field(repr=False)
+    kernels: Mapping[str, Kernel] = field(repr=False)
 
     @cached_property
     def _sums(self) -> ProfileArea:
-        chosen = self.view.slices_in(self.area.first_row, self.area.last_row)
-        return sum_area(self.view.joined, (self.area.from_us, self.area.to_us), chosen)
+        return sum_area(self.joined, (self.area.from_us, self.area.to_us), self.chosen)
 
     @property
     def _shown(self) -> tuple[SliceSum, ...]:
@@ -67,7 +88,7 @@ class AreaView:
         busy, idle, host = (self._part(seconds) for seconds in (sums.busy_s, sums.idle_s, sums.host_s))
         ran = (
             f"the device was busy for {busy} and idle for {idle}"
-            if self.view.joined.profile.has_device
+            if self.joined.profile.has_device
             else f"compiled graphs ran for {busy}, with {idle} between them"
         )
         return f"{fmt.duration_s(sums.length_s)} selected: {ran}; the host was in ops and launches for {host}."
@@ -80,15 +101,15 @@ class AreaView:
         """A row for each name of slices, the most time first."""
         return [
             {
-                "slice": one_line(found.name, LONGEST_LINE),
-                "kind": "kernel" if found.kernels else KINDS.get(found.kind, found.kind),
-                "kernel": self._kernel_words(found),
-                "slices": found.slices,
-                "total": found.total_s,
-                "self": found.own_s,
-                "share": found.total_s / self._sums.length_s,
+                "slice": one_line(entry.name, LONGEST_LINE),
+                "kind": "kernel" if entry.kernels else KINDS.get(entry.kind, entry.kind),
+                "kernel": self._kernel_words(entry),
+                "slices": entry.slices,
+                "total": entry.total_s,
+                "self": entry.own_s,
+                "share": entry.total_s / self._sums.length_s,
             }
-            for found in self._shown
+            for entry in self._shown
         ]
 
     @property
@@ -100,15 +121,25 @@ class AreaView:
     @property
     def kernel_ids(self) -> list[str]:
         """The id of the kernel of each row; empty for slices without one, or of several."""
-        return [found.kernels[0] if len(found.kernels) == 1 else "" for found in self._shown]
+        return [entry.kernels[0] if len(entry.kernels) == 1 else "" for entry in self._shown]
 
-    def _kernel_words(self, found: SliceSum) -> str:
-        if len(found.kernels) > 1:
-            return fmt.count(len(found.kernels), "kernel")
-        known = self.view.kernel(found.kernels[0]) if found.kernels else None
+    def _kernel_words(self, entry: SliceSum) -> str:
+        if len(entry.kernels) > 1:
+            return fmt.count(len(entry.kernels), "kernel")
+        known = self.kernels.get(entry.kernels[0]) if entry.kernels else None
         return one_line(known.name, LONGEST_LINE) if known else ""
 
     @property
     def idle_rows(self) -> list[dict[str, object]]:
         """A row for each cause of idle time in the area, the most first."""
         return idle_rows(self._sums.idle)
+
+
+def idle_rows(times: Iterable[IdleTime]) -> list[dict[str, object]]:
+    """Return a row for each cause of idle time."""
+    times = tuple(times)
+    whole_s = sum(time.seconds for time in times)
+    return [
+        {"while": CAUSES[time.cause], "idle": time.seconds, "share": time.seconds / whole_s, "gaps": time.gaps}
+        for time in times
+    ]

@@ -35,7 +35,8 @@ from core.worker.measuring.wrappers import wrappers
 from core.worker.record import emit, unrecorded
 from core.worker.streams import silence
 
-REPEATS, MOST_CALLS = 3, 8
+REPEATS = 3
+MOST_CALLS = 8
 # Events of the profile, as estimated from those of the first call.
 MOST_EVENTS = 150_000
 MOST_FILE_BYTES = 256 * 1024**2
@@ -130,11 +131,11 @@ def _marked(line: int, name: str, function: Callable[..., Any], /, *args: Any, *
         return function(*args, **kwargs)
 
 
-def _write(found: profile, path: Path) -> None:
+def _write(recorded: profile, path: Path) -> None:
     """Write a profile, compressed; raises WorkerError if it is too large."""
     with tempfile.TemporaryDirectory(prefix=".profile-", dir=path.parent) as name:
         plain = Path(name) / "profile.json"
-        found.export_chrome_trace(str(plain))
+        recorded.export_chrome_trace(str(plain))
         if (size := plain.stat().st_size) > MOST_FILE_BYTES:
             raise WorkerError(f"it has {bytes_(size)}, more than {bytes_(MOST_FILE_BYTES)}")
         with writing(path) as file, gzip.open(file, "wb", compresslevel=6) as packed, plain.open("rb") as source:

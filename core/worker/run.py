@@ -175,7 +175,7 @@ def _is_disk_full(error: BaseException) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """What is left of a run's calls: the last pair, the compiled model copy, and its compiled function."""
+    """Sides of a run after its calls: the last pair, the compiled model copy, and its compiled function."""
 
     last: Pair
     compiled: ModelCopy

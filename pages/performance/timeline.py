@@ -4,7 +4,6 @@ import streamlit as st
 
 from core.views import timeline as views
 from core.views.glossary import GLOSSARY
-from core.views.markdown import LONGEST_TEXT, prose
 from pages.parts.performance.timeline import (
     add_profile,
     idle_table,
@@ -19,8 +18,8 @@ view = require_report("A profile of the run will stand here.")
 profile = open_timeline(view)
 if profile is None:
     st.title(views.NO_PROFILE, anchor=False, help=GLOSSARY["profile"])
-    if reason := views.failed_profile(view.report):
-        st.warning(prose(reason, LONGEST_TEXT))
+    if reason := views.failed_profile_text(view.report):
+        st.warning(reason)
     st.write(views.HOW)
     record_profile(view)
     add_profile(view)

@@ -144,7 +144,7 @@ def _area(message: object) -> FlameArea | None:
         from_us, to_us, first, last = msgspec.convert(message, FlameArea)
     except msgspec.ValidationError:
         return None
-    return (from_us, to_us, first, last) if 0 <= from_us <= to_us and 0 <= first <= last else None
+    return (from_us, to_us, first, last) if 0 <= from_us < to_us and 0 <= first <= last else None
 
 
 def _opened(message: object, picture: FlamePicture) -> tuple[str, str]:

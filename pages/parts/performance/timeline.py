@@ -9,10 +9,10 @@ import streamlit as st
 
 from core.base import words as fmt
 from core.views import timeline as views
-from core.views import timeline_area as areas
 from pages import menu
 from pages.components.flame.view import (
     MOST_SPANS,
+    FlameArea,
     FlameLegend,
     FlameName,
     FlameOwner,
@@ -83,22 +83,24 @@ def timeline(view: RunView, profile: views.TimelineView) -> None:
         picture,
         key=f"timeline-{view.run.id}",
         selected=wanted if wanted[:2] == "s:" else None,
-        area=areas.area_from_text(url.asked(url.AREA)),
+        area=profile.asked_area(url.asked(url.AREA)),
         areas=True,
     )
     if choice.selected:
         url.select(choice.selected)
     if choice.opened == KERNEL:
         _open_kernel(profile, choice.owner)
-    area = areas.TimelineArea(*choice.area) if choice.area else None
-    url.put(url.AREA, area.text if area else None)
     st.caption("From the top: " + " · ".join(profile.tracks))
-    if area is not None and area.from_us < area.to_us:
-        _area(view, areas.AreaView(profile, area))
+    if choice.area is None:
+        url.put(url.AREA, None)
+    else:
+        _area(view, profile, choice.area)
 
 
-def _area(view: RunView, area: areas.AreaView) -> None:
+def _area(view: RunView, profile: views.TimelineView, place: FlameArea) -> None:
     """Draw the sums over a selected area; a click on a slice with a kernel opens the kernel."""
+    area = profile.area(place)
+    url.put(url.AREA, area.area.text)
     st.header("Selected area", anchor=False)
     st.write(area.title)
     left, right = st.columns([3, 2], gap="medium")
@@ -113,7 +115,7 @@ def _area(view: RunView, area: areas.AreaView) -> None:
         if area.note:
             st.caption(area.note)
         if chosen:
-            _open_kernel(area.view, chosen)
+            _open_kernel(profile, chosen)
     with right:
         idle_table(area.idle_rows)
 

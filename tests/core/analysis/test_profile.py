@@ -18,7 +18,7 @@ from core.trace import profile as reader
 from core.trace.profile import read_profile
 from core.views.perfetto import perfetto_trace
 from core.views.timeline import TimelineView
-from core.views.timeline_area import AreaView, TimelineArea, area_from_text
+from core.views.timeline_area import TimelineArea, area_from_text
 from tests.support.places import TRACES
 from tests.support.profiles import PROFILE, profiled_log
 
@@ -173,14 +173,14 @@ def test_an_area_has_the_slices_in_it_cut_off_at_its_edges(tmp_path: Path) -> No
     ]
     report = Report(Setting())
     view = TimelineView(join_profile(read_profile(profile_of(tmp_path, events)), report), report)
-    area = AreaView(view, TimelineArea(30.0, 70.0, 0, 1))
+    area = view.area((30.0, 70.0, 0, 1))
     assert [list(row.values())[:6] for row in area.rows] == [
         ["aten::linear", "op", "", 1, pytest.approx(40e-6), pytest.approx(10e-6)],
         ["aten::mm", "op", "", 2, pytest.approx(30e-6), pytest.approx(30e-6)],
     ]
     assert [row["share"] for row in area.rows] == [pytest.approx(1.0), pytest.approx(0.75)]
-    assert [row["slice"] for row in AreaView(view, TimelineArea(30.0, 70.0, 1, 1)).rows] == ["aten::mm"]
-    assert AreaView(view, TimelineArea(120.0, 130.0, 0, 1)).rows == []
+    assert [row["slice"] for row in view.area((30.0, 70.0, 1, 1)).rows] == ["aten::mm"]
+    assert view.area((120.0, 130.0, 0, 1)).rows == []
 
 
 def test_the_area_of_the_whole_profile_has_its_sums(joined: tuple[JoinedProfile, Report]) -> None:
