@@ -124,10 +124,11 @@ class AreaView:
         return [entry.kernels[0] if len(entry.kernels) == 1 else "" for entry in self._shown]
 
     def _kernel_words(self, entry: SliceSum) -> str:
+        """Return the name of the slices' kernel if it is another one, or the number of their kernels."""
         if len(entry.kernels) > 1:
             return fmt.count(len(entry.kernels), "kernel")
         known = self.kernels.get(entry.kernels[0]) if entry.kernels else None
-        return one_line(known.name, LONGEST_LINE) if known else ""
+        return one_line(known.name, LONGEST_LINE) if known and known.name != entry.name else ""
 
     @property
     def idle_rows(self) -> list[dict[str, object]]:

@@ -37,7 +37,7 @@ AREA_FORMS = {"slices": fmt.number, "total": fmt.duration_s, "self": fmt.duratio
 AREA_COLUMNS: dict[str, Any] = {
     "slice": st.column_config.TextColumn(width=240),
     "kind": st.column_config.TextColumn(width=90),
-    "kernel": st.column_config.TextColumn(width=150, help="The kernel that a click opens, or their number."),
+    "kernel": st.column_config.TextColumn(width=120, help="The kernel, if its name is another one, or the number of kernels."),
     "total": st.column_config.TextColumn(help="Time in the selected area: a slice is cut off at its edges."),
     "self": st.column_config.TextColumn(help="Without the slices inside it."),
     "share": st.column_config.TextColumn(
