@@ -51,7 +51,10 @@ class TimelineView:
         """The slices that have their kernel, and how long the device was busy."""
         compiled, known = len(self.joined.compiled), len(self.joined.joined)
         what = "kernel" if self.joined.profile.has_device else "kernel and op"
-        parts = [f"{fmt.number(known)} of {fmt.count(compiled, f'{what} slice')} of compiled graphs have their kernel"]
+        of_compiled = (
+            f"{fmt.number(known)} of {fmt.count(compiled, f'{what} slice')} of compiled graphs have their kernel"
+        )
+        parts = [of_compiled if compiled else "No slice is a kernel of a compiled graph"]
         whole_s = self.joined.busy_s + self.joined.idle_s
         if whole_s:
             busy = "the device was busy" if self.joined.profile.has_device else "compiled graphs ran"

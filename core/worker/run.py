@@ -34,6 +34,7 @@ from core.job.gallery import unread
 from core.job.notebook import SUFFIX
 from core.job.targets import TARGETS
 from core.report import Counters, RunError, Setting, Timing
+from core.report.profile import NOT_RECORDED
 from core.report.records.run import NoteRecord, SourceRecord
 from core.runs.profile import profile_path
 from core.runs.progress import DIRECTORY as PACKAGES
@@ -84,6 +85,7 @@ UNREAD = (
     "`{name}` in the file is no literal, so it was not read: write it as one, or choose it in the form or on the "
     "command line."
 )
+NOT_MADE = "the last call was not made compiled, since its stance refused it."
 REFUSED = "The last call was not made compiled, since its stance refused it: nothing was measured."
 MAX_TRACEBACK_CHARS = 40_000
 
@@ -133,7 +135,9 @@ def work(run: Run, job: CompileJob) -> int:
         if job.aoti is not None:
             packaging = PackageStage(job, run.path / PACKAGES, original, path)
             packaging.run(sides.last if sides else None, min(SLOW_LIMIT_S, _left_s(job) / 4), stage.enter)
-        if job.profile and sides is not None:
+        if job.profile and sides is None:
+            emit(NoteRecord(text=f"{NOT_RECORDED}{NOT_MADE}"))
+        elif job.profile and sides is not None:
             stage.enter(PROFILING)
             record_profile(job, sides.compiled, sides.function, profile_path(run), _left_s(job) / 2)
         if job.capture:

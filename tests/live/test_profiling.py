@@ -63,3 +63,14 @@ def test_a_profile_that_cannot_be_recorded_is_a_note_with_the_reason(runner: Run
     assert ended(run)[0] == "done", (report.error, run.output_tail())
     assert failed_profile(report) == "No profile was recorded: ValueError: no third time"
     assert profile_path(run).exists() is False
+
+
+def test_a_run_whose_last_call_was_refused_says_that_it_has_no_profile(runner: Runner) -> None:
+    code = "import torch\n\ndef model(x):\n    return x.sin()\n\ndef calls():\n    yield (torch.ones(4),)\n"
+    code += "    yield (torch.ones(5),)\n"
+    stance = Conditions(stance="fail_on_recompile", primed=True)
+    job = CompileJob(Model("code", code), measure=False, profile=True, conditions=stance)
+    run = runner.wait(runner.submit(job))
+    report = open_report(run)
+    assert ended(run)[0] == "done", (report.error, run.output_tail())
+    assert failed_profile(report).startswith("No profile was recorded: the last call was not made compiled")

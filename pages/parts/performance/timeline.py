@@ -37,7 +37,9 @@ AREA_FORMS = {"slices": fmt.number, "total": fmt.duration_s, "self": fmt.duratio
 AREA_COLUMNS: dict[str, Any] = {
     "slice": st.column_config.TextColumn(width=240),
     "kind": st.column_config.TextColumn(width=90),
-    "kernel": st.column_config.TextColumn(width=120, help="The kernel, if its name is another one, or the number of kernels."),
+    "kernel": st.column_config.TextColumn(
+        width=120, help="The kernel, if its name is another one, or the number of kernels."
+    ),
     "total": st.column_config.TextColumn(help="Time in the selected area: a slice is cut off at its edges."),
     "self": st.column_config.TextColumn(help="Without the slices inside it."),
     "share": st.column_config.TextColumn(
@@ -171,7 +173,10 @@ def kernel_table(profile: views.TimelineView) -> None:
     """Draw the kernels with slices; a click opens the kernel."""
     rows = profile.kernel_rows
     if not rows:
-        st.write("No slice is of a compiled graph: the profile shows eager code, or a process other than the log's.")
+        st.write(
+            "The profile shows eager code, kernels that a C++ wrapper calls without an op, or a process other than the "
+            "log's."
+        )
         return
     table = in_words(pd.DataFrame(rows), FORMS)
     height = TALL if len(rows) > 12 else "auto"

@@ -264,6 +264,7 @@ def test_whatever_is_in_a_profile_it_is_joined(tmp_path_factory: pytest.TempPath
     profile = read_profile(profile_of(tmp_path_factory.mktemp("any"), raw))
     view = TimelineView(join_profile(profile, Report(Setting())), Report(Setting()))
     assert view.title.endswith(".")
+    assert view.title.startswith("No slice is a kernel of a compiled graph") == (not view.joined.compiled)
     assert len(view.kernel_rows) <= len(view.joined.compiled)
     assert all(float(str(row["idle"])) >= 0 for row in view.idle_rows)
     assert len(view.spans(10)) == min(10, len(profile.slices))
