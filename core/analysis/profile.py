@@ -233,12 +233,14 @@ class _Join:
 
         None if that leaves a doubt.
         """
-        compilations = {place.region, self._keys.get(self._key(call))}
+        cached = self._keys.get(self._key(call))
         ranked: dict[tuple[bool, bool, int], list[_Code]] = defaultdict(list)
         for code in self._codes:
             if known := code.known(names):
+                # A region has torch's id, which begins again after a `torch.compiler.reset`.
+                is_named = code.compilation == cached or code.compilation.rpartition(":")[2] == place.region
                 is_direction = (code.direction == "backward") == place.backward
-                ranked[code.compilation in compilations, is_direction, known].append(code)
+                ranked[is_named, is_direction, known].append(code)
         best = ranked[max(ranked)] if ranked else []
         return best[0] if len(best) == 1 else None
 

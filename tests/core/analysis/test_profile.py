@@ -108,6 +108,13 @@ def test_a_call_that_two_compilations_can_have_made_has_no_kernel(tmp_path: Path
     assert kernels_of(tmp_path, (one,), called(0.0)) == [kernel.id for kernel in one.kernels]
 
 
+def test_a_region_whose_id_torch_gave_twice_has_no_kernel(tmp_path: Path) -> None:
+    before, after, third = (compilation(name, "inference") for name in ("0/0", "2:0/0", "0/1"))
+    events = [slice_of("Torch-Compiled Region: 0/0", length=100.0), *called(10.0)]
+    assert kernels_of(tmp_path, (before, after, third), events) == ["", ""]
+    assert kernels_of(tmp_path, (after, third), events) == [kernel.id for kernel in after.kernels]
+
+
 @pytest.mark.parametrize(
     "name", ["graph_0_cpp_fused_sin_0", "cpp_fused_sin_0"], ids=["enable_kernel_profile", "as it is"]
 )
