@@ -13,7 +13,7 @@ from core.runs.profile import add_profile
 from core.runs.store import Run, Store
 from core.runs.stored import open_report
 from core.views.perfetto import perfetto_trace
-from core.views.timeline import HOW, NO_PROFILE, timeline_view
+from core.views.timeline import HOW, NO_PROFILE, failed_profile, timeline_view
 
 
 def add_command(commands: Commands) -> None:
@@ -36,9 +36,10 @@ def _profile(arguments: argparse.Namespace) -> int:
     run = Store().open(arguments.run)
     if arguments.file:
         _add(run, Path(arguments.file))
-    view = timeline_view(run, open_report(run))
+    report = open_report(run)
+    view = timeline_view(run, report)
     if view is None:
-        raise StoreError(f"{NO_PROFILE} {HOW}")
+        raise StoreError(f"{failed_profile(report) or NO_PROFILE} {HOW}")
     print(view.title)
     for row in view.kernel_rows:
         print(f"  {duration_s(_number(row['total'])):>10}  {row['slices']:>6} ×  {row['kernel']}  {row['compilation']}")

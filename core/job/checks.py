@@ -57,6 +57,7 @@ def validated(job: CompileJob) -> CompileJob:
         check(job)
     for check in (_check_repairs, _check_conditions, _check_sizes, _check_rival, _check_bits, _check_aoti):
         check(job)
+    _check_profile(job)
     return job
 
 
@@ -215,6 +216,13 @@ def _check_bits(job: CompileJob) -> None:
     _require(job.compile.backend == "inductor", "bits", "only inductor's kernels are compared bit by bit")
     _check_typed("bits", job.bits)
     _check_options("bits", other_configuration(job).compile)
+
+
+def _check_profile(job: CompileJob) -> None:
+    if not job.profile:
+        return
+    _require(not job.target, "profile", "code for a target does not run, so it has no profile")
+    _require(not job.model.is_script, "profile", f"{AS_IT_IS}; use torch.profiler in it, and add its file to the run")
 
 
 def _check_aoti(job: CompileJob) -> None:

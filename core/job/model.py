@@ -182,7 +182,8 @@ class CompileJob:
     the log has the texts that TORCH_COMPILE_DEBUG=1 writes; with `logs`, names as TORCH_LOGS takes them, torch's
     messages. With `bits`, the first call is compared bit by bit with another configuration, in which these settings
     differ. With `aoti` the model is exported, packaged by AOTInductor, and the package run from Python and from C++.
-    `neighbours` requests that other compilers and runtimes, such as ONNX Runtime, convert and run the model.
+    `neighbours` requests that other compilers and runtimes, such as ONNX Runtime, convert and run the model. With
+    `profile`, the compiled calls are repeated under `torch.profiler` after all that is timed.
 
     `exercise` is the name of an exercise that the code is a solution of: the code is compiled, and compared with the
     exercise's own code in eager.
@@ -221,6 +222,7 @@ class CompileJob:
     exercise: str = ""
     aoti: Packaging | None = None
     neighbours: bool = False
+    profile: bool = False
     from_file: tuple[str, ...] | None = None
     schema: int = SCHEMA
 

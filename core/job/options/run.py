@@ -259,6 +259,20 @@ RUN: tuple[Option, ...] = (
         eager=False,
     ),
     Option(
+        "profile",
+        "record a profile of the compiled calls by torch.profiler, beside the log",
+        read=flag,
+        flag=Flag(MEASURED, kind="on"),
+        form=SwitchField(
+            at=("conditions", 5, 3),
+            label="profile",
+            help="Repeat the compiled calls under `torch.profiler`, after all measurements, for *Timeline*.",
+        ),
+        visitors=True,
+        compared=False,
+        eager=False,
+    ),
+    Option(
         "bisect",
         "if the run fails or differs from eager, look for the cause with torch's CompilerBisector",
         flag=Flag(MEASURED, kind="on"),

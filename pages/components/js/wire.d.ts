@@ -296,7 +296,8 @@ export interface FlameLegend {
   label: string;
 }
 
-/** The message to the browser: the chart's data, and the span that is selected when the chart appears. */
+/** The message to the browser: the chart's data, and the span and the area that are selected when the chart appears.
+ * `areas` is True if areas can be selected. */
 export interface FlameData {
   spans: FlameSpan[];
   names: FlameName[];
@@ -307,6 +308,8 @@ export interface FlameData {
   legend: Record<string, FlameLegend>;
   links: Record<string, string>;
   initial: string | null;
+  area: [number, number, number, number] | null;
+  areas: boolean;
 }
 
 /** A fact in the header: a value in the code font, its label, and its page; no link if `page` is empty. */
