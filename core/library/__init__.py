@@ -1,0 +1,1 @@
+"""The package `compileboard` in a user's own process."""
