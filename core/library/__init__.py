@@ -1,1 +1,1 @@
-"""The package `compileboard` in a user's own process."""
+"""Compileboard in a user's own process: recording, and assertions for tests."""

@@ -59,9 +59,10 @@ def start_following(store: Store, source: Path, by: str = "") -> tuple[Run, subp
 
 
 def stop_following(run: Run) -> None:
-    """Ask the process that follows a run's logs to end."""
-    process = supervisor_of(run.written_status())
-    if process is not None:
+    """Ask the process that follows a run's logs to end; a user's process that writes its log itself goes on."""
+    status = run.written_status()
+    process = supervisor_of(status)
+    if process is not None and not status.in_process:
         process.terminate()
 
 

@@ -1,0 +1,103 @@
+"""Assertions about a recording, whose failures have torch's reasons, the user's lines, and a link to the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from core.base.files import one_line
+from core.base.words import count
+from core.report import Compilation, GraphBreak, Recompile, Report
+
+MOST_CHARS = 400
+MOST_LISTED = 20
+NOTHING = "torch.compile compiled nothing, so there is nothing to check"
+
+
+class Checks:
+    """Assertions about the report of a recording."""
+
+    @property
+    def report(self) -> Report:
+        """The report so far."""
+        raise NotImplementedError
+
+    @property
+    def where(self) -> str:
+        """How to open the run."""
+        raise NotImplementedError
+
+    def assert_no_graph_breaks(self) -> None:
+        """Raise AssertionError if Dynamo stopped, if a compilation failed, or if nothing was compiled."""
+        self._assert_compiled()
+        stops = [_break_words(found) for found in self.report.graph_breaks]
+        failures = [_failure_words(found) for found in self.report.compilations if found.status == "failed"]
+        self._refuse("no graph break", count(len(stops), "graph break"), stops, bool(stops))
+        self._refuse("no failed compilation", count(len(failures), "failure"), failures, bool(failures))
+
+    def assert_recompiles(self, *, at_most: int) -> None:
+        """Raise AssertionError for more compilations after a guard failure than this."""
+        recompiles = {found.compilation: found for found in self.report.recompiles}
+        lines = [_recompile_words(found, self.report.compilation(key)) for key, found in recompiles.items()]
+        self._refuse(_expected(at_most, "recompile"), count(len(lines), "recompile"), lines, len(lines) > at_most)
+
+    def assert_no_recompiles(self) -> None:
+        """Raise AssertionError for a compilation after a guard failure."""
+        self.assert_recompiles(at_most=0)
+
+    def assert_no_compilations(self) -> None:
+        """Raise AssertionError if anything was compiled, for the first time or again."""
+        compilations = self.report.compilations
+        lines = [f"[{found.id}] {found.frame}" for found in compilations]
+        self._refuse("no compilation", count(len(lines), "compilation"), lines, bool(lines))
+
+    def assert_kernels(self, *, at_most: int) -> None:
+        """Raise AssertionError for more generated kernels than this; calls of libraries do not count."""
+        self._assert_compiled()
+        kernels = [
+            f"[{compilation.id}] {kernel.name}"
+            for compilation in self.report.compilations
+            for kernel in compilation.kernels
+            if not kernel.extern
+        ]
+        self._refuse(_expected(at_most, "kernel"), count(len(kernels), "kernel"), kernels, len(kernels) > at_most)
+
+    def _assert_compiled(self) -> None:
+        if not self.report.compilations:
+            raise AssertionError(f"{NOTHING}\n{self._link()}")
+
+    def _refuse(self, expected: str, actual: str, lines: Sequence[str], fails: bool) -> None:
+        if fails:
+            raise AssertionError("\n".join([f"expected {expected}, got {actual}:", *_listed(lines), self._link()]))
+
+    def _link(self) -> str:
+        return f"run: {self.where}"
+
+
+def _expected(at_most: int, noun: str) -> str:
+    return f"at most {count(at_most, noun)}" if at_most else f"no {noun}"
+
+
+def _listed(lines: Sequence[str]) -> Iterable[str]:
+    yield from (f"  {line}" for line in lines[:MOST_LISTED])
+    if len(lines) > MOST_LISTED:
+        yield f"  and {len(lines) - MOST_LISTED} more"
+
+
+def _short(text: str) -> str:
+    return one_line(text, MOST_CHARS)
+
+
+def _break_words(found: GraphBreak) -> str:
+    hint = f" Hint: {found.hints[0]}" if found.hints else ""
+    return _short(f"{found.place}: {found.reason}.{hint}".replace("..", "."))
+
+
+def _failure_words(found: Compilation) -> str:
+    return _short(f"{found.error_place or found.frame}: {found.error_type}: {found.error}")
+
+
+def _recompile_words(found: Recompile, compilation: Compilation | None) -> str:
+    place = f" {compilation.frame}" if compilation is not None else ""
+    labels = ", ".join(compilation.user_contexts) if compilation is not None else ""
+    line = f" ({found.location})" if found.location is not None else ""
+    return _short(f"[{found.compilation}]{place}{f' at {labels}' if labels else ''}: {found.reason}{line}")

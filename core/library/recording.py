@@ -1,0 +1,213 @@
+"""Recording of a user's own process: `with record(label="train") as run: …`, or `@record()` on a function.
+
+Importing this module loads no torch; recording does.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import socket
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from urllib.parse import urlencode
+
+from core.base.files import in_words, one_line
+from core.base.words import count
+from core.library.checks import Checks
+from core.report import Compilation, GraphBreak, Kernel, Place, Recompile, Report
+from core.runs.rank_logs import stored_name
+from core.runs.store import Run, Store
+from core.runs.stored import open_report
+from core.trace.parsers import GrowingReport
+
+if TYPE_CHECKING:
+    from core.worker.own_process import ProcessLog
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+MOST_LABEL_CHARS = 200
+MOST_NAMED = 5
+ORIGIN = "Recorded by compileboard.record() in process {pid}{rank} on {host}."
+NO_END = "The end of record() is not recorded: the process is still in it, or ended there."
+NOT_RECORDED = (
+    "Recorded in a user's own process. Not recorded: eager results and times, speedup, memory, kernel times, the "
+    "scheduler's nodes and fusion decisions, pass changes, torch's counters."
+)
+BEFORE = (
+    "Before recording, {functions} already had compiled code ({places}). Calls that reuse it are not in the log; "
+    "`record(reset=True)` or `torch.compiler.reset()` compiles again."
+)
+NOTHING = "torch.compile compiled nothing while `{label}` was recorded. {before}"
+UNUSED = "No compiled function was called."
+RAISED = "record() was left by {error}."
+GENERATOR = "record() ends when a function returns, before a coroutine or generator runs: use `with record():` inside"
+
+
+class RecordWarning(UserWarning):
+    """Warning that a recording is empty or incomplete, with the reason."""
+
+
+class record:
+    """Record all that this process compiles, as a run of the store; a context manager and a decorator.
+
+    `label` is the run's title. With `reset`, all compiled code is forgotten first, so that everything is compiled in
+    the recording. The store is `home`, otherwise `COMPILEBOARD_HOME`, otherwise `~/.compileboard`. Recordings may be
+    nested and may overlap in several threads: each has everything that any thread of the process compiles while it is
+    open. A log of TORCH_TRACE gets its records as before. Raises StoreError if the store cannot be written.
+    """
+
+    def __init__(self, label: str = "", *, reset: bool = False, home: str | os.PathLike[str] | None = None) -> None:
+        self._label, self._reset, self._home = label, reset, home
+        self._open = threading.local()
+
+    def __enter__(self) -> Recording:
+        """Begin a recording."""
+        recording = Recording.begin(self._label, self._reset, Path(self._home) if self._home is not None else None)
+        self._opened.append(recording)
+        return recording
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """End it; an exception passes through, and the run is kept."""
+        self._opened.pop().end(error)
+
+    def __call__(self, function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+        """Return the function with each call recorded as a run of its own."""
+        if any(test(function) for test in (inspect.iscoroutinefunction, inspect.isgeneratorfunction)):
+            raise TypeError(GENERATOR)
+
+        @functools.wraps(function)
+        def recorded(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+            label = self._label or function.__qualname__
+            with record(label, reset=self._reset, home=self._home):
+                return function(*args, **kwargs)
+
+        return recorded
+
+    @property
+    def _opened(self) -> list[Recording]:
+        """The open recordings of this object in this thread, the innermost last."""
+        if not hasattr(self._open, "recordings"):
+            self._open.recordings = []
+        opened: list[Recording] = self._open.recordings
+        return opened
+
+
+class Recording(Checks):
+    """A run of the store that this process records, or has recorded; made by `record`.
+
+    `compiled_before` are functions that had compiled code when it began. `report` and what is read from it are complete
+    after the end, and up to now before.
+    """
+
+    def __init__(self, store: Store, run: Run, log: ProcessLog, label: str, before: tuple[Place, ...]) -> None:
+        self.run, self.label, self.compiled_before = run, label, before
+        self._store, self._log, self._pid = store, log, os.getpid()
+        self._growing: GrowingReport | None = GrowingReport(log.path, rests_s=0.0, appended=True)
+        self._report: Report | None = None
+        self._mark = ""
+
+    @classmethod
+    def begin(cls, label: str, reset: bool, home: Path | None) -> Recording:
+        """Begin to record; raises StoreError."""
+        from core.worker import own_process
+
+        if reset:
+            own_process.reset()
+        rank, store = own_process.rank(), Store(home)
+        label = one_line(label, MOST_LABEL_CHARS) or "record"
+        suffix = f" (rank {rank})" if rank is not None else ""
+        origin = ORIGIN.format(pid=os.getpid(), rank=suffix, host=socket.gethostname())
+        run = store.add_in_process(label + suffix, f"{origin} {NO_END}")
+        with in_words(run.path):
+            log = own_process.ProcessLog(run.trace_dir / stored_name(rank))
+        recording = cls(store, run, log, label, own_process.compiled_before())
+        log.begin(run.id, lambda: recording._mark)
+        log.note(NOT_RECORDED)
+        if recording.compiled_before:
+            log.note(recording._before_words)
+        return recording
+
+    def end(self, error: BaseException | None = None) -> None:
+        """End the recording; a forked process leaves it open, since it is its parent's."""
+        self._log.detach()
+        if os.getpid() != self._pid:
+            return
+        if error is not None:
+            words = one_line(f"{type(error).__name__}: {error}".removesuffix(": "), MOST_LABEL_CHARS)
+            self._log.note(RAISED.format(error=words))
+        self._log.end("done" if error is None else "failed")
+        written = self.run.written_status()
+        origin, problem = written.origin.removesuffix(f" {NO_END}"), self._log.problem
+        reason = f"the log ended early: {problem}" if problem else ""
+        ended = replace(written, state="done", ended_s=time.time(), handle="", origin=origin, reason=reason)
+        self.run.write_status(ended)
+        self._growing = None
+        if problem:
+            warnings.warn(f"`{self.label}` was recorded in part: {reason}", RecordWarning, stacklevel=3)
+        elif error is None and not self.compilations:
+            before = self._before_words if self.compiled_before else UNUSED
+            warnings.warn(NOTHING.format(label=self.label, before=before), RecordWarning, stacklevel=3)
+
+    def mark(self, **labels: object) -> None:
+        """Name the step that begins, as in `mark(step=412)`: recompiles from here on carry it.
+
+        torch logs at most 256 characters of it.
+        """
+        self._mark = ", ".join(f"{name}={value}" for name, value in labels.items())
+
+    @property
+    def report(self) -> Report:
+        """The report: up to now while it is recorded, then of the whole log."""
+        if self._growing is not None:
+            return self._growing.look()
+        if self._report is None:
+            self._report = open_report(self.run)
+        return self._report
+
+    @property
+    def compilations(self) -> tuple[Compilation, ...]:
+        """Compilations of frames."""
+        return self.report.compilations
+
+    @property
+    def graph_breaks(self) -> tuple[GraphBreak, ...]:
+        """Places where Dynamo stopped."""
+        return self.report.graph_breaks
+
+    @property
+    def recompiles(self) -> tuple[Recompile, ...]:
+        """Compilations after a guard failure."""
+        return self.report.recompiles
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """Kernels that were generated, without calls of libraries."""
+        found = (kernel for compilation in self.compilations for kernel in compilation.kernels)
+        return tuple(kernel for kernel in found if not kernel.extern)
+
+    @property
+    def url(self) -> str:
+        """Address of the run in a dashboard that listens on this store; empty if none does."""
+        address = self._store.dashboard()
+        return f"{address}/overview?{urlencode({'run': self.run.id})}" if address else ""
+
+    @property
+    def where(self) -> str:
+        """How to open the run: its address, otherwise a command."""
+        return self.url or f"`python -m core report {self.run.id}`"
+
+    @property
+    def _before_words(self) -> str:
+        places = self.compiled_before
+        named = ", ".join(map(str, places[:MOST_NAMED])) + (", …" if len(places) > MOST_NAMED else "")
+        return BEFORE.format(functions=count(len(places), "function"), places=named)
