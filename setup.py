@@ -24,6 +24,7 @@ OURS = ("core", "pages")
 # Files with a place of their own below the package.
 PLACED = {
     "core/library/face.py": "__init__.py",
+    "core/library/plugin.py": "plugin.py",
     "core/__main__.py": "__main__.py",
     "dashboard.py": "dashboard.py",
     ".streamlit/config.toml": ".streamlit/config.toml",

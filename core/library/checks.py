@@ -14,7 +14,7 @@ NOTHING = "torch.compile compiled nothing, so there is nothing to check"
 
 
 class Checks:
-    """Assertions about the report of a recording."""
+    """Assertions about the report of a recording; pytest shows the test's line, not theirs (`__tracebackhide__`)."""
 
     @property
     def report(self) -> Report:
@@ -28,6 +28,7 @@ class Checks:
 
     def assert_no_graph_breaks(self) -> None:
         """Raise AssertionError if Dynamo stopped, if a compilation failed, or if nothing was compiled."""
+        __tracebackhide__ = True
         self._assert_compiled()
         stops = [_break_words(found) for found in self.report.graph_breaks]
         failures = [_failure_words(found) for found in self.report.compilations if found.status == "failed"]
@@ -36,22 +37,26 @@ class Checks:
 
     def assert_recompiles(self, *, at_most: int) -> None:
         """Raise AssertionError for more compilations after a guard failure than this."""
+        __tracebackhide__ = True
         recompiles = {found.compilation: found for found in self.report.recompiles}
         lines = [_recompile_words(found, self.report.compilation(key)) for key, found in recompiles.items()]
         self._refuse(_expected(at_most, "recompile"), count(len(lines), "recompile"), lines, len(lines) > at_most)
 
     def assert_no_recompiles(self) -> None:
         """Raise AssertionError for a compilation after a guard failure."""
+        __tracebackhide__ = True
         self.assert_recompiles(at_most=0)
 
     def assert_no_compilations(self) -> None:
         """Raise AssertionError if anything was compiled, for the first time or again."""
+        __tracebackhide__ = True
         compilations = self.report.compilations
         lines = [f"[{found.id}] {found.frame}" for found in compilations]
         self._refuse("no compilation", count(len(lines), "compilation"), lines, bool(lines))
 
     def assert_kernels(self, *, at_most: int) -> None:
         """Raise AssertionError for more generated kernels than this; calls of libraries do not count."""
+        __tracebackhide__ = True
         self._assert_compiled()
         kernels = [
             f"[{compilation.id}] {kernel.name}"
@@ -62,10 +67,12 @@ class Checks:
         self._refuse(_expected(at_most, "kernel"), count(len(kernels), "kernel"), kernels, len(kernels) > at_most)
 
     def _assert_compiled(self) -> None:
+        __tracebackhide__ = True
         if not self.report.compilations:
             raise AssertionError(f"{NOTHING}\n{self._link()}")
 
     def _refuse(self, expected: str, actual: str, lines: Sequence[str], fails: bool) -> None:
+        __tracebackhide__ = True
         if fails:
             raise AssertionError("\n".join([f"expected {expected}, got {actual}:", *_listed(lines), self._link()]))
 

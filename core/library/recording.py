@@ -59,26 +59,39 @@ class record:
     """Record all that this process compiles, as a run of the store; a context manager and a decorator.
 
     `label` is the run's title. With `reset`, all compiled code is forgotten first, so that everything is compiled in
-    the recording. The store is `home`, otherwise `COMPILEBOARD_HOME`, otherwise `~/.compileboard`. Recordings may be
+    the recording. The store is `home`, otherwise `COMPILEBOARD_HOME`, otherwise `~/.compileboard`. Without `warn`, an
+    empty recording is no warning; `begun` is called with each recording when it begins. Recordings may be
     nested and may overlap in several threads: each has everything that any thread of the process compiles while it is
     open. A log of TORCH_TRACE gets its records as before. Raises StoreError if the store cannot be written.
     """
 
-    def __init__(self, label: str = "", *, reset: bool = False, home: str | os.PathLike[str] | None = None) -> None:
-        self._label, self._reset, self._home = label, reset, home
+    def __init__(
+        self,
+        label: str = "",
+        *,
+        reset: bool = False,
+        home: str | os.PathLike[str] | None = None,
+        warn: bool = True,
+        begun: Callable[[Recording], object] = lambda run: None,
+    ) -> None:
+        self._label, self._reset, self._home, self._warn, self._begun = label, reset, home, warn, begun
         self._open = threading.local()
 
     def __enter__(self) -> Recording:
         """Begin a recording."""
         recording = Recording.begin(self._label, self._reset, Path(self._home) if self._home is not None else None)
         self._opened.append(recording)
+        self._begun(recording)
         return recording
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """End it; an exception passes through, and the run is kept."""
-        self._opened.pop().end(error)
+        recording = self._opened.pop()
+        recording.end(error)
+        if self._warn and error is None and (problem := recording.problem):
+            warnings.warn(problem, RecordWarning, stacklevel=2)
 
     def __call__(self, function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
         """Return the function with each call recorded as a run of its own."""
@@ -88,7 +101,7 @@ class record:
         @functools.wraps(function)
         def recorded(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
             label = self._label or function.__qualname__
-            with record(label, reset=self._reset, home=self._home):
+            with record(label, reset=self._reset, home=self._home, warn=self._warn, begun=self._begun):
                 return function(*args, **kwargs)
 
         return recorded
@@ -100,6 +113,13 @@ class record:
             self._open.recordings = []
         opened: list[Recording] = self._open.recordings
         return opened
+
+
+def forget_compiled_code() -> None:
+    """Forget all compiled code of this process, as `torch.compiler.reset` does."""
+    from core.worker import own_process
+
+    own_process.reset()
 
 
 class Recording(Checks):
@@ -122,7 +142,7 @@ class Recording(Checks):
         from core.worker import own_process
 
         if reset:
-            own_process.reset()
+            forget_compiled_code()
         rank, store = own_process.rank(), Store(home)
         label = one_line(label, MOST_LABEL_CHARS) or "record"
         suffix = f" (rank {rank})" if rank is not None else ""
@@ -152,11 +172,6 @@ class Recording(Checks):
         ended = replace(written, state="done", ended_s=time.time(), handle="", origin=origin, reason=reason)
         self.run.write_status(ended)
         self._growing = None
-        if problem:
-            warnings.warn(f"`{self.label}` was recorded in part: {reason}", RecordWarning, stacklevel=3)
-        elif error is None and not self.compilations:
-            before = self._before_words if self.compiled_before else UNUSED
-            warnings.warn(NOTHING.format(label=self.label, before=before), RecordWarning, stacklevel=3)
 
     def mark(self, **labels: object) -> None:
         """Name the step that begins, as in `mark(step=412)`: recompiles from here on carry it.
@@ -173,6 +188,15 @@ class Recording(Checks):
         if self._report is None:
             self._report = open_report(self.run)
         return self._report
+
+    @property
+    def problem(self) -> str:
+        """Why it is empty or incomplete; empty text if it is neither."""
+        if self._log.problem:
+            return f"`{self.label}` was recorded in part: the log ended early: {self._log.problem}"
+        if self.compilations:
+            return ""
+        return NOTHING.format(label=self.label, before=self._before_words if self.compiled_before else UNUSED)
 
     @property
     def compilations(self) -> tuple[Compilation, ...]:

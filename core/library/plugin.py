@@ -1,0 +1,97 @@
+"""pytest plugin: the fixture and the marker `compileboard`.
+
+pytest imports this module in every session of an environment in which the package is installed, so it loads nothing of
+ours before a test uses it. `setup.py` makes it `compileboard/plugin.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from core.library.recording import Recording, record
+
+MARKER = "compileboard"
+HELP = (
+    "compileboard(no_graph_breaks=False, recompiles=None, kernels=None, reset=True): record the test, and fail it for "
+    "a graph break, or more recompiles or kernels than this; torch.compiler.reset() comes first unless reset is False"
+)
+LIMITS = {"no_graph_breaks", "recompiles", "kernels", "reset"}
+RUNS = pytest.StashKey[list["Recording"]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option of the store."""
+    group = parser.getgroup("compileboard")
+    group.addoption("--compileboard-home", metavar="DIR", help="store of the runs that tests record")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker."""
+    config.addinivalue_line("markers", HELP)
+
+
+class TestRecorder:
+    """The fixture `compileboard`: records parts of a test, each as a run titled with the test's id."""
+
+    __test__ = False
+
+    def __init__(self, item: pytest.Item) -> None:
+        self._item = item
+
+    def record(self, label: str = "", *, reset: bool = False) -> record:
+        """Return a context manager that records, as `compileboard.record` does; `label` is added to the title."""
+        from core.library.recording import record
+
+        title = f"{self._item.nodeid} {label}".strip()
+        runs = self._item.stash.setdefault(RUNS, [])
+        home = self._item.config.getoption("compileboard_home")
+        return record(title, reset=reset, home=home, warn=False, begun=runs.append)
+
+
+@pytest.fixture
+def compileboard(request: pytest.FixtureRequest) -> TestRecorder:
+    """Record parts of a test: `with compileboard.record() as run: …`; compiled code of earlier tests is forgotten."""
+    marker = request.node.get_closest_marker(MARKER)
+    if marker is None or marker.kwargs.get("reset", True):
+        _reset()
+    return TestRecorder(request.node)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Record a marked test as a whole, and check it against the marker's limits."""
+    marker = item.get_closest_marker(MARKER)
+    if marker is None:
+        return (yield)
+    if unknown := sorted(marker.kwargs.keys() - LIMITS) or list(marker.args):
+        raise pytest.UsageError(f"{item.nodeid}: the marker {MARKER} does not take {unknown[0]!r}; {HELP}")
+    if marker.kwargs.get("reset", True):
+        _reset()
+    with TestRecorder(item).record() as run:
+        result = yield
+    if marker.kwargs.get("no_graph_breaks"):
+        run.assert_no_graph_breaks()
+    if (recompiles := marker.kwargs.get("recompiles")) is not None:
+        run.assert_recompiles(at_most=recompiles)
+    if (kernels := marker.kwargs.get("kernels")) is not None:
+        run.assert_kernels(at_most=kernels)
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add the test's runs to the report of a failure."""
+    report = yield
+    if report.failed and (runs := item.stash.get(RUNS, None)):
+        report.sections.append(("compileboard", "\n".join(f"{run.label}: {run.where}" for run in runs)))
+    return report
+
+
+def _reset() -> None:
+    from core.library.recording import forget_compiled_code
+
+    forget_compiled_code()
