@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from core.base.files import one_line
-from core.base.words import count
+from core.base.words import count, number
 from core.report import Compilation, GraphBreak, Recompile, Report
 
 MOST_CHARS = 400
 MOST_LISTED = 20
 NOTHING = "torch.compile compiled nothing, so there is nothing to check"
+
+NO_PLAN = "the bytes of Inductor's buffers are unknown: it generated no code, or sizes are symbolic"
 
 
 class Checks:
@@ -26,6 +28,17 @@ class Checks:
         """How to open the run."""
         raise NotImplementedError
 
+    @property
+    def planned_bytes(self) -> int | None:
+        """Most bytes of buffers in a generated code; None if unknown."""
+        raise NotImplementedError
+
+    @property
+    def recompiles(self) -> tuple[Recompile, ...]:
+        """Compilations after a guard failure, each with torch's first reason: the newest code that did not fit."""
+        first = {found.compilation: found for found in reversed(self.report.recompiles)}
+        return tuple(reversed(first.values()))
+
     def assert_no_graph_breaks(self) -> None:
         """Raise AssertionError if Dynamo stopped, if a compilation failed, or if nothing was compiled."""
         __tracebackhide__ = True
@@ -38,8 +51,8 @@ class Checks:
     def assert_recompiles(self, *, at_most: int) -> None:
         """Raise AssertionError for more compilations after a guard failure than this."""
         __tracebackhide__ = True
-        recompiles = {found.compilation: found for found in self.report.recompiles}
-        lines = [_recompile_words(found, self.report.compilation(key)) for key, found in recompiles.items()]
+        compilations = {found.id: found for found in self.report.compilations}
+        lines = [_recompile_words(found, compilations.get(found.compilation)) for found in self.recompiles]
         self._refuse(_expected(at_most, "recompile"), count(len(lines), "recompile"), lines, len(lines) > at_most)
 
     def assert_no_recompiles(self) -> None:
@@ -65,6 +78,22 @@ class Checks:
             if not kernel.extern
         ]
         self._refuse(_expected(at_most, "kernel"), count(len(kernels), "kernel"), kernels, len(kernels) > at_most)
+
+    def assert_planned_bytes(self, *, at_most: int) -> None:
+        """Raise AssertionError if a generated code has more bytes of buffers at a time than this.
+
+        That is Inductor's plan, read from its code: no measurement, and without inputs, parameters and libraries' own
+        workspaces.
+        """
+        __tracebackhide__ = True
+        self._assert_compiled()
+        planned = self.planned_bytes
+        if planned is None:
+            raise AssertionError(f"{NO_PLAN}\n{self._link()}")
+        if planned > at_most:
+            raise AssertionError(
+                f"expected at most {number(at_most)} bytes of buffers, Inductor plans {number(planned)}\n{self._link()}"
+            )
 
     def _assert_compiled(self) -> None:
         __tracebackhide__ = True

@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from core.library.recording import Recording, record
 
 MARKER = "compileboard"
+TRACE = " torch.__trace:"
 HELP = (
-    "compileboard(no_graph_breaks=False, recompiles=None, kernels=None, reset=True): record the test, and fail it for "
-    "a graph break, or more recompiles or kernels than this; torch.compiler.reset() comes first unless reset is False"
+    "compileboard(no_graph_breaks=False, recompiles=None, kernels=None, planned_bytes=None, reset=True): record the "
+    "test, and fail it for a graph break, or more recompiles, kernels or bytes of Inductor's buffers than this; "
+    "torch.compiler.reset() comes first unless reset is False"
 )
-LIMITS = {"no_graph_breaks", "recompiles", "kernels", "reset"}
+LIMITS = {"no_graph_breaks", "recompiles", "kernels", "planned_bytes", "reset"}
 RUNS = pytest.StashKey[list["Recording"]]()
 
 
@@ -79,16 +81,28 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         run.assert_recompiles(at_most=recompiles)
     if (kernels := marker.kwargs.get("kernels")) is not None:
         run.assert_kernels(at_most=kernels)
+    if (planned := marker.kwargs.get("planned_bytes")) is not None:
+        run.assert_planned_bytes(at_most=planned)
     return result
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add the test's runs to the report of a failure."""
+    """Add the test's runs to the report of a failure, and take torch's trace out of the captured log.
+
+    pytest captures each logger that does not propagate, so torch's trace, too, which has no message.
+    """
     report = yield
+    report.sections = [(name, text) for name, each in report.sections if (text := _without_trace(name, each))]
     if report.failed and (runs := item.stash.get(RUNS, None)):
         report.sections.append(("compileboard", "\n".join(f"{run.label}: {run.where}" for run in runs)))
     return report
+
+
+def _without_trace(name: str, text: str) -> str:
+    if not name.startswith("Captured log"):
+        return text
+    return "\n".join(line for line in text.splitlines() if TRACE not in line)
 
 
 def _reset() -> None:

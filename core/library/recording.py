@@ -14,19 +14,21 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from urllib.parse import urlencode
 
+from core.analysis.memory import graph_plans
 from core.base.files import in_words, one_line
 from core.base.words import count
 from core.library.checks import Checks
-from core.report import Compilation, GraphBreak, Kernel, Place, Recompile, Report
+from core.report import Compilation, GraphBreak, Kernel, Place, Report
 from core.runs.rank_logs import stored_name
 from core.runs.store import Run, Store
 from core.runs.stored import open_report
-from core.trace.parsers import GrowingReport
+from core.trace.parsers import GrowingReport, load_text
 
 if TYPE_CHECKING:
     from core.worker.own_process import ProcessLog
@@ -209,15 +211,26 @@ class Recording(Checks):
         return self.report.graph_breaks
 
     @property
-    def recompiles(self) -> tuple[Recompile, ...]:
-        """Compilations after a guard failure."""
-        return self.report.recompiles
-
-    @property
     def kernels(self) -> tuple[Kernel, ...]:
         """Kernels that were generated, without calls of libraries."""
         found = (kernel for compilation in self.compilations for kernel in compilation.kernels)
         return tuple(kernel for kernel in found if not kernel.extern)
+
+    @property
+    def planned_bytes(self) -> int | None:
+        """Most bytes of buffers that one generated code has at a time, by its own text.
+
+        Without inputs, parameters, and what libraries allocate. None if Inductor generated no code, or sizes are
+        symbolic.
+        """
+        log = self.run.log_path()
+        if log is None:
+            return None
+        texts = partial(load_text, log)
+        plans = [found.plan for each in self.compilations for found in graph_plans(each, texts) if found.plan.steps]
+        if any(memory.bytes is None and memory.origin != "library" for plan in plans for memory in plan.memories):
+            return None
+        return max((step.live_bytes for plan in plans for step in plan.steps), default=None)
 
     @property
     def url(self) -> str:

@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -189,3 +190,58 @@ def test_the_dashboard_starts_where_the_package_is_installed(
 def fetched(url: str) -> str:
     with urllib.request.urlopen(url, timeout=30) as response:
         return str(response.read().decode())
+
+
+EXAMPLES = ROOT / "docs" / "examples"
+
+
+@pytest.fixture
+def examples(tmp_path: Path) -> Path:
+    """The examples in a folder of their own, each with the model that it imports."""
+    for side in ("before", "after"):
+        shutil.copytree(EXAMPLES / side, tmp_path / side)
+        shutil.copy(EXAMPLES / "denoiser.py", tmp_path / side)
+    return tmp_path
+
+
+def size(name: str) -> int:
+    """Lines of a file without its docstrings, imports, and empty lines."""
+    tree = ast.parse((EXAMPLES / name).read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node):
+            node.body = node.body[1:]
+        if isinstance(node, ast.Module):
+            node.body = [each for each in node.body if not isinstance(each, ast.Import | ast.ImportFrom)]
+    return sum(bool(line.strip()) for line in ast.unparse(tree).splitlines())
+
+
+def test_examples_are_shorter_and_their_sizes_are_those_of_the_document() -> None:
+    names = ("test_compile.py", "recompile_reader.py")
+    sizes = {name: (size(f"before/{name}"), size(f"after/{name}")) for name in names}
+    document = (ROOT / "docs" / "your-own-work.md").read_text()
+    assert all(after < before for before, after in sizes.values())
+    assert [name for name, (before, after) in sizes.items() if f"| {before} | {after} |" not in document] == []
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("side", ["before", "after"])
+def test_examples_of_tests_pass_where_the_package_is_installed(
+    installed: Installed, examples: Path, side: str, tmp_path: Path
+) -> None:
+    """By the plugin's entry point."""
+    command = installed.python("-m", "pytest", "-q", "-p", "no:cacheprovider", "--strict-markers", "test_compile.py")
+    assert re.search(r"^[23] passed", installed.output(command, tmp_path / "home", examples / side), re.MULTILINE)
+
+
+@pytest.mark.torch
+def test_an_example_names_each_recompile_as_the_reader_did_by_hand(
+    installed: Installed, examples: Path, tmp_path: Path
+) -> None:
+    after, before = (
+        installed.output(installed.python("recompile_reader.py"), tmp_path / "home", examples / side)
+        for side in ("after", "before")
+    )
+    reason = "tensor 'image' size mismatch at index 2. expected {}, actual {}"
+    for text in (after, before):
+        found = re.findall(r"^(step=\d): .*denoiser.py:\d+.*(tensor 'image'.*)$", text, re.MULTILINE)
+        assert found == [("step=1", reason.format(80, 96)), ("step=2", reason.format(96, 112))]

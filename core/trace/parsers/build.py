@@ -39,7 +39,8 @@ from core.trace.parsers.roots import is_root, root_frame
 from core.trace.parsers.table import parser_of
 
 MAX_KINDS = 2_000
-MOST_CONTEXTS, MOST_CONTEXT_CHARS = 16, 256
+MOST_CONTEXTS = 16
+MOST_CONTEXT_CHARS = 256
 OURS = "artifact:compileboard_"
 LOOK_S = 0.2
 
