@@ -48,6 +48,8 @@ class ProcessLog(logging.Handler):
         self._file = path.open("xb", buffering=0)
         self._left_bytes = most_bytes
         self._pid = os.getpid()
+        # Numbers of the files of compiled frames, in the order in which they were compiled.
+        self._frames: dict[int, None] = {}
 
     def begin(self, run: str, label: Callable[[], str]) -> None:
         """Begin the log with the setting and the file names that torch has logged before.
@@ -73,8 +75,13 @@ class ProcessLog(logging.Handler):
             dynamo_utils.reset_recompile_user_contexts()
 
     def end(self, outcome: str) -> None:
-        """Write the source files that torch's stacks name and the last record, and close the file."""
-        Sources(self.write).record()
+        """Write the source files that torch's stacks name and the last record, and close the file.
+
+        Files of compiled frames come first.
+        """
+        sources, names = Sources(self.write), {number: name for name, number in list(INTERN_TABLE.items())}
+        sources.name(names[number] for number in self._frames if number in names)
+        sources.record()
         self.write(EndRecord(outcome=outcome))
         self.close()
 
@@ -97,6 +104,8 @@ class ProcessLog(logging.Handler):
                 self.problem = TOO_LARGE
             else:
                 self._file.write(data)
+            if stack := (record.metadata.get("dynamo_start") or {}).get("stack"):  # type: ignore[attr-defined]
+                self._frames[stack[-1]["filename"]] = None
         except (OSError, ValueError) as error:
             self.problem = str(error)
 
