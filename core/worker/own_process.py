@@ -35,8 +35,8 @@ TOO_LARGE = "the log has reached 4 GiB"
 class ProcessLog(logging.Handler):
     """A log in a file, of all compilations of this process, whichever thread makes them.
 
-    A forked process does not write to it. `problem` is why it ended early, empty if it did not: an error of the file
-    ends the log, never the compilation.
+    A forked process does not write to it. `problem` is why it ended early, empty if it did not: an error ends the log,
+    never the compilation.
     """
 
     def __init__(self, path: Path, most_bytes: int = MOST_BYTES) -> None:
@@ -106,8 +106,8 @@ class ProcessLog(logging.Handler):
                 self._file.write(data)
             if stack := (record.metadata.get("dynamo_start") or {}).get("stack"):  # type: ignore[attr-defined]
                 self._frames[stack[-1]["filename"]] = None
-        except (OSError, ValueError) as error:
-            self.problem = str(error)
+        except Exception as error:
+            self.problem = f"{type(error).__name__}: {error}"
 
     def close(self) -> None:
         """Close the file."""
