@@ -25,7 +25,7 @@ class Checks:
 
     @property
     def where(self) -> str:
-        """How to open the run."""
+        """Address of the run, or a command."""
         raise NotImplementedError
 
     @property
@@ -116,24 +116,24 @@ def _expected(at_most: int, noun: str) -> str:
 def _listed(lines: Sequence[str]) -> Iterable[str]:
     yield from (f"  {line}" for line in lines[:MOST_LISTED])
     if len(lines) > MOST_LISTED:
-        yield f"  and {len(lines) - MOST_LISTED} more"
+        yield f"  and {number(len(lines) - MOST_LISTED)} more"
 
 
 def _short(text: str) -> str:
     return one_line(text, MOST_CHARS)
 
 
-def _break_words(found: GraphBreak) -> str:
-    hint = f" Hint: {found.hints[0]}" if found.hints else ""
-    return _short(f"{found.place}: {found.reason}.{hint}".replace("..", "."))
+def _break_words(graph_break: GraphBreak) -> str:
+    hint = f" Hint: {graph_break.hints[0]}" if graph_break.hints else ""
+    return _short(f"{graph_break.place}: {graph_break.reason.rstrip('.')}.{hint}")
 
 
-def _failure_words(found: Compilation) -> str:
-    return _short(f"{found.error_place or found.frame}: {found.error_type}: {found.error}")
+def _failure_words(failed: Compilation) -> str:
+    return _short(f"{failed.error_place or failed.frame}: {failed.error_type}: {failed.error}")
 
 
-def _recompile_words(found: Recompile, compilation: Compilation | None) -> str:
+def _recompile_words(recompile: Recompile, compilation: Compilation | None) -> str:
     place = f" {compilation.frame}" if compilation is not None else ""
     labels = ", ".join(compilation.user_contexts) if compilation is not None else ""
-    line = f" ({found.location})" if found.location is not None else ""
-    return _short(f"[{found.compilation}]{place}{f' at {labels}' if labels else ''}: {found.reason}{line}")
+    line = f" ({recompile.location})" if recompile.location is not None else ""
+    return _short(f"[{recompile.compilation}]{place}{f' at {labels}' if labels else ''}: {recompile.reason}{line}")

@@ -15,9 +15,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from core.library.recording import Recording, RecordWarning, record
+    from core.library.recording import RecordedRun, RecordWarning, record
 
-__all__ = ["RecordWarning", "Recording", "record"]
+__all__ = ["RecordWarning", "RecordedRun", "record"]
 
 
 def __getattr__(name: str) -> Any:

@@ -6,23 +6,23 @@ ours before a test uses it. `setup.py` makes it `compileboard/plugin.py`.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from core.library.recording import Recording, record
+    from core.library.recording import RecordedRun, record
 
 MARKER = "compileboard"
-TRACE = " torch.__trace:"
+TRACE = "torch.__trace"
 HELP = (
     "compileboard(no_graph_breaks=False, recompiles=None, kernels=None, planned_bytes=None, reset=True): record the "
     "test, and fail it for a graph break, or more recompiles, kernels or bytes of Inductor's buffers than this; "
     "torch.compiler.reset() comes first unless reset is False"
 )
 LIMITS = {"no_graph_breaks", "recompiles", "kernels", "planned_bytes", "reset"}
-RUNS = pytest.StashKey[list["Recording"]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,39 +41,53 @@ class TestRecorder:
 
     __test__ = False
 
-    def __init__(self, item: pytest.Item) -> None:
-        self._item = item
+    def __init__(self, test: pytest.Item) -> None:
+        self._test = test
 
     def record(self, label: str = "", *, reset: bool = False) -> record:
         """Return a context manager that records, as `compileboard.record` does; `label` is added to the title."""
         from core.library.recording import record
 
-        title = f"{self._item.nodeid} {label}".strip()
-        runs = self._item.stash.setdefault(RUNS, [])
-        home = self._item.config.getoption("compileboard_home")
-        return record(title, reset=reset, home=home, warn=False, begun=runs.append)
+        title = f"{self._test.nodeid} {label}".strip()
+        home = self._test.config.getoption("compileboard_home")
+        return record(title, reset=reset, home=home, warn=False, begun=self._name)
+
+    def begin(self) -> None:
+        """Forget the compiled code of earlier tests, unless the marker says otherwise."""
+        from core.library.recording import forget_compiled_code
+
+        marker = self._test.get_closest_marker(MARKER)
+        if marker is None or marker.kwargs.get("reset", True):
+            forget_compiled_code()
+        # pytest captures each logger that does not propagate, so torch's trace, too, which has no message.
+        trace = logging.getLogger(TRACE)
+        for handler in [each for each in trace.handlers if type(each).__module__.startswith("_pytest.")]:
+            trace.removeHandler(handler)
+
+    def _name(self, run: RecordedRun) -> None:
+        """Name a run in the report of a failure."""
+        self._test.add_report_section("call", MARKER, f"{run.label}: {run.where}\n")
 
 
 @pytest.fixture
 def compileboard(request: pytest.FixtureRequest) -> TestRecorder:
     """Record parts of a test: `with compileboard.record() as run: …`; compiled code of earlier tests is forgotten."""
-    marker = request.node.get_closest_marker(MARKER)
-    if marker is None or marker.kwargs.get("reset", True):
-        _reset()
-    return TestRecorder(request.node)
+    recorder = TestRecorder(request.node)
+    recorder.begin()
+    return recorder
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
     """Record a marked test as a whole, and check it against the marker's limits."""
-    marker = item.get_closest_marker(MARKER)
+    marker = pyfuncitem.get_closest_marker(MARKER)
     if marker is None:
         return (yield)
     if unknown := sorted(marker.kwargs.keys() - LIMITS) or list(marker.args):
-        raise pytest.UsageError(f"{item.nodeid}: the marker {MARKER} does not take {unknown[0]!r}; {HELP}")
-    if marker.kwargs.get("reset", True):
-        _reset()
-    with TestRecorder(item).record() as run:
+        raise pytest.UsageError(f"{pyfuncitem.nodeid}: the marker {MARKER} does not take {unknown[0]!r}; {HELP}")
+    recorder = TestRecorder(pyfuncitem)
+    recorder.begin()
+    with recorder.record() as run:
         result = yield
     if marker.kwargs.get("no_graph_breaks"):
         run.assert_no_graph_breaks()
@@ -84,28 +98,3 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     if (planned := marker.kwargs.get("planned_bytes")) is not None:
         run.assert_planned_bytes(at_most=planned)
     return result
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add the test's runs to the report of a failure, and take torch's trace out of the captured log.
-
-    pytest captures each logger that does not propagate, so torch's trace, too, which has no message.
-    """
-    report = yield
-    report.sections = [(name, text) for name, each in report.sections if (text := _without_trace(name, each))]
-    if report.failed and (runs := item.stash.get(RUNS, None)):
-        report.sections.append(("compileboard", "\n".join(f"{run.label}: {run.where}" for run in runs)))
-    return report
-
-
-def _without_trace(name: str, text: str) -> str:
-    if not name.startswith("Captured log"):
-        return text
-    return "\n".join(line for line in text.splitlines() if TRACE not in line)
-
-
-def _reset() -> None:
-    from core.library.recording import forget_compiled_code
-
-    forget_compiled_code()

@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-import socket
 import threading
 import time
 import warnings
@@ -37,7 +36,7 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 MOST_LABEL_CHARS = 200
 MOST_NAMED = 5
-ORIGIN = "Recorded by compileboard.record() in process {pid}{rank} on {host}."
+ORIGIN = "Recorded by compileboard.record() in {process}{rank}."
 NO_END = "The end of record() is not recorded: the process is still in it, or ended there."
 NOT_RECORDED = (
     "Recorded in a user's own process. Not recorded: eager results and times, speedup, memory, kernel times, the "
@@ -74,14 +73,14 @@ class record:
         reset: bool = False,
         home: str | os.PathLike[str] | None = None,
         warn: bool = True,
-        begun: Callable[[Recording], object] = lambda run: None,
+        begun: Callable[[RecordedRun], object] = lambda run: None,
     ) -> None:
         self._label, self._reset, self._home, self._warn, self._begun = label, reset, home, warn, begun
         self._open = threading.local()
 
-    def __enter__(self) -> Recording:
+    def __enter__(self) -> RecordedRun:
         """Begin a recording."""
-        recording = Recording.begin(self._label, self._reset, Path(self._home) if self._home is not None else None)
+        recording = RecordedRun.begin(self._label, self._reset, Path(self._home) if self._home is not None else None)
         self._opened.append(recording)
         self._begun(recording)
         return recording
@@ -109,11 +108,11 @@ class record:
         return recorded
 
     @property
-    def _opened(self) -> list[Recording]:
+    def _opened(self) -> list[RecordedRun]:
         """The open recordings of this object in this thread, the innermost last."""
         if not hasattr(self._open, "recordings"):
             self._open.recordings = []
-        opened: list[Recording] = self._open.recordings
+        opened: list[RecordedRun] = self._open.recordings
         return opened
 
 
@@ -124,7 +123,7 @@ def forget_compiled_code() -> None:
     own_process.reset()
 
 
-class Recording(Checks):
+class RecordedRun(Checks):
     """A run of the store that this process records, or has recorded; made by `record`.
 
     `compiled_before` are functions that had compiled code when it began. `report` and what is read from it are complete
@@ -133,13 +132,13 @@ class Recording(Checks):
 
     def __init__(self, store: Store, run: Run, log: ProcessLog, label: str, before: tuple[Place, ...]) -> None:
         self.run, self.label, self.compiled_before = run, label, before
-        self._store, self._log, self._pid = store, log, os.getpid()
+        self._store, self._log = store, log
         self._growing: GrowingReport | None = GrowingReport(log.path, rests_s=0.0, appended=True)
         self._report: Report | None = None
         self._mark = ""
 
     @classmethod
-    def begin(cls, label: str, reset: bool, home: Path | None) -> Recording:
+    def begin(cls, label: str, reset: bool, home: Path | None) -> RecordedRun:
         """Begin to record; raises StoreError."""
         from core.worker import own_process
 
@@ -148,7 +147,7 @@ class Recording(Checks):
         rank, store = own_process.rank(), Store(home)
         label = one_line(label, MOST_LABEL_CHARS) or "record"
         suffix = f" (rank {rank})" if rank is not None else ""
-        origin = ORIGIN.format(pid=os.getpid(), rank=suffix, host=socket.gethostname())
+        origin = ORIGIN.format(process=own_process.process_words(), rank=suffix)
         run = store.add_in_process(label + suffix, f"{origin} {NO_END}")
         with in_words(run.path):
             log = own_process.ProcessLog(run.trace_dir / stored_name(rank))
@@ -162,7 +161,7 @@ class Recording(Checks):
     def end(self, error: BaseException | None = None) -> None:
         """End the recording; a forked process leaves it open, since it is its parent's."""
         self._log.detach()
-        if os.getpid() != self._pid:
+        if self._log.is_forked:
             return
         if error is not None:
             words = one_line(f"{type(error).__name__}: {error}".removesuffix(": "), MOST_LABEL_CHARS)
@@ -193,7 +192,7 @@ class Recording(Checks):
 
     @property
     def problem(self) -> str:
-        """Why it is empty or incomplete; empty text if it is neither."""
+        """Reason that it is empty or incomplete; an empty text if it is neither."""
         if self._log.problem:
             return f"`{self.label}` was recorded in part: the log ended early: {self._log.problem}"
         if self.compilations:
@@ -240,7 +239,7 @@ class Recording(Checks):
 
     @property
     def where(self) -> str:
-        """How to open the run: its address, otherwise a command."""
+        """Address of the run, otherwise a command that prints it."""
         return self.url or f"`python -m core report {self.run.id}`"
 
     @property

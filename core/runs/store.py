@@ -57,9 +57,9 @@ from core.base.run_id import RUN_ID, creation_time_s, fresh_id, slug_of, split_r
 from core.base.words import gib, ranges_words
 from core.job import MAX_CODE_BYTES, CompileJob, job_from_json, job_to_json
 from core.runs.engine.handles import LOCAL, handle_of_pids
+from core.runs.engine.servers import address, announced
 from core.runs.inputs import logs_in
 from core.runs.rank_logs import RankLogs, stored_name, stored_ranks
-from core.runs.servers import address, announced
 from core.runs.status import Liveness, Status
 from core.trace import NO_RECORD, has_record
 

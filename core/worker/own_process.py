@@ -51,6 +51,11 @@ class ProcessLog(logging.Handler):
         # Numbers of the files of compiled frames, in the order in which they were compiled.
         self._frames: dict[int, None] = {}
 
+    @property
+    def is_forked(self) -> bool:
+        """True in a process that was forked while this log was written."""
+        return os.getpid() != self._pid
+
     def begin(self, run: str, label: Callable[[], str]) -> None:
         """Begin the log with the setting and the file names that torch has logged before.
 
@@ -95,7 +100,7 @@ class ProcessLog(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record of torch's trace."""
-        if self.problem or os.getpid() != self._pid:
+        if self.problem or self.is_forked:
             return
         try:
             data = f"{self.format(record)}\n".encode(errors="backslashreplace")
@@ -136,6 +141,11 @@ def compiled_before() -> tuple[Place, ...]:
     """Return the functions whose compiled code calls may reuse now, each at its first line."""
     codes = filter(None, (reference() for reference in list(convert_frame.input_codes.seen)))
     return tuple(Place(code.co_filename, code.co_firstlineno) for code in codes if cache_entries(code))
+
+
+def process_words() -> str:
+    """Return this process by its number, and the machine."""
+    return f"process {os.getpid()} on {platform.node()}"
 
 
 def rank() -> int | None:
