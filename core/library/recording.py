@@ -195,7 +195,7 @@ class RecordedRun(Checks):
         """Reason that it is empty or incomplete; an empty text if it is neither."""
         if self._log.problem:
             return f"`{self.label}` was recorded in part: the log ended early: {self._log.problem}"
-        if self.compilations:
+        if self._log.has_compilations:
             return ""
         return NOTHING.format(label=self.label, before=self._before_words if self.compiled_before else UNUSED)
 

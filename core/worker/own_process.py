@@ -56,6 +56,11 @@ class ProcessLog(logging.Handler):
         """True in a process that was forked while this log was written."""
         return os.getpid() != self._pid
 
+    @property
+    def has_compilations(self) -> bool:
+        """True once a frame was compiled."""
+        return bool(self._frames)
+
     def begin(self, run: str, label: Callable[[], str]) -> None:
         """Begin the log with the setting and the file names that torch has logged before.
 

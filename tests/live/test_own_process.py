@@ -15,9 +15,11 @@ import torch
 
 from core.base.errors import StoreError
 from core.library.recording import GENERATOR, NOTHING, RecordWarning, record
+from core.runs.engine.following import stop_following
 from core.runs.store import Store
 from core.runs.stored import open_report
 from core.trace.parsers import build_report
+from core.views.recompiles import RecompilesView
 from core.worker import own_process
 from core.worker.own_process import TOO_LARGE, ProcessLog
 from tests.support.places import ROOT
@@ -71,7 +73,16 @@ def test_a_recording_is_a_run_of_the_store_that_grows_while_it_is_made(home: Pat
     assert [found.user_contexts for found in report.compilations] == [("size=2, step=0",), ("size=3, step=0",)]
     assert (report.setting.torch, report.problems) == (torch.__version__, ())
     assert report.sources[0].path == __file__
+    (tree,) = RecompilesView(report).trees("")
+    assert [row.call for row in tree.rows] == ["size=2, step=0", "size=3, step=0"]
     assert "speedup" in report.notes[0]
+
+
+def test_the_dashboard_never_ends_the_process_that_records(home: Path) -> None:
+    with record() as run:
+        compiled()(torch.ones(2))
+        stop_following(run.run)
+        assert run.run.status().live
 
 
 def test_recordings_overlap_in_threads_and_each_has_all_that_the_process_compiles(home: Path) -> None:
