@@ -16,10 +16,9 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-import setup
 from core.base.machine import PROGRAM, own_module, own_process
 from tests.supply import pins
-from tests.support.package import Installed, built_wheel, environment, names_in
+from tests.support.package import Installed, built_wheel, environment, names_in, setup
 from tests.support.places import ROOT, TRACES
 
 LOG = next(TRACES.glob("*/*.log*"))
