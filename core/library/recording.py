@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from urllib.parse import urlencode
 
 from core.analysis.memory import graph_plans
+from core.base.errors import StoreError
 from core.base.files import in_words, one_line
 from core.base.words import count
 from core.library.checks import Checks
@@ -61,9 +62,9 @@ class record:
 
     `label` is the run's title. With `reset`, all compiled code is forgotten first, so that everything is compiled in
     the recording. The store is `home`, otherwise `COMPILEBOARD_HOME`, otherwise `~/.compileboard`. Without `warn`, an
-    empty recording is no warning; `begun` is called with each recording when it begins. Recordings may be
-    nested and may overlap in several threads: each has everything that any thread of the process compiles while it is
-    open. A log of TORCH_TRACE gets its records as before. Raises StoreError if the store cannot be written.
+    empty recording is no warning; `begun` is called with each recording when it begins. Recordings may be nested and
+    may overlap in several threads: each has everything that any thread of the process compiles while it is open. A log
+    of TORCH_TRACE gets its records as before. Raises StoreError if the store cannot be written.
     """
 
     def __init__(
@@ -167,19 +168,22 @@ class RecordedRun(Checks):
             words = one_line(f"{type(error).__name__}: {error}".removesuffix(": "), MOST_LABEL_CHARS)
             self._log.note(RAISED.format(error=words))
         self._log.end("done" if error is None else "failed")
+        self._growing = None
+        try:
+            self._write_end()
+        except StoreError as lost:
+            self._log.problem = self._log.problem or str(lost)
+
+    def _write_end(self) -> None:
         written = self.run.written_status()
         origin, problem = written.origin.removesuffix(f" {NO_END}"), self._log.problem
         reason = f"the log ended early: {problem}" if problem else ""
         ended = replace(written, state="done", ended_s=time.time(), handle="", origin=origin, reason=reason)
         self.run.write_status(ended)
-        self._growing = None
 
     def mark(self, **labels: object) -> None:
-        """Name the step that begins, as in `mark(step=412)`: recompiles from here on carry it.
-
-        torch logs at most 256 characters of it.
-        """
-        self._mark = ", ".join(f"{name}={value}" for name, value in labels.items())
+        """Name the step that begins, as in `mark(step=412)`: compilations from here on carry it."""
+        self._mark = one_line(", ".join(f"{name}={value}" for name, value in labels.items()), MOST_LABEL_CHARS)
 
     @property
     def report(self) -> Report:

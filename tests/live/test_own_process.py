@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -189,6 +190,16 @@ def test_a_log_that_cannot_be_written_ends_and_the_compilation_goes_on(tmp_path:
         recording.__exit__(None, None, None)
     assert (result.tolist(), run.run.status().state) == ([2.0, 2.0], "done")
     assert "the log ended early" in run.run.status().reason
+
+
+def test_a_run_that_is_gone_does_not_hide_the_users_exception(home: Path) -> None:
+    def recorded() -> None:
+        with record() as run:
+            shutil.rmtree(run.run.path)
+            raise ValueError("mine")
+
+    with pytest.raises(ValueError, match="mine"):
+        recorded()
 
 
 def test_a_log_is_bounded(tmp_path: Path) -> None:
