@@ -7,6 +7,7 @@
     python -m core tour RUN | NAME | FILE.py[:NAME] | job.json [options]
     python -m core captures RUN | NAME | FILE.py[:NAME] | job.json [options]
     python -m core exercises [NAME [FILE.py]] [--json]
+    python -m core dashboard [--port N] [--no-browser] [-- OPTION…]
     python -m core open LOG | DIR | ARCHIVE [--follow] [--port N] [--no-browser]
     python -m core report RUN | LOG [--rank N] [--check] [--least-speedup X] [--json]
     python -m core pipeline NAME | FILE.py[:NAME] | job.json [options] [--out FILE] [--json]
@@ -40,9 +41,11 @@ not done, `ranks` if the ranks differ.
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Sequence
 
 from core.base.errors import CompileboardError, JobError, StoreError, TraceError
+from core.base.machine import PROGRAM
 from core.commands import (
     aoti,
     artifacts,
@@ -79,6 +82,7 @@ COMMANDS = (
     tour.add_landmarks_command,
     exercises.add_command,
     open_log.add_command,
+    open_log.add_dashboard_command,
     report.add_command,
     pipeline.add_command,
     aoti.add_command,
@@ -118,7 +122,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
-    parser = argparse.ArgumentParser(prog="python -m core", description="What torch.compile did to a model.")
+    parser = argparse.ArgumentParser(prog=shlex.join(PROGRAM), description="What torch.compile did to a model.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for add in COMMANDS:
         add(commands)

@@ -64,7 +64,8 @@ class RunFiles:
 
 # Lines of fx_graph_runnable.py that set the process up: the worker's settings stay as they are.
 SET_UP = re.compile(
-    r"^(os\.environ\[.*|torch\._(dynamo|inductor|functorch)\S*config\.\S+ = .*|import core\.worker\.\S+)\n",
+    r"^(os\.environ\[.*|torch\._(dynamo|inductor|functorch)\S*config\.\S+ = .*|"
+    r"import (compileboard\.)?core\.worker\.\S+)\n",
     re.MULTILINE,
 )
 MAIN = re.compile(r"^if __name__ == ['\"]__main__['\"]:\n(?:[ \t]+.*\n|\n)*\Z", re.MULTILINE)
@@ -117,7 +118,8 @@ def edited_backend(file: str, text: str, graph: int) -> str:
 README = "README.txt"
 # Lines of fx_graph_runnable.py that set the recorders of our worker, which do not exist elsewhere.
 OUR_SETTINGS = re.compile(
-    r"^(import core\.worker\.\S+|torch\._inductor\.config\._(pre|post)_fusion_custom_pass = core\.worker\..*)\n",
+    r"^(import (compileboard\.)?core\.worker\.\S+|"
+    r"torch\._inductor\.config\._(pre|post)_fusion_custom_pass = (compileboard\.)?core\.worker\..*)\n",
     re.MULTILINE,
 )
 

@@ -34,6 +34,22 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_TITLE_CHARS": "the title of an opened log, which is its file's name",
         },
     },
+    "A recording of a user's process": {
+        "core/library/recording.py": {
+            "MOST_LABEL_CHARS": "its label",
+            "MOST_NAMED": "functions that are named as compiled before",
+        },
+        "core/library/checks.py": {"MOST_CHARS": "a line of a failure", "MOST_LISTED": "lines of a failure"},
+        "core/runs/engine/servers.py": {
+            "MOST_BYTES": "the file of a dashboard's address",
+            "MOST_SERVERS": "dashboards that are looked at",
+        },
+        "core/trace/parsers/build.py": {
+            "MOST_CONTEXTS": "labels of a recompile",
+            "MOST_CONTEXT_CHARS": "such a label",
+        },
+        "core/worker/own_process.py": {"MOST_BYTES": "its log"},
+    },
     "An opened directory or archive": {
         "core/runs/rank_logs.py": {
             "MOST_FILES": "files of a directory that are looked at",

@@ -16,6 +16,7 @@ from torch._dynamo.backends import registry
 
 from core.accelerator.backends import SHIPPED
 from core.base.errors import JobError
+from core.base.machine import own_module
 from core.job import CompileJob, CompileOptions
 from core.worker.load import ModelCopy, executed
 
@@ -108,7 +109,7 @@ def register_built_in() -> None:
 
 def load_built_in(name: str) -> Callable[..., Any]:
     """Return the `backend` function of a built-in backend's file."""
-    function: Callable[..., Any] = importlib.import_module(f"core.accelerator.backends.{name}").backend
+    function: Callable[..., Any] = importlib.import_module(own_module(f"core.accelerator.backends.{name}")).backend
     return function
 
 
