@@ -1,0 +1,5 @@
+"""One HTML file of a run: interactive graphs, code, charts and findings, without a server and without network."""
+
+from core.views.html.render import as_html
+
+__all__ = ["as_html"]
