@@ -1,5 +1,5 @@
 """One HTML file of a run: interactive graphs, code, charts and findings, without a server and without network."""
 
-from core.views.html.render import as_html
+from core.views.html.render import as_html, words_of_file
 
-__all__ = ["as_html"]
+__all__ = ["as_html", "words_of_file"]

@@ -29,15 +29,23 @@ from core.views.html.sections import sections
 from core.views.html.source import Source
 from core.views.html.spans import Code, spans
 from core.views.overview import OutcomeView
+from core.views.scrub import NOTHING, Scrubber
 
 HERE = Path(__file__).parent
 # Control characters, lone surrogates, and characters that hide or reorder text; tabs and line ends stay.
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
 
-def as_html(run: Run) -> str:
-    """Return a stored run as the text of one HTML file; raises StoreError, TraceError."""
-    return render(page_of(run))
+def as_html(run: Run, scrubber: Scrubber = NOTHING) -> str:
+    """Return a stored run as the text of one HTML file without secrets; raises StoreError, TraceError."""
+    return render(scrubber.value(page_of(run)))
+
+
+@lru_cache
+def words_of_file() -> frozenset[str]:
+    """Return the words that each file has, whatever its run."""
+    names = ("page.html.jinja", "page.css", "graph.css", "page.min.js")
+    return frozenset(piece for name in names for piece in re.findall("[A-Za-z0-9]+", _asset(name)))
 
 
 def page_of(run: Run) -> Page:

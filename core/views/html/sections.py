@@ -26,7 +26,6 @@ from core.views.speedup import SpeedupView
 MOST_PHASES = 15
 MOST_POINTS = 500
 COLOURS = {"eager": "var(--eager)", "compiled": "var(--compiled)"}
-MEASURED = ("speedup", "memory", "numerics")
 SHOWN = ("compilations", "graph_breaks", "recompiles", "guards", "fx_graph", "fusion", "kernels", "compile_time")
 
 
@@ -241,7 +240,6 @@ def _compile_time(source: Source) -> Iterator[Block]:
     if not source.report.phases:
         return
     yield from _text(view.title)
-    yield from _text(view.chart_note, "quiet")
     rows = [(str(row["phase"]), row["self"]) for row in view.rows]
     seconds = [(name, float(value)) for name, value in rows if isinstance(value, int | float) and value > 0]
     longest = max((value for _, value in seconds), default=0.0)
@@ -253,9 +251,10 @@ def _compile_time(source: Source) -> Iterator[Block]:
 
 def _speedup(source: Source) -> Iterator[Block]:
     view = SpeedupView(source.report)
-    if view.speed is None:
-        return
     yield from _text(view.title)
+    if view.speed is None:
+        yield from _text(view.not_measured, "quiet")
+        return
     longest = max(high for _, _, (_, high) in view.medians)
     bars = (
         Bar(side, fmt.duration_s(value), value / longest, low / longest, high / longest, COLOURS[side])
@@ -269,9 +268,10 @@ def _speedup(source: Source) -> Iterator[Block]:
 
 def _memory(source: Source) -> Iterator[Block]:
     view = MemoryView(source.report, lambda path: SourceView(source.report, source.side.text).text(path))
-    if not view.uses:
-        return
     yield from _text(view.title)
+    if not view.uses:
+        yield from _text("\n".join(view.failures) or view.how_to_measure, "quiet")
+        return
     top = max(max(curve.live_bytes) for curve in view.curves) or 1
     lines = tuple(Line(curve.side, COLOURS[curve.side], _points(curve, top)) for curve in view.curves)
     yield Curves("Allocated bytes over a call", fmt.bytes_(top), "from the start of a call to its end", lines)
@@ -299,7 +299,7 @@ def _code(source: Source) -> Iterator[Block]:
 
 def _missing(source: Source) -> Iterator[Block]:
     contents = page_contents(source.report, live=False)
-    reasons = [(name, contents[name].why_empty) for name in (*SHOWN, *MEASURED) if contents[name].why_empty]
+    reasons = [(name, contents[name].why_empty) for name in SHOWN if contents[name].why_empty]
     if reasons:
         rows = tuple((name.replace("_", " ").capitalize(), reason) for name, reason in reasons)
         yield Table(("page", "why it is empty"), rows)

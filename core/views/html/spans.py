@@ -11,7 +11,7 @@ from core.views.markdown import WORD_JOINER
 Kind = Literal["", "code", "strong", "em", "item"]
 # An escaped character, inline code, and the marks of bold and italic text: all that core/views writes.
 INLINE = re.compile(
-    r"\\(?P<escaped>[^\w\s])|(?P<ticks>`+)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)|(?P<strong>\*\*)|(?P<em>\*)"
+    r"\\(?P<escaped>[^A-Za-z0-9\s])|(?P<ticks>`+)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)|(?P<strong>\*\*)|(?P<em>\*)"
 )
 
 
