@@ -108,8 +108,8 @@ class IssueView:
         setting = self.report.setting if self.report else None
         if setting is None:
             return
-        yield f"PyTorch: {setting.torch or 'not recorded'}"
-        yield f"Python: {setting.python or 'not recorded'}"
+        yield f"PyTorch version: {setting.torch or 'not recorded'}"
+        yield f"Python version: {setting.python or 'not recorded'}"
         yield f"Device: {setting.device or self.job.device}"
         yield f"CPUs: {setting.cpus or 'not recorded'}, threads of torch: {setting.threads or 'not recorded'}"
         settings = ", ".join(self.job.differences())

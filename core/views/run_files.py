@@ -66,7 +66,7 @@ class RunFiles:
         names = [self.run.name(), status.title, *(PurePath(source.path).stem for source in sources)]
         return make_scrubber(
             kinds,
-            codes=[self.run.code(), *(code.text(source.path) for source in sources if code)],
+            codes=[self.run.code() if job else "", *(code.text(source.path) for source in sources if code)],
             texts=[read_log(log) if log else "", self.run.output_tail(), job_to_json(job).decode() if job else ""],
             names=[*names, self.run.note(), *([job.model.value] if job else [])],
             reserved=words_of_file(),

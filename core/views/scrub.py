@@ -44,7 +44,7 @@ INSTALLED = re.compile(r".*?/(?:site|dist)-packages(?=/)")
 USER = re.compile(r"(?:/home/|/Users/|\\Users\\)([\w.@+~=-]+)")
 NAMED_HOST = re.compile(r'"(?:user|username|host|hostname)": "([^"\\]+)"')
 VARIABLE = re.compile(r"os\.environ\[['\"]\w+['\"]\] = ['\"]([^'\"\n]+)['\"]")
-OF_TORCH = re.compile(r"\b(?:torch|aten|prims|inductor|nn|F)\.(\w+)")
+OF_TORCH = re.compile(r"\b(?:torch|aten|prims|inductor|nn|F)\.([\w.]+)")
 WORD = re.compile(r"[A-Za-z0-9_]+")
 NUMBER = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d+)?(?:e-?\d+)?(?![\w.])")
 PLACEHOLDERS = {"paths": "dir", "names": "name", "source": "line", "constants": "const", "environment": "env"}
@@ -272,7 +272,7 @@ def _words(text: str) -> set[str]:
 
 
 def _of_torch(corpus: str) -> set[str]:
-    return {piece for name in OF_TORCH.findall(corpus) for piece in name.split("_")}
+    return _words(" ".join(OF_TORCH.findall(corpus)))
 
 
 def _directories(corpus: str) -> list[str]:

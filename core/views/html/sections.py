@@ -24,6 +24,7 @@ from core.views.source import SourceView
 from core.views.speedup import SpeedupView
 
 MOST_PHASES = 15
+MOST_EXPLAINED = 100
 MOST_POINTS = 500
 COLOURS = {"eager": "var(--eager)", "compiled": "var(--compiled)"}
 SHOWN = ("compilations", "graph_breaks", "recompiles", "guards", "fx_graph", "fusion", "kernels", "compile_time")
@@ -177,7 +178,7 @@ def _recompiles(source: Source) -> Iterator[Block]:
     for tree in source.first("Functions that recompiled", view.trees(""), 50):
         if len(tree.rows) > 1:
             yield Fold(spans(tree.name), tuple(_tree(source, tree)), is_open=True)
-    for compilation in source.report.compilations[:100]:
+    for compilation in source.report.compilations[:MOST_EXPLAINED]:
         yield from _why_recompiled(view, compilation)
 
 

@@ -18,7 +18,6 @@ from core.views.compilations import CompilationsView
 # What a file takes at most, so that it stays small enough to send.
 MOST_COMPILATIONS = 8
 MOST_NODES = 6_000
-MOST_KERNELS = 80
 MOST_ROWS = 250
 MOST_CODE_CHARS = 1_200_000
 MOST_LISTING_CHARS = 80_000
