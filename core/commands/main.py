@@ -13,6 +13,7 @@
     python -m core aoti NAME | FILE.py[:NAME] | job.json [options] [--dim WHERE=MIN..MAX] [--out DIR] [--json]
     python -m core neighbours NAME | FILE.py[:NAME] | job.json [options] [--json]
     python -m core compare RUN | LOG RUN | LOG [--check] [--least-speedup X] [--json]
+    python -m core check NAME | FILE.py[:NAME] | RUN | LOG [--budget FILE] [--baseline RUN | LOG | MODEL] [--repeat N]
     python -m core ranks RUN | DIRECTORY [--processes N] [--json]
     python -m core sweep NAME | FILE.py[:NAME] | job.json [--axis FIELD=VALUE,…] [--preset NAME] [options]
     python -m core sweep --resume ID
@@ -31,9 +32,9 @@
 
 With --json the report alone goes to standard output; progress and messages go to standard error. Exit codes: 0 done, 1
 the run or every cell of the sweep failed, or the sweep stopped, 2 the command or the job is invalid, 3 the run, sweep
-or log does not exist, or the log is no torch trace, 4 a --check or a check of an exercise failed, 5 slower than
---least-speedup, 130 cancelled, 141 the reader closed the output. `report` also exits with 1 if the run is not
-done, `ranks` if the ranks differ.
+or log does not exist, or the log is no torch trace, 4 a --check, a limit of a budget or a check of an exercise failed,
+5 slower than --least-speedup, 130 cancelled, 141 the reader closed the output. `report` also exits with 1 if the run is
+not done, `ranks` if the ranks differ.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ from core.commands import (
     aoti,
     artifacts,
     backends,
+    check,
     compare,
     debug,
     doctor,
@@ -83,6 +85,7 @@ COMMANDS = (
     aoti.add_command,
     neighbours.add_command,
     compare.add_command,
+    check.add_command,
     ranks.add_command,
     sweep.add_command,
     sweep.add_list_command,

@@ -189,7 +189,7 @@ class Scrubber:
             if found:
                 examples = ", ".join(f"{secret.text[:60]} → {secret.placeholder}" for secret in found[:MOST_EXAMPLES])
                 more = f", and {number(len(found) - MOST_EXAMPLES)} more" if len(found) > MOST_EXAMPLES else ""
-                lines.append(f"{kind} ({meaning}): {len(found)}: {examples}{more}")
+                lines.append(f"{kind} ({meaning}): {number(len(found))}: {examples}{more}")
         if self.kept:
             lines.append(f"stay, as words of torch or of Compileboard: {', '.join(self.kept[:20])}")
         return tuple(lines)

@@ -266,6 +266,12 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "core/runs/tools/requests.py": {"MAX_LINES": "lines of an answer"},
         "core/runs/tools/ask.py": {"MAX_CODE_CHARS": "code that is given to a tool"},
+        "core/analysis/budget/judge.py": {"MOST_CULPRITS": "lines of code that are named for a limit"},
+        "core/views/budget.py": {"LONGEST_REASON": "characters of a reason why a limit is not kept"},
+        "core/commands/check.py": {
+            "MAX_BUDGET_BYTES": "bytes of a budget's file",
+            "MOST_REPEATS": "times that `check` runs a model",
+        },
         "core/commands/compare.py": {
             "MOST_LINES": "graphs that differ, of a compilation, that the command line prints"
         },

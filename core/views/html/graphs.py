@@ -68,7 +68,8 @@ class Graphs:
         self, name: str, graph: StoredGraph, morph: StoredGraph | None = None, step: str = "", frame: int | None = None
     ) -> str:
         """Store a graph's data; returns the id of its place in the page."""
-        place = f"graph-{len(self.drawings)}"
+        index = len(self.drawings)
+        place = f"graph-{index}"
         data = msgspec.to_builtins(graph_data(graph, morph=morph))
         channel = name.split("-")[1]
         where = {"source": place, "channel": channel, "height": GRAPH_PX, "step": step, "overlay": "", "frame": frame}

@@ -127,7 +127,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Chip:
+class HtmlChip:
     """A fact in the header; `section` is the id of the section with its evidence, empty for none."""
 
     value: str
@@ -137,12 +137,12 @@ class Chip:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class HtmlPage:
     """A page: `drawings` are messages of the graph view by place, `levels` all further levels by graph."""
 
     title: str
     verdict: Prose
-    chips: tuple[Chip, ...]
+    chips: tuple[HtmlChip, ...]
     sections: tuple[Section, ...]
     origin: str
     drawings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

@@ -24,7 +24,7 @@ from core.base.words import bytes_
 from core.runs.store import Run
 from core.views.header import HeaderView
 from core.views.html.graphs import Graphs
-from core.views.html.page import Chip, Page, Section
+from core.views.html.page import HtmlChip, HtmlPage, Section
 from core.views.html.sections import sections
 from core.views.html.source import Source
 from core.views.html.spans import Code, spans
@@ -48,30 +48,30 @@ def words_of_file() -> frozenset[str]:
     return frozenset(piece for name in names for piece in re.findall("[A-Za-z0-9]+", _asset(name)))
 
 
-def page_of(run: Run) -> Page:
+def page_of(run: Run) -> HtmlPage:
     """Return the content of a run's file; of a run without a log, the reason for its end."""
     status, job = run.status(), run.job()
     title = run.name() or status.title or run.id
     if run.log_path() is None:
         outcome = OutcomeView(status, None, run)
-        return Page(title, spans(outcome.title), (), (), outcome.reason)
+        return HtmlPage(title, spans(outcome.title), (), (), outcome.reason)
     source = Source.of(run)
     outcome = OutcomeView(status, source.report, run)
     graphs = Graphs(source)
     parts = tuple(sections(source, outcome, graphs))
     chips = _chips(HeaderView(status, source.report, job), parts)
     origin = f"Run {run.id}, log of {bytes_(source.report.log_bytes)}"
-    return Page(title, spans(outcome.title), chips, parts, origin, graphs.drawings, graphs.levels)
+    return HtmlPage(title, spans(outcome.title), chips, parts, origin, graphs.drawings, graphs.levels)
 
 
-def _chips(header: HeaderView, parts: tuple[Section, ...]) -> tuple[Chip, ...]:
+def _chips(header: HeaderView, parts: tuple[Section, ...]) -> tuple[HtmlChip, ...]:
     ids = {part.id for part in parts}
     return tuple(
-        Chip(fact.value, fact.label, fact.tone, fact.page if fact.page in ids else "") for fact in header.facts
+        HtmlChip(fact.value, fact.label, fact.tone, fact.page if fact.page in ids else "") for fact in header.facts
     )
 
 
-def render(page: Page) -> str:
+def render(page: HtmlPage) -> str:
     """Return a page as the text of an HTML file."""
     script = _asset("page.min.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -115,8 +115,7 @@ def _printable(value: object) -> object:
 
 
 def _escape(match: re.Match[str]) -> str:
-    code = ord(match.group())
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+    return ascii(match.group())[1:-1]
 
 
 def _highlighted(code: Code) -> Markup:

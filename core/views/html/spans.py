@@ -16,14 +16,14 @@ INLINE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TextSpan:
     """A run of text in one style; an `item` is an empty span before each item of a list."""
 
     text: str
     kind: Kind = ""
 
 
-Prose = tuple[Span, ...]
+Prose = tuple[TextSpan, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +38,17 @@ class Code:
 
 def spans(markdown: str) -> Prose:
     """Return the spans of a view's Markdown; lines that begin with `- ` are items of a list."""
-    found: list[Span] = []
+    found: list[TextSpan] = []
     for line in markdown.split("\n"):
         if line.startswith("- "):
-            found.append(Span("", "item"))
+            found.append(TextSpan("", "item"))
         found += _line(line.removeprefix("- "))
     return tuple(found)
 
 
-def _line(line: str) -> list[Span]:
+def _line(line: str) -> list[TextSpan]:
     line = line.replace(WORD_JOINER, "")
-    found: list[Span] = []
+    found: list[TextSpan] = []
     style: Kind = ""
     text, end = "", 0
     for match in INLINE.finditer(line):
@@ -56,13 +56,13 @@ def _line(line: str) -> list[Span]:
         end = match.end()
         if match["escaped"]:
             continue
-        found.append(Span(text, style))
+        found.append(TextSpan(text, style))
         text = ""
         if match["code"]:
-            found.append(Span(match["code"].strip() if len(match["ticks"]) > 1 else match["code"], "code"))
+            found.append(TextSpan(match["code"].strip() if len(match["ticks"]) > 1 else match["code"], "code"))
         else:
             style = _toggled(style, "strong" if match["strong"] else "em")
-    found.append(Span(text + line[end:], style))
+    found.append(TextSpan(text + line[end:], style))
     return [span for span in found if span.text]
 
 

@@ -13,7 +13,7 @@ from core.runs.store import Run, Store
 from core.views.html import as_html
 from core.views.html.render import page_of
 from core.views.html.source import Source
-from core.views.html.spans import Span, spans
+from core.views.html.spans import TextSpan, spans
 from core.views.overview import OutcomeView
 from tests.support.homes import add_run, add_scenario, hostile_log
 
@@ -113,20 +113,20 @@ def test_what_a_file_has_no_room_for_is_said(empty_home: Path) -> None:
 def test_a_run_without_a_log_says_how_it_ended(empty_home: Path) -> None:
     run = add_run(empty_home, "lost", None, state="crashed", reason="signal 9")
     page = page_of(run)
-    assert (page.verdict, page.sections) == ((Span("The run ended: crashed."),), ())
+    assert (page.verdict, page.sections) == ((TextSpan("The run ended: crashed."),), ())
 
 
 @pytest.mark.parametrize(
     ("markdown", "expected"),
     [
-        ("2 ops", (Span("2 ops"),)),
+        ("2 ops", (TextSpan("2 ops"),)),
         (r"compile\_file took **6 s**, *Kernels*", (
-            Span("compile_file took "), Span("6 s", "strong"), Span(", "), Span("Kernels", "em"))),
-        ("at `a*b`", (Span("at "), Span("a*b", "code"))),
-        ("`` `x` ``", (Span("`x`", "code"),)),
-        ("- one\n- two", (Span("", "item"), Span("one"), Span("", "item"), Span("two"))),
-        (r"\<b\>", (Span("<b>"),)),
+            TextSpan("compile_file took "), TextSpan("6 s", "strong"), TextSpan(", "), TextSpan("Kernels", "em"))),
+        ("at `a*b`", (TextSpan("at "), TextSpan("a*b", "code"))),
+        ("`` `x` ``", (TextSpan("`x`", "code"),)),
+        ("- one\n- two", (TextSpan("", "item"), TextSpan("one"), TextSpan("", "item"), TextSpan("two"))),
+        (r"\<b\>", (TextSpan("<b>"),)),
     ],
 )  # fmt: skip
-def test_markdown_of_the_views_becomes_spans(markdown: str, expected: tuple[Span, ...]) -> None:
+def test_markdown_of_the_views_becomes_spans(markdown: str, expected: tuple[TextSpan, ...]) -> None:
     assert spans(markdown) == expected
