@@ -182,7 +182,7 @@ class Scrubber:
 
     @property
     def preview(self) -> tuple[str, ...]:
-        """What is taken out: for each kind its number, and the first examples with their placeholders."""
+        """The number of secrets of each kind, and the first ones with their placeholders."""
         lines = []
         for kind, meaning in KINDS.items():
             found = [secret for secret in self.secrets if secret.kind == kind]
