@@ -20,12 +20,12 @@
     python -m core sweep --resume ID
     python -m core sweeps [ID] [--json | --csv]
     python -m core backends [--json]
-    python -m core issue RUN [--out FILE.zip]
-    python -m core debug RUN [--out FILE.zip]
+    python -m core issue RUN [--out FILE.zip] [--scrub KINDS] [--scrub-preview]
+    python -m core debug RUN [--out FILE.zip] [--scrub KINDS] [--scrub-preview]
     python -m core logs [RUN] [--name NAME] [--compilation ID] [--search TEXT]
     python -m core artifacts RUN | LOG [--kind KIND] [--compilation ID] [--search TEXT] [--all] [--show N] [--json]
     python -m core profile RUN [FILE]
-    python -m core export RUN --perfetto FILE
+    python -m core export RUN [--html FILE] [--perfetto FILE] [--scrub KINDS] [--scrub-preview]
     python -m core doctor [--no-compile] [--json]
     python -m core options [WORD…] [--module inductor|dynamo] [--changed] [--json]
     python -m core landmarks [RUN]
@@ -55,6 +55,7 @@ from core.commands import (
     debug,
     doctor,
     exercises,
+    export,
     issue,
     logs,
     neighbours,
@@ -98,7 +99,7 @@ COMMANDS = (
     logs.add_command,
     artifacts.add_command,
     profile.add_command,
-    profile.add_export_command,
+    export.add_command,
     doctor.add_command,
     options.add_command,
     seeds.add_command,
