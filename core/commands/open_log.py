@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import webbrowser
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -43,40 +43,49 @@ def add_dashboard_command(commands: Commands) -> None:
 
 
 def _add_address(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--port", type=int, metavar="N", help=f"the dashboard's port ({PORT}, or else any free one)")
+    command.add_argument(
+        "--port", type=int, metavar="N", help=f"port of a new dashboard ({PORT}, or else any free one)"
+    )
     command.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
 
 
 def _open(arguments: argparse.Namespace) -> int:
-    """Make a run of the path, and serve the dashboard until it is ended."""
+    """Make a run of the path, and show it in a dashboard that listens on the store, or in one that is started here."""
     store = Store()
-    with _run_of(store, arguments) as run, _dashboard(arguments.port or _free_port()) as (server, address):
-        return _serve(server, f"{address}/overview?{urlencode({'run': run.id})}", arguments)
+    with _run_of(store, arguments) as (run, copied):
+        where = f"/overview?{urlencode({'run': run.id})}"
+        running = "" if arguments.port else store.dashboard()
+        if running:
+            return _show(f"{running}{where}", arguments, copied)
+        with _dashboard(arguments.port or _free_port()) as (server, address):
+            return _show(f"{address}{where}", arguments, server.wait)
 
 
 def _start(arguments: argparse.Namespace) -> int:
     """Serve the dashboard until it is ended."""
     with _dashboard(arguments.port or _free_port(), arguments.options) as (server, address):
-        return _serve(server, address, arguments)
+        return _show(address, arguments, server.wait)
 
 
-def _serve(server: subprocess.Popen[bytes], url: str, arguments: argparse.Namespace) -> int:
+def _show(url: str, arguments: argparse.Namespace, wait: Callable[[], object]) -> int:
+    """Print an address, open it, and wait for what serves it or writes there, or for Ctrl-C."""
     print(url, flush=True)
     if not arguments.no_browser:
         webbrowser.open(url)
     with contextlib.suppress(KeyboardInterrupt):
-        server.wait()
+        wait()
     return OK
 
 
 @contextlib.contextmanager
-def _run_of(store: Store, arguments: argparse.Namespace) -> Iterator[Run]:
+def _run_of(store: Store, arguments: argparse.Namespace) -> Iterator[tuple[Run, Callable[[], object]]]:
+    """Yield the run, and what waits until all of it is copied."""
     if not arguments.follow:
-        yield store.add_path(arguments.path)
+        yield store.add_path(arguments.path), lambda: None
         return
     run, process = start_following(store, arguments.path)
     try:
-        yield run
+        yield run, process.wait
     finally:
         process.communicate(timeout=ENDS_S)
 
