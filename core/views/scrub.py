@@ -204,8 +204,9 @@ def read_log(path: Path) -> str:
 
 
 def forms(text: str) -> set[str]:
-    """Return a text as it is, and as JSON and Python write it."""
-    return {text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], repr(text)[1:-1]}
+    """Return a text as it is, in one line as pages show it, and as JSON and Python write it."""
+    line = " ".join(text.split())
+    return {text, line, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], repr(text)[1:-1]}
 
 
 def scrubber(
@@ -295,7 +296,8 @@ def _of_code(code: str, wanted: set[Kind]) -> Iterator[Secret]:
     """Yield the secrets of a file of code; a file that is no Python has only lines."""
     tree, lines = _tree(code), code.split("\n")
     if "source" in wanted:
-        yield from (Secret(line.strip(), "source", is_word=False) for line in lines)
+        parts = (part.strip() for line in lines for part in (line, line.partition("  #")[0]))
+        yield from (Secret(part, "source", is_word=False) for part in parts)
     for node in ast.walk(tree) if tree is not None else ():
         if "names" in wanted:
             yield from (_word(name, "names") for name in _names(node))

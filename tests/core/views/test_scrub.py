@@ -46,7 +46,9 @@ def texts_of(value: Any) -> list[str]:
 
 def found_in(text: str, scrub: Scrubber) -> list[str]:
     """The secrets of a scrubber that are in a text."""
-    whole = [secret.text for secret in scrub.secrets if not secret.is_word and secret.text in text]
+    line = " ".join(text.split())
+    secrets = [secret.text for secret in scrub.secrets if not secret.is_word]
+    whole = [secret for secret in secrets if secret in text or " ".join(secret.split()) in line]
     pieces = "_".join(["", *WORD.findall(text), ""])
     return whole + [secret.text for secret in scrub.secrets if secret.is_word and f"_{secret.text}_" in pieces]
 
