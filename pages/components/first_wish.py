@@ -19,5 +19,5 @@ def first_wish(key: str, wish: Wish) -> Wish:
 
 
 def browser_value(key: str, name: str) -> Any:
-    """Return the value that the browser sent last for the view of this key."""
-    return getattr(st.session_state[key], name)
+    """Return the value that the browser sent last for the view of this key; None before the view is drawn."""
+    return getattr(st.session_state.get(key), name, None)

@@ -231,8 +231,9 @@ export interface CodeData {
   channel: string;
 }
 
-/** The message to the browser: the initial text, and the least and the largest height of the editor in pixels. */
+/** The message to the browser: the text that the server has, and the least and the largest height in pixels. */
 export interface EditorData {
+  key: string;
   label: string;
   text: string;
   least: number;
