@@ -12,9 +12,11 @@ pytestmark = pytest.mark.browser
 
 MOUNT = """async (data) => {
   const { default: draw } = await import("/pages/components/code/js/editor.js");
-  const parentElement = document.body.appendChild(document.createElement("div"));
+  globalThis.parentElement?.remove();
+  globalThis.leave?.();
+  globalThis.parentElement = document.body.appendChild(document.createElement("div"));
   globalThis.told = [];
-  draw({ data, parentElement, setStateValue: (name, value) => told.push(value) });
+  globalThis.leave = draw({ data, parentElement, setStateValue: (name, value) => told.push(value) });
 }"""
 PASTE = """([field, text, times]) => {
   const clipboardData = new DataTransfer();
@@ -56,7 +58,12 @@ def seen(lines: list[list[tuple[str, str]]]) -> list[list[tuple[str, str]]]:
 def mounted(page: Page, text: str) -> Locator:
     """An editor alone on a page; `told` has what Python would get."""
     open_sources(page)
-    page.evaluate(MOUNT, {"label": "Code", "text": text, "least": 300, "most": 800, "focus": False})
+    return mounted_again(page, text)
+
+
+def mounted_again(page: Page, text: str) -> Locator:
+    """The same once more, as when its page is left and opened again while the server has this text."""
+    page.evaluate(MOUNT, {"key": "code", "label": "Code", "text": text, "least": 300, "most": 800})
     return page.get_by_label("Code", exact=True)
 
 
@@ -85,6 +92,24 @@ def test_python_gets_the_text_after_a_pause_when_the_field_is_left_and_before_a_
     field.press("4")
     field.blur()
     assert page.evaluate("told") == ["x = 1\ny = 2", "x = 1\ny = 23", "x = 1\ny = 234"]
+
+
+def test_a_text_that_the_server_did_not_get_is_shown_and_sent_again_and_another_of_the_server_is_shown(
+    page: Page,
+) -> None:
+    field = mounted(page, "x")
+    for letter in "yz":
+        field.press("Control+End")
+        field.press(letter)
+        field.blur()
+    assert page.evaluate("told") == ["xy", "xyz"]
+    for lost in ("x", "xy"):
+        expect_code(mounted_again(page, lost), "xyz")
+        assert page.evaluate("told") == ["xyz"]
+    expect_code(mounted_again(page, "xyz"), "xyz")
+    expect_code(mounted_again(page, "of a file"), "of a file")
+    expect_code(mounted_again(page, "x"), "x")
+    assert page.evaluate("told") == []
 
 
 def test_tab_indents_and_leaves_after_escape(page: Page) -> None:

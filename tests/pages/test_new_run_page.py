@@ -55,6 +55,13 @@ def test_new_run_offers_every_sample_and_says_that_the_compiler_is_missing(torch
     assert [tab.label for tab in app.tabs] == ["Samples", "Your code", "A trace log", "Recorded on NVIDIA H200"]
 
 
+def test_an_editor_that_appears_again_gets_the_text_of_last(empty_home: Path) -> None:
+    app = opened(menu.NEW_RUN.script, held={launch.TABS: launch.CODE})
+    for text in (launch.TEMPLATE, "inputs = ()"):
+        app.session_state["pasted-code"] = {"text": text}
+        assert component(app.run(), "pasted-code")["text"] == text
+
+
 def test_where_there_is_a_compiler_none_is_missed(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CXX", sys.executable)
     monkeypatch.setattr(server, "environment", lambda: Environment(torch="2.13.0", devices={"cpu": "Xeon"}))

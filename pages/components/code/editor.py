@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import streamlit as st
 
-from pages.components.first_wish import browser_value, first_wish
+from pages.components.first_wish import browser_value
 from pages.components.modules import component_script
 from pages.look.text import component_key
 
@@ -22,8 +22,9 @@ _COMPONENT = st.components.v2.component(
 
 
 class EditorData(msgspec.Struct, frozen=True):
-    """The message to the browser: the initial text, and the least and the largest height of the editor in pixels."""
+    """The message to the browser: the text that the server has, and the least and the largest height in pixels."""
 
+    key: str
     label: str
     text: str
     least: int
@@ -37,13 +38,15 @@ def code_editor(text: str, *, label: str, key: str, least: int, most: int, keep:
     text, even if it arrives together with a click on a link to another page.
     """
     key = component_key(key)
-    first = first_wish(key, text) or ""
-    data = EditorData(label, first, least, most)
+    edited = browser_value(key, "text")
+    current = edited if isinstance(edited, str) else text
 
     def keep_edited() -> None:
         edited = browser_value(key, "text")
         if isinstance(edited, str):
             keep(edited)
 
-    result = _COMPONENT(key=key, data=msgspec.to_builtins(data), default={"text": None}, on_text_change=keep_edited)
-    return result.text if isinstance(result.text, str) else first
+    # Always the newest text: Streamlit keeps a state, but no view, if the page between did not run to its end.
+    data = msgspec.to_builtins(EditorData(key, label, current, least, most))
+    result = _COMPONENT(key=key, data=data, default={"text": None}, on_text_change=keep_edited)
+    return result.text if isinstance(result.text, str) else current

@@ -1,4 +1,4 @@
-// Written by `make docs` from the structs of pages/components: what the browser is told.
+// Written by `make docs` from the structs of pages/components and core.views.wire: what the browser is told.
 
 /** A row of a node; `joins` lists the groups of rows that it joins, each with its first frame. */
 export interface RowData {
@@ -231,8 +231,9 @@ export interface CodeData {
   channel: string;
 }
 
-/** The message to the browser: the initial text, and the least and the largest height of the editor in pixels. */
+/** The message to the browser: the text that the server has, and the least and the largest height in pixels. */
 export interface EditorData {
+  key: string;
   label: string;
   text: string;
   least: number;
@@ -296,7 +297,8 @@ export interface FlameLegend {
   label: string;
 }
 
-/** The message to the browser: the chart's data, and the span that is selected when the chart appears. */
+/** The message to the browser: the chart's data, and the span and the area that are selected when the chart appears.
+ * `areas` is True if areas can be selected. */
 export interface FlameData {
   spans: FlameSpan[];
   names: FlameName[];
@@ -307,6 +309,8 @@ export interface FlameData {
   legend: Record<string, FlameLegend>;
   links: Record<string, string>;
   initial: string | null;
+  area: [number, number, number, number] | null;
+  areas: boolean;
 }
 
 /** A fact in the header: a value in the code font, its label, and its page; no link if `page` is empty. */

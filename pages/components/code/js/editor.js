@@ -9,12 +9,16 @@ const REST_MS = 400;
 const SENT_MS = 100;
 /** @type {WeakMap<HTMLElement, Editor>} */
 const editors = new WeakMap();
+// By key, texts that were sent after the one that the server has. If a click on a link to another page follows a text
+// at once, Streamlit may drop the text: the next editor shows it and sends it again.
+/** @type {Map<string, string[]>} */
+const sent = new Map();
 
 /** @param {Arguments<EditorData>} args */
 export default function (args) {
   const editor = editors.get(args.parentElement) ?? new Editor(args);
   editors.set(args.parentElement, editor);
-  editor.args = args;
+  editor.take(args);
   editor.root.dataset.theme = isDark(editor.root) ? "dark" : "light";
   return () => editor.leave();
 }
@@ -25,7 +29,11 @@ class Editor {
   /** @param {Arguments<EditorData>} args */
   constructor(args) {
     this.args = args;
-    const { label, text, least, most } = args.data;
+    const { key, label, text, least, most } = args.data;
+    const earlier = sent.get(key) ?? [];
+    this.sent = earlier.includes(text) ? earlier : [text];
+    const newest = this.sent.at(-1) ?? text;
+    sent.set(key, this.sent);
     this.root = element("div", "cv editor");
     this.root.style.setProperty("--least", `${least}px`);
     this.root.style.setProperty("--most", `${most}px`);
@@ -36,7 +44,7 @@ class Editor {
     this.root.append(bar);
     args.parentElement.append(this.root);
     this.view = new EditorView({
-      doc: text,
+      doc: newest,
       parent: this.root,
       root: /** @type {ShadowRoot} */ (this.root.getRootNode()),
       extensions: [
@@ -49,6 +57,13 @@ class Editor {
     });
     this.told = this.view.state.doc;
     this.count();
+    if (newest !== text) this.send();
+  }
+
+  /** @param {Arguments<EditorData>} args */
+  take(args) {
+    this.args = args;
+    this.sent.splice(0, this.sent.indexOf(args.data.text));
   }
 
   changed() {
@@ -63,10 +78,14 @@ class Editor {
 
   tell() {
     clearTimeout(this.resting);
-    const { doc } = this.view.state;
-    if (doc.eq(this.told)) return;
-    this.told = doc;
-    this.args.setStateValue("text", doc.toString());
+    if (!this.view.state.doc.eq(this.told)) this.send();
+  }
+
+  send() {
+    this.told = this.view.state.doc;
+    const text = this.told.toString();
+    this.sent.push(text);
+    this.args.setStateValue("text", text);
   }
 
   /** @param {KeyboardEvent} event */
