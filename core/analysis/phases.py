@@ -49,6 +49,7 @@ def phase_class(name: str) -> str:
     return next((kind for kind, prefixes in CLASSES if name.startswith(prefixes)), "other")
 
 
+@remembered
 def phase_totals(phases: Sequence[Phase], compilation: str = "") -> tuple[PhaseTotal, ...]:
     """Return sums by phase name, of one compilation or all, longest self time first; unfinished spans are left out."""
     self_s = self_seconds(phases)
@@ -90,6 +91,7 @@ def compile_time_s(phases: Sequence[Phase]) -> float:
     return sum(compile_seconds(phases).values())
 
 
+@remembered
 def class_seconds(phases: Sequence[Phase]) -> dict[str, float]:
     """Return compile time by class of phase, each instant counted once; together they are `compile_time_s`.
 

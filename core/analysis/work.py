@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from core.base.remembered import remembered
 from core.base.words import agree, bytes_, count, number, percent
 from core.ops.costs import op_class
 from core.report import Call, Compilation, FxGraph, Kernel, Report, Schedule
@@ -113,6 +114,7 @@ def captured_ops(compilation: Compilation) -> int:
     return sum(graph.calls for graph in chosen)
 
 
+@remembered
 def heaviest(report: Report) -> Compilation | None:
     """Return the compilation with the most ops, ties by graphs; None if nothing was compiled.
 

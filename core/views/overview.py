@@ -33,6 +33,7 @@ from core.analysis.findings import FIRST, Finding, findings
 from core.analysis.kernels import kernel_names
 from core.analysis.numerics import numerics, numerics_sentence
 from core.base import words as fmt
+from core.base.remembered import remembered
 from core.graph import source_path
 from core.job import CompileJob, Model
 from core.report import Report
@@ -301,11 +302,9 @@ class OverviewView:
         return ResultNote(title, prose("; ".join(texts[:SHOWN_DIFFERENCES]) + more, LONGEST_TEXT), differs)
 
     @property
-    def evidence(self) -> Iterator[Evidence]:
+    def evidence(self) -> tuple[Evidence, ...]:
         """A line for each page that has a result of this run."""
-        yield from _dynamo(self.report)
-        yield from _graphs(self.report)
-        yield from _performance(self.report)
+        return _evidence(self.report)
 
     @property
     def nothing_compiled(self) -> str:
@@ -409,6 +408,11 @@ def _compilation_row(entry: Entry, ops: int | None) -> dict[str, object]:
         "compile time": entry.seconds,
         "status": entry.status,
     }
+
+
+@remembered
+def _evidence(report: Report) -> tuple[Evidence, ...]:
+    return (*_dynamo(report), *_graphs(report), *_performance(report))
 
 
 def _dynamo(report: Report) -> Iterator[Evidence]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from core.analysis.interval import BUSY, busy
+from core.base.remembered import remembered
 from core.base.words import duration_s
 from core.report import Compilation, Kernel, KernelTime, Report
 
@@ -122,6 +123,7 @@ def measured_seconds(compilation: Compilation) -> dict[str, float]:
     return seconds_of
 
 
+@remembered
 def uneven_repeats(report: Report) -> UnevenRepeats | None:
     """Return the repeats (calls with equal work) whose seconds differ most.
 
