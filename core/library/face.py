@@ -6,8 +6,8 @@
         model(inputs)
     run.assert_no_graph_breaks()
 
-Importing the package loads neither torch nor the dashboard: a name is loaded when it is used. Beside `record`, it has
-the names of `core`. `setup.py` makes this module `compileboard/__init__.py`.
+Importing the package loads neither torch nor the dashboard: a name is loaded when it is used. Beside `record` and
+`show`, it has the names of `core`. `setup.py` makes this module `compileboard/__init__.py`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from core.library.notebook import show
     from core.library.recording import RecordedRun, RecordWarning, record
 
-__all__ = ["RecordWarning", "RecordedRun", "record"]
+__all__ = ["RecordWarning", "RecordedRun", "record", "show"]
 
 
 def __getattr__(name: str) -> Any:
-    """Return a name of the recording, otherwise of `core`."""
+    """Return a name of the recording or of notebooks, otherwise of `core`."""
+    if name == "show":
+        import core.library.notebook as notebook
+
+        return notebook.show
     if name in __all__:
         import core.library.recording as recording
 

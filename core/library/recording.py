@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from urllib.parse import urlencode
 
+from core.analysis import sentence, verdict
 from core.analysis.memory import graph_plans
 from core.base.errors import StoreError
 from core.base.files import in_words, one_line
@@ -240,6 +241,15 @@ class RecordedRun(Checks):
         """Address of the run in a dashboard that listens on this store; empty if none does."""
         address = self._store.dashboard()
         return f"{address}/overview?{urlencode({'run': self.run.id})}" if address else ""
+
+    def _repr_html_(self) -> str:
+        """Return the run as a notebook draws it."""
+        from core.library.cell import cell
+
+        return cell(self.run)
+
+    def __repr__(self) -> str:
+        return f"<{self.label}: {sentence(verdict(self.report))} {self.where}>"
 
     @property
     def where(self) -> str:

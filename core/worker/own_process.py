@@ -29,6 +29,7 @@ from core.worker.record import NAMES, as_json_lines
 from core.worker.recorders.stacks import Sources
 
 MOST_BYTES = 4 * 1024**3
+INSTALLED = {"site-packages", "dist-packages"}
 TOO_LARGE = "the log has reached 4 GiB"
 
 
@@ -87,10 +88,14 @@ class ProcessLog(logging.Handler):
     def end(self, outcome: str) -> None:
         """Write the source files that torch's stacks name and the last record, and close the file.
 
-        Files of compiled frames come first.
+        Files of compiled frames come first; of installed packages no others are written.
         """
         sources, names = Sources(self.write), {number: name for name, number in list(INTERN_TABLE.items())}
-        sources.name(names[number] for number in self._frames if number in names)
+        frames = [names[number] for number in self._frames if number in names]
+        for path in {*names.values()}.difference(frames):
+            if INSTALLED.intersection(Path(path).parts):
+                sources.already(path)
+        sources.name(frames)
         sources.record()
         self.write(EndRecord(outcome=outcome))
         self.close()
@@ -158,6 +163,12 @@ def rank() -> int | None:
     distributed: Any = sys.modules.get("torch.distributed")
     is_ready = distributed is not None and distributed.is_available() and distributed.is_initialized()
     return int(distributed.get_rank()) if is_ready else None
+
+
+def compiled(model: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a callable as `torch.compile` returns it with its defaults."""
+    result: Callable[..., Any] = torch.compile(model)
+    return result
 
 
 def reset() -> None:

@@ -25,7 +25,7 @@ LAYERS = {
     "commands": {"accelerator", "analysis", "base", "job", "report", "runs", "sweep", "trace", "views"},
     "worker": {"accelerator", "analysis", "base", "code", "job", "ops", "report", "runs", "trace"},
     # Nothing imports it: a user's process does. It records by the worker's recorders.
-    "library": {"analysis", "base", "report", "runs", "trace", "worker"},
+    "library": {"analysis", "base", "report", "runs", "trace", "views", "worker"},
     "samples": set(),
 }
 # The package's own face hands on the names of core's.

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import linecache
 import re
 import sysconfig
 from collections.abc import Iterable
@@ -73,8 +74,12 @@ def _text(path: Path, left_bytes: int) -> str | None:
     library = path.is_relative_to(STANDARD_LIBRARY) and "site-packages" not in path.parts
     tracing = path.is_relative_to(TORCH) and not any(path.is_relative_to(part) for part in READ_OF_TORCH)
     try:
-        if ours or library or tracing or not path.is_file():
+        if ours or library or tracing:
             return None
+        if not path.is_file():
+            # The code of a notebook's cell is in no file.
+            lines = linecache.getlines(str(path))
+            return "".join(lines) if 0 < sum(map(len, lines)) <= min(LARGEST_SOURCE_BYTES, left_bytes) else None
         if path.stat().st_size > min(LARGEST_SOURCE_BYTES, left_bytes):
             return None
         return path.read_text(encoding="utf-8", errors="replace")
