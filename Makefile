@@ -66,7 +66,7 @@ format: $(DEVELOPMENT)  ## Format the code, and fix what the linters can
 	$(DENO) fmt
 	$(CLANG_FORMAT) -i $(CXX_FILES)
 
-bundles: $(DEVELOPMENT)  ## Bundle the code editor again from the pinned packages (needs the npm registry)
+bundles: $(DEVELOPMENT)  ## Bundle the code editor and the script of HTML files (needs the npm registry)
 	$(PYTHON) -m tests.supply.bundles
 
 constraints: $(DEVELOPMENT)  ## Pin all that the requirements bring again, with their newest versions (needs python3.11)

@@ -66,7 +66,7 @@ BASE = st.get_option("server.baseUrlPath") or ""
 RULES = rules()
 app = st.App(
     "pages/app.py",
-    lifespan=greeting(RULES, begin=server.take_up_sweeps),
+    lifespan=greeting(RULES, begin=server.take_up_sweeps, announced=server.announced),
     routes=[*graph_routes(BASE), *module_routes(BASE), *upload_routes(BASE)],
     middleware=[
         *(Middleware(SecurityHeaders), Middleware(Ahead)),

@@ -6,6 +6,7 @@ import sys
 
 from benchmarks import (
     accelerator,
+    budgets,
     click_to_report,
     flood,
     graph_view,
@@ -33,6 +34,7 @@ BENCHMARKS = {
     "graph_view": graph_view,
     "kernels": kernels,
     "large_log": large_log,
+    "budgets": budgets,
     "null_speed": null_speed,
     "interval_coverage": interval_coverage,
     "second_clock": second_clock,

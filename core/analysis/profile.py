@@ -8,36 +8,27 @@ graph no op launches a kernel, so the slices between two generated kernels are t
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Literal
 
-from core.analysis.spans import Span, difference, intersection, length, merged, touched
+from core.analysis.idle import CALL, REGION, TUNES, HostTree, IdleTime, busy_slices, idle_times, union
+from core.analysis.spans import length
 from core.ops.costs import aten_name
 from core.report import Compilation, Kernel, Report
-from core.report.profile import DEVICE_KINDS, Profile, ProfileSlice
+from core.report.profile import Profile
 
 # How a slice was joined to its kernel: by the kernel's name, by the op that launched it, or by its order.
 How = Literal["name", "op", "order"]
 # What a kernel slice belongs to: a compiled graph, a trial of autotuning, or code that is not compiled.
 Owner = Literal["compiled", "autotuning", "eager"]
-# What the host did while the device was idle.
-Cause = Literal["compile", "autotuning", "guards", "launch", "wait", "profiler", "wrapper", "op", "host"]
-CALL = re.compile(r"## Call CompiledFxGraph (\S+) ##")
-REGION = re.compile(r"Torch-Compiled Region: (\S+)")
-# Torch's own names for the phases of compiling.
-COMPILES = re.compile(r"\(dynamo_timed\)$|_data: .*compile_id=|_compile\.compile_inner")
-TUNES = "CachingAutotuner.benchmark"
-GUARDS = "TorchDynamo Cache Lookup"
-# Calls of the driver that wait for the device, and those that start work on it.
-WAITS = re.compile(r"Synchronize|(?:Event|Stream)Query", re.IGNORECASE)
-LAUNCHES = re.compile(r"Launch|Memcpy|Memset", re.IGNORECASE)
+# AOTAutograd's ops around compiled graphs in training; a backward has the sequence number of its forward.
+FORWARD, BACKWARD = "CompiledFunction", "CompiledFunctionBackward"
 GRAPH_LAUNCH = "GraphLaunch"
-# A name of generated code with the suffix of older versions of Triton.
-SUFFIX = re.compile(r"_\d+d[\dcde]*$")
+# What a name in a profile has more than the kernel: the suffix of older versions of Triton, and the prefix of C++ with
+# `torch._inductor.config.cpp.enable_kernel_profile`.
+AFFIX = re.compile(r"_\d+d[\dcde]*$|^graph_\d+_(?=cpp_)")
 NO_KEY = "None"
 # Ops in compiled code that compute nothing: they make tensors and views.
 ALLOCATIONS = frozenset(
@@ -57,8 +48,6 @@ ALLOCATIONS = frozenset(
         ),
     )
 )
-LEAST_GAP_US = 1.0
-CAUSES: tuple[Cause, ...] = ("autotuning", "compile", "guards", "wait", "launch", "profiler", "wrapper", "op")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +59,6 @@ class KernelSlice:
     compilation: str = ""
     kernel: str = ""
     how: How | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class IdleTime:
-    """Seconds in which the device was idle for a cause, and the number of gaps with some of them."""
-
-    cause: Cause
-    seconds: float
-    gaps: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,62 +93,24 @@ class JoinedProfile:
 
 def join_profile(profile: Profile, report: Report) -> JoinedProfile:
     """Return a profile joined to the report of its log."""
-    host = _Host(profile)
+    host = HostTree(profile)
     kernels = tuple(_Join(profile, report, host).kernels())
-    busy = _busy(profile)
-    idle = tuple(_idle(profile, host, busy))
-    return JoinedProfile(profile, kernels, tuple(host.depths), length(_spans(busy)) / 1e6, idle)
-
-
-class _Host:
-    """The host's slices as a tree for each thread: the slice around each slice, and the launch of each device slice."""
-
-    def __init__(self, profile: Profile) -> None:
-        self.slices = profile.slices
-        self.parents: list[int] = [-1] * len(self.slices)
-        self.depths: list[int] = [0] * len(self.slices)
-        self._launches: dict[int, int] = {}
-        self._ops: dict[int, int] = {}
-        stacks: dict[int, list[int]] = defaultdict(list)
-        for index, piece in enumerate(self.slices):
-            stack = stacks[piece.track]
-            while stack and self.slices[stack[-1]].end_us < piece.end_us:
-                stack.pop()
-            self.parents[index], self.depths[index] = (stack[-1] if stack else -1), len(stack)
-            stack.append(index)
-            if piece.kind == "launch" and piece.correlation:
-                self._launches.setdefault(piece.correlation, index)
-            elif piece.kind == "op" and piece.external:
-                self._ops.setdefault(piece.external, index)
-
-    def launch_of(self, piece: ProfileSlice) -> int:
-        """Return the launch of a device's slice, or the op that it belongs to; −1 without both."""
-        launch = self._launches.get(piece.correlation, -1) if piece.correlation else -1
-        return launch if launch >= 0 else self._ops.get(piece.external, -1)
-
-    def thread_of(self, piece: ProfileSlice) -> int:
-        """Return the track of the thread that launched a slice; −1 if that was not recorded."""
-        if piece.kind not in DEVICE_KINDS:
-            return piece.track
-        launch = self.launch_of(piece)
-        return self.slices[launch].track if launch >= 0 else -1
-
-    def around(self, index: int) -> list[int]:
-        """Return a slice and the slices around it, innermost first."""
-        found = []
-        while index >= 0:
-            found.append(index)
-            index = self.parents[index]
-        return found
+    busy = busy_slices(profile)
+    idle = tuple(idle_times(profile, host, busy))
+    return JoinedProfile(profile, kernels, tuple(host.depths), length(union(busy)) / 1e6, idle)
 
 
 @dataclass(slots=True)
 class _Place:
-    """Launch of a kernel: the call of a compiled graph, Dynamo's region, and the outermost op in the call."""
+    """Launch of a kernel: the call of a compiled graph, Dynamo's region, and the outermost op in the call.
+
+    The region of a backward is that of its forward; None if no region was recorded.
+    """
 
     owner: Owner
     call: int = -1
-    region: str = ""
+    region: str | None = None
+    backward: bool = False
     op: int = -1
     in_graph: bool = False
 
@@ -191,10 +133,11 @@ class _Code:
 class _Join:
     """The join of each kernel slice of a profile."""
 
-    def __init__(self, profile: Profile, report: Report, host: _Host) -> None:
+    def __init__(self, profile: Profile, report: Report, host: HostTree) -> None:
         self._slices, self._host = profile.slices, host
         self._has_device = profile.has_device
         self._codes = list(_output_codes(report.compilations))
+        self._regions = self._forward_regions()
         self._keys = {event.key: event.compilation for event in report.caches if event.cache == "fx_graph"}
 
     def kernels(self) -> Iterator[KernelSlice]:
@@ -207,6 +150,16 @@ class _Join:
         found = self._joined(calls, places)
         for index, place in places.items():
             yield found.get(index) or KernelSlice(index, place.owner)
+
+    def _forward_regions(self) -> dict[int, str]:
+        """Return the region of each forward by its sequence number; empty if two threads had the number."""
+        regions: dict[int, str] = {}
+        for index, piece in enumerate(self._slices):
+            if piece.name == FORWARD and piece.sequence:
+                around = (REGION.fullmatch(self._slices[parent].name) for parent in self._host.around(index))
+                region = next((match[1] for match in around if match), "")
+                regions[piece.sequence] = region if regions.get(piece.sequence, region) == region else ""
+        return regions
 
     def _places(self) -> Iterator[tuple[int, _Place | None]]:
         for index, piece in enumerate(self._slices):
@@ -233,8 +186,10 @@ class _Join:
                 return _Place("autotuning")
             if place.call < 0 and CALL.fullmatch(name):
                 place.owner, place.call, place.op = "compiled", index, last_op
-            if match := REGION.fullmatch(name):
+            if place.region is None and (match := REGION.fullmatch(name)):
                 place.region = match[1]
+            if place.region is None and name == BACKWARD:
+                place.region, place.backward = self._regions.get(self._slices[index].sequence, ""), True
             if self._slices[index].kind in ("op", "annotation"):
                 last_op = index
         return place
@@ -249,7 +204,7 @@ class _Join:
         for call, indexes in calls.items():
             same = self._same(call)
             if same not in codes:
-                codes[same] = self._code(call, places[indexes[0]].region, names[same])
+                codes[same] = self._code(call, places[indexes[0]], names[same])
             if code := codes[same]:
                 pairs = self._paired(code, indexes, places)
                 found.update(
@@ -269,18 +224,25 @@ class _Join:
 
     def _name(self, index: int, place: _Place) -> str:
         """Return the name by which a slice can be in an output code: its own, or its op's."""
-        own = SUFFIX.sub("", self._slices[index].name)
+        own = AFFIX.sub("", self._slices[index].name)
         is_known = any(own in code.generated for code in self._codes)
         return own if is_known or place.op < 0 else aten_name(_op(self._slices[place.op].name))
 
-    def _code(self, call: int, region: str, names: set[str]) -> _Code | None:
-        """Return the output code that a call runs, by the compilation that Dynamo or the cache names, and by names."""
-        compilations = {region, self._keys.get(self._key(call), "")}
-        ranked = [
-            (code.compilation in compilations, code.known(names), -number) for number, code in enumerate(self._codes)
-        ]
-        _, known, number = max(ranked, default=(False, 0, 0))
-        return self._codes[-number] if known else None
+    def _code(self, call: int, place: _Place, names: set[str]) -> _Code | None:
+        """Return the output code that a call runs, by the compilation that Dynamo or the cache names, and by names.
+
+        None if that leaves a doubt.
+        """
+        cached = self._keys.get(self._key(call))
+        ranked: dict[tuple[bool, bool, int], list[_Code]] = defaultdict(list)
+        for code in self._codes:
+            if known := code.known(names):
+                # A region has torch's id, which begins again after a `torch.compiler.reset`.
+                is_named = code.compilation == cached or code.compilation.rpartition(":")[2] == place.region
+                is_direction = (code.direction == "backward") == place.backward
+                ranked[is_named, is_direction, known].append(code)
+        best = ranked[max(ranked)] if ranked else []
+        return best[0] if len(best) == 1 else None
 
     def _paired(self, code: _Code, indexes: list[int], places: dict[int, _Place]) -> Iterator[tuple[int, Kernel, How]]:
         """Yield the slices of a call with their kernels."""
@@ -292,7 +254,7 @@ class _Join:
             name = aten_name(_op(self._slices[op].name))
             turn[op], times[name] = times[name], times[name] + 1
         for index in indexes:
-            name, op = SUFFIX.sub("", self._slices[index].name), places[index].op
+            name, op = AFFIX.sub("", self._slices[index].name), places[index].op
             aten = aten_name(_op(self._slices[op].name)) if op >= 0 else ""
             if kernel := code.generated.get(name) or code.generated.get(aten):
                 yield index, kernel, "name"
@@ -303,7 +265,7 @@ class _Join:
         """Yield the slices of a CUDA graph: between two generated kernels, those of the calls between them."""
         at, waiting = 0, list[int]()
         for index in indexes:
-            name = SUFFIX.sub("", self._slices[index].name)
+            name = AFFIX.sub("", self._slices[index].name)
             if name not in code.generated:
                 waiting.append(index)
                 continue
@@ -349,74 +311,3 @@ def _output_codes(compilations: Iterable[Compilation]) -> Iterator[_Code]:
 def _op(name: str) -> str:
     """Return the name of an op without its namespace: `addmm` of `aten::addmm`."""
     return name.rsplit("::", 1)[-1]
-
-
-def _busy(profile: Profile) -> list[ProfileSlice]:
-    """Return the slices in which a device was busy, or, without a device, in which compiled graphs ran."""
-    on_device = [piece for piece in profile.slices if piece.kind in DEVICE_KINDS]
-    return on_device or [piece for piece in profile.slices if CALL.fullmatch(piece.name)]
-
-
-def _spans(pieces: Iterable[ProfileSlice]) -> list[Span]:
-    """Return the time in any of some slices, in order."""
-    return merged((piece.start_us, piece.end_us) for piece in pieces)
-
-
-def _idle(profile: Profile, host: _Host, busy: Sequence[ProfileSlice]) -> Iterator[IdleTime]:
-    """Yield the idle seconds for each cause, most first.
-
-    A gap is blamed on what the thread did in it that launched the next slice. The first cause in the order of `CAUSES`
-    counts where several are true at once.
-    """
-    gaps = _gaps(profile, host, busy)
-    seconds: dict[Cause, float] = dict.fromkeys((*CAUSES, "host"), 0.0)
-    counts: Counter[Cause] = Counter()
-    for track, spans in gaps.items():
-        left, causes = spans, _causes(profile, track)
-        for cause in CAUSES:
-            blamed = intersection(left, causes[cause])
-            seconds[cause] += round(length(blamed), 3)
-            counts[cause] += touched(spans, blamed)
-            left = difference(left, blamed)
-        seconds["host"] += round(length(left), 3)
-        counts["host"] += touched(spans, left)
-    ranked = sorted(seconds.items(), key=lambda pair: -pair[1])
-    yield from (IdleTime(cause, blamed_us / 1e6, counts[cause]) for cause, blamed_us in ranked if blamed_us)
-
-
-def _gaps(profile: Profile, host: _Host, busy: Sequence[ProfileSlice]) -> dict[int, list[Span]]:
-    """Return the gaps between busy times by the track of the thread that ended each."""
-    starts = [piece.start_us for piece in busy]
-    gaps: dict[int, list[Span]] = defaultdict(list)
-    for (_, end_us), (start_us, _) in pairwise(_spans(busy)):
-        if start_us - end_us < LEAST_GAP_US:
-            continue
-        piece = busy[bisect_right(starts, start_us) - 1]
-        gaps[host.thread_of(piece)].append((end_us, start_us))
-    return gaps
-
-
-def _causes(profile: Profile, track: int) -> dict[Cause, list[Span]]:
-    """Return when a thread did what."""
-    spans: dict[Cause, list[Span]] = {cause: [] for cause in CAUSES}
-    for piece in profile.slices:
-        if piece.track == track and (cause := _cause(piece)):
-            spans[cause].append((piece.start_us, piece.end_us))
-        elif piece.kind == "overhead":
-            spans["profiler"].append((piece.start_us, piece.end_us))
-    return {cause: merged(found) for cause, found in spans.items()}
-
-
-def _cause(piece: ProfileSlice) -> Cause | None:
-    if piece.name.startswith(TUNES):
-        return "autotuning"
-    if piece.kind == "launch":
-        return "wait" if WAITS.search(piece.name) else "launch" if LAUNCHES.search(piece.name) else None
-    if piece.name == GUARDS:
-        return "guards"
-    if COMPILES.search(piece.name):
-        return "compile"
-    if CALL.fullmatch(piece.name):
-        return "wrapper"
-    is_frame = REGION.fullmatch(piece.name) or "CompiledFunction" in piece.name
-    return "op" if piece.kind == "op" and not is_frame else None

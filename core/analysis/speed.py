@@ -196,10 +196,10 @@ def alternative_sentence(report: Report) -> str:
     alternative = report.rival
     if alternative is None:
         return ""
-    run_call, alternative_call = (
-        call_words((report.setting.job or {}).get("compile") or {}),
-        call_words(alternative.options),
-    )
+    job = report.setting.job or {}
+    run_call, alternative_call = call_words(job.get("compile") or {}), call_words(alternative.options)
+    if job.get("rival_code"):
+        alternative_call = alternative_call.replace("(model", "(baseline", 1)
     measured = alternative_speed(alternative)
     if measured is None:
         return (

@@ -7,15 +7,24 @@ from __future__ import annotations
 
 import os
 import shutil
+import site
+import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from filelock import FileLock
 
-PROJECT_DIR = Path(__file__).resolve().parents[2]
+# The directory that our modules are imported from: the repository, or the one that a wheel is installed in.
+PROJECT_DIR = Path(__file__).resolve().parents[__name__.count(".")]
+# The directory of dashboard.py: the repository, or the package of an installed wheel.
+DASHBOARD_DIR = Path(__file__).resolve().parents[2]
+# In a wheel, core and pages are below this package; in the repository it is empty (see setup.py).
+PACKAGE = __name__.removesuffix("core.base.machine").removesuffix(".")
+# The command line as a user types it.
+PROGRAM = ("python", "-m", PACKAGE or "core")
 ConfigModule = Literal["inductor", "dynamo"]
 
 
@@ -103,9 +112,24 @@ def package_version(name: str) -> str:
         return ""
 
 
-def python_path() -> str:
-    """Return a PYTHONPATH with which another Python finds our code: ours, then the current entries."""
-    return os.pathsep.join(filter(None, [str(PROJECT_DIR), os.environ.get("PYTHONPATH", "")]))
+def own_module(name: str) -> str:
+    """Return the name by which a module of ours is imported here, such as `core.worker`."""
+    return f"{PACKAGE}.{name}" if PACKAGE else name
+
+
+def own_process(name: str, *arguments: str) -> tuple[str, ...]:
+    """Return the command that runs a module of ours in a process of its own, whose directory is `PROJECT_DIR`."""
+    return (sys.executable, "-m", own_module(name), *arguments)
+
+
+def python_path(packages: Collection[str] | None = None) -> str:
+    """Return a PYTHONPATH with which another Python finds our code: ours, then the current entries.
+
+    Ours is left out if it is installed: a directory of packages before Python's own library could hide modules of it.
+    """
+    installed = packages if packages is not None else (*site.getsitepackages(), site.getusersitepackages())
+    ours = "" if str(PROJECT_DIR) in installed else str(PROJECT_DIR)
+    return os.pathsep.join(filter(None, [ours, os.environ.get("PYTHONPATH", "")]))
 
 
 def default_home() -> Path:

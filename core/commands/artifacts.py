@@ -11,6 +11,7 @@ from core.runs.sides import opened_log
 from core.runs.store import Store
 from core.trace import index_of
 from core.views.artifacts import ArtifactsView, artifacts_view
+from core.views.markdown import CONTROL
 
 
 def add_command(commands: Commands) -> None:
@@ -36,7 +37,7 @@ def _artifacts(arguments: argparse.Namespace) -> int:
 def _print(whole: ArtifactsView, arguments: argparse.Namespace) -> int:
     view = ArtifactsView(whole.index, arguments.compilation, arguments.kind, arguments.search, arguments.all)
     if arguments.show is not None:
-        sys.stdout.buffer.write(view.raw(arguments.show)[1])
+        _write(view.raw(arguments.show)[1])
         return OK
     if arguments.json:
         print(as_json(view.rows).decode())
@@ -45,3 +46,11 @@ def _print(whole: ArtifactsView, arguments: argparse.Namespace) -> int:
     for row in view.rows:
         print(f"{row['record']:>7}  {row['compilation']:<10} {row['bytes'] or 0:>10}  {row['kind']}")
     return OK
+
+
+def _write(payload: bytes) -> None:
+    """Write a payload as it is; to a terminal, without the characters that control one."""
+    if sys.stdout.isatty():
+        print(CONTROL.sub("�", payload.decode("utf-8", "replace")))
+    else:
+        sys.stdout.buffer.write(payload)

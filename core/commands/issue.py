@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from core.commands.export import add_scrub_options, scrubber_of
 from core.commands.output import Commands
 from core.runs.store import Store
-from core.views.issue import issue_of
+from core.views.run_files import RunFiles
 
 
 def add_command(commands: Commands) -> None:
@@ -16,13 +17,17 @@ def add_command(commands: Commands) -> None:
     command.set_defaults(function=_issue)
     command.add_argument("run", metavar="RUN", help="stored run to report")
     command.add_argument("--out", metavar="FILE.zip", help="write the report with its script, model, job and trace")
+    add_scrub_options(command)
 
 
 def _issue(arguments: argparse.Namespace) -> int:
-    issue = issue_of(Store().open(arguments.run))
-    if arguments.out:
-        Path(arguments.out).write_bytes(issue.as_zip())
+    files = RunFiles(Store().open(arguments.run))
+    scrubber = scrubber_of(files, arguments)
+    if arguments.scrub_preview:
+        print("\n".join(scrubber.preview) or "nothing to scrub")
+    elif arguments.out:
+        Path(arguments.out).write_bytes(files.issue_zip(scrubber))
         print(arguments.out)
     else:
-        print(issue.markdown, end="")
+        print(files.issue_markdown(scrubber), end="")
     return 0

@@ -7,23 +7,25 @@
     python -m core tour RUN | NAME | FILE.py[:NAME] | job.json [options]
     python -m core captures RUN | NAME | FILE.py[:NAME] | job.json [options]
     python -m core exercises [NAME [FILE.py]] [--json]
+    python -m core dashboard [--port N] [--no-browser] [-- OPTION…]
     python -m core open LOG | DIR | ARCHIVE [--follow] [--port N] [--no-browser]
     python -m core report RUN | LOG [--rank N] [--check] [--least-speedup X] [--json]
     python -m core pipeline NAME | FILE.py[:NAME] | job.json [options] [--out FILE] [--json]
     python -m core aoti NAME | FILE.py[:NAME] | job.json [options] [--dim WHERE=MIN..MAX] [--out DIR] [--json]
     python -m core neighbours NAME | FILE.py[:NAME] | job.json [options] [--json]
     python -m core compare RUN | LOG RUN | LOG [--check] [--least-speedup X] [--json]
+    python -m core check NAME | FILE.py[:NAME] | RUN | LOG [--budget FILE] [--baseline RUN | LOG | MODEL] [--repeat N]
     python -m core ranks RUN | DIRECTORY [--processes N] [--json]
     python -m core sweep NAME | FILE.py[:NAME] | job.json [--axis FIELD=VALUE,…] [--preset NAME] [options]
     python -m core sweep --resume ID
     python -m core sweeps [ID] [--json | --csv]
     python -m core backends [--json]
-    python -m core issue RUN [--out FILE.zip]
-    python -m core debug RUN [--out FILE.zip]
+    python -m core issue RUN [--out FILE.zip] [--scrub KINDS] [--scrub-preview]
+    python -m core debug RUN [--out FILE.zip] [--scrub KINDS] [--scrub-preview]
     python -m core logs [RUN] [--name NAME] [--compilation ID] [--search TEXT]
     python -m core artifacts RUN | LOG [--kind KIND] [--compilation ID] [--search TEXT] [--all] [--show N] [--json]
     python -m core profile RUN [FILE]
-    python -m core export RUN --perfetto FILE
+    python -m core export RUN [--html FILE] [--perfetto FILE] [--scrub KINDS] [--scrub-preview]
     python -m core doctor [--no-compile] [--json]
     python -m core options [WORD…] [--module inductor|dynamo] [--changed] [--json]
     python -m core landmarks [RUN]
@@ -31,25 +33,29 @@
 
 With --json the report alone goes to standard output; progress and messages go to standard error. Exit codes: 0 done, 1
 the run or every cell of the sweep failed, or the sweep stopped, 2 the command or the job is invalid, 3 the run, sweep
-or log does not exist, or the log is no torch trace, 4 a --check or a check of an exercise failed, 5 slower than
---least-speedup, 130 cancelled, 141 the reader closed the output. `report` also exits with 1 if the run is not
-done, `ranks` if the ranks differ.
+or log does not exist, or the log is no torch trace, 4 a --check, a limit of a budget or a check of an exercise failed,
+5 slower than --least-speedup, 130 cancelled, 141 the reader closed the output. `report` also exits with 1 if the run is
+not done, `ranks` if the ranks differ.
 """
 
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Sequence
 
 from core.base.errors import CompileboardError, JobError, StoreError, TraceError
+from core.base.machine import PROGRAM
 from core.commands import (
     aoti,
     artifacts,
     backends,
+    check,
     compare,
     debug,
     doctor,
     exercises,
+    export,
     issue,
     logs,
     neighbours,
@@ -77,11 +83,13 @@ COMMANDS = (
     tour.add_landmarks_command,
     exercises.add_command,
     open_log.add_command,
+    open_log.add_dashboard_command,
     report.add_command,
     pipeline.add_command,
     aoti.add_command,
     neighbours.add_command,
     compare.add_command,
+    check.add_command,
     ranks.add_command,
     sweep.add_command,
     sweep.add_list_command,
@@ -91,7 +99,7 @@ COMMANDS = (
     logs.add_command,
     artifacts.add_command,
     profile.add_command,
-    profile.add_export_command,
+    export.add_command,
     doctor.add_command,
     options.add_command,
     seeds.add_command,
@@ -115,7 +123,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
-    parser = argparse.ArgumentParser(prog="python -m core", description="What torch.compile did to a model.")
+    parser = argparse.ArgumentParser(prog=shlex.join(PROGRAM), description="What torch.compile did to a model.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for add in COMMANDS:
         add(commands)

@@ -1,4 +1,4 @@
-"""`python -m core open`: open a log in the dashboard, or follow it while another process writes it."""
+"""`python -m core dashboard` and `open`: start the dashboard, or start it at a log that may still be written."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import subprocess
 import sys
 import time
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import urlencode
 
 from core.base.errors import WorkerError
+from core.base.machine import DASHBOARD_DIR
 from core.commands.output import OK, Commands
 from core.runs.engine.following import start_following
 from core.runs.store import Run, Store
 
-ROOT = Path(__file__).parents[2]
 HOST, PORT = "127.0.0.1", 8501
 STARTS_S = 120.0
 POLL_S = 0.1
@@ -31,43 +31,72 @@ def add_command(commands: Commands) -> None:
     command.set_defaults(function=_open)
     command.add_argument("path", metavar="LOG|DIR|ARCHIVE", type=Path, help="log, directory or archive of logs")
     command.add_argument("--follow", action="store_true", help="follow what another process is writing there")
-    command.add_argument("--port", type=int, metavar="N", help=f"the dashboard's port ({PORT}, or else any free one)")
+    _add_address(command)
+
+
+def add_dashboard_command(commands: Commands) -> None:
+    """Add the command `dashboard`."""
+    command = commands.add_parser("dashboard", help="start the dashboard")
+    command.set_defaults(function=_start)
+    _add_address(command)
+    command.add_argument("options", nargs="*", metavar="OPTION", help="after --: options of `streamlit run`")
+
+
+def _add_address(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--port", type=int, metavar="N", help=f"port of a new dashboard ({PORT}, or else any free one)"
+    )
     command.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
 
 
 def _open(arguments: argparse.Namespace) -> int:
-    """Make a run of the path, and serve the dashboard until it is ended."""
+    """Make a run of the path, and show it in a dashboard that listens on the store, or in one that is started here."""
     store = Store()
-    with _run_of(store, arguments) as run, _dashboard(arguments.port or _free_port()) as (server, address):
-        url = f"{address}/overview?{urlencode({'run': run.id})}"
-        print(url, flush=True)
-        if not arguments.no_browser:
-            webbrowser.open(url)
-        try:
-            server.wait()
-        except KeyboardInterrupt:
-            return OK
+    with _run_of(store, arguments) as (run, copied):
+        where = f"/overview?{urlencode({'run': run.id})}"
+        running = "" if arguments.port else store.dashboard()
+        if running:
+            return _show(f"{running}{where}", arguments, copied)
+        with _dashboard(arguments.port or _free_port()) as (server, address):
+            return _show(f"{address}{where}", arguments, server.wait)
+
+
+def _start(arguments: argparse.Namespace) -> int:
+    """Serve the dashboard until it is ended."""
+    with _dashboard(arguments.port or _free_port(), arguments.options) as (server, address):
+        return _show(address, arguments, server.wait)
+
+
+def _show(url: str, arguments: argparse.Namespace, wait: Callable[[], object]) -> int:
+    """Print an address, open it, and wait for what serves it or writes there, or for Ctrl-C."""
+    print(url, flush=True)
+    if not arguments.no_browser:
+        webbrowser.open(url)
+    with contextlib.suppress(KeyboardInterrupt):
+        wait()
     return OK
 
 
 @contextlib.contextmanager
-def _run_of(store: Store, arguments: argparse.Namespace) -> Iterator[Run]:
+def _run_of(store: Store, arguments: argparse.Namespace) -> Iterator[tuple[Run, Callable[[], object]]]:
+    """Yield the run, and what waits until all of it is copied."""
     if not arguments.follow:
-        yield store.add_path(arguments.path)
+        yield store.add_path(arguments.path), lambda: None
         return
     run, process = start_following(store, arguments.path)
     try:
-        yield run
+        yield run, process.wait
     finally:
         process.communicate(timeout=ENDS_S)
 
 
 @contextlib.contextmanager
-def _dashboard(port: int) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+def _dashboard(port: int, more: Sequence[str] = ()) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     """Start a dashboard, and yield it with its address once it listens; raises WorkerError if it doesn't."""
-    command = [sys.executable, "-m", "streamlit", "run", "dashboard.py", "--server.headless", "true"]
-    options = ["--server.address", HOST, "--server.port", str(port)]
-    server = subprocess.Popen([*command, *options], cwd=ROOT, stdout=subprocess.DEVNULL)
+    # -P: no module of the current directory hides one of Python's. Streamlit reads .streamlit beside dashboard.py.
+    command = [sys.executable, "-P", "-m", "streamlit", "run", str(DASHBOARD_DIR / "dashboard.py")]
+    options = ["--server.headless", "true", "--server.address", HOST, "--server.port", str(port), *more]
+    server = subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL)
     try:
         _wait_until_it_listens(server, port)
         yield server, f"http://{HOST}:{port}"

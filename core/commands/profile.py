@@ -1,4 +1,4 @@
-"""`python -m core profile` and `export`: a profile beside a run's log, and the run as a trace for Perfetto."""
+"""`python -m core profile`: a profile beside a run's log."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from pathlib import Path
 
 from core.base.errors import StoreError
 from core.base.files import open_regular
-from core.base.words import bytes_, duration_s, percent
+from core.base.words import duration_s, percent
 from core.commands.output import OK, Commands
 from core.runs.profile import add_profile
 from core.runs.store import Run, Store
 from core.runs.stored import open_report
-from core.views.perfetto import perfetto_trace
-from core.views.timeline import HOW, NO_PROFILE, timeline_view
+from core.views.timeline import HOW, NO_PROFILE, failed_profile, timeline_view
 
 
 def add_command(commands: Commands) -> None:
@@ -24,21 +23,14 @@ def add_command(commands: Commands) -> None:
     command.add_argument("file", metavar="FILE", nargs="?", help="profile to store: JSON, or JSON compressed by gzip")
 
 
-def add_export_command(commands: Commands) -> None:
-    """Add the command `export`."""
-    command = commands.add_parser("export", help="write a stored run as a trace for ui.perfetto.dev")
-    command.set_defaults(function=_export)
-    command.add_argument("run", metavar="RUN", help="stored run")
-    command.add_argument("--perfetto", metavar="FILE", required=True, help="file to write: phases, kernels, memory")
-
-
 def _profile(arguments: argparse.Namespace) -> int:
     run = Store().open(arguments.run)
     if arguments.file:
         _add(run, Path(arguments.file))
-    view = timeline_view(run, open_report(run))
+    report = open_report(run)
+    view = timeline_view(run, report)
     if view is None:
-        raise StoreError(f"{NO_PROFILE} {HOW}")
+        raise StoreError(f"{failed_profile(report) or NO_PROFILE} {HOW}")
     print(view.title)
     for row in view.kernel_rows:
         print(f"  {duration_s(_number(row['total'])):>10}  {row['slices']:>6} ×  {row['kernel']}  {row['compilation']}")
@@ -57,10 +49,3 @@ def _add(run: Run, path: Path) -> None:
 
 def _number(value: object) -> float:
     return float(str(value))
-
-
-def _export(arguments: argparse.Namespace) -> int:
-    trace = perfetto_trace(open_report(Store().open(arguments.run)))
-    Path(arguments.perfetto).write_bytes(trace)
-    print(f"{arguments.perfetto}: {bytes_(len(trace))}, to open on ui.perfetto.dev")
-    return OK

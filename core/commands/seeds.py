@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.base.errors import StoreError
-from core.base.machine import PROJECT_DIR, python_path
+from core.base.machine import PROJECT_DIR, own_process, python_path
 from core.base.words import count, duration_s
 from core.commands.output import FAILED, OK, Commands
 from core.runs.store import Store
@@ -100,7 +99,7 @@ def _output(home: Path, arguments: tuple[str, ...]) -> str:
     print(f"python -m core {shlex.join(command)}", end="", flush=True)
     try:
         process = subprocess.run(
-            [sys.executable, "-m", "core", *command],
+            own_process("core", *command),
             cwd=PROJECT_DIR,
             env={**os.environ, "PYTHONPATH": python_path(), "COMPILEBOARD_HOME": str(home)},
             capture_output=True,

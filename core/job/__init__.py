@@ -1,6 +1,6 @@
 """Job: what to compile, how, and within which limits."""
 
-from core.job.checks import MAX_CODE_BYTES, job_from_json, validated
+from core.job.checks import job_from_json, validated
 from core.job.command import add_job_options, backend_of, job_of
 from core.job.model import (
     BATCH,
@@ -22,6 +22,7 @@ from core.job.model import (
 )
 from core.job.options import MAX_THREADS
 from core.job.text import (
+    MAX_CODE_BYTES,
     compile_options_as_text,
     compile_options_from_text,
     dims_from_text,

@@ -22,7 +22,7 @@ from core.job.model import (
     OptionValue,
 )
 from core.job.options import OPTIONS
-from core.job.text import MAX_CALLS_CHARS, MAX_OPTIONS_CHARS
+from core.job.text import MAX_CALLS_CHARS, MAX_CODE_BYTES, MAX_OPTIONS_CHARS
 
 MAX_CALLS = 64
 AS_IT_IS = "code without a model is a script, which is run as it is"
@@ -32,7 +32,6 @@ OF_A_MODEL = (
     *("numerics", "bisect", "bits", "aoti", "neighbours", "capture"),
 )
 MAX_REPAIRS = 64
-MAX_CODE_BYTES = 1_000_000
 MAX_SIZE = 2**40
 MAX_SIZES = 64
 BACKEND = r"[\w.-]{1,100}"
@@ -58,6 +57,7 @@ def validated(job: CompileJob) -> CompileJob:
         check(job)
     for check in (_check_repairs, _check_conditions, _check_sizes, _check_rival, _check_bits, _check_aoti):
         check(job)
+    _check_profile(job)
     return job
 
 
@@ -76,6 +76,7 @@ def _texts(job: CompileJob) -> tuple[tuple[str, object], ...]:
         ("compile.backend_code", job.compile.backend_code),
         ("rival.options", rival.options),
         ("rival.backend_code", rival.backend_code),
+        ("rival_code", job.rival_code),
         ("conditions", job.conditions),
         ("sizes", list(job.sizes)),
         ("bits", job.bits),
@@ -200,10 +201,12 @@ def _check_sizes(job: CompileJob) -> None:
 
 
 def _check_rival(job: CompileJob) -> None:
-    if job.rival is None:
-        return
-    _check_options("rival", job.rival)
-    _require(not job.target, "rival", "code for a target does not run, so nothing can be timed")
+    _check_code("rival_code", job.rival_code)
+    if job.rival is not None:
+        _check_options("rival", job.rival)
+    field = "rival" if job.rival is not None else "rival_code"
+    is_alone = job.rival is None and not job.rival_code
+    _require(is_alone or not job.target, field, "code for a target does not run, so nothing can be timed")
 
 
 def _check_bits(job: CompileJob) -> None:
@@ -213,6 +216,13 @@ def _check_bits(job: CompileJob) -> None:
     _require(job.compile.backend == "inductor", "bits", "only inductor's kernels are compared bit by bit")
     _check_typed("bits", job.bits)
     _check_options("bits", other_configuration(job).compile)
+
+
+def _check_profile(job: CompileJob) -> None:
+    if not job.profile:
+        return
+    _require(not job.target, "profile", "code for a target does not run, so it has no profile")
+    _require(not job.model.is_script, "profile", f"{AS_IT_IS}; use torch.profiler in it, and add its file to the run")
 
 
 def _check_aoti(job: CompileJob) -> None:

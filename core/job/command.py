@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from core.base.errors import JobError
-from core.base.files import read
-from core.job.checks import MAX_CODE_BYTES, job_from_json
+from core.job.checks import job_from_json
 from core.job.model import CompileJob, Model
 from core.job.notebook import SUFFIX
 from core.job.options import OPTIONS, Flag, with_values
+from core.job.text import code_of
 
 # The default variable name in a backend's file.
 BACKEND = "backend"
@@ -74,11 +74,7 @@ def backend_of(text: str) -> tuple[str, str]:
     path, _, name = text.rpartition(":") if ".py:" in text else (text, "", BACKEND)
     if not path.endswith(".py"):
         return text, ""
-    try:
-        return name or BACKEND, read(Path(path), MAX_CODE_BYTES).decode("utf-8").replace("\r\n", "\n")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8"
-        raise JobError("compile.backend", f"{path} cannot be read: {reason}") from None
+    return name or BACKEND, code_of(path, "compile.backend")
 
 
 def _model(text: str) -> Model:

@@ -17,7 +17,7 @@ from typing import Any
 
 from core.base.errors import JobError
 from core.base.syntax import NOT_READ, module
-from core.job.checks import MAX_CODE_BYTES
+from core.job.text import MAX_CODE_BYTES
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 LITERALS = frozenset({"group", "training", "torch_compile", "twin"})

@@ -175,13 +175,15 @@ class CompileJob:
     `sizes` are new sizes of input dimensions: `0.1` is dimension 1 of argument 0, `mask.0` dimension 0 of keyword
     argument `mask`, and `batch` dimension 0 of every tensor with the first tensor's size in dimension 0. `marks` are
     dimensions in the same form, for `torch._dynamo.mark_dynamic`. With a `rival`, an alternative configuration, its
-    compiled call is timed interleaved with that of `compile`. `memory` requests the memory of an eager and a compiled
-    call, `numerics` a comparison with float64: of all `results`, or also of all `nodes` of the FX graphs. With
-    `bisect`, torch's CompilerBisector looks for the cause if the run fails or differs. With `debug_files`, the log has
-    the texts that TORCH_COMPILE_DEBUG=1 writes; with `logs`, names as TORCH_LOGS takes them, torch's messages. With
-    `bits`, the first call is compared bit by bit with another configuration, in which these settings differ. With
-    `aoti` the model is exported, packaged by AOTInductor, and the package run from Python and from C++. `neighbours`
-    requests that other compilers and runtimes, such as ONNX Runtime, convert and run the model.
+    compiled call is timed interleaved with that of `compile`; `rival_code` is the code of a baseline, which takes the
+    place of the model's there, with the same configuration if there is no `rival`. `memory` requests the memory of an
+    eager and a compiled call, `numerics` a comparison with float64: of all `results`, or also of all `nodes` of the FX
+    graphs. With `bisect`, torch's CompilerBisector looks for the cause if the run fails or differs. With `debug_files`,
+    the log has the texts that TORCH_COMPILE_DEBUG=1 writes; with `logs`, names as TORCH_LOGS takes them, torch's
+    messages. With `bits`, the first call is compared bit by bit with another configuration, in which these settings
+    differ. With `aoti` the model is exported, packaged by AOTInductor, and the package run from Python and from C++.
+    `neighbours` requests that other compilers and runtimes, such as ONNX Runtime, convert and run the model. With
+    `profile`, the compiled calls are repeated under `torch.profiler` after all that is timed.
 
     `exercise` is the name of an exercise that the code is a solution of: the code is compiled, and compared with the
     exercise's own code in eager.
@@ -208,6 +210,7 @@ class CompileJob:
     sizes: dict[str, int] = field(default_factory=dict)
     marks: tuple[str, ...] = ()
     rival: CompileOptions | None = None
+    rival_code: str = ""
     memory: bool = False
     numerics: Numerics = ""
     bisect: bool = False
@@ -219,6 +222,7 @@ class CompileJob:
     exercise: str = ""
     aoti: Packaging | None = None
     neighbours: bool = False
+    profile: bool = False
     from_file: tuple[str, ...] | None = None
     schema: int = SCHEMA
 
@@ -274,6 +278,7 @@ class CompileJob:
         sizes = [f"{BATCH} {size}" if at == BATCH else f"inputs.{at}={size}" for at, size in self.sizes.items()]
         marks = [f"{', '.join(self.marks)} marked dynamic"] if self.marks else []
         rival = [f"against {self.rival.as_call()}"] if self.rival else []
+        rival += ["against a baseline"] if self.rival_code else []
         bits = (
             [f"bits against {', '.join(f'{name}={value}' for name, value in self.bits.items())}"] if self.bits else []
         )

@@ -8,12 +8,14 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from core.base.decoder import decoded
 from core.base.errors import DecodeError, JobError
+from core.base.files import read
 from core.base.words import number
 from core.job.arguments import short
 from core.job.model import CompileOptions, DynamicDim, OptionValue
@@ -25,6 +27,7 @@ OWN = {
 }
 OPTION = "options."
 RANGE = re.compile(r"(?:inputs\.)?(?P<at>[\w.+]+)\s*(?:=\s*(?P<least>\d{0,18})\.\.(?P<most>\d{0,18}))?")
+MAX_CODE_BYTES = 1_000_000
 MAX_CALLS_CHARS = 40_000
 MAX_OPTIONS_CHARS = 10_000
 MAX_SIZE_CHARS = 1_000
@@ -36,6 +39,15 @@ DYNAMIC = {"automatic": None, "always": True, "never": False}
 NONE = ("", "none", "None", "null")
 FLAGS = {"true": True, "false": False, "True": True, "False": False, "yes": True, "no": False, "1": True, "0": False}
 Reader = Callable[[str], OptionValue | tuple[str, ...]]
+
+
+def code_of(path: str, field: str) -> str:
+    """Return the code of a file, with the line ends of Unix; raises JobError for the field."""
+    try:
+        return read(Path(path), MAX_CODE_BYTES).decode("utf-8").replace("\r\n", "\n")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8"
+        raise JobError(field, f"{path} cannot be read: {reason}") from None
 
 
 def options_from_text(text: str, field: str = "compile.options") -> dict[str, Any] | None:

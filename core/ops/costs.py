@@ -81,10 +81,10 @@ def op_class(target: str) -> str:
 
 
 def aten_name(target: str) -> str:
-    """Return `addmm` for `torch.ops.aten.addmm.default`; the last part of any other target."""
-    parts = target.split(".")
-    if target.startswith("torch.ops.") and len(parts) >= 4:
-        return parts[3]
+    """Return `addmm` for `torch.ops.aten.addmm.default` and `aten.addmm.out`; the last part of any other target."""
+    parts = target.removeprefix("torch.ops.").split(".")
+    if target.startswith(("torch.ops.", "aten.")) and len(parts) >= 3:
+        return parts[1]
     return parts[-1]
 
 

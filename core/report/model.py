@@ -202,6 +202,7 @@ class Compilation:
     backend `accelerator`, `invocations` the calls of a backend other than `inductor`. `expressions` are
     those of symbols, which TORCH_DTRACE logs; `export_issues` are what made an export unsound. `aot_metadata` and
     `estimates` have an entry for each graph of AOTAutograd and of the scheduler, `collectives` for each with some.
+    `user_contexts` are labels of a recompile, by hooks that the user registered with torch.
     """
 
     id: str
@@ -243,6 +244,7 @@ class Compilation:
     aot_metadata: tuple[AotMetadata, ...] = ()
     estimates: tuple[Estimates, ...] = ()
     collectives: tuple[Collectives, ...] = ()
+    user_contexts: tuple[str, ...] = ()
 
     def graph(self, graph_id: str) -> FxGraph | None:
         """Return the graph with that id; None if this compilation has none."""

@@ -8,6 +8,10 @@ from typing import Literal
 SliceKind = Literal["kernel", "copy", "launch", "op", "annotation", "overhead"]
 # Slices of a device; all other slices are of host threads.
 DEVICE_KINDS = ("kernel", "copy")
+# Start of the note of a run that was to record a profile and could not; its reason follows.
+NOT_RECORDED = "No profile was recorded: "
+# Start of the name of the slices in which a run made the inputs of a call, or seeded it.
+PREPARING = "preparing call "
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +27,7 @@ class ProfileSlice:
     """A slice of time on a track, in microseconds since the first slice of the profile.
 
     `correlation` is the number that a launch and its kernels share, `external` the number of the host's op that a
-    kernel belongs to; 0 without one.
+    kernel belongs to, `sequence` the number that a forward op and its backward share; 0 without one.
     """
 
     name: str
@@ -33,6 +37,7 @@ class ProfileSlice:
     end_us: float
     correlation: int = 0
     external: int = 0
+    sequence: int = 0
 
     @property
     def length_us(self) -> float:

@@ -40,6 +40,7 @@ def package_files(run: Run) -> tuple[Path, ...]:
 
 
 LOADING, MEASURING, TIMING, MEMORY = "loading the model", "measuring", "timing the kernels", "measuring memory"
+PROFILING = "recording a profile"
 NODES = "holding each node against float64"
 NEIGHBOURS = "trying the neighbours"
 # A shorter phase is not seen on the timeline.
@@ -49,6 +50,7 @@ STEP_WORDS = {
     MEASURING: "measuring eager and compiled, interleaved",
     TIMING: "timing each kernel by itself",
     MEMORY: "measuring the memory of eager and of compiled",
+    PROFILING: "repeating the compiled calls under torch.profiler",
     NODES: "running the model in float64, and compiling it once more for the value of each node",
     NEIGHBOURS: "converting the model for other compilers and runtimes, and timing each beside eager and compiled",
     EXPORTING: "torch.export captures the whole model",
@@ -155,7 +157,7 @@ def progress(report: Report | None, job: CompileJob | None = None) -> Progress:
 
 def is_compiled(steps: Sequence[str]) -> bool:
     """Return True if all calls were executed and compared, so that only measurements remain."""
-    return any(step in steps for step in (MEASURING, MEMORY, EXPORTING, NODES, NEIGHBOURS))
+    return any(step in steps for step in (MEASURING, MEMORY, EXPORTING, PROFILING, NODES, NEIGHBOURS))
 
 
 def step_words(step: str) -> str:
@@ -178,6 +180,7 @@ def _to_come(steps: Sequence[str], job: CompileJob | None) -> tuple[str, ...]:
     plan += [MEASURING, TIMING] if job.measure and not job.target else []
     plan += [MEMORY] if job.memory and not job.target else []
     plan += aoti_steps(job)
+    plan += [PROFILING] if job.profile else []
     plan += [NODES] if job.numerics == "nodes" and not job.target else []
     plan += [NEIGHBOURS] if job.neighbours and not job.target else []
     done = next((place for step in reversed(steps) for place, planned in enumerate(plan) if planned == step), -1)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from core.analysis.ranks import RankRow, Ranks, RankSide, group_ranks, row_of
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, TraceError
 from core.base.files import read, regular, write_atomically
+from core.base.machine import PROJECT_DIR, own_process
 from core.report.places import Payload
 from core.report.ranks import Fingerprint
 from core.runs.store import RANKS, Run
@@ -33,7 +33,6 @@ from core.trace.ranks import fingerprint
 VERSION = 1
 Kept = TypeVar("Kept")
 Logs = Mapping[int, Path]
-PROJECT = Path(__file__).parents[2]
 FINGERPRINT, GROUPS = "fingerprint.json", "ranks.json"
 QUICK_BYTES = 8_000_000
 MAX_STORED_BYTES = 64_000_000
@@ -100,8 +99,8 @@ def start_reading_ranks(run: Run) -> subprocess.Popen[bytes]:
     """Read and store the ranks of a run in a separate process, so that nobody waits for it."""
     environment = {**os.environ, "COMPILEBOARD_HOME": str(run.path.parent.parent)}
     return subprocess.Popen(
-        [sys.executable, "-m", "core", "ranks", run.path.name],
-        cwd=PROJECT,
+        own_process("core", "ranks", run.path.name),
+        cwd=PROJECT_DIR,
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -158,11 +157,11 @@ def _store_apart(logs: Logs, directory: Path, processes: int) -> None:
 
     They are no children of `multiprocessing`, which would import this process's main module again: a Streamlit script.
     """
-    command = [sys.executable, "-m", "core.runs.rank_part", str(directory.resolve())]
+    command = own_process("core.runs.rank_part", str(directory.resolve()))
     items = [(rank, str(log.resolve())) for rank, log in logs.items()]
     running = [
         subprocess.Popen(
-            command, cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            command, cwd=PROJECT_DIR, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         for _ in range(processes)
     ]

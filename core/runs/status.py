@@ -22,7 +22,8 @@ class Status:
     `reason` is a text of why the run ended. `handle` is the owner while the run is live: the process that queued it,
     then its supervisor; only the engine reads it. `by` is the visitor who submitted the run, empty for the server's
     owner. `recorded` is the device, torch and date of a gallery recording. `origin` says which files beside an
-    imported log were not read.
+    imported log were not read. `in_process` is True for a log that a user's process writes itself: its owner is that
+    process, which must never be ended.
     """
 
     state: State
@@ -40,6 +41,7 @@ class Status:
     by: str = ""
     recorded: str = ""
     origin: Annotated[str, Meta(max_length=20_000)] = ""
+    in_process: bool = False
 
     @property
     def live(self) -> bool:

@@ -4,7 +4,7 @@
                       /status.json    its status; written whole, by one process at a time
                       /model.py       the code that was run
                       /original.py    the eager side's code, if it differs: before the job's fixes, or of an exercise
-                      /backend.py     a backend's code; rival_backend.py: the alternative's
+                      /backend.py     a backend's code; rival_backend.py, rival_model.py: the alternative's
                       /name.txt       the owner's name for it, if not its title; note.txt: notes
                       /trace/*.log    PyTorch's structured trace; output.txt: the worker's printed output, bounded
                       /trace/rank_3.log  that of one rank, whose report, verdict and graphs are in ranks/3
@@ -14,6 +14,7 @@
                       /graphs/*.json  the nodes of large graphs, rebuilt like the report
                       /programs/*     the accelerator's; aoti/*: the package of AOTInductor
   <home>/cache/                       compiled objects that runs share
+  <home>/servers/*.json               dashboards that listen on the store
 Runs and cache are readable by their owner only, and so is the home unless it has other files, too.
 """
 
@@ -25,6 +26,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -55,6 +57,7 @@ from core.base.run_id import RUN_ID, creation_time_s, fresh_id, slug_of, split_r
 from core.base.words import gib, ranges_words
 from core.job import MAX_CODE_BYTES, CompileJob, job_from_json, job_to_json
 from core.runs.engine.handles import LOCAL, handle_of_pids
+from core.runs.engine.servers import address, announced
 from core.runs.inputs import logs_in
 from core.runs.rank_logs import RankLogs, stored_name, stored_ranks
 from core.runs.status import Liveness, Status
@@ -256,7 +259,7 @@ class Store:
         self.runs_dir, self.cache_dir = self.home / "runs", self.home / "cache"
         with in_words(self.home):
             self.home.mkdir(parents=True, exist_ok=True, mode=OWNER_ALONE)
-            if {entry.name for entry in self.home.iterdir()} <= {"runs", "cache", "sweeps", "turns"}:
+            if {entry.name for entry in self.home.iterdir()} <= {"runs", "cache", "sweeps", "turns", "servers"}:
                 make_private(self.home)
             make_private(self.runs_dir)
             make_private(self.cache_dir)
@@ -305,6 +308,15 @@ class Store:
             fresh.write_status(
                 Status("queued", time.time(), kind="log", handle=handle, title=title, by=by, origin=origin)
             )
+        return self.open(fresh.id)
+
+    def add_in_process(self, name: str, origin: str) -> Run:
+        """Create a live run of this process, which writes the log itself; raises StoreError."""
+        with self.making(name) as fresh:
+            now, handle = time.time(), self.liveness.local_handle()
+            title = one_line(name, MOST_TITLE_CHARS) or "log"
+            status = Status("running", now, "log", started_s=now, handle=handle, title=title, origin=origin)
+            fresh.write_status(replace(status, in_process=True))
         return self.open(fresh.id)
 
     @contextlib.contextmanager
@@ -370,6 +382,14 @@ class Store:
         """Set the note of a run; an empty one removes it. Raises StoreError."""
         with in_words(run.path):
             write_atomically(run.path / NOTE, one_line(note, MOST_NOTE_CHARS).encode())
+
+    def announced(self, url: str) -> AbstractContextManager[None]:
+        """Leave the address of a dashboard of this process in the store, in this context."""
+        return announced(self.home, url)
+
+    def dashboard(self) -> str:
+        """Return the address of a dashboard that listens on the store now; empty if there is none."""
+        return address(self.home)
 
     def find(self, fingerprint: str) -> Run | None:
         """Return the newest finished run of the same job, code and torch; None if there is none."""

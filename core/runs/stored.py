@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -19,6 +18,7 @@ from core.analysis.verdict import Verdict, verdict
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, ReportError, StoreError
 from core.base.files import read, regular, remove, write_atomically, writing
+from core.base.machine import PROJECT_DIR, own_process
 from core.graph import GraphModel, recorded_model
 from core.graph.model import collection_paused
 from core.graph.recorded import NodesOf
@@ -51,8 +51,8 @@ def start_reading(run: Run) -> subprocess.Popen[bytes]:
     """Build and store the report of a large log in a separate process, so that nobody waits for it."""
     environment = {**os.environ, "COMPILEBOARD_HOME": str(run.path.parent.parent)}
     return subprocess.Popen(
-        [sys.executable, "-m", "core", "report", run.id],
-        cwd=Path(__file__).parents[2],
+        own_process("core", "report", run.id),
+        cwd=PROJECT_DIR,
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import operator
 import re
 import sys
 from array import array
@@ -326,9 +327,12 @@ def _fits(tables: Tables, columns: dict[str, array[int]]) -> bool:
     """Return True if every number of a stored index is within its bounds: names that exist, places in the log."""
     if not tables.records:
         return True
-    places = ("header", "offset", "length")
+    headers, offsets, lengths = (columns[name] for name in ("header", "offset", "length"))
     return (
         max(columns["kind"]) < len(tables.kinds)
         and max(columns["compilation"]) < len(tables.compile_ids)
-        and all(min(columns[name]) >= 0 and max(columns[name]) <= tables.log_bytes for name in places)
+        and min(headers) >= 0
+        and min(lengths) >= 0
+        and all(map(operator.le, headers, offsets))
+        and max(map(operator.add, offsets, lengths)) <= tables.log_bytes
     )

@@ -56,6 +56,8 @@ KINDS: Final[dict[str, SliceKind]] = {
     "user_annotation": "annotation",
     "overhead": "overhead",
 }
+# Arguments of an event, in the order of the fields of ProfileSlice.
+NUMBERS = ("correlation", "External id", "Sequence number")
 NO_PROFILE = (
     "This is no profile: it has no list of trace events. Expected the JSON that "
     "`torch.profiler.profile.export_chrome_trace` writes, or that JSON compressed by gzip."
@@ -185,9 +187,9 @@ class _Reader:
             self._problems["more slices or tracks than are kept"] += 1
             return
         args = event.args if isinstance(event.args, dict) else {}
-        correlation, external = counted(args.get("correlation")) or 0, counted(args.get("External id")) or 0
+        numbers = (counted(args.get(name)) or 0 for name in NUMBERS)
         name = self._interned(event.name)
-        self._slices.append(ProfileSlice(name, kind, track, start_us, start_us + length_us, correlation, external))
+        self._slices.append(ProfileSlice(name, kind, track, start_us, start_us + length_us, *numbers))
 
     def _has_room(self, kind: SliceKind) -> bool:
         if kind == "op":
@@ -222,6 +224,7 @@ class _Reader:
                 piece.end_us - origin,
                 piece.correlation,
                 piece.external,
+                piece.sequence,
             )
             for piece in self._slices
         )

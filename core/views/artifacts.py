@@ -142,7 +142,7 @@ class ArtifactsView:
         whole = text if row.length <= 4 * MAX_SHOWN_CHARS else ""
         value = _json(whole)
         form = _form(row.kind, text, value is not None)
-        shown = msgspec.json.format(whole.encode(), indent=2).decode() if value is not None else text
+        shown = _indented(whole) if value is not None else text
         if form == "bytes":
             shown = _hexadecimal(self.raw(number)[1][:MOST_HEX_BYTES])
         cut = len(shown) > MAX_SHOWN_CHARS or (row.length > 0 and not whole)
@@ -234,6 +234,14 @@ def _json(text: str) -> Any:
         return decoded(text)
     except DecodeError:
         return None
+
+
+def _indented(text: str) -> str:
+    """Return a JSON text with a line for each value; as it is if it has what JSON has not, such as NaN."""
+    try:
+        return msgspec.json.format(text.encode(), indent=2).decode()
+    except msgspec.DecodeError:
+        return text
 
 
 def _form(kind: str, text: str, is_json: bool) -> Form:

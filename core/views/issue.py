@@ -19,6 +19,7 @@ from core.runs.crash import ending_words
 from core.runs.status import Status
 from core.runs.store import Run
 from core.runs.stored import open_report
+from core.views.scrub import NOTHING, Scrubber, read_log
 
 # GitHub takes 65,536 characters; the two longest parts share them.
 MAX_PART_CHARS = 25_000
@@ -107,25 +108,25 @@ class IssueView:
         setting = self.report.setting if self.report else None
         if setting is None:
             return
-        yield f"PyTorch: {setting.torch or 'not recorded'}"
-        yield f"Python: {setting.python or 'not recorded'}"
+        yield f"PyTorch version: {setting.torch or 'not recorded'}"
+        yield f"Python version: {setting.python or 'not recorded'}"
         yield f"Device: {setting.device or self.job.device}"
         yield f"CPUs: {setting.cpus or 'not recorded'}, threads of torch: {setting.threads or 'not recorded'}"
         settings = ", ".join(self.job.differences())
         if settings:
             yield f"Settings: `{settings}`"
 
-    def as_zip(self) -> bytes:
-        """Return a ZIP with the report, its script, the model's file, the job, and torch's trace."""
+    def as_zip(self, scrubber: Scrubber = NOTHING) -> bytes:
+        """Return a ZIP with the report, its script, the model's file, the job, and torch's trace, without secrets."""
         buffer = io.BytesIO()
         log = self.run.log_path()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr("issue.md", self.markdown)
-            archive.writestr("script.py", self.script)
-            archive.writestr("model.py", self.code)
-            archive.writestr("job.json", job_to_json(self.job))
+            archive.writestr("issue.md", scrubber.text(self.markdown))
+            archive.writestr("script.py", scrubber.text(self.script))
+            archive.writestr("model.py", scrubber.text(self.code))
+            archive.writestr("job.json", scrubber.document(job_to_json(self.job).decode()))
             if log is not None and log.stat().st_size <= MAX_LOG_BYTES:
-                archive.write(log, "trace.log")
+                archive.writestr("trace.log", scrubber.log(read_log(log)).encode("utf-8", "surrogateescape"))
             elif log is not None:
                 archive.writestr("trace.txt", f"The trace has {bytes_(log.stat().st_size)} and is not in this file.\n")
         return buffer.getvalue()

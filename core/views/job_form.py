@@ -165,7 +165,8 @@ class JobForm:
         except JobError:
             return "Conditions"
         numerics = f"{job.numerics} against float64" if job.numerics else ""
-        measured = ["memory" if job.memory else "", numerics, "neighbours" if job.neighbours else ""]
+        named = {"memory": job.memory, "profile": job.profile, "neighbours": job.neighbours}
+        measured = [*(name for name, wanted in named.items() if wanted), numerics]
         words = "; ".join(filter(None, [*job.differences(), *measured]))
         return f"Conditions: {plain(words)}" if words else "Conditions"
 

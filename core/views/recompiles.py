@@ -242,7 +242,7 @@ def _row(node: LineageNode) -> RecompileRow:
         because=one_line(_without_values(_condition(edge.reason)), LONGEST_LINE) if edge else "",
         old=one_line(edge.old, LONGEST_NAME) if edge else "",
         new=one_line(edge.new, LONGEST_NAME) if edge else "",
-        call="" if node.compilation.call is None else fmt.number(node.compilation.call),
+        call=_call_words(node.compilation),
         took="" if node.seconds is None else fmt.duration_s(node.seconds),
         calls="".join(LETTERS[use] for use in node.calls),
     )
@@ -256,6 +256,13 @@ def _condition(recompile: Recompile) -> str:
 def _without_values(condition: str) -> str:
     """Return a tensor's failed guard without the expected and the new value, which are shown separately."""
     return condition.partition(". expected ")[0]
+
+
+def _call_words(compilation: Compilation) -> str:
+    """Return the call that compiled, otherwise the user's labels of that moment; empty if neither was recorded."""
+    if compilation.call is not None:
+        return fmt.number(compilation.call)
+    return one_line(", ".join(compilation.user_contexts), LONGEST_NAME)
 
 
 def _values(edge: RecompileEdge, calls: tuple[Call, ...]) -> Iterator[str]:

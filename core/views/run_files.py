@@ -5,18 +5,27 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from core.base.errors import StoreError
-from core.base.words import count
+from core.base.words import bytes_, count
 from core.code.diff import diff_texts
+from core.job import job_to_json
 from core.report import Payload, Report, to_json
 from core.report.model import DEBUG_FILES
 from core.runs.sides import side_of_run
 from core.runs.store import Run
 from core.runs.stored import open_report
+from core.views.html import as_html, words_of_file
 from core.views.issue import issue_of
+from core.views.perfetto import perfetto_trace
+from core.views.scrub import NOTHING, Kind, Scrubber, read_log
+from core.views.scrub import scrubber as make_scrubber
+from core.views.source import SourceView
+
+MAX_SCRUBBED_BYTES = 64 * 1024**2
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +38,40 @@ class RunFiles:
         """Return the whole report as indented JSON."""
         return to_json(open_report(self.run), 2)
 
-    def issue_markdown(self) -> str:
-        """Return a bug report in the form of PyTorch's issue template."""
-        return issue_of(self.run).markdown
+    def perfetto(self) -> bytes:
+        """Return the run as a trace for ui.perfetto.dev."""
+        return perfetto_trace(open_report(self.run))
 
-    def issue_zip(self) -> bytes:
+    def html(self, scrubber: Scrubber = NOTHING) -> str:
+        """Return the run as one HTML file that needs no server."""
+        return as_html(self.run, scrubber)
+
+    def issue_markdown(self, scrubber: Scrubber = NOTHING) -> str:
+        """Return a bug report in the form of PyTorch's issue template."""
+        return scrubber.text(issue_of(self.run).markdown)
+
+    def issue_zip(self, scrubber: Scrubber = NOTHING) -> bytes:
         """Return the bug report with its script, model, job and trace."""
-        return issue_of(self.run).as_zip()
+        return issue_of(self.run).as_zip(scrubber)
+
+    def scrubber(self, kinds: Iterable[Kind]) -> Scrubber:
+        """Return a scrubber for the run's files; raises StoreError if the log is too large to look through."""
+        if not (kinds := tuple(kinds)):
+            return NOTHING
+        side, log = (side_of_run(self.run), self.run.log_path()) if self.run.log_path() else (None, None)
+        if log is not None and log.stat().st_size > MAX_SCRUBBED_BYTES:
+            raise StoreError(f"the log has more than {bytes_(MAX_SCRUBBED_BYTES)}: it cannot be scrubbed")
+        job, status, sources = self.run.job(), self.run.status(), side.report.sources if side else ()
+        code = SourceView(side.report, side.text) if side else None
+        names = [self.run.name(), status.title, *(PurePath(source.path).stem for source in sources)]
+        return make_scrubber(
+            kinds,
+            codes=[self.run.code() if job else "", *(code.text(source.path) for source in sources if code)],
+            texts=[read_log(log) if log else "", self.run.output_tail(), job_to_json(job).decode() if job else ""],
+            names=[*names, self.run.note(), *([job.model.value] if job else [])],
+            reserved=words_of_file(),
+            device=side.report.setting.device if side else "",
+        )
 
     @property
     def has_debug_files(self) -> bool:
@@ -57,14 +93,15 @@ class RunFiles:
         """Return the changes of an edited file as a unified diff; empty if there are none."""
         return diff_texts(original, edited, "generated", "edited").text
 
-    def debug_zip(self) -> bytes:
+    def debug_zip(self, scrubber: Scrubber = NOTHING) -> bytes:
         """Return torch's debug directories as one ZIP."""
-        return debug_folder(self.run).as_zip()
+        return debug_folder(self.run).as_zip(scrubber)
 
 
 # Lines of fx_graph_runnable.py that set the process up: the worker's settings stay as they are.
 SET_UP = re.compile(
-    r"^(os\.environ\[.*|torch\._(dynamo|inductor|functorch)\S*config\.\S+ = .*|import core\.worker\.\S+)\n",
+    r"^(os\.environ\[.*|torch\._(dynamo|inductor|functorch)\S*config\.\S+ = .*|"
+    r"import (compileboard\.)?core\.worker\.\S+)\n",
     re.MULTILINE,
 )
 MAIN = re.compile(r"^if __name__ == ['\"]__main__['\"]:\n(?:[ \t]+.*\n|\n)*\Z", re.MULTILINE)
@@ -117,7 +154,8 @@ def edited_backend(file: str, text: str, graph: int) -> str:
 README = "README.txt"
 # Lines of fx_graph_runnable.py that set the recorders of our worker, which do not exist elsewhere.
 OUR_SETTINGS = re.compile(
-    r"^(import core\.worker\.\S+|torch\._inductor\.config\._(pre|post)_fusion_custom_pass = core\.worker\..*)\n",
+    r"^(import (compileboard\.)?core\.worker\.\S+|"
+    r"torch\._inductor\.config\._(pre|post)_fusion_custom_pass = (compileboard\.)?core\.worker\..*)\n",
     re.MULTILINE,
 )
 
@@ -157,12 +195,12 @@ class DebugFolder:
             text = OUR_SETTINGS.sub("", self.read(file.text))
             yield f"model__{compilation}.{file.graph}/{file.name}", text
 
-    def as_zip(self) -> bytes:
-        """Return one ZIP with all directories, and a note if files were not recorded."""
+    def as_zip(self, scrubber: Scrubber = NOTHING) -> bytes:
+        """Return one ZIP with all directories, and a note if files were not recorded; without secrets."""
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
             for path, text in self.files():
-                archive.writestr(path, text)
+                archive.writestr(scrubber.text(path), scrubber.document(text))
             if self.missing:
                 archive.writestr(README, f"{self.missing}\n")
         return buffer.getvalue()

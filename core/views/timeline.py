@@ -7,34 +7,23 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from core.analysis.profile import Cause, JoinedProfile, KernelSlice
+from core.analysis.profile import JoinedProfile, KernelSlice
 from core.base import words as fmt
 from core.base.files import regular
 from core.report import Kernel, Report
-from core.report.profile import ProfileSlice
+from core.report.profile import NOT_RECORDED, ProfileSlice
 from core.runs.profile import open_profile, profile_path
 from core.runs.store import Run
-from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line
+from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, prose
+from core.views.timeline_area import MOST_ROWS, AreaView, TimelineArea, area_from_text, idle_rows
 
-MOST_ROWS = 500
 OTHER = "other"
-# Cause of idle time → what the host did, as a sentence of a table.
-CAUSES: dict[Cause, str] = {
-    "compile": "torch.compile compiled",
-    "autotuning": "Triton timed configs",
-    "guards": "Dynamo checked guards (cache lookup)",
-    "launch": "the driver launched work",
-    "wait": "the host waited for the device",
-    "profiler": "the profiler itself",
-    "wrapper": "the code around the kernels of a compiled graph",
-    "op": "PyTorch ran ops outside of compiled graphs",
-    "host": "other Python code of the host",
-}
 NO_PROFILE = "No profile is stored beside this log."
 NO_ORIGINS = "FX nodes and your lines were not recorded: set `INDUCTOR_PROVENANCE=1` beside `TORCH_TRACE`."
 HOW = (
-    'Run the model under `torch.profiler.profile()`, write the result by `export_chrome_trace("profile.json.gz")`, '
-    "and add it here, or by `python -m core profile RUN profile.json.gz`. The log must be of the same process."
+    "Run the job with `--profile`. Or run the model under `torch.profiler.profile()`, write the result by "
+    '`export_chrome_trace("profile.json.gz")`, and add it here, or by '
+    "`python -m core profile RUN profile.json.gz`. The log must be of the same process."
 )
 
 
@@ -61,8 +50,11 @@ class TimelineView:
     def title(self) -> str:
         """The slices that have their kernel, and how long the device was busy."""
         compiled, known = len(self.joined.compiled), len(self.joined.joined)
-        what = "kernel" if self.joined.profile.has_device else "op"
-        parts = [f"{fmt.number(known)} of {fmt.count(compiled, f'{what} slice')} of compiled graphs have their kernel"]
+        what = "kernel" if self.joined.profile.has_device else "kernel and op"
+        of_compiled = (
+            f"{fmt.number(known)} of {fmt.count(compiled, f'{what} slice')} of compiled graphs have their kernel"
+        )
+        parts = [of_compiled if compiled else "No slice is a kernel of a compiled graph"]
         whole_s = self.joined.busy_s + self.joined.idle_s
         if whole_s:
             busy = "the device was busy" if self.joined.profile.has_device else "compiled graphs ran"
@@ -78,16 +70,7 @@ class TimelineView:
     @property
     def idle_rows(self) -> list[dict[str, object]]:
         """A row for each cause of idle time, the most first."""
-        whole_s = self.joined.idle_s
-        return [
-            {
-                "while": CAUSES[time.cause],
-                "idle": time.seconds,
-                "share": time.seconds / whole_s,
-                "gaps": time.gaps,
-            }
-            for time in self.joined.idle
-        ]
+        return idle_rows(self.joined.idle)
 
     @property
     def idle_note(self) -> str:
@@ -165,6 +148,17 @@ class TimelineView:
         chosen = sorted(range(len(slices)), key=lambda index: -slices[index].length_us)[:most]
         return [self._span(index) for index in sorted(chosen)]
 
+    def asked_area(self, text: str | None) -> TimelineArea | None:
+        """Return the area in a URL; None if it is none."""
+        return area_from_text(text)
+
+    def area(self, place: tuple[float, float, int, int]) -> AreaView:
+        """Return the sums over an area: from and to in microseconds, the first and the last row of the chart."""
+        area = TimelineArea(*place)
+        rows = range(area.first_row, area.last_row + 1)
+        chosen = tuple(index for index in range(len(self.joined.profile.slices)) if self._row(index) in rows)
+        return AreaView(self.joined, area, chosen, self._kernels)
+
     @property
     def rows(self) -> int:
         """The number of rows of the chart."""
@@ -172,16 +166,25 @@ class TimelineView:
 
     def _span(self, index: int) -> TimelineSpan:
         piece, known = self._slice(index), self._by_index.get(index)
-        kind = piece.kind if piece.kind != "kernel" or known is None or known.kernel else OTHER
+        kind = self._kind(piece, known)
         return TimelineSpan(
             index,
             one_line(piece.name, LONGEST_LINE),
             kind,
             piece.start_us,
             piece.length_us,
-            self._tops[piece.track] + self.joined.depths[index],
+            self._row(index),
             known.kernel if known else "",
         )
+
+    def _row(self, index: int) -> int:
+        return self._tops[self._slice(index).track] + self.joined.depths[index]
+
+    def _kind(self, piece: ProfileSlice, known: KernelSlice | None) -> str:
+        """Return the kind of a slice's colour; a joined op is a kernel, too."""
+        if known is not None and known.kernel:
+            return "kernel"
+        return OTHER if piece.kind == "kernel" and known is not None else piece.kind
 
     def _slice(self, index: int) -> ProfileSlice:
         return self.joined.profile.slices[index]
@@ -212,6 +215,16 @@ class TimelineView:
             tops[track] = top
             top += height
         return tops
+
+
+def failed_profile(report: Report) -> str:
+    """Return why a run that was to record a profile has none; empty if it was not to."""
+    return next((note for note in report.notes if note.startswith(NOT_RECORDED)), "")
+
+
+def failed_profile_text(report: Report) -> str:
+    """Return the same as Markdown."""
+    return prose(failed_profile(report), LONGEST_TEXT)
 
 
 def timeline_stamp(run: Run) -> int | None:

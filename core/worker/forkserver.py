@@ -30,7 +30,7 @@ import psutil
 
 from core.base.decoder import decoded_as
 from core.base.errors import CompileboardError, WorkerError
-from core.base.machine import Environment, cpp_compiler
+from core.base.machine import Environment, cpp_compiler, own_module
 from core.runs.engine.messages import (
     Alive,
     Answer,
@@ -71,9 +71,7 @@ MODULES = (
     "torch._inductor.codegen.cpp_wrapper_cpu",
     "torch._inductor.fx_passes.joint_graph",
     "torch._inductor.fx_passes.post_grad",
-    "core.worker.supervisor",
-    "core.worker.run",
-    "core.worker.warmup",
+    *(own_module("core.worker.supervisor"), own_module("core.worker.run"), own_module("core.worker.warmup")),
 )
 # Modules that torch and our recorders import in the first compilation. Not every version has each, and not every
 # machine can import each; a run that needs one reports the error itself.
@@ -117,7 +115,8 @@ QUOTED = (
     *("torch.fx.experimental.symbolic_shapes", "torch.fx.passes.graph_transform_observer"),
     *("torch.nn.functional", "torch.nn.modules.container", "torch.nn.modules.linear", "torch.nn.modules.module"),
     *("torch.utils._contextlib", "torch.utils._pytree", "torch.utils._stats"),
-    *("core.worker.calls", "core.worker.record", "core.worker.recorders.passes", "core.worker.recorders.scheduler"),
+    *(own_module("core.worker.calls"), own_module("core.worker.record")),
+    *(own_module("core.worker.recorders.passes"), own_module("core.worker.recorders.scheduler")),
 )
 ANSWERS_FD = 200
 # A supervisor ends its run at the limit; after this many more seconds it counts as stuck.

@@ -33,13 +33,13 @@ def emit(record: Record) -> None:
     trace_structured(
         "artifact",
         metadata_fn=lambda: {"name": NAMES[type(record)], "encoding": "json"},
-        payload_fn=lambda: _json(record),
+        payload_fn=lambda: as_json_lines(record),
         suppress_context=not inside,
         expect_trace_id=False,
     )
 
 
-def _json(record: Record) -> str:
+def as_json_lines(record: Record) -> str:
     """Return JSON with one line per field: torch's own format, one line per value, is many times slower."""
     payload = {"schema": SCHEMA, **_fields(record)}
     lines = (f"{json.dumps(name)}: {json.dumps(value, default=_fields)}" for name, value in payload.items())

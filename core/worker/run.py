@@ -14,8 +14,10 @@ import statistics
 import sys
 import time
 import traceback
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import psutil
@@ -32,12 +34,21 @@ from core.job.gallery import unread
 from core.job.notebook import SUFFIX
 from core.job.targets import TARGETS
 from core.report import Counters, RunError, Setting, Timing
+from core.report.profile import NOT_RECORDED
 from core.report.records.run import NoteRecord, SourceRecord
+from core.runs.profile import profile_path
 from core.runs.progress import DIRECTORY as PACKAGES
-from core.runs.progress import NEIGHBOURS
+from core.runs.progress import NEIGHBOURS, PROFILING
 from core.runs.store import Run
 from core.worker.aoti.stage import PackageStage
-from core.worker.backends.selection import backend_file, defines, load_backend, register_built_in, write_code
+from core.worker.backends.selection import (
+    backend_file,
+    defines,
+    load_backend,
+    register_built_in,
+    rival_file,
+    write_code,
+)
 from core.worker.bisection import bisection
 from core.worker.bits.compare import bit_comparison
 from core.worker.calls import Pair, PreparedCall, make_calls
@@ -54,6 +65,7 @@ from core.worker.measuring.roofline import emit_roofline
 from core.worker.memory.watch import MemoryWatch
 from core.worker.neighbours.stage import NeighbourStage
 from core.worker.numerics.nodes import emit_graph_numerics
+from core.worker.profiling import record_profile
 from core.worker.record import emit, start_trace, step
 from core.worker.recorders.deferred import DeferredRecords
 from core.worker.recorders.reuse import graph_counts
@@ -80,6 +92,7 @@ UNREAD = (
     "`{name}` in the file is no literal, so it was not read: write it as one, or choose it in the form or on the "
     "command line."
 )
+NOT_MADE = "the last call was not made compiled, since its stance refused it."
 REFUSED = "The last call was not made compiled, since its stance refused it: nothing was measured."
 MAX_TRACEBACK_CHARS = 40_000
 
@@ -125,10 +138,15 @@ def work(run: Run, job: CompileJob) -> int:
     try:
         emit_setting(run, job, files)
         with recording(later, job), accelerating(emit, run.path / PROGRAMS):
-            last = _run(job, path, original, stage, memory)
+            sides = _run(job, path, original, stage, memory)
         if job.aoti is not None:
             packaging = PackageStage(job, run.path / PACKAGES, original, path)
-            packaging.run(last, min(SLOW_LIMIT_S, _left_s(job) / 4), stage.enter)
+            packaging.run(sides.last if sides else None, min(SLOW_LIMIT_S, _left_s(job) / 4), stage.enter)
+        if job.profile and sides is None:
+            emit(NoteRecord(text=f"{NOT_RECORDED}{NOT_MADE}"))
+        elif job.profile and sides is not None:
+            stage.enter(PROFILING)
+            record_profile(job, sides.compiled, sides.function, profile_path(run), _left_s(job) / 2)
         if job.capture:
             stage.enter(CAPTURING)
             emit_captures(job, path)
@@ -166,8 +184,17 @@ def _is_disk_full(error: BaseException) -> bool:
     return here or os.strerror(errno.ENOSPC) in str(error)
 
 
-def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: MemoryWatch) -> Pair | None:
-    """Make, compare and measure the calls; return the last pair, None if it can't be repeated."""
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Sides of a run after its calls: the last pair, the compiled model copy, and its compiled function."""
+
+    last: Pair
+    compiled: ModelCopy
+    function: Callable[..., Any]
+
+
+def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: MemoryWatch) -> Sides | None:
+    """Make, compare and measure the calls; return what can be repeated, None if the last call can't."""
     _check_device(job)
     if backend_file(job.compile) is not None:
         stage.enter("loading the backend")
@@ -205,13 +232,15 @@ def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: Me
                 timed = measure_kernels(last[1], steady_s, job.device, _left_s(job) / 2)
             if timed:
                 emit_roofline(job.device)
-        if job.rival is not None:
+        if job.rival is not None or job.rival_code:
             most_s = min(SLOW_LIMIT_S, _left_s(job) / 2)
-            emit(measure_alternative(job, (original, path), last[1], most_s, stage.enter))
+            baseline = rival_file(job)
+            paths = (baseline, baseline) if baseline else (original, path)
+            emit(measure_alternative(job, paths, last[1], most_s, stage.enter))
     if job.memory and last is not None:
         stage.enter("measuring memory")
         memory.emit(last, (eager, compiled))
-    return last
+    return Sides(last, compiled, function) if last else None
 
 
 def _generate(job: CompileJob, eager: ModelCopy, compiled: ModelCopy, stage: RunStep) -> None:

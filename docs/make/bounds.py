@@ -34,6 +34,22 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_TITLE_CHARS": "the title of an opened log, which is its file's name",
         },
     },
+    "A recording of a user's process": {
+        "core/library/recording.py": {
+            "MOST_LABEL_CHARS": "its label",
+            "MOST_NAMED": "functions that are named as compiled before",
+        },
+        "core/library/checks.py": {"MOST_CHARS": "a line of a failure", "MOST_LISTED": "lines of a failure"},
+        "core/runs/engine/servers.py": {
+            "MOST_BYTES": "the file of a dashboard's address",
+            "MOST_SERVERS": "dashboards that are looked at",
+        },
+        "core/trace/parsers/build.py": {
+            "MOST_CONTEXTS": "labels of a recompile",
+            "MOST_CONTEXT_CHARS": "such a label",
+        },
+        "core/worker/own_process.py": {"MOST_BYTES": "its log"},
+    },
     "An opened directory or archive": {
         "core/runs/rank_logs.py": {
             "MOST_FILES": "files of a directory that are looked at",
@@ -149,7 +165,6 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
     "A job": {
         "core/job/checks.py": {
             "MAX_CALLS": "calls of a model",
-            "MAX_CODE_BYTES": "pasted code",
             "MAX_REPAIRS": "repairs of a model's code",
             "MAX_SIZE": "a dimension of an input that a job gives another size",
             "MAX_SIZES": "dimensions that a job gives another size, or marks",
@@ -164,6 +179,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/job/options/run.py": {"MAX_THREADS": "threads of a job"},
         "core/runs/recordings/__init__.py": {"MAX_HEADER_BYTES": "what a recording says of itself before its log"},
         "core/job/text.py": {
+            "MAX_CODE_BYTES": "pasted code",
             "MAX_CALLS_CHARS": "the calls of a job together",
             "MAX_OPTIONS_CHARS": "options of one kind",
             "MAX_SIZE_CHARS": "a size or a dynamic dimension, as it is typed",
@@ -266,6 +282,12 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "core/runs/tools/requests.py": {"MAX_LINES": "lines of an answer"},
         "core/runs/tools/ask.py": {"MAX_CODE_CHARS": "code that is given to a tool"},
+        "core/analysis/budget/judge.py": {"MOST_CULPRITS": "lines of code that are named for a limit"},
+        "core/views/budget.py": {"LONGEST_REASON": "characters of a reason why a limit is not kept"},
+        "core/commands/check.py": {
+            "MAX_BUDGET_BYTES": "bytes of a budget's file",
+            "MOST_REPEATS": "times that `check` runs a model",
+        },
         "core/commands/compare.py": {
             "MOST_LINES": "graphs that differ, of a compilation, that the command line prints"
         },

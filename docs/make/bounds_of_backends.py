@@ -123,7 +123,15 @@ BACKENDS: dict[str, dict[str, str]] = {
         "MOST_NAME_CHARS": "characters of the name of a slice",
         "MOST_US": "a time in a profile, in microseconds",
     },
-    "core/views/timeline.py": {"MOST_ROWS": "kernels of a profile in a table"},
+    "core/views/timeline_area.py": {
+        "MOST_ROWS": "kernels of a profile, or names of its slices, in a table",
+        "MOST_TEXT_CHARS": "characters of a selected area in the URL",
+    },
+    "core/worker/profiling.py": {
+        "MOST_CALLS": "calls of a run that its own profile has",
+        "MOST_EVENTS": "events of a run's own profile, by those of its first call",
+        "MOST_FILE_BYTES": "a run's own profile before compression",
+    },
     "core/views/artifacts.py": {
         "MOST_SHOWN": "records of a log in a table",
         "MOST_HITS": "records that a search finds",

@@ -35,6 +35,20 @@ PAGES: dict[str, dict[str, str]] = {
         "LARGEST_LOG_BYTES": "a log that is read for a list of runs",
     },
     "pages/session/exercises.py": {"MOST_SOLUTIONS": "runs whose result of an exercise is cached"},
+    "core/views/html/source.py": {
+        "MOST_COMPILATIONS": "compilations of an HTML file with their graphs, kernels and guards",
+        "MOST_NODES": "nodes of all graphs of an HTML file",
+        "MOST_ROWS": "rows of a table of an HTML file",
+        "MOST_CODE_CHARS": "characters of code of an HTML file",
+        "MOST_LISTING_CHARS": "characters of one piece of it",
+    },
+    "core/views/html/sections.py": {
+        "MOST_PHASES": "phases of the chart of an HTML file",
+        "MOST_POINTS": "points of a line of its charts",
+        "MOST_EXPLAINED": "compilations whose recompiles an HTML file explains",
+    },
+    "core/views/run_files.py": {"MAX_SCRUBBED_BYTES": "bytes of a log that a scrubber reads"},
+    "core/views/scrub.py": {"MOST_EXAMPLES": "examples of each kind in a scrubber's preview"},
     "core/views/exercises.py": {"MOST_HINTS": "messages of torch about a solution of an exercise"},
     "core/views/ranks/tables.py": {
         "MOST_COLUMNS": "groups of ranks with a column in a table",

@@ -15,6 +15,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from core.views.wire import GraphData
 from pages.components.chips.view import ChipsData
 from pages.components.code.editor import EditorData
 from pages.components.code.view import CodeData
@@ -31,10 +32,10 @@ from pages.components.upload.view import UploadData
 from pages.components.way.view import WayData
 
 FILE = Path(__file__).parents[2] / "pages" / "components" / "js" / "wire.d.ts"
-HEAD = "// Written by `make docs` from the structs of pages/components: what the browser is told.\n"
+HEAD = "// Written by `make docs` from the structs of pages/components and core.views.wire: what the browser is told.\n"
 WORDS: dict[Any, str] = {str: "string", int: "number", float: "number", bool: "boolean", NoneType: "null"}
 MESSAGES: tuple[type, ...] = (
-    messages.GraphData,
+    GraphData,
     messages.PlaceData,
     messages.CommandData,
     messages.LevelsData,

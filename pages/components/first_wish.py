@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 
+Wish = TypeVar("Wish")
 
-def first_wish(key: str, wish: str | None) -> str | None:
+
+def first_wish(key: str, wish: Wish) -> Wish:
     """Return the first value that a caller passed for this key; Streamlit forgets it when the view disappears."""
     memory = f"{key}-initial"
     if key not in st.session_state or memory not in st.session_state:
         st.session_state[memory] = wish
-    first: str | None = st.session_state[memory]
+    first: Wish = st.session_state[memory]
     return first
 
 

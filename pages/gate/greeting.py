@@ -18,7 +18,7 @@ import sys
 import threading
 import traceback
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from types import TracebackType
 from typing import Any
 
@@ -36,20 +36,25 @@ Place = tuple[str, int, str, str, int]
 
 
 def greeting(
-    rules: Rules, begin: Callable[[], object] = lambda: None
+    rules: Rules,
+    begin: Callable[[], object] = lambda: None,
+    announced: Callable[[str], AbstractContextManager[object]] = nullcontext,
 ) -> Callable[[Any], AbstractAsyncContextManager[None]]:
     """Return a lifespan of the app that prints the addresses when the port is known.
 
-    It then also calls `begin`, and runs the housekeeping of memory as long as the app runs.
+    It then also calls `begin`, and as long as the app runs, it enters `announced` with the address and runs the
+    housekeeping of memory.
     """
 
     @asynccontextmanager
     async def greet(_app: Any) -> AsyncIterator[None]:
-        print(words(rules, _url()), flush=True)
+        url = _url()
+        print(words(rules, url), flush=True)
         print_once()
         threading.Thread(target=begin, daemon=True).start()
-        async with housekeeping():
-            yield
+        with announced(url):
+            async with housekeeping():
+                yield
 
     return greet
 

@@ -29,7 +29,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
         "Frame", [ALL, *ids], key=url.FRAME, bind="query-params", label_visibility="collapsed", width=260
     )
     json_twin("phases", report.phases, key="phases")
-    perfetto_download(report, view.run.id)
+    perfetto_download(view.run)
 phases = CompileTimeView(report, "" if chosen == ALL else chosen)
 flame_chart(view, phases)
 st.caption(phases.chart_note)

@@ -1,26 +1,27 @@
 """Timeline page: a profile by torch.profiler beside the log, its slices joined to kernels, and idle time blamed."""
 
-import pandas as pd
 import streamlit as st
 
 from core.views import timeline as views
 from core.views.glossary import GLOSSARY
 from pages.parts.performance.timeline import (
-    IDLE_COLUMNS,
-    IDLE_FORMS,
     add_profile,
+    idle_table,
     kernel_table,
     open_timeline,
     timeline,
 )
+from pages.parts.run.measure import record_profile
 from pages.session.require import require_report
-from pages.session.tables import in_words
 
 view = require_report("A profile of the run will stand here.")
 profile = open_timeline(view)
 if profile is None:
     st.title(views.NO_PROFILE, anchor=False, help=GLOSSARY["profile"])
+    if reason := views.failed_profile_text(view.report):
+        st.warning(reason)
     st.write(views.HOW)
+    record_profile(view)
     add_profile(view)
     st.stop()
 
@@ -34,8 +35,7 @@ with left:
     kernel_table(profile)
 with right:
     st.header("Idle time", anchor=False)
-    idle = in_words(pd.DataFrame(profile.idle_rows), IDLE_FORMS)
-    st.dataframe(idle, hide_index=True, column_config=IDLE_COLUMNS)
+    idle_table(profile.idle_rows)
     st.caption(profile.idle_note)
     with st.expander("Another profile"):
         add_profile(view)

@@ -12,7 +12,7 @@ from pages.parts.run.measure import measure_picked
 from pages.parts.run.runs_table import runs_table, what_is_used, words_of
 from pages.session import actions, url
 from pages.session.actions import attempt, toasted
-from pages.session.downloads import debug_download, log_download, report_download
+from pages.session.downloads import html_download, log_download, report_download
 from pages.session.navigate import go_to
 from pages.session.runs import listed_runs, show_run
 from pages.session.shown import open_shown
@@ -71,7 +71,7 @@ with st.container(horizontal=True):
         log_download(run)
         if status.state != "damaged":
             report_download(run)
-            debug_download(run)
+            html_download(run)
             if (shown := open_shown(run.id)) is not None:
                 measure_picked(shown)
     if len(picked) == 2:

@@ -11,9 +11,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core import Run, as_json, package_files
 from core.base import words as fmt
-from core.report import Report
-from core.views.perfetto import perfetto_trace
 from core.views.run_files import RunFiles
+from core.views.scrub import KINDS
+from pages.look.text import code
 
 PACKAGE = ".pt2"
 # Streamlit keeps downloads in memory; larger ones are available on the command line.
@@ -49,32 +49,49 @@ def report_download(run: Run, key: str | None = None) -> None:
         )
 
 
-def perfetto_download(report: Report, name: str) -> None:
+def html_download(run: Run) -> None:
+    """Draw the download of a run as one HTML file, and of its bug report, with the choice of what to scrub."""
+    if run.log_path() is None:
+        return
+    with st.popover("Export", icon=":material/ios_share:", help="The run as one file that opens without a server"):
+        kinds = st.pills("Replace by placeholders", list(KINDS), selection_mode="multi", key=f"scrub-{run.id}")
+        files = RunFiles(run)
+        scrubber = files.scrubber(kinds)
+        for line in scrubber.preview:
+            st.caption(code(line))
+        st.download_button(
+            "HTML",
+            lambda: files.html(scrubber),
+            f"{run.id}.html",
+            "text/html",
+            icon=":material/html:",
+            on_click="ignore",
+            key=f"html-{run.id}",
+            help="Findings, graphs, code, guards and charts in one file",
+        )
+        if files.has_debug_files:
+            st.download_button(
+                "Debug files",
+                lambda: files.debug_zip(scrubber),
+                f"{run.id}-debug.zip",
+                "application/zip",
+                icon=":material/folder_zip:",
+                on_click="ignore",
+                key=f"debug-{run.id}",
+                help="The files of TORCH_COMPILE_DEBUG=1, as far as they were recorded",
+            )
+
+
+def perfetto_download(run: Run) -> None:
     """Draw the download of a run as a trace for ui.perfetto.dev."""
     st.download_button(
         "Perfetto",
-        lambda: perfetto_trace(report),
-        f"{name}.perfetto.json",
+        RunFiles(run).perfetto,
+        f"{run.id}.perfetto.json",
         "application/json",
         icon=":material/download:",
         on_click="ignore",
         help="Phases, kernels and memory of the run as a trace that ui.perfetto.dev opens",
-    )
-
-
-def debug_download(run: Run) -> None:
-    """Draw the download of torch's debug directories as a ZIP, if the log has any of their files."""
-    files = RunFiles(run)
-    if not files.has_debug_files:
-        return
-    st.download_button(
-        "Debug files",
-        files.debug_zip,
-        f"{run.id}-debug.zip",
-        "application/zip",
-        icon=":material/folder_zip:",
-        on_click="ignore",
-        help="The files of TORCH_COMPILE_DEBUG=1, as far as they were recorded",
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 
 import streamlit as st
 
@@ -45,6 +46,15 @@ def take_up_sweeps() -> None:
     """Resume the sweeps of the previous server, before the first visit."""
     with suppress(CompileboardError):
         the_sweeps()
+
+
+@contextmanager
+def announced(url: str) -> Iterator[None]:
+    """Leave the server's address in its store in this context, for links from other processes."""
+    with ExitStack() as stack:
+        with suppress(CompileboardError):
+            stack.enter_context(Store().announced(url))
+        yield
 
 
 @st.cache_resource

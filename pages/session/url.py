@@ -13,6 +13,8 @@ SAMPLE, FILTER, AGAIN = "sample", "filter", "again"
 GUARD, LISTING, LOG = "guard", "listing", "log"
 # Artifacts page: the record, and the compilation, kind and text that choose among the records.
 RECORD, RECORDS_OF, KIND, RECORD_SEARCH = "record", "records_of", "kind", "record_text"
+# Timeline page: the selected area.
+AREA = "area"
 # Options page: the search.
 OPTION = "option"
 # Glossary page: the search.

@@ -30,7 +30,8 @@ IDS = "root => [...root.compileboardFlame.rows.byId.values()].map((span) => [spa
 MOUNT = """async (data) => {
   const { default: draw } = await import("/pages/components/flame/js/view.js");
   const parentElement = document.body.appendChild(document.createElement("div"));
-  draw({ data, parentElement, setStateValue() {}, setTriggerValue() {} });
+  globalThis.sent = {};
+  draw({ data, parentElement, setStateValue: (name, value) => (sent[name] = value), setTriggerValue() {} });
 }"""
 PAINTS = """root => {
   const view = root.compileboardFlame, taken = [];
@@ -191,6 +192,8 @@ def test_twenty_thousand_phases_are_painted_in_a_frame_or_two(new_context: NewCo
         legend={"dynamo": FlameLegend("#5468D4", "#8594F0", "Dynamo")},
         links={},
         initial=None,
+        area=None,
+        areas=False,
     )
     sent: Any = json.loads(msgspec.json.encode(data))
     open_sources(page)
@@ -201,3 +204,59 @@ def test_twenty_thousand_phases_are_painted_in_a_frame_or_two(new_context: NewCo
 
     assert root.evaluate(PAINTS) < 60
     assert len(root.evaluate(IDS)) == MOST_SPANS
+
+
+def test_an_area_is_selected_by_drag_and_by_key_and_cleared_by_escape(new_context: NewContext) -> None:
+    page = new_context().new_page()
+    data = FlameData(
+        spans=tuple(FlameSpan(f"s:{row}", 0, 0, 100 * row, 400, 400, row, 0) for row in range(4)),
+        names=(FlameName("aten::mm", "op", ()),),
+        owners=(FlameOwner("", "", 0.0, ()),),
+        rows=4,
+        threads=0,
+        length_us=1_000,
+        legend={"op": FlameLegend("#5468D4", "#8594F0", "op")},
+        links={},
+        initial=None,
+        area=(100.0, 300.0, 0, 1),
+        areas=True,
+    )
+    open_sources(page)
+    page.evaluate(MOUNT, json.loads(msgspec.json.encode(data)))
+    root = page.locator(".flame")
+    page.wait_for_function("root => root.compileboardFlame.stage.clientWidth > 0", arg=root.element_handle())
+    stage = box(root.locator(".stage"))
+
+    def drag(*keys: str) -> None:
+        left, top = stage["x"] + stage["width"] / 4, stage["y"] + 22 + 19 + 5
+        for key in keys:
+            page.keyboard.down(key)
+        page.mouse.move(left, top)
+        page.mouse.down()
+        page.mouse.move(left + stage["width"] / 4, top + 19, steps=4)
+        page.mouse.move(left + stage["width"] / 2, top + 19, steps=4)
+        page.mouse.up()
+        for key in keys:
+            page.keyboard.up(key)
+
+    def area() -> list[float]:
+        found: list[float] = page.evaluate("sent.area")
+        return found
+
+    assert root.evaluate("root => root.compileboardFlame.area") == [100, 300, 0, 1]
+    drag("Shift")
+    assert area() == [pytest.approx(250, abs=5), pytest.approx(750, abs=5), 1, 2]
+    assert window(root) == [0, 1]
+    root.locator(".stage").focus()
+    page.keyboard.press("m")
+    assert area() == [0, 1000, 0, 3]
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("m")
+    assert area() == [0, 400, 0, 3], "the time of the selected span, over all rows"
+    page.keyboard.press("Escape")
+    assert (area(), page.evaluate("sent.selected")) == (None, "s:0")
+    page.keyboard.press("Escape")
+    assert page.evaluate("sent.selected") is None
+    root.get_by_role("button", name="Select area").click()
+    drag()
+    assert area()[2:] == [1, 2]

@@ -30,6 +30,12 @@ def test_a_log_opens_in_the_dashboard_by_one_command(page: Page, tmp_path: Path,
         assert (urlsplit(address).path, urlsplit(address).query) == ("/overview", f"run={run.id}")
         page.goto(address)
         expect(headline(page)).to_contain_text("6 graphs")
+        # A second log is opened in the dashboard that listens already, and the command ends.
+        again = subprocess.run([*command[:6]], cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+        second = urlsplit(again.stdout.strip())
+        assert second.netloc == urlsplit(address).netloc
+        page.goto(again.stdout.strip())
+        expect(headline(page)).to_contain_text("6 graphs")
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE_S) == 0
     assert run.status().state == "done"

@@ -126,7 +126,7 @@ def echo() -> None:
 
     from core.graph import GraphModel, Node
     from core.views.graph import GraphView
-    from pages.components.graph.store import stored
+    from core.views.wire import stored
     from pages.components.graph.view import drawn, graph_view
 
     nodes = (Node("n:a", "a", "", "view", -1), Node("n:b", "b", "", "view", -1))

@@ -45,7 +45,7 @@ def test_one_run_can_be_opened_downloaded_and_deleted(empty_home: Path, pick: Pi
     add_scenario(empty_home, "eager_backend")
     pick("runs-table", 0)
     app = opened(menu.RUNS.script)
-    assert labels(app) == ["Open", "Measure again", "Delete for good", "Log", "Report"]
+    assert labels(app) == ["Open", "Measure again", "Delete for good", "Log", "Report", "HTML"]
     app.button[2].click().run()
     assert_sound(app)
     assert Store(empty_home).list() == []

@@ -5,12 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from core import Store, StoreError
+from core import CompileJob, Store, StoreError
 from core.runs.profile import add_profile, profile_path
 from pages import menu
 from tests.support.apps import component, opened, sound, titles, words
-from tests.support.homes import add_run, add_scenario
+from tests.support.homes import add_run, add_scenario, job_of, record
+from tests.support.places import TRACES
 from tests.support.profiles import LOG, PROFILE
+
+LOG_OF_A_RUN = (TRACES / "transformer_block" / "trace.log").read_bytes()
 
 
 def profiled(home: Path) -> str:
@@ -25,6 +28,17 @@ def test_without_a_profile_the_page_says_how_to_add_one(runs: dict[str, str]) ->
     assert titles(app) == ["No profile is stored beside this log."]
     assert "export_chrome_trace" in words(app)
     assert component(app, "profile")["profile_of"] == runs["transformer_block"]
+
+
+def test_a_run_without_a_profile_can_record_one_and_says_why_it_has_none(
+    submitted: list[CompileJob], empty_home: Path
+) -> None:
+    note = record("compileboard_note", {"schema": 1, "text": "No profile was recorded: <b>no</b>"})
+    run = add_run(empty_home, "none", LOG_OF_A_RUN + note, job=job_of("transformer_block"))
+    app = sound(opened(menu.TIMELINE.script, run.id))
+    assert [warning.value for warning in app.warning] == ["No profile was recorded\\: \\<b\\>no\\</b\\>"]
+    app.button(key="record-profile").click().run()
+    assert [job.profile for job in submitted] == [True]
 
 
 def test_slices_kernels_and_idle_time_are_shown(empty_home: Path) -> None:
@@ -55,3 +69,12 @@ def test_a_damaged_profile_is_a_sentence_on_the_page(empty_home: Path) -> None:
     profile_path(run).write_bytes(b"{}")
     app = sound(opened(menu.TIMELINE.script, run.id))
     assert any("This is no profile" in error.value for error in app.error)
+
+
+def test_a_selected_area_of_the_url_has_its_sums(empty_home: Path) -> None:
+    run = profiled(empty_home)
+    app = sound(opened(menu.TIMELINE.script, run, area="[0,5000,0,99]"))
+    assert "5.00 ms selected: the device was busy for" in words(app)
+    slices = app.dataframe[0].value
+    assert set(slices["kind"]) == {"kernel", "copy", "driver", "op", "annotation", "profiler"}
+    assert len(app.dataframe) == 4

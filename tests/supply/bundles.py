@@ -1,7 +1,8 @@
-"""python -m tests.supply.bundles: bundle CodeMirror again, from the versions that its deno.json and deno.lock pin.
+"""python -m tests.supply.bundles: bundle CodeMirror, and the script of an HTML file of a run.
 
-Only this needs the npm registry: the bundle and the licences of its packages are files of the repository. To update
-CodeMirror, change the versions in deno.json first.
+CodeMirror comes from the versions that its deno.json and deno.lock pin. Only this needs the npm registry: the bundles
+and the licences of the packages are files of the repository. To update CodeMirror, change the versions in deno.json
+first. The script of an HTML file is bundled from pages/components, whose style sheet for graphs it needs, too.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ from tests.support.places import ROOT
 FOLDER = ROOT / "pages" / "components" / "code" / "codemirror"
 ENTRY, CONFIG, LOCK, TYPES = "entry.ts", "deno.json", "deno.lock", "codemirror.d.ts"
 BUNDLE, LICENCES = "codemirror.min.js", "LICENCES.txt"
+COMPONENTS = ROOT / "pages" / "components"
+GRAPH_STYLE = COMPONENTS / "graph" / "view.css"
+HTML = ROOT / "core" / "views" / "html"
+PAGE, PAGE_BUNDLE, STYLE = COMPONENTS / "standalone" / "page.js", HTML / "page.min.js", HTML / "graph.css"
 OPTIONS = ("--check", "--node-modules-dir=auto", "--minify", "--platform", "browser", "--output", BUNDLE)
 
 
@@ -37,6 +42,23 @@ def main() -> None:
         licences = "\n".join(licence(folder, package) for package in packages())
     (FOLDER / BUNDLE).write_text(head() + bundle, encoding="utf-8")
     (FOLDER / LICENCES).write_text(licences, encoding="utf-8")
+
+    bundle_page(deno, environment)
+
+
+def bundle_page(deno: Path, environment: dict[str, str]) -> None:
+    """Bundle the script of an HTML file, and copy the graphs' style sheet beside it."""
+    options = ("--minify", "--platform", "browser", "--format", "iife", "--output", PAGE_BUNDLE)
+    subprocess.run([deno, "bundle", *options, PAGE], cwd=ROOT, env=environment, check=True)
+    PAGE_BUNDLE.write_text(page_head() + PAGE_BUNDLE.read_text(encoding="utf-8"), encoding="utf-8")
+    shutil.copy(GRAPH_STYLE, STYLE)
+
+
+def page_head() -> str:
+    """The first line of the script of an HTML file: the digest of what it was made of."""
+    sources = sorted(path for name in ("graph", "js", "standalone") for path in (COMPONENTS / name).rglob("*.js"))
+    digest = hashlib.sha256(b"\0".join(path.read_bytes() for path in sources)).hexdigest()
+    return f"// Written by `make bundles` from pages/components (sha256 {digest})\n"
 
 
 def packages() -> list[str]:

@@ -28,6 +28,8 @@ def brought(*files: str) -> list[Requirement]:
 NOT_IMPORTED = {"tabulate": "torch's print_tabular imports it"}
 # A module that only type checkers know.
 STUBS = {"_typeshed"}
+# A module that imports its own plugin.
+HOSTS = {"pytest"}
 
 
 def test_the_requirements_are_the_packages_that_we_import() -> None:
@@ -38,7 +40,7 @@ def imported_packages() -> set[str]:
     """The packages outside of Python and of this project that core, pages and the dashboard import."""
     modules = {top for name in FILES for top in tops(name)}
     providers = metadata.packages_distributions()
-    outside = modules - sys.stdlib_module_names - {"core", "pages"} - STUBS
+    outside = modules - sys.stdlib_module_names - {"core", "pages"} - STUBS - HOSTS
     return {canonicalize_name(package) for top in outside for package in providers.get(top, [top])}
 
 

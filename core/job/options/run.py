@@ -22,6 +22,7 @@ from core.job.options.row import (
 )
 from core.job.text import (
     bits_from_text,
+    code_of,
     compile_options_as_text,
     compile_options_from_text,
     flag,
@@ -208,6 +209,12 @@ RUN: tuple[Option, ...] = (
         eager=False,
     ),
     Option(
+        "rival_code",
+        "a baseline's file, whose compiled call is timed interleaved",
+        flag=Flag(MEASURED, name="--rival-model", metavar="FILE.py", parse=lambda typed: code_of(typed, "rival_code")),
+        eager=False,
+    ),
+    Option(
         "memory",
         "measure the memory of an eager and a compiled call",
         read=flag,
@@ -246,6 +253,20 @@ RUN: tuple[Option, ...] = (
             at=("conditions", 5, 2),
             help="Convert and run the model with TorchScript, ONNX Runtime, OpenVINO and others that are installed. "
             "Compare each with eager, and time it interleaved with eager and compiled. Takes up to a minute each.",
+        ),
+        visitors=True,
+        compared=False,
+        eager=False,
+    ),
+    Option(
+        "profile",
+        "record a profile of the compiled calls by torch.profiler, beside the log",
+        read=flag,
+        flag=Flag(MEASURED, kind="on"),
+        form=SwitchField(
+            at=("conditions", 5, 3),
+            label="profile",
+            help="Repeat the compiled calls under `torch.profiler`, after all measurements, for *Timeline*.",
         ),
         visitors=True,
         compared=False,

@@ -24,6 +24,7 @@ from typing import BinaryIO
 
 from core.base.errors import StoreError
 from core.base.files import NO_ROOM, one_line, open_regular, regular
+from core.base.machine import PROJECT_DIR, own_process
 from core.base.words import gib, limit_s
 from core.runs.engine.handles import LOCAL, supervisor_of
 from core.runs.inputs.archives import kind_of
@@ -36,7 +37,6 @@ QUIET_S = 1_800.0
 POLL_S = 0.3
 PIECE = 1 << 20
 MOST_PATH_CHARS = 300
-ROOT = Path(__file__).parents[3]
 
 
 def start_following(store: Store, source: Path, by: str = "") -> tuple[Run, subprocess.Popen[bytes]]:
@@ -49,8 +49,8 @@ def start_following(store: Store, source: Path, by: str = "") -> tuple[Run, subp
     _check(source)
     run = store.add_followed(source.name, by, f"Followed: {one_line(str(source), MOST_PATH_CHARS)}.")
     process = subprocess.Popen(
-        [sys.executable, "-m", "core.runs.engine.following", str(run.path), str(source)],
-        cwd=ROOT,
+        own_process("core.runs.engine.following", str(run.path), str(source)),
+        cwd=PROJECT_DIR,
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -59,9 +59,10 @@ def start_following(store: Store, source: Path, by: str = "") -> tuple[Run, subp
 
 
 def stop_following(run: Run) -> None:
-    """Ask the process that follows a run's logs to end."""
-    process = supervisor_of(run.written_status())
-    if process is not None:
+    """Ask the process that follows a run's logs to end; a user's process that writes its log itself goes on."""
+    status = run.written_status()
+    process = supervisor_of(status)
+    if process is not None and not status.in_process:
         process.terminate()
 
 

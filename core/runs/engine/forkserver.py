@@ -10,7 +10,6 @@ import os
 import secrets
 import signal
 import subprocess
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from core.base.errors import DecodeError, WorkerError
-from core.base.machine import PROJECT_DIR, python_path
+from core.base.machine import PROJECT_DIR, own_process, python_path
 from core.runs.engine.messages import (
     Alive,
     Answer,
@@ -35,7 +34,7 @@ from core.runs.engine.messages import (
 from core.runs.engine.processes import MARK, PARENT, end_groups, end_with_mark, groups_of, resume
 from core.runs.store import Run
 
-COMMAND = (sys.executable, "-m", "core.worker")
+COMMAND = own_process("core.worker")
 POLL_S = 1.0
 # A fork server reports every second. One without a report for so many polls of this process is hanging.
 SILENT_POLLS = 20

@@ -39,6 +39,8 @@ from core.trace.parsers.roots import is_root, root_frame
 from core.trace.parsers.table import parser_of
 
 MAX_KINDS = 2_000
+MOST_CONTEXTS = 16
+MOST_CONTEXT_CHARS = 256
 OURS = "artifact:compileboard_"
 LOOK_S = 0.2
 
@@ -187,6 +189,7 @@ def _compilation(draft: CompilationDraft, tried: Mapping[str, Autotuning]) -> Co
         error_place=_error_place(draft.metrics),
         cudagraph_skip=str(draft.metrics.get(SKIP_REASON) or ""),
         graph_op_count=counted(draft.metrics.get("graph_op_count")),
+        user_contexts=_user_contexts(draft.metrics),
         graphs=tuple(draft.graphs),
         guards=draft.guards,
         guard_latency_us=draft.guard_latency_us,
@@ -210,6 +213,15 @@ def _compilation(draft: CompilationDraft, tried: Mapping[str, Autotuning]) -> Co
         unchanged_passes=draft.passes_of(UnchangedPasses),
         partitions=tuple(draft.partitions),
     )
+
+
+def _user_contexts(metrics: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the labels that torch logs of a recompile: at most 256 characters each, in no order."""
+    contexts = metrics.get("recompile_user_contexts")
+    texts = (
+        (text[:MOST_CONTEXT_CHARS] for text in contexts if isinstance(text, str)) if isinstance(contexts, list) else ()
+    )
+    return tuple(sorted(filter(None, texts)))[:MOST_CONTEXTS]
 
 
 def _error_place(metrics: Mapping[str, Any]) -> Place | None:

@@ -50,6 +50,7 @@ METRICS = (
     "fail_user_frame_lineno",
     "graph_op_count",
     "triton_kernel_compile_times_us",
+    "recompile_user_contexts",
     SKIP_REASON,
 )
 TREE_LINE = re.compile(r"^((?:\| )*)\+- (\w+)(?:: (.*))?$")

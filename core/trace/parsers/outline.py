@@ -46,7 +46,7 @@ def outline(index: TraceIndex) -> Report:
 
 
 def _add_phase(draft: ReportDraft, record: TraceRecord) -> None:
-    body = record.body if record.kind in METRICS else {}
+    body = record.body if record.kind in METRICS and isinstance(record.body, dict) else {}
     start_us, length_us = body.get("start_time_us"), counted(body.get("duration_us"))
     if isinstance(start_us, int) and length_us is not None and len(draft.phases) < MAX_ITEMS:
         compile_id = draft.unique_id(record.compile_id)

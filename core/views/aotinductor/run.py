@@ -28,6 +28,7 @@ from core.analysis import (
 )
 from core.base import words as fmt
 from core.base.errors import JobError
+from core.base.machine import PROGRAM
 from core.job import BATCH, CompileJob, DynamicDim, Packaging
 from core.job.arguments import tensor_sizes
 from core.report import Export, ExportedDim, PackageRun, PackageText, RangeTrial, Report, RunError, SideTimes
@@ -236,9 +237,8 @@ class PackageRequest:
         """Command line that makes the same package."""
         model = self.before.model
         path = {"code": "model.py", "file": f"{model.value}:{model.name}"}.get(model.kind, model.value)
-        dims = [word for dim in self.dims for word in ("--dim", dim.text)]
-        inference = ["--no-training"] if self.before.training else []
-        return shlex.join(["python", "-m", "core", "aoti", path, *dims, *inference, "--out", "package"])
+        words = [*PROGRAM, "aoti", path, *(word for dim in self.dims for word in ("--dim", dim.text))]
+        return shlex.join([*words, *(["--no-training"] if self.before.training else []), "--out", "package"])
 
 
 class SideBar(NamedTuple):

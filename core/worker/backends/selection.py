@@ -16,6 +16,7 @@ from torch._dynamo.backends import registry
 
 from core.accelerator.backends import SHIPPED
 from core.base.errors import JobError
+from core.base.machine import own_module
 from core.job import CompileJob, CompileOptions
 from core.worker.load import ModelCopy, executed
 
@@ -29,10 +30,17 @@ _defined: dict[str, Mapping[str, Any]] = {}
 
 def write_code(job: CompileJob, folder: Path) -> None:
     """Write a job's code next to its model, so that an error in it has a file and a line."""
-    for name, options in (("backend.py", job.compile), ("rival_backend.py", job.rival)):
-        if options is not None and options.backend_code:
-            (folder / name).write_text(options.backend_code, encoding="utf-8")
-            _written.setdefault(options.backend_code, folder / name)
+    rival = job.rival.backend_code if job.rival else ""
+    codes = {"backend.py": job.compile.backend_code, "rival_backend.py": rival, "rival_model.py": job.rival_code}
+    for name, code in codes.items():
+        if code:
+            (folder / name).write_text(code, encoding="utf-8")
+            _written.setdefault(code, folder / name)
+
+
+def rival_file(job: CompileJob) -> Path | None:
+    """Return the path of a baseline's code; None if the job has none."""
+    return _written.get(job.rival_code)
 
 
 def backend_file(options: CompileOptions) -> Path | None:
@@ -101,7 +109,7 @@ def register_built_in() -> None:
 
 def load_built_in(name: str) -> Callable[..., Any]:
     """Return the `backend` function of a built-in backend's file."""
-    function: Callable[..., Any] = importlib.import_module(f"core.accelerator.backends.{name}").backend
+    function: Callable[..., Any] = importlib.import_module(own_module(f"core.accelerator.backends.{name}")).backend
     return function
 
 

@@ -15,7 +15,7 @@ import msgspec
 from core.base.decoder import decoded_as
 from core.base.errors import ToolError
 from core.base.files import read
-from core.base.machine import cpp_compiler, python_path
+from core.base.machine import cpp_compiler, own_process, python_path
 from core.code.cpp import OFF, loops, regions, remarks
 from core.code.locations import loc_lines
 from core.code.output_code import definition_in
@@ -216,7 +216,7 @@ def interpret(task: Task, directory: Path) -> Answer:
     program = ",".join(map(str, getattr(task.request, "program", (0, 0, 0))))
     result_path = directory / "touched.json"
     environment = {"TRITON_INTERPRET": "1", "CUDA_VISIBLE_DEVICES": ""}
-    command = [sys.executable, "-m", "core.worker.kernel_tools.interpreted", str(path), str(result_path), program]
+    command = [*own_process("core.worker.kernel_tools.interpreted", str(path), str(result_path), program)]
     code, output = _run(command, directory, environment)
     if not result_path.exists():
         raise ToolError(f"the interpreter ended with exit code {code}\n{output}")

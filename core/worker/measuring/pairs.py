@@ -165,8 +165,7 @@ def measure_alternative(
 
     `paths` are the files of the eager and the compiled model copy. Errors are recorded, not raised.
     """
-    assert job.rival is not None
-    instead = _instead(job, job.rival)
+    instead = _instead(job, job.rival or job.compile)
     options = msgspec.to_builtins(instead.compile)
     enter("compiling the rival")
     calls: list[Call] = []

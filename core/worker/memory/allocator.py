@@ -10,7 +10,6 @@ Marks in the profiler's record for the current line of the user's file, module, 
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -21,16 +20,15 @@ from typing import Any
 
 import torch
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
-from torch.profiler import ProfilerActivity, profile, record_function
+from torch.profiler import ProfilerActivity, record_function
 
 from core.report import AliveMemory, MemoryCurve, MemoryPlace
+from core.worker.measuring.profiler import quiet_profile
 from core.worker.measuring.wrappers import Wrapper
 
 MOST_POINTS = 1_000
 MOST_ALIVE = 40
 MEMORY = "[memory]"
-# Otherwise Kineto writes two lines to standard error, into the run's output.
-LOG_LEVEL, NOTHING = "KINETO_LOG_LEVEL", "99"
 BACKWARD = "autograd::engine::evaluate_function: "
 # Profiler events around code that Inductor generated.
 COMPILED = ("Torch-Compiled Region", "## Call CompiledFxGraph", "CompiledFunction", "TorchDynamo")
@@ -78,8 +76,7 @@ def watched(
 
     `before` runs between both; `marks` record lines, modules and kernels of the second.
     """
-    os.environ.setdefault(LOG_LEVEL, NOTHING)
-    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as found:
+    with quiet_profile([ProfilerActivity.CPU], profile_memory=True) as found:
         call()
         before()
         with marks(), record_function(CALL):

@@ -67,6 +67,14 @@ LOG = (
     *rows("torch._dynamo.utils", "compares the results of a minified graph", "same"),
     *rows("torch._dynamo.utils", "read before and after a call: what was compiled, and from which cache", "counters"),
     *rows("torch._inductor", "counts the kernels that were generated", "metrics"),
+    *rows(
+        "torch._dynamo.utils",
+        "gives each recompile of a user's process its label",
+        "register_hook_for_recompile_user_context",
+        "get_hook_for_recompile_user_context",
+        "reset_recompile_user_contexts",
+    ),
+    *rows("torch._dynamo.convert_frame", "which functions were compiled before recording", "input_codes.seen"),
 )
 DYNAMO = (
     PrivateName("torch._dynamo", "config.recompile_limit", "how often a frame may be compiled, as the user left it"),

@@ -18,6 +18,8 @@ from pages.look.text import component_key
 
 HERE = Path(__file__).parent
 MOST_SPANS = 20_000
+# A range of time in microseconds, and of rows, both ends included.
+FlameArea = tuple[float, float, int, int]
 
 _COMPONENT = st.components.v2.component(
     "compileboard_flame",
@@ -88,34 +90,61 @@ class FlamePicture(msgspec.Struct, frozen=True):
 
 
 class FlameData(FlamePicture, frozen=True):
-    """The message to the browser: the chart's data, and the span that is selected when the chart appears."""
+    """The message to the browser: the chart's data, and the span and the area that are selected when the chart appears.
+
+    `areas` is True if areas can be selected.
+    """
 
     initial: str | None
+    area: FlameArea | None
+    areas: bool
 
 
 @dataclass(frozen=True, slots=True)
 class FlameChoice:
-    """The visitor's choice: the id of a span, and, if a link was clicked just now, that link with its owner."""
+    """The visitor's choice: the id of a span, an area, and a link that was clicked just now, with its owner."""
 
     selected: str | None = None
     opened: str = ""
     owner: str = ""
+    area: FlameArea | None = None
 
 
-def flame(picture: FlamePicture, *, key: str, selected: str | None = None) -> FlameChoice:
-    """Draw a flame chart; `selected` is used only when it appears. Return a choice from the sent data."""
+def flame(
+    picture: FlamePicture,
+    *,
+    key: str,
+    selected: str | None = None,
+    area: FlameArea | None = None,
+    areas: bool = False,
+) -> FlameChoice:
+    """Draw a flame chart; `selected` and `area` are used only when it appears. Return a choice from the sent data.
+
+    With `areas`, areas can be selected.
+    """
     key = component_key(key)
-    data = FlameData(**msgspec.structs.asdict(picture), initial=first_wish(key, selected))
+    chosen, marked = first_wish(key, (selected, area))
+    data = FlameData(**msgspec.structs.asdict(picture), initial=chosen, area=marked, areas=areas)
     result = _COMPONENT(
         key=key,
         data=msgspec.to_builtins(data),
-        default={"selected": selected},
+        default={"selected": selected, "area": area},
         on_selected_change=_ignore,
+        on_area_change=_ignore,
         on_opened_change=_ignore,
     )
     known = {span.id for span in picture.spans}
     opened, owner = _opened(result.opened, picture)
-    return FlameChoice(result.selected if result.selected in known else None, opened, owner)
+    return FlameChoice(result.selected if result.selected in known else None, opened, owner, _area(result.area))
+
+
+def _area(message: object) -> FlameArea | None:
+    """Return an area; None for anything else."""
+    try:
+        from_us, to_us, first, last = msgspec.convert(message, FlameArea)
+    except msgspec.ValidationError:
+        return None
+    return (from_us, to_us, first, last) if 0 <= from_us < to_us and 0 <= first <= last else None
 
 
 def _opened(message: object, picture: FlamePicture) -> tuple[str, str]:

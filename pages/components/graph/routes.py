@@ -12,9 +12,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from core.base import words as fmt
+from core.views import wire
 from pages.components.graph.messages import FoundData, HitData, HitsData, LevelsData, PartData, ProblemData
-from pages.components.graph.store import GRAPHS, StoredGraph
-from pages.components.graph.wire import level_data
+from pages.components.graph.store import GRAPHS
 
 MOST_NODES_AT_ONCE = 60_000
 MOST_LEVELS_AT_ONCE = 500
@@ -23,7 +23,7 @@ LEAST_ZIPPED_BYTES = 32_000
 ZIP_LEVEL = 5
 CACHED = "private, max-age=3600"
 
-Respond = Callable[[StoredGraph, Request], Response]
+Respond = Callable[[wire.StoredGraph, Request], Response]
 
 
 def graph_routes(base: str = "") -> list[Route]:
@@ -49,12 +49,12 @@ def _endpoint(respond: Respond) -> Callable[[Request], Response]:
     return endpoint
 
 
-def _levels(graph: StoredGraph, request: Request) -> Response:
+def _levels(graph: wire.StoredGraph, request: Request) -> Response:
     ids = [int(text) for text in request.query_params.get("ids", "").split(",")[:MOST_LEVELS_AT_ONCE]]
     return _json(request, _levels_data(graph, ids))
 
 
-def _all(graph: StoredGraph, request: Request) -> Response:
+def _all(graph: wire.StoredGraph, request: Request) -> Response:
     under = int(request.query_params.get("under", "-1"))
     count = graph.view.size(under)
     if count > MOST_NODES_AT_ONCE:
@@ -62,11 +62,11 @@ def _all(graph: StoredGraph, request: Request) -> Response:
     return _json(request, _levels_data(graph, (level.group for level in graph.view.levels_below(under))))
 
 
-def _levels_data(graph: StoredGraph, groups: Iterable[int]) -> LevelsData:
-    return LevelsData({str(group): level_data(graph, group) for group in groups})
+def _levels_data(graph: wire.StoredGraph, groups: Iterable[int]) -> LevelsData:
+    return LevelsData({str(group): wire.level_data(graph, group) for group in groups})
 
 
-def _search(graph: StoredGraph, request: Request) -> Response:
+def _search(graph: wire.StoredGraph, request: Request) -> Response:
     view = graph.view
     total, hits = view.search(request.query_params.get("q", ""))
     nodes = [(hit, view.model.nodes[hit.node]) for hit in hits]
@@ -74,14 +74,14 @@ def _search(graph: StoredGraph, request: Request) -> Response:
     return _json(request, HitsData(total, tuple(data)))
 
 
-def _find(graph: StoredGraph, request: Request) -> Response:
+def _find(graph: wire.StoredGraph, request: Request) -> Response:
     hit = graph.view.find(request.query_params.get("id", ""))
     if hit is None:
         raise ValueError("no such id")
     return _json(request, FoundData(hit.path, hit.node))
 
 
-def _part(graph: StoredGraph, request: Request) -> Response:
+def _part(graph: wire.StoredGraph, request: Request) -> Response:
     query = request.query_params
     if "around" in query:
         titled = graph.view.around(query["around"], min(max(int(query.get("hops", "2")), 1), MOST_HOPS))
@@ -90,14 +90,14 @@ def _part(graph: StoredGraph, request: Request) -> Response:
     if titled is None:
         return _json(request, ProblemData(error="there is no path, or no such node"), 404)
     view, title = titled
-    return _json(request, PartData(level_data(replace(graph, view=view), whole=graph.view), title))
+    return _json(request, PartData(wire.level_data(replace(graph, view=view), whole=graph.view), title))
 
 
-def _dot(graph: StoredGraph, request: Request) -> Response:
+def _dot(graph: wire.StoredGraph, request: Request) -> Response:
     return _file(request, graph.view.as_dot().encode("utf-8", "replace"), "text/vnd.graphviz", "graph.dot")
 
 
-def _download(graph: StoredGraph, request: Request) -> Response:
+def _download(graph: wire.StoredGraph, request: Request) -> Response:
     return _file(request, graph.view.as_json(), "application/json", "graph.json")
 
 

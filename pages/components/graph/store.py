@@ -3,22 +3,11 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
-from dataclasses import dataclass
 from threading import Lock
 
-from core.views.graph import GraphView
+from core.views import wire
 
 MOST_NODES = 400_000
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StoredGraph:
-    """A graph with the colours (hex) of its kernels by id, and the digest of both."""
-
-    digest: str
-    view: GraphView
-    colours: Mapping[str, str]
 
 
 class GraphStore:
@@ -26,10 +15,10 @@ class GraphStore:
 
     def __init__(self, most_nodes: int = MOST_NODES) -> None:
         self._most_nodes = most_nodes
-        self._graphs: OrderedDict[str, StoredGraph] = OrderedDict()
+        self._graphs: OrderedDict[str, wire.StoredGraph] = OrderedDict()
         self._lock = Lock()
 
-    def keep(self, graph: StoredGraph) -> None:
+    def keep(self, graph: wire.StoredGraph) -> None:
         """Store a graph under its digest; the least recently used graphs are dropped, never the newest one."""
         with self._lock:
             self._graphs[graph.digest] = graph
@@ -44,7 +33,7 @@ class GraphStore:
         with self._lock:
             self._graphs.pop(name, None)
 
-    def get(self, name: str) -> StoredGraph | None:
+    def get(self, name: str) -> wire.StoredGraph | None:
         """Return the graph of a digest; None if it was dropped."""
         with self._lock:
             graph = self._graphs.get(name)
@@ -54,11 +43,3 @@ class GraphStore:
 
 
 GRAPHS = GraphStore()
-
-
-def stored(view: GraphView, colours: Mapping[str, str] | None = None) -> StoredGraph:
-    """Return a graph with its digest. Cache the result as long as the graph: 50,000 nodes take 0.1 s.
-
-    `colours` are those of its kernels (hex), by kernel id.
-    """
-    return StoredGraph(view.digest(colours), view, colours or {})

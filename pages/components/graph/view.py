@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 import msgspec
 import streamlit as st
 
+from core.views import wire
 from pages.components.graph.messages import CommandData, PlaceData
-from pages.components.graph.store import GRAPHS, StoredGraph
-from pages.components.graph.wire import graph_data
+from pages.components.graph.store import GRAPHS
 from pages.components.modules import component_script
 from pages.look.text import component_key
 
@@ -38,7 +38,7 @@ class GraphDrawing:
     """A graph in the browser's form, with the graphs that the browser may request; callers should cache it."""
 
     data: Mapping[str, Any]
-    graphs: tuple[StoredGraph, ...]
+    graphs: tuple[wire.StoredGraph, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +51,10 @@ class Chosen:
 
 
 def drawn(
-    graph: StoredGraph, morph: StoredGraph | None = None, labels: tuple[str, str] = ("Before", "After")
+    graph: wire.StoredGraph, morph: wire.StoredGraph | None = None, labels: tuple[str, str] = ("Before", "After")
 ) -> GraphDrawing:
     """Lay out the levels that are shown first; `morph` is a second graph to switch to (for a film, its first frame)."""
-    data = graph_data(graph, morph=morph, labels=labels)
+    data = wire.graph_data(graph, morph=morph, labels=labels)
     return GraphDrawing(msgspec.to_builtins(data), (graph, morph) if morph else (graph,))
 
 

@@ -1,4 +1,4 @@
-// Written by `make docs` from the structs of pages/components: what the browser is told.
+// Written by `make docs` from the structs of pages/components and core.views.wire: what the browser is told.
 
 /** A row of a node; `joins` lists the groups of rows that it joins, each with its first frame. */
 export interface RowData {
@@ -297,7 +297,8 @@ export interface FlameLegend {
   label: string;
 }
 
-/** The message to the browser: the chart's data, and the span that is selected when the chart appears. */
+/** The message to the browser: the chart's data, and the span and the area that are selected when the chart appears.
+ * `areas` is True if areas can be selected. */
 export interface FlameData {
   spans: FlameSpan[];
   names: FlameName[];
@@ -308,6 +309,8 @@ export interface FlameData {
   legend: Record<string, FlameLegend>;
   links: Record<string, string>;
   initial: string | null;
+  area: [number, number, number, number] | null;
+  areas: boolean;
 }
 
 /** A fact in the header: a value in the code font, its label, and its page; no link if `page` is empty. */

@@ -38,6 +38,7 @@ IN_A_FLAME_CHART = {
     "a  and  d": "move; so does dragging",
     "Enter, a double click": "zoom to the selected span",
     "f": "all of it",
+    "m, Shift + dragging": "select an area on Timeline",
     "/": "search, Enter for the next one",
     "Escape": "clear, leave",
 }

@@ -16,9 +16,9 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.base import words as fmt
+from core.views import wire
 from core.views.compare import CompareTimes, CompareView, PairView
 from core.views.graph import GraphUnionView
-from pages.components.graph.store import stored
 from pages.components.graph.view import GraphDrawing, drawn
 from pages.look.charts import PLOTLY_CONFIG, in_unit, median_bars, plotly_layout
 from pages.look.palette import GRID, INK, PHASES, Theme, kernel_colour, phase_colour
@@ -282,7 +282,7 @@ def _union(
     ids: tuple[str, ...], _pair: PairView, _left: RunView, _right: RunView
 ) -> tuple[GraphUnionView, GraphDrawing]:
     union = _pair.union(ids[-1])
-    return union, drawn(stored(union.picture))
+    return union, drawn(wire.stored(union.picture))
 
 
 def _node(union: GraphUnionView, selected: str | None) -> None:

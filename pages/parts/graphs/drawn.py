@@ -17,13 +17,13 @@ import streamlit as st
 
 from core.base import words as fmt
 from core.report import FxGraph, Partition
+from core.views import wire
 from core.views.capture import CaptureView
 from core.views.fusion import FusionView
 from core.views.fx_graph import FxGraphView, GraphStages
 from core.views.graph import GraphView
 from core.views.passes import PartitionView, PassesView
 from pages import menu
-from pages.components.graph.store import StoredGraph, stored
 from pages.components.graph.view import Chosen, GraphDrawing, drawn, graph_view
 from pages.components.stages.view import Stop, Stretch, stages
 from pages.look.sizes import FILL, PICTURE
@@ -114,7 +114,7 @@ def _fx(run_id: str, compile_id: str, graph_id: str, _view: View, _graph: FxGrap
 
 @cached("Laying the graphs out")
 def _captures(run_id: str, compile_id: str, _view: View, _captures: CaptureView) -> GraphDrawing:
-    return drawn(stored(_captures.picture))
+    return drawn(wire.stored(_captures.picture))
 
 
 @cached()
@@ -141,9 +141,9 @@ def _film(run_id: str, compile_id: str, graph_id: str, _passes: PassesView, _vie
     return drawn(_coloured(_view, _passes.picture))
 
 
-def _coloured(view: View, graph: GraphView) -> StoredGraph:
+def _coloured(view: View, graph: GraphView) -> wire.StoredGraph:
     """Return a graph with the colours of the run's kernels."""
-    return stored(graph, kernel_colours(view.report))
+    return wire.stored(graph, kernel_colours(view.report))
 
 
 def graph_picture(of: RunView) -> None:

@@ -12,6 +12,7 @@ from core.views import timeline as views
 from pages import menu
 from pages.components.flame.view import (
     MOST_SPANS,
+    FlameArea,
     FlameLegend,
     FlameName,
     FlameOwner,
@@ -32,6 +33,19 @@ from pages.session.tables import in_words, newly_picked
 KERNEL = "kernel"
 IDLE_FORMS = {"idle": fmt.duration_s, "share": fmt.percent, "gaps": fmt.number}
 IDLE_COLUMNS: dict[str, Any] = {"while": st.column_config.TextColumn(width="medium")}
+AREA_FORMS = {"slices": fmt.number, "total": fmt.duration_s, "self": fmt.duration_s, "share": fmt.percent}
+AREA_COLUMNS: dict[str, Any] = {
+    "slice": st.column_config.TextColumn(width=240),
+    "kind": st.column_config.TextColumn(width=90),
+    "kernel": st.column_config.TextColumn(
+        width=120, help="The kernel, if its name is another one, or the number of kernels."
+    ),
+    "total": st.column_config.TextColumn(help="Time in the selected area: a slice is cut off at its edges."),
+    "self": st.column_config.TextColumn(help="Without the slices inside it."),
+    "share": st.column_config.TextColumn(
+        help="Of the selected time. Slices inside one another, or of several tracks, are more than all of it."
+    ),
+}
 FORMS = {"slices": fmt.number, "total": fmt.duration_s, "each": fmt.duration_s}
 COLUMNS: dict[str, Any] = {
     "kernel": st.column_config.TextColumn(width=260),
@@ -67,12 +81,52 @@ def timeline(view: RunView, profile: views.TimelineView) -> None:
     """Draw the tracks; a kernel's link opens it."""
     picture = _picture(view.run.id, views.timeline_stamp(view.run) or 0, profile)
     wanted = url.selected() or ""
-    choice = flame(picture, key=f"timeline-{view.run.id}", selected=wanted if wanted[:2] == "s:" else None)
+    choice = flame(
+        picture,
+        key=f"timeline-{view.run.id}",
+        selected=wanted if wanted[:2] == "s:" else None,
+        area=profile.asked_area(url.asked(url.AREA)),
+        areas=True,
+    )
     if choice.selected:
         url.select(choice.selected)
     if choice.opened == KERNEL:
         _open_kernel(profile, choice.owner)
     st.caption("From the top: " + " · ".join(profile.tracks))
+    if choice.area is None:
+        url.put(url.AREA, None)
+    else:
+        _area(view, profile, choice.area)
+
+
+def _area(view: RunView, profile: views.TimelineView, place: FlameArea) -> None:
+    """Draw the sums over a selected area; a click on a slice with a kernel opens the kernel."""
+    area = profile.area(place)
+    url.put(url.AREA, area.area.text)
+    st.header("Selected area", anchor=False)
+    st.write(area.title)
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        if not area.rows:
+            st.write("No slice is in it.")
+            return
+        table = in_words(pd.DataFrame(area.rows), AREA_FORMS)
+        height = TALL if len(area.rows) > 12 else "auto"
+        key = f"timeline-area-{view.run.id}"
+        chosen = newly_picked(table, area.kernel_ids, key, height=height, column_config=AREA_COLUMNS)
+        if area.note:
+            st.caption(area.note)
+        if chosen:
+            _open_kernel(profile, chosen)
+    with right:
+        idle_table(area.idle_rows)
+
+
+def idle_table(rows: list[dict[str, object]]) -> None:
+    """Draw idle time by its cause."""
+    if not rows:
+        return
+    st.dataframe(in_words(pd.DataFrame(rows), IDLE_FORMS), hide_index=True, column_config=IDLE_COLUMNS)
 
 
 @cached()
@@ -119,7 +173,10 @@ def kernel_table(profile: views.TimelineView) -> None:
     """Draw the kernels with slices; a click opens the kernel."""
     rows = profile.kernel_rows
     if not rows:
-        st.write("No slice is of a compiled graph: the profile shows eager code, or a process other than the log's.")
+        st.write(
+            "The profile shows eager code, kernels that a C++ wrapper calls without an op, or a process other than the "
+            "log's."
+        )
         return
     table = in_words(pd.DataFrame(rows), FORMS)
     height = TALL if len(rows) > 12 else "auto"

@@ -64,7 +64,8 @@ def followed_log(shown: ShownRun) -> None:
             st.rerun()
         with st.container(horizontal=True, vertical_alignment="center", key="following"):
             st.caption(f":material/sensors: {plain(followed_words(here.run, here.report, time.time()))}")
-            cancel_button(here)
+            if not here.status.in_process:
+                cancel_button(here)
 
     polling()
 

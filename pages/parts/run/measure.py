@@ -4,6 +4,8 @@ Link from a run back to the form, filled with the run's model and options.
 
 Button that runs the same job again and measures its memory.
 
+Button that runs the same job again and records a profile.
+
 Button that runs the same job again and compares it with float64.
 
 Button that runs the same job again, and its model on other compilers and runtimes.
@@ -36,6 +38,7 @@ AGAIN = (
 NUMERICS_HELP = (
     "Run the same job, then run the model in float64, then compile it again with every node value as an output"
 )
+PROFILE_HELP = "Run the same job, then repeat its compiled calls under `torch.profiler`"
 NEIGHBOURS_HELP = "Run the same job, then convert and run its model with each installed neighbour: up to a minute each"
 WHERE_HELP = (
     "Compile the model again with one part of torch.compile less each time, and compare: Dynamo, AOTAutograd, "
@@ -125,6 +128,18 @@ def measure_memory(of: RunView) -> None:
         "Measure memory", key="measure-memory", icon=menu.MEMORY.icon, help="Run the same job with memory measured"
     ):
         submit_or_open(replace(job, memory=True))
+
+
+def record_profile(of: RunView) -> None:
+    """Offer to record a profile of the calls of a run.
+
+    Draw nothing for an imported log, a script, a target, and code that may not run here.
+    """
+    job = job_again(of)
+    if job is None or job.target or job.model.is_script:
+        return
+    if st.button("Record a profile", key="record-profile", icon=menu.TIMELINE.icon, help=PROFILE_HELP):
+        submit_or_open(replace(job, profile=True), menu.TIMELINE)
 
 
 def capture_now(of: RunView) -> None:

@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 
 from core import Report, build_report
 from core.analysis.profile import JoinedProfile, join_profile
+from core.analysis.profile_area import sum_area
 from core.base.errors import TraceError
-from core.report import Setting
+from core.report import Compilation, Direction, Frame, Kernel, KernelCall, Payload, Setting
 from core.trace import profile as reader
 from core.trace.profile import read_profile
 from core.views.perfetto import perfetto_trace
 from core.views.timeline import TimelineView
+from core.views.timeline_area import TimelineArea, area_from_text
 from tests.support.places import TRACES
 from tests.support.profiles import PROFILE, profiled_log
 
@@ -40,6 +42,86 @@ def profile_of(folder: Path, events: Any) -> Path:
 
 def slice_of(name: str, kind: str = "cpu_op", start: float = 0.0, length: float = 1.0, **args: Any) -> dict[str, Any]:
     return {"ph": "X", "cat": kind, "name": name, "pid": 1, "tid": 1, "ts": start, "dur": length, "args": args}
+
+
+def compilation(name: str, *directions: Direction) -> Compilation:
+    """A compilation whose codes all call the kernel `cpp_fused_sin_0`, then `mm` of a library."""
+    kernels = tuple(
+        Kernel(
+            f"{name}.{direction}.{kernel}", kernel, direction, "cpp", kernel != "cpp_fused_sin_0", "", "", (), (),
+            (1, 2), (KernelCall(line),), (), Payload(0, 0),
+        )
+        for direction in directions
+        for line, kernel in enumerate(("cpp_fused_sin_0", "extern_kernels.mm"), 1)
+    )  # fmt: skip
+    return Compilation(name, Frame("m.py", 1, "f"), (), 1, "ok", "", (), (), None, (), (), kernels)
+
+
+def called(start: float) -> list[dict[str, Any]]:
+    """The slices of a call of a compiled graph, 10 us long."""
+    return [
+        slice_of("## Call CompiledFxGraph None ##", start=start, length=10.0),
+        slice_of("cpp_fused_sin_0", "user_annotation", start=start + 1),
+        slice_of("aten::mm", start=start + 3),
+    ]
+
+
+def kernels_of(folder: Path, compilations: tuple[Compilation, ...], events: Any) -> list[str]:
+    report = Report(Setting(), compilations=compilations)
+    return [piece.kernel for piece in join_profile(read_profile(profile_of(folder, events)), report).kernels]
+
+
+def test_a_call_in_two_regions_belongs_to_the_inner_one(tmp_path: Path) -> None:
+    regions = [
+        slice_of("Torch-Compiled Region: 0/0", length=100.0),
+        slice_of("Torch-Compiled Region: 1/0", start=50.0, length=20.0),
+    ]
+    found = kernels_of(
+        tmp_path,
+        (compilation("0/0", "inference"), compilation("1/0", "inference")),
+        [*regions, *called(10.0), *called(55.0)],
+    )
+    assert found == [
+        *("0/0.inference.cpp_fused_sin_0", "0/0.inference.extern_kernels.mm"),
+        *("1/0.inference.cpp_fused_sin_0", "1/0.inference.extern_kernels.mm"),
+    ]
+
+
+def test_a_backward_belongs_to_the_compilation_of_its_forward(tmp_path: Path) -> None:
+    events = [
+        slice_of("Torch-Compiled Region: 0/1", length=100.0),
+        slice_of("CompiledFunction", start=1.0, length=50.0, **{"Sequence number": 7}),
+        *called(10.0),
+        slice_of("CompiledFunctionBackward", start=200.0, length=50.0, **{"Sequence number": 7}),
+        *called(210.0),
+    ]
+    both = (compilation("0/0", "forward", "backward"), compilation("0/1", "forward", "backward"))
+    assert kernels_of(tmp_path, both, events) == [
+        *("0/1.forward.cpp_fused_sin_0", "0/1.forward.extern_kernels.mm"),
+        *("0/1.backward.cpp_fused_sin_0", "0/1.backward.extern_kernels.mm"),
+    ]
+
+
+def test_a_call_that_two_compilations_can_have_made_has_no_kernel(tmp_path: Path) -> None:
+    one, other = (compilation(name, "inference") for name in ("0/0", "0/1"))
+    assert kernels_of(tmp_path, (one, other), called(0.0)) == ["", ""]
+    assert kernels_of(tmp_path, (one,), called(0.0)) == [kernel.id for kernel in one.kernels]
+
+
+def test_a_region_whose_id_torch_gave_twice_has_no_kernel(tmp_path: Path) -> None:
+    before, after, third = (compilation(name, "inference") for name in ("0/0", "2:0/0", "0/1"))
+    events = [slice_of("Torch-Compiled Region: 0/0", length=100.0), *called(10.0)]
+    assert kernels_of(tmp_path, (before, after, third), events) == ["", ""]
+    assert kernels_of(tmp_path, (after, third), events) == [kernel.id for kernel in after.kernels]
+
+
+@pytest.mark.parametrize(
+    "name", ["graph_0_cpp_fused_sin_0", "cpp_fused_sin_0"], ids=["enable_kernel_profile", "as it is"]
+)
+def test_a_generated_kernel_is_known_by_the_names_that_torch_gives_it(tmp_path: Path, name: str) -> None:
+    only = compilation("0/0", "inference")
+    graph, _, op = called(0.0)
+    assert kernels_of(tmp_path, (only,), [graph, slice_of(name, start=1.0), op]) == [k.id for k in only.kernels]
 
 
 def test_every_kernel_slice_of_a_compiled_graph_finds_its_kernel(joined: tuple[JoinedProfile, Report]) -> None:
@@ -87,6 +169,57 @@ def test_a_profile_is_told_with_its_numbers(joined: tuple[JoinedProfile, Report]
     spans = view.spans(50)
     assert len(spans) == 50
     assert all(0 <= span.row < view.rows for span in view.spans(10**6))
+
+
+def test_an_area_has_the_slices_in_it_cut_off_at_its_edges(tmp_path: Path) -> None:
+    events = [
+        slice_of("aten::linear", length=100.0),
+        slice_of("aten::mm", start=10.0, length=40.0),
+        slice_of("aten::mm", start=60.0, length=20.0),
+        slice_of("aten::mm", start=200.0, length=20.0),
+    ]
+    report = Report(Setting())
+    view = TimelineView(join_profile(read_profile(profile_of(tmp_path, events)), report), report)
+    area = view.area((30.0, 70.0, 0, 1))
+    assert [list(row.values())[:6] for row in area.rows] == [
+        ["aten::linear", "op", "", 1, pytest.approx(40e-6), pytest.approx(10e-6)],
+        ["aten::mm", "op", "", 2, pytest.approx(30e-6), pytest.approx(30e-6)],
+    ]
+    assert [row["share"] for row in area.rows] == [pytest.approx(1.0), pytest.approx(0.75)]
+    assert [row["slice"] for row in view.area((30.0, 70.0, 1, 1)).rows] == ["aten::mm"]
+    assert view.area((120.0, 130.0, 0, 1)).rows == []
+
+
+def test_the_area_of_the_whole_profile_has_its_sums(joined: tuple[JoinedProfile, Report]) -> None:
+    profile = joined[0]
+    whole = sum_area(profile, (0.0, profile.profile.length_us), range(len(profile.profile.slices)))
+    assert (whole.busy_s, whole.idle) == (pytest.approx(profile.busy_s), profile.idle)
+    assert sum(found.slices for found in whole.sums) == len(profile.profile.slices)
+    assert sum(found.slices for found in whole.sums if found.kernels) == len(profile.joined)
+    kernels_s = sum(piece.length_us for piece in profile.profile.slices if piece.kind == "kernel") / 1e6
+    assert sum(found.total_s for found in whole.sums if found.kind == "kernel") == pytest.approx(kernels_s)
+    assert 0 < whole.host_s < whole.length_s
+
+
+def test_two_halves_of_a_profile_have_its_busy_and_idle_time(joined: tuple[JoinedProfile, Report]) -> None:
+    profile = joined[0]
+    middle, end = profile.profile.length_us / 2, profile.profile.length_us
+    halves = [sum_area(profile, within, ()) for within in ((0.0, middle), (middle, end))]
+    assert sum(half.busy_s for half in halves) == pytest.approx(profile.busy_s)
+    assert sum(half.idle_s for half in halves) == pytest.approx(profile.idle_s, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [None, "", "[]", "[1,2,3]", "[5,1,0,0]", "[-1,2,0,0]", "[0,1,3,2]", '["a",1,0,0]', "[NaN,1,0,0]", "[0,1,0,0" * 99],
+)
+def test_what_is_no_area_in_the_url_selects_none(text: str | None) -> None:
+    assert area_from_text(text) is None
+
+
+def test_an_area_is_in_the_url_as_it_is() -> None:
+    area = TimelineArea(1.5, 20.0, 0, 3)
+    assert (area.text, area_from_text(area.text)) == ("[1.5,20.0,0,3]", area)
 
 
 @pytest.mark.parametrize(
@@ -138,6 +271,7 @@ def test_whatever_is_in_a_profile_it_is_joined(tmp_path_factory: pytest.TempPath
     profile = read_profile(profile_of(tmp_path_factory.mktemp("any"), raw))
     view = TimelineView(join_profile(profile, Report(Setting())), Report(Setting()))
     assert view.title.endswith(".")
+    assert view.title.startswith("No slice is a kernel of a compiled graph") == (not view.joined.compiled)
     assert len(view.kernel_rows) <= len(view.joined.compiled)
     assert all(float(str(row["idle"])) >= 0 for row in view.idle_rows)
     assert len(view.spans(10)) == min(10, len(profile.slices))

@@ -98,6 +98,7 @@ SIN_COS = CompileJob(Model("sample", "sin_cos"))
             replace(SIN_COS, rival=CompileOptions(options={"max_autotune": True})),
         ),
         (["--memory"], replace(SIN_COS, memory=True)),
+        (["--profile"], replace(SIN_COS, profile=True)),
         (["--numerics", "nodes"], replace(SIN_COS, numerics="nodes")),
     ],
 )

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from core.base.errors import JobError
-from core.job.checks import MAX_CODE_BYTES
 from core.job.gallery import ORDER, Sample, literals, sample, samples, unread
+from core.job.text import MAX_CODE_BYTES
 
 NAMES = [one.name for one in samples()]
 GROUPS = (

@@ -92,6 +92,8 @@ def test_job_survives_json(job: CompileJob) -> None:
         ("marks", {"marks": ("x",)}),
         ("rival.mode", {"rival": CompileOptions(mode="fastest")}),
         ("rival", {"rival": CompileOptions(), "target": "h100"}),
+        ("rival_code", {"rival_code": "model = None", "target": "h100"}),
+        ("rival_code", {"rival_code": "a\0b"}),
         ("aoti", {"aoti": Packaging(), "target": "h100"}),
         ("aoti.dims", {"aoti": Packaging((DynamicDim("x"),))}),
         ("aoti.dims", {"aoti": Packaging((DynamicDim("batch", 8, 8),))}),

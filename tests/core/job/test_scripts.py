@@ -1,11 +1,13 @@
 """Code without a model is a script, and a notebook is one, too."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from core import CompileJob, CompileOptions, Conditions, JobError, Model
+from core.job import validated
 from core.job.notebook import script_of
 from core.job.prepared import is_script, measured_again, prepared
 
@@ -130,3 +132,11 @@ def test_a_notebooks_cells_are_a_script_that_prints_the_value_of_each_last_line(
 def test_what_is_no_notebook_is_refused(data: bytes) -> None:
     with pytest.raises(JobError, match="this is no notebook"):
         script_of(data)
+
+
+def test_a_script_and_code_for_a_target_have_no_profile() -> None:
+    script, target = CompileJob(Model("file", "run.py", "")), CompileJob(Model("sample", "mlp"), target="h100")
+    with pytest.raises(JobError, match="use torch.profiler in it"):
+        validated(replace(script, profile=True))
+    with pytest.raises(JobError, match="does not run, so it has no profile"):
+        validated(replace(target, profile=True))

@@ -128,6 +128,7 @@ def test_every_sample_passes_as_its_card_submits_it(name: str) -> None:
         ("compile.backend", {"compile": CompileOptions(backend="tvm")}),
         ("compile.backend_code", {"compile": CompileOptions(backend="eager", backend_code="import os")}),
         ("rival.backend_code", {"rival": CompileOptions(backend_code="import os")}),
+        ("rival_code", {"rival_code": "import os"}),
         ("bits.options.cpp.cxx", {"bits": {"options.cpp.cxx": "/bin/sh"}}),
         ("bits", {"bits": {"mode": "-include"}}),
         ("bits", {"bits": {"batch": "1; id"}}),

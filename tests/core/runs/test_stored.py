@@ -25,7 +25,7 @@ ADDED_SINCE: dict[str, Any] = {
 }
 
 # Lists that a compilation did not have.
-ADDED_LISTS = ("expressions", "export_issues", "aot_metadata", "estimates", "collectives")
+ADDED_LISTS = ("expressions", "export_issues", "aot_metadata", "estimates", "collectives", "user_contexts")
 # The same of the values in a compilation's lists.
 ADDED_IN_LISTS: dict[str, dict[str, Any]] = {
     "graphs": {"name": ""},

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.errors import TraceError
-from core.trace import TraceReader, index_of
-from core.trace.index import IndexRow
+from core.trace import TraceIndex, TraceReader, index_of
+from core.trace.index import COLUMNS, IndexRow, _encoded
 from tests.support.places import TRACES
 
 SCENARIOS = sorted(path.parent.name for path in TRACES.glob("*/trace.log"))
@@ -74,9 +74,19 @@ def test_a_damaged_index_gives_no_place_outside_its_log(
     data[place % len(data)] = byte
     stored.write_bytes(data)
     for row in index_of(log, stored).rows():
-        assert 0 <= row.header <= len(SMALL)
-        assert 0 <= row.offset <= len(SMALL)
-        assert row.length >= 0
+        assert 0 <= row.header <= row.offset <= row.offset + row.length <= len(SMALL)
+
+
+@pytest.mark.parametrize("column", ["header", "offset", "length"])
+def test_an_index_with_a_record_that_ends_before_it_begins_or_after_its_log_is_made_again(
+    tmp_path: Path, column: str
+) -> None:
+    log, stored = log_of(tmp_path, SMALL), tmp_path / "index"
+    columns = {name: index_of(log).column(name) for name in COLUMNS}
+    columns[column][0] = 0 if column == "offset" else len(SMALL)
+    columns["header"][0] = max(columns["header"][0], 1)
+    stored.write_bytes(_encoded(TraceIndex(log, index_of(log).tables, columns)))
+    assert list(index_of(log, stored).rows()) == rows_by_reader(log)
 
 
 def test_an_index_of_another_log_is_made_again(tmp_path: Path) -> None:

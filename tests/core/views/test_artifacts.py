@@ -192,6 +192,11 @@ def test_a_long_or_deep_payload_is_shown_in_part(tmp_path: Path, monkeypatch: py
     assert view.raw(1)[1] == b"\t" + deep.encode() + b"\n"
 
 
+@pytest.mark.parametrize("text", ['{"a": NaN}', '["\\ud8"]', '{"a": 1e999, "b": "\\ud800"}', "[Infinity]"])
+def test_what_python_alone_takes_for_json_is_shown_as_it_is(tmp_path: Path, text: str) -> None:
+    assert view_of(tmp_path, record({"a": 1}, text)).details(0).text.split() == text.split()
+
+
 def test_a_record_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     view = view_of(tmp_path, record({"a": 1}, "x"))
     with pytest.raises(TraceError, match="the log has no record 7; it has 1 record"):

@@ -35,7 +35,7 @@ def test_a_failed_run_is_reported_with_its_error(empty_home: Path) -> None:
     places = [view.markdown.index(heading) for heading in HEADINGS]
     assert places == sorted(places)
     assert error.traceback.strip().splitlines()[-1] in view.markdown
-    assert f"- PyTorch: {view.report.setting.torch}" in view.markdown if view.report else False
+    assert f"- PyTorch version: {view.report.setting.torch}" in view.markdown if view.report else False
 
 
 def test_the_minified_script_takes_the_place_of_the_model(empty_home: Path) -> None:

@@ -38,7 +38,7 @@ def test_the_rows_of_the_form_are_in_order() -> None:
         ["sizes", "marks"],
         ["dynamo", "rival"],
         ["disable", "isolate_recompiles", "recompile_limit", "debug_files"],
-        ["shapes_spec", "region", "neighbours"],
+        ["shapes_spec", "region", "neighbours", "profile"],
         ["bits", "logs", "capture"],
     ]
 
@@ -139,6 +139,7 @@ def test_limits_of_the_server_bound_the_limits_of_a_run_and_say_so() -> None:
             marks=("0.0", "batch"),
             rival=CompileOptions(mode="max-autotune"),
             memory=True,
+            profile=True,
             numerics="nodes",
             bits={"batch": 1, "options.split_reductions": False},
             logs=("+dynamo", "guards"),

@@ -5,6 +5,7 @@ import { BEGIN, LENGTH, NAME, OWN, OWNER, THREAD } from "./rows.js";
 /** @import { FlameData, FlameSpan } from "../../js/wire.d.ts" */
 
 const HINT = "Zoom: wheel or W/S. Move: drag or A/D. Arrows select. Enter or double-click: zoom to span. f: show all";
+const AREA_HINT = ". Shift+drag, or M for what is in view: sums of an area";
 
 /** @param {number} micros */
 function seconds(micros) {
@@ -25,7 +26,7 @@ export function summary(data, span) {
 export function tellOf(line, data, span, open) {
   line.classList.toggle("empty", !span);
   if (!span) {
-    line.textContent = HINT;
+    line.textContent = data.areas ? HINT + AREA_HINT : HINT;
     return;
   }
   const name = data.names[span[NAME]];

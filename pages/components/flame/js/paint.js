@@ -1,7 +1,9 @@
 // The chart on a canvas: an axis on top, then a bar for each span; spans thinner than a pixel share one mark.
 import { ticks } from "./axis.js";
+import { figure } from "../../js/words.js";
 import { BEGIN, ID, LENGTH, NAME } from "./rows.js";
 /** @import { FlameData, FlameSpan } from "../../js/wire.d.ts" */
+/** @import { Area } from "./area.js" */
 /** @import { Lens } from "./lens.js" */
 /** @import { Rows } from "./rows.js" */
 
@@ -10,7 +12,7 @@ export const ROW_HEIGHT = 19;
 const TICK_EVERY = 90;
 const TEXT_FROM = 26;
 
-/** @typedef {{ data: FlameData, rows: Rows, lens: Lens, selected: string | null, hits: Set<number> | null }} Shown */
+/** @typedef {{ data: FlameData, rows: Rows, lens: Lens, selected: string | null, area: Area | null, hits: Set<number> | null }} Shown */
 /** @typedef {{ ink: string, paper: string, line: string, accent: string, font: string, dark: boolean }} Look */
 /** @typedef {{ context: CanvasRenderingContext2D, width: number, height: number, look: Look, letter: number }} Sheet */
 
@@ -43,8 +45,10 @@ export function paint(sheet, shown) {
   paintLines(sheet, shown);
   shown.rows.rows.forEach((row, index) => paintRow(sheet, shown, row, AXIS + index * ROW_HEIGHT - shown.lens.top));
   paintThreads(sheet, shown);
+  if (shown.area) paintArea(sheet, shown.lens, shown.area);
   context.restore();
   paintAxis(sheet, shown);
+  if (shown.area) paintLength(sheet, shown.lens, shown.area);
 }
 
 /** @param {Sheet} sheet @param {Shown} shown */
@@ -142,6 +146,35 @@ function frame(context, colour, thick, x, y, wide) {
   context.lineWidth = thick;
   const inset = thick / 2;
   context.strokeRect(x + inset, y + 1 + inset, Math.max(0.5, wide - thick), ROW_HEIGHT - 2 - thick);
+}
+
+/** @param {Sheet} sheet @param {Lens} lens @param {Area} area */
+function paintArea(sheet, lens, [from, to, first, last]) {
+  const { context, look } = sheet;
+  const [left, right] = [across(sheet, lens, from), across(sheet, lens, to)];
+  const [top, bottom] = [first, last + 1].map((row) => AXIS + row * ROW_HEIGHT - lens.top);
+  context.fillStyle = context.strokeStyle = look.accent;
+  context.globalAlpha = 0.14;
+  context.fillRect(left, top, right - left, bottom - top);
+  context.globalAlpha = 1;
+  context.lineWidth = 1.5;
+  context.strokeRect(left, top, Math.max(1, right - left), bottom - top);
+}
+
+// The length of the area is written over the axis, in the middle of what is in view.
+/** @param {Sheet} sheet @param {Lens} lens @param {Area} area */
+function paintLength(sheet, lens, [from, to]) {
+  const { context, width, look, letter } = sheet;
+  const [left, right] = [from, to].map((time) => Math.min(Math.max(0, across(sheet, lens, time)), width));
+  if (to < lens.from || from > lens.to) return;
+  const label = figure((to - from) / 1e6, "s");
+  const wide = label.length * letter + 12;
+  const x = Math.min(Math.max(0, (left + right - wide) / 2), width - wide);
+  context.fillStyle = look.accent;
+  context.fillRect(left, AXIS - 3, Math.max(1, right - left), 3);
+  context.fillRect(x, 1, wide, AXIS - 3);
+  context.fillStyle = look.paper;
+  context.fillText(label, x + 6, 14);
 }
 
 // Spans of other threads are below a line.

@@ -1,12 +1,15 @@
-// Pointer actions of a flame chart: the wheel zooms about it, a drag pans, a click chooses, and a tip follows it.
+// Pointer actions of a flame chart: the wheel zooms about it, a drag pans or selects an area, a click chooses, and a tip
+// follows it.
+import { areaOf } from "./area.js";
 import { summary } from "./detail.js";
 import { AXIS, ROW_HEIGHT } from "./paint.js";
+/** @import { Place } from "./area.js" */
 /** @import { FlameView } from "./view.js" */
 
 const DRAG_FROM = 4;
 
 export class Pointer {
-  /** @type {{ x: number, y: number, far: number } | null} */
+  /** @type {{ x: number, y: number, far: number, corner: Place | null } | null} */
   held = null;
   // The pointer's last position, from 0 at the left of the view to 1 at its right.
   part = 0.5;
@@ -31,7 +34,7 @@ export class Pointer {
     const row = Math.floor((y - AXIS + lens.top) / ROW_HEIGHT);
     const time = lens.from + (x / box.width) * lens.length;
     const span = y < AXIS ? null : rows.at(row, time, (2 * lens.length) / box.width);
-    return { x, y, part: x / box.width, span };
+    return { x, y, part: x / box.width, span, time, row };
   }
 
   /** @param {WheelEvent} event */
@@ -46,7 +49,11 @@ export class Pointer {
 
   /** @param {PointerEvent} event */
   onDown(event) {
-    if (event.button === 0) this.held = { x: event.clientX, y: event.clientY, far: 0 };
+    if (event.button !== 0) return;
+    const { data, selecting } = this.view;
+    const { time, row } = this.at(event);
+    const corner = data.areas && (selecting || event.shiftKey) ? { time, row } : null;
+    this.held = { x: event.clientX, y: event.clientY, far: 0, corner };
   }
 
   /** @param {PointerEvent} event */
@@ -55,21 +62,30 @@ export class Pointer {
     if (!this.held) return this.hover(event);
     const [dx, dy] = [event.clientX - this.held.x, event.clientY - this.held.y];
     const far = this.held.far + Math.abs(dx) + Math.abs(dy);
-    this.held = { x: event.clientX, y: event.clientY, far };
+    this.held = { ...this.held, x: event.clientX, y: event.clientY, far };
     if (far < DRAG_FROM) return;
     const { stage, tip } = this.view;
     stage.setPointerCapture(event.pointerId);
-    stage.classList.add("dragging");
     tip.hidden = true;
+    if (this.held.corner) return this.view.mark(this.areaTo(event, this.held.corner));
+    stage.classList.add("dragging");
     this.view.pan(-dx / stage.clientWidth, -dy);
   }
 
   /** @param {PointerEvent} event */
   onUp(event) {
     const moved = (this.held?.far ?? 0) >= DRAG_FROM;
+    const corner = this.held?.corner;
     this.held = null;
+    if (moved && corner) this.view.chooseArea(this.areaTo(event, corner));
     this.view.stage.classList.remove("dragging");
     if (!moved && event.button === 0) this.view.choose(this.at(event).span);
+  }
+
+  /** @param {PointerEvent} event @param {Place} corner */
+  areaTo(event, corner) {
+    const { lens, rows } = this.view;
+    return areaOf(corner, this.at(event), lens.whole, rows.rows.length);
   }
 
   /** @param {PointerEvent} event */

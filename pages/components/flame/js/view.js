@@ -1,11 +1,13 @@
 // An interactive flame chart: it zooms, pans, searches, and reports the selected span.
 import { element, isDark } from "../../js/shared.js";
+import { allRows } from "./area.js";
 import { tellOf } from "./detail.js";
 import { FlameFinder } from "./find.js";
 import { Lens } from "./lens.js";
 import { AXIS, paint, ROW_HEIGHT, sheetOn } from "./paint.js";
 import { Pointer } from "./pointer.js";
 import { BEGIN, ID, LENGTH, ROW, Rows } from "./rows.js";
+/** @import { Area } from "./area.js" */
 /** @import { Arguments } from "../../js/types.d.ts" */
 /** @import { FlameData, FlameSpan } from "../../js/wire.d.ts" */
 
@@ -24,6 +26,7 @@ const KEYS = {
   d: (view) => view.pan(ASIDE),
   f: (view) => view.fit(),
   0: (view) => view.fit(),
+  m: (view) => view.data.areas && view.chooseArea(view.areaInView()),
   Enter: (view) => view.chosen && view.glideTo(...view.lens.around(view.chosen[BEGIN], view.chosen[LENGTH])),
 };
 /** @type {WeakMap<HTMLElement, FlameView>} */
@@ -43,6 +46,9 @@ export class FlameView {
   rows = new Rows([], 0);
   /** @type {FlameSpan | null} */
   chosen = null;
+  /** @type {Area | null} */
+  area = null;
+  selecting = false;
   drawing = 0;
   gliding = 0;
   sent = "";
@@ -83,6 +89,7 @@ export class FlameView {
       button.setAttribute("aria-label", title);
       bar.append(button);
     }
+    if (this.data.areas) bar.append(this.selector());
     bar.append(this.legend);
     this.stage.tabIndex = 0;
     this.stage.setAttribute("role", "application");
@@ -94,6 +101,19 @@ export class FlameView {
     this.stage.onkeydown = (event) => this.onKey(event);
     this.root.append(bar, this.line, this.stage);
     this.args.parentElement.append(this.root);
+  }
+
+  // The button that makes a drag select an area, as one with Shift does.
+  selector() {
+    const button = element("button", "tool", "Select area");
+    button.title = "A drag selects an area, as Shift+drag does (M: what is in view)";
+    button.setAttribute("aria-pressed", "false");
+    button.onclick = () => {
+      this.selecting = !this.selecting;
+      button.setAttribute("aria-pressed", String(this.selecting));
+      this.stage.classList.toggle("selecting", this.selecting);
+    };
+    return button;
   }
 
   /** @param {Arguments<FlameData>} args */
@@ -134,6 +154,7 @@ export class FlameView {
     this.stage.style.height = `${AXIS + Math.min(MOST_ROWS, Math.max(1, count)) * ROW_HEIGHT + 4}px`;
     const wanted = first ? data.initial : this.chosen?.[ID];
     this.chosen = this.rows.byId.get(wanted ?? "") ?? null;
+    this.area = first ? data.area : this.area;
     this.drawLegend();
     this.finder.over(data);
     this.tellOfChosen();
@@ -171,9 +192,9 @@ export class FlameView {
       font: style.getPropertyValue("--st-code-font") || "monospace",
       dark,
     };
-    const { data, rows, lens } = this;
+    const { data, rows, lens, area } = this;
     const selected = this.chosen?.[ID] ?? null;
-    paint(sheetOn(this.canvas, width, height, look), { data, rows, lens, selected, hits: this.finder.names });
+    paint(sheetOn(this.canvas, width, height, look), { data, rows, lens, selected, area, hits: this.finder.names });
   }
 
   /** @param {KeyboardEvent} event */
@@ -181,6 +202,7 @@ export class FlameView {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const act = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (event.key.startsWith("Arrow")) this.walk(event.key);
+    else if (event.key === "Escape" && this.area) this.chooseArea(null);
     else if (event.key === "Escape" && this.chosen) this.choose(null);
     else if (act) act(this);
     else return;
@@ -199,6 +221,26 @@ export class FlameView {
     this.tellOfChosen();
     this.draw();
     this.args.setStateValue("selected", span?.[ID] ?? null);
+  }
+
+  // Draw an area while it is dragged.
+  /** @param {Area | null} area */
+  mark(area) {
+    this.area = area;
+    this.draw();
+  }
+
+  /** @param {Area | null} area */
+  chooseArea(area) {
+    this.mark(area);
+    this.args.setStateValue("area", area);
+  }
+
+  // The time of the selected span, or what is in view, over all rows.
+  areaInView() {
+    const { chosen, lens, rows } = this;
+    const [from, to] = chosen ? [chosen[BEGIN], chosen[BEGIN] + chosen[LENGTH]] : [lens.from, lens.to];
+    return allRows(from, to, lens.whole, rows);
   }
 
   tellOfChosen() {

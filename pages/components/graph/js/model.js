@@ -1,6 +1,7 @@
 // One graph: its loaded levels, its unfolded groups, the relations of its items; and the server that has the other
 // levels.
 import { filed, remember, remembered } from "./dom.js";
+import { EMBEDDED, Embedded } from "./embedded.js";
 import { lookOf } from "./look.js";
 /** @import { FoundData, HitsData, LevelData, LevelsData, PartData, ProblemData } from "../../js/wire.d.ts" */
 /** @import { Content, GroupItem, LaidOut, Level, NodeItem, Picture, Place, Placed } from "./types.d.ts" */
@@ -12,6 +13,8 @@ export class NotFound extends Error {}
 
 // The routes of one graph on the server; everything is content-addressed.
 class Source {
+  hasServer = true;
+
   /** @param {string} digest */
   constructor(digest) {
     this.digest = digest;
@@ -77,7 +80,8 @@ export class Graph {
     this.size = size;
     this.overlays = overlays;
     this.frames = frames;
-    this.source = new Source(digest);
+    const embedded = EMBEDDED.get(digest);
+    this.source = embedded ? new Embedded() : new Source(digest);
     /** @type {Map<number, Level>} */
     this.levels = new Map();
     /** @type {Map<number, number>} */
@@ -92,6 +96,7 @@ export class Graph {
     this.groups = new Map();
     this.take(-1, root);
     this.takeAll(opened);
+    this.takeAll(embedded ?? {});
     const stored = recall ? lookOf(digest)?.unfolded ?? remembered(`folds:${digest}`) : null;
     /** @type {number[]} */
     this.wanted = Array.isArray(stored) ? stored : [];

@@ -26,14 +26,18 @@ export class Tools {
     const pressed = { "aria-pressed": "false" };
     this.wide = button(rare, "Edge width by bytes", "Edge width by bytes", () => this.toggleBytes(), pressed);
     rare.append(view.overlays.barsButton);
-    button(rare, "Neighbourhood", "What is around the selected node (N)", () => view.focus.neighbours());
-    button(rare, "Path to …", "The path from the selected node to another (P)", () => view.focus.path());
+    this.served = [
+      button(rare, "Neighbourhood", "What is around the selected node (N)", () => view.focus.neighbours()),
+      button(rare, "Path to …", "The path from the selected node to another (P)", () => view.focus.path()),
+    ];
     button(rare, "Small map", "Show or hide the small map (M)", () => view.minimap.toggle());
     make("hr", {}, rare);
     button(rare, "SVG", "Download as SVG", () => saveSvg(view));
     button(rare, "PNG", "Download as PNG", () => savePng(view));
-    button(rare, "DOT", "Download as DOT", () => saveFromServer(view.main, "graph.dot", view.data.source));
-    button(rare, "JSON", "Download as JSON", () => saveFromServer(view.main, "graph.json", view.data.source));
+    this.served.push(
+      button(rare, "DOT", "Download as DOT", () => saveFromServer(view.main, "graph.dot", view.data.source)),
+      button(rare, "JSON", "Download as JSON", () => saveFromServer(view.main, "graph.json", view.data.source)),
+    );
     make("hr", {}, rare);
     button(rare, "Keys  ?", "The keys of this view (?)", () => view.help.toggle());
     this.menu = button(this.bar, "⋯", "More", () => this.unroll(!this.bar.classList.contains("unrolled")), {
@@ -74,6 +78,7 @@ export class Tools {
   suit(graph, picture) {
     this.wide.hidden = !picture.edges.some(({ edge }) => edge.bytes);
     for (const element of this.foldButtons) element.hidden = !graph.size.groups;
+    for (const element of this.served) element.hidden = !graph.source.hasServer;
   }
 }
 

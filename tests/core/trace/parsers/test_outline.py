@@ -1,5 +1,8 @@
 """The outline of a log says what its report says, from the small records alone."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from core import build_report
@@ -7,6 +10,7 @@ from core.analysis import compile_time_s
 from core.report import Report
 from core.trace import index_of
 from core.trace.parsers import outline
+from tests.support.logs import record
 from tests.support.places import TRACES
 
 SCENARIOS = sorted(path.parent.name for path in TRACES.glob("*/trace.log"))
@@ -27,3 +31,10 @@ def test_an_outline_says_what_the_report_says(scenario: str) -> None:
     assert facts(first) == facts(report)
     # Torch's metrics begin a little after the event of the same phase.
     assert compile_time_s(first.phases) == pytest.approx(compile_time_s(report.phases), rel=0.2, abs=0.005)
+
+
+@pytest.mark.parametrize("body", ['"a text"', "[1]", "null", '{"start_time_us": "a", "duration_us": {}}'])
+def test_metrics_that_are_none_give_no_phase(tmp_path: Path, body: str) -> None:
+    log = tmp_path / "trace.log"
+    log.write_bytes(record({"compilation_metrics": json.loads(body), "frame_id": 0, "frame_compile_id": 0}))
+    assert outline(index_of(log)).phases == ()

@@ -1,29 +1,19 @@
-"""A graph in the browser's form: levels, overlays with their colours, and the frames of its film."""
+"""A graph in the browser's form: levels, overlays with their colours, and the frames of its film.
+
+`make docs` writes the types of pages/components/js/wire.d.ts from these structs. A field with its default value is not
+sent, and fields that occur thousands of times have short names.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import msgspec
 
+from core.views.colours import ACCENT, CHANGES, KERNEL_COLOURS, MUTED, OP_CLASSES, STATUS, segment_colour
 from core.views.graph import GraphView
-from pages.components.graph.messages import (
-    CategoryData,
-    EdgeData,
-    FrameData,
-    GraphData,
-    ItemData,
-    LevelData,
-    MetricsData,
-    MorphData,
-    NodeVersion,
-    OverlayData,
-    RowData,
-    SizeData,
-)
-from pages.components.graph.store import StoredGraph
-from pages.look.palette import ACCENT, CHANGES, KERNEL_COLOURS, MUTED, OP_CLASSES, STATUS, segment_colour
 
 TOP = -1
 STANDINGS = {
@@ -32,6 +22,201 @@ STANDINGS = {
     "as right as eager": {"light": STATUS["ok"].light, "dark": STATUS["ok"].dark},
 }
 CLASSES = {name: colour.label for name, colour in OP_CLASSES.items()}
+Frames = tuple[tuple[int, int], ...]
+
+
+class NodeVersion(msgspec.Struct, frozen=True, array_like=True):
+    """A version of a node that changes during the film, valid from `frame` on."""
+
+    frame: int
+    label: str
+    detail: str
+    tooltip: str
+
+
+class RowData(msgspec.Struct, frozen=True, omit_defaults=True, rename={"op_class": "cls"}):
+    """A row of a node; `joins` lists the groups of rows that it joins, each with its first frame."""
+
+    id: str
+    label: str
+    op_class: str
+    links: tuple[str, ...] = ()
+    detail: str = ""
+    joins: tuple[tuple[int, str], ...] = ()
+
+
+class ItemData(
+    msgspec.Struct,
+    frozen=True,
+    omit_defaults=True,
+    kw_only=True,
+    rename={
+        "width": "w",
+        "height": "h",
+        "op_class": "cls",
+        "tooltip": "tip",
+        "frames": "f",
+        "values": "v",
+        "node": "i",
+        "group": "g",
+        "first": "from",
+        "last": "to",
+    },
+):
+    """A box: a node (with `i`, its number) or a group (with `g`, and the range of its nodes)."""
+
+    id: str
+    part: int
+    x: float
+    y: float
+    width: float
+    height: float
+    op_class: str
+    label: str
+    detail: str = ""
+    frames: Frames = ()
+    values: tuple[int | float | None, ...] = ()
+    node: int | None = None
+    colour: str | None = None
+    links: tuple[str, ...] = ()
+    rows: tuple[RowData, ...] = ()
+    chips: tuple[str, ...] = ()
+    tooltip: str = ""
+    thin: bool = False
+    versions: tuple[NodeVersion, ...] = ()
+    group: int | None = None
+    first: int | None = None
+    last: int | None = None
+    kind: str = ""
+    count: int | None = None
+    facts: tuple[tuple[str, str], ...] = ()
+
+
+class EdgeData(
+    msgspec.Struct,
+    frozen=True,
+    omit_defaults=True,
+    rename={"source": "s", "target": "t", "count": "n", "frames": "f"},
+):
+    """An edge between two items of its level; `ends` are the nodes that it connects, `points` those of its curve."""
+
+    source: int
+    target: int
+    points: tuple[float, ...]
+    label: str = ""
+    bytes: int | None = None
+    count: int | None = None
+    ends: tuple[tuple[int, int], ...] = ()
+    frames: Frames = ()
+
+
+class LevelData(msgspec.Struct, frozen=True):
+    """The direct members of a group, laid out in `parts`, each with a width and a height."""
+
+    id: int
+    note: str
+    parts: tuple[tuple[float, float], ...]
+    items: tuple[ItemData, ...]
+    edges: tuple[EdgeData, ...]
+
+
+class CategoryData(msgspec.Struct, frozen=True):
+    """A value of an overlay, with its colours on light and on dark background."""
+
+    name: str
+    light: str
+    dark: str
+
+
+class OverlayData(msgspec.Struct, frozen=True):
+    """A colouring of the graph; `range` is the minimum and maximum of a numeric overlay, empty if unknown."""
+
+    name: str
+    title: str
+    kind: Literal["category", "number"]
+    unit: str
+    categories: tuple[CategoryData, ...]
+    range: tuple[float, ...]
+    note: str
+
+
+class SizeData(msgspec.Struct, frozen=True):
+    """The size of a graph."""
+
+    nodes: int
+    edges: int
+    groups: int
+
+
+class FrameData(msgspec.Struct, frozen=True):
+    """A frame of a film, with the nodes that it changed."""
+
+    title: str
+    detail: str
+    added: tuple[int, ...]
+    removed: tuple[int, ...]
+    rewritten: tuple[int, ...]
+
+
+class ShownData(msgspec.Struct, frozen=True, kw_only=True):
+    """A graph, with the levels that are shown first, by group."""
+
+    digest: str
+    root: LevelData
+    opened: dict[str, LevelData]
+    size: SizeData
+    overlays: tuple[OverlayData, ...]
+
+
+class MorphData(ShownData, frozen=True, kw_only=True):
+    """The second graph of a morph, and the labels of both."""
+
+    labels: tuple[str, str]
+
+
+class MetricsData(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """Pixel sizes for the layout of boxes."""
+
+    label_char: float
+    small_char: float
+    chip_char: float
+    pad_x: float
+    pad_y: float
+    label: float
+    detail: float
+    row: float
+    chips: float
+    row_inset: float
+    row_text: float
+    chip_pad: float
+    chip_gap: float
+    fold_sign: float
+
+
+class GraphData(ShownData, frozen=True, kw_only=True):
+    """The graph view's main message, without PlaceData; `classes` are the labels of op classes."""
+
+    classes: Mapping[str, str]
+    metrics: MetricsData
+    frames: tuple[FrameData, ...]
+    morph: MorphData | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredGraph:
+    """A graph with the colours (hex) of its kernels by id, and the digest of both."""
+
+    digest: str
+    view: GraphView
+    colours: Mapping[str, str]
+
+
+def stored(view: GraphView, colours: Mapping[str, str] | None = None) -> StoredGraph:
+    """Return a graph with its digest. Cache the result as long as the graph: 50,000 nodes take 0.1 s.
+
+    `colours` are those of its kernels (hex), by kernel id.
+    """
+    return StoredGraph(view.digest(colours), view, colours or {})
 
 
 def graph_data(

@@ -1,0 +1,258 @@
+"""Judgement of runs by a budget.
+
+A count is over its limit if it is in any of the runs. A time is over its limit only if its whole interval is: the
+interval of the median of a call is from its samples; that of a time that a run has once, such as the compile time, is
+from the runs, and needs `LEAST_RUNS` of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Literal
+
+from core.analysis.budget.file import MORE, SPEEDUP, Budget, Limit
+from core.analysis.comparison import RunComparison, RunSide, compare_runs
+from core.analysis.comparison.figures import COUNTS, MEASURED, WORDS
+from core.analysis.interval import BUSY, FEW, Interval, busy, median_ratio
+from core.analysis.results import failed_words, results, results_words
+from core.analysis.speed import Speed, alternative_speed, speed
+from core.analysis.verdict import verdict
+from core.base.words import count, percent, ratio
+from core.report import Place, Report, Timing
+
+Standing = Literal["within", "over", "undecided", "not recorded"]
+
+# The smallest of five values is above the true median in 3 % of all cases.
+LEAST_RUNS = 5
+MOST_CULPRITS = 20
+CALL = "compiled call"
+BREAKS, RECOMPILES = "graph breaks", "recompiles"
+NOT_MEASURED = "the run was not measured"
+
+
+@dataclass(frozen=True, slots=True)
+class Culprit:
+    """A line of the user's code with torch's reason why it counts; `place` is None if torch does not log it."""
+
+    place: Place | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A limit and the value of the runs, in words; `reason` says why it is undecided, or what is over."""
+
+    name: str
+    limit: str
+    value: str
+    standing: Standing
+    reason: str = ""
+    culprits: tuple[Culprit, ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        """True if the runs are not within the budget: over a limit, or without the figure that it limits."""
+        return self.standing in ("over", "not recorded")
+
+
+def judge(budget: Budget, runs: Sequence[RunSide], baseline: Sequence[RunSide] = ()) -> tuple[Judgement, ...]:
+    """Judge the runs of one job by a budget, if asked for beside the runs of a baseline.
+
+    Without a baseline, the limits that are relative to one are undecided.
+    """
+    right = _Side(runs)
+    left = _Side(baseline) if baseline else None
+    comparison = compare_runs(left.joined, right.joined) if left else None
+    judgements = [_ended(right)] if failed_words(right.report) else []
+    if budget.results:
+        judgements.append(_results(right.report))
+    judgements.extend(_judgement(limit, right, left, comparison) for limit in budget.limits)
+    return tuple(judgements)
+
+
+class _Side:
+    """The runs of one job: their figures, and one report with the samples of all of them."""
+
+    def __init__(self, runs: Sequence[RunSide]) -> None:
+        self.reports = [run.report for run in runs]
+        timings = [report.timing for report in self.reports if report.timing is not None]
+        self.report = replace(self.reports[-1], timing=_joined(timings)) if timings else self.reports[-1]
+        self.joined = replace(runs[-1], report=self.report)
+
+    @property
+    def beside_baseline(self) -> list[Speed]:
+        """The baseline's speed over a run's, of the runs that timed both in turn."""
+        rivals = [report.rival for report in self.reports if (report.setting.job or {}).get("rival_code")]
+        speeds = [alternative_speed(rival) for rival in rivals if rival is not None]
+        return [measured for measured in speeds if measured is not None]
+
+    def values(self, figure: str) -> list[float]:
+        """Return a figure of all runs that have it."""
+        value_of, _ = (COUNTS | MEASURED)[figure]
+        return [value for report in self.reports if (value := value_of(report, verdict(report))) is not None]
+
+
+def _joined(timings: Sequence[Timing]) -> Timing:
+    """Return the samples of several runs one after another, without those of the warm-up."""
+    first = timings[0]
+    busiest = next((timing.load for timing in timings if busy(timing.load)), first.load)
+
+    def samples(field: str) -> tuple[float, ...]:
+        return tuple(chain.from_iterable(getattr(timing, field)[timing.warm_up :] for timing in timings))
+
+    return replace(
+        first,
+        eager_s=samples("eager_s"),
+        compiled_s=samples("compiled_s"),
+        eager_wall_s=samples("eager_wall_s"),
+        compiled_wall_s=samples("compiled_wall_s"),
+        warm_up=0,
+        load=busiest,
+    )
+
+
+def _ended(side: _Side) -> Judgement:
+    return Judgement("run", "ends", failed_words(side.report), "over")
+
+
+def _results(report: Report) -> Judgement:
+    result = results(report)
+    if result is None:
+        return Judgement("results", "same", "–", "not recorded", "nothing was compared with eager")
+    standings: dict[str, Standing] = {"same": "within", "differs": "over"}
+    return Judgement(
+        "results", "same", result.outcome, standings.get(result.outcome, "undecided"), results_words(result)
+    )
+
+
+def _judged(
+    limit: Limit, value: str, standing: Standing, reason: str = "", culprits: tuple[Culprit, ...] = ()
+) -> Judgement:
+    return Judgement(limit.figure, _limit_words(limit), value, standing, reason, culprits)
+
+
+def _of_interval(limit: Limit, interval: tuple[float, float], bound: float, value: str, doubt: str) -> Judgement:
+    """Judge by an interval: over only if all of it is; undecided if it contains the limit, or there is a doubt."""
+    low, high = interval
+    if high <= bound:
+        return _judged(limit, value, "within")
+    if low <= bound:
+        return _judged(limit, value, "undecided", "the interval contains the limit")
+    return _judged(limit, value, "undecided" if doubt else "over", doubt)
+
+
+def _judgement(limit: Limit, right: _Side, left: _Side | None, comparison: RunComparison | None) -> Judgement:
+    if limit.kind == MORE and (left is None or comparison is None):
+        return _judged(limit, "–", "undecided", "there is no baseline (--baseline)")
+    if limit.figure == SPEEDUP:
+        return _speedup(limit, right)
+    if limit.figure == CALL:
+        return _call(limit, right) if comparison is None or not limit.relative else _slower(limit, right, comparison)
+    values, before = right.values(limit.figure), left.values(limit.figure) if left and limit.kind == MORE else [0.0]
+    if not values or not before:
+        return _judged(limit, "–", "not recorded")
+    if limit.figure in MEASURED:
+        return _once(limit, values, before)
+    return _count(limit, values, before, right, comparison)
+
+
+def _bound(limit: Limit, before: float) -> float:
+    """Return the limit as a value of the figure."""
+    if limit.relative:
+        return before * (1 + limit.value)
+    return before + limit.value if limit.kind == MORE else limit.value
+
+
+def _count(
+    limit: Limit, values: list[float], before: list[float], right: _Side, comparison: RunComparison | None
+) -> Judgement:
+    is_least = limit.kind == "at least"
+    worst, earlier = (min(values) if is_least else max(values)), max(before)
+    bound = _bound(limit, earlier)
+    is_over = worst < bound if is_least else worst > bound
+    words = WORDS[COUNTS[limit.figure][1]]
+    value = f"{words(earlier)} → {words(worst)}" if limit.kind == MORE else words(worst)
+    if not is_over:
+        return _judged(limit, value, "within")
+    culprits = _culprits(limit.figure, right.report, comparison if limit.kind == MORE else None)
+    return _judged(limit, value, "over", "", culprits[:MOST_CULPRITS])
+
+
+def _culprits(figure: str, report: Report, comparison: RunComparison | None) -> tuple[Culprit, ...]:
+    """Return the graph breaks or recompiles that count; with a comparison, those that only the right run has."""
+    if figure == BREAKS:
+        breaks = [pair.right for pair in comparison.breaks if not pair.left] if comparison else report.graph_breaks
+        return tuple(Culprit(each.place, each.reason) for each in breaks if each is not None)
+    if figure == RECOMPILES:
+        pairs = comparison.recompiles if comparison else ()
+        recompiles = [pair.right for pair in pairs if not pair.left] if comparison else report.recompiles
+        return tuple(Culprit(each.location, each.reason) for each in recompiles if each is not None)
+    return ()
+
+
+def _once(limit: Limit, values: list[float], before: list[float]) -> Judgement:
+    """Judge a time that each run has once, by the least and the most of enough runs."""
+    is_relative = limit.kind == MORE
+    value = f"{_range(before)} → {_range(values)}" if is_relative else _range(values)
+    runs = min(len(values), len(before)) if is_relative else len(values)
+    doubt = f"{count(runs, 'run')}; --repeat {LEAST_RUNS} gives an interval" if runs < LEAST_RUNS else ""
+    return _of_interval(limit, (min(values), max(values)), _bound(limit, max(before)), value, doubt)
+
+
+def _range(seconds: list[float]) -> str:
+    low, high = WORDS["s"](min(seconds)), WORDS["s"](max(seconds))
+    return low if len(seconds) == 1 else f"{low} to {high}"
+
+
+def _call(limit: Limit, side: _Side) -> Judgement:
+    """Judge the seconds of a call by the interval of their median."""
+    timing = side.report.timing
+    measured = median_ratio(timing.compiled_s, [1.0] * len(timing.compiled_s)) if timing else None
+    if timing is None or measured is None:
+        return _judged(limit, "–", "not recorded", FEW if timing else NOT_MEASURED)
+    words = WORDS["s"]
+    value = f"{words(measured.middle)} ({words(measured.low)} to {words(measured.high)})"
+    doubt = BUSY if busy(timing.load) else ""
+    return _of_interval(limit, (measured.low, measured.high), limit.value, value, doubt)
+
+
+def _slower(limit: Limit, right: _Side, comparison: RunComparison) -> Judgement:
+    """Judge the seconds of a call relative to the baseline by the interval of their ratio.
+
+    Best is the ratio from one process in which both were timed in turn; the middle of several runs is taken.
+    """
+    if right.beside_baseline:
+        beside = sorted(
+            (each.interval for each in right.beside_baseline if each.interval), key=lambda each: each.middle
+        )
+        if not beside:
+            return _judged(limit, "–", "undecided", right.beside_baseline[0].unknown)
+        middle = beside[len(beside) // 2]
+        value = f"{_bounds(middle)} the baseline's time, in turn"
+        return _of_interval(limit, (middle.low, middle.high), 1 + limit.value, value, "")
+    times = comparison.times
+    if times is None or times.interval is None:
+        return _judged(limit, "–", "not recorded", times.why_not if times else NOT_MEASURED)
+    ratio_of = times.interval.inverse()
+    value = f"{_bounds(ratio_of)} the baseline's time"
+    return _of_interval(limit, (ratio_of.low, ratio_of.high), 1 + limit.value, value, times.why_not)
+
+
+def _speedup(limit: Limit, side: _Side) -> Judgement:
+    measured = speed(side.report.timing)
+    if measured is None or measured.interval is None:
+        return _judged(limit, "–", "not recorded", measured.unknown if measured else NOT_MEASURED)
+    slowness = measured.interval.inverse()
+    return _of_interval(limit, (slowness.low, slowness.high), 1 / limit.value, _bounds(measured.interval), "")
+
+
+def _bounds(interval: Interval) -> str:
+    return ratio(interval.middle, (interval.low, interval.high))
+
+
+def _limit_words(limit: Limit) -> str:
+    unit = "×" if limit.figure == SPEEDUP else (COUNTS | MEASURED)[limit.figure][1]
+    amount = percent(limit.value) if limit.relative else WORDS[unit](limit.value)
+    return f"{limit.kind} {amount}" if limit.kind != MORE else f"at most {amount} more"

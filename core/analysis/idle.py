@@ -1,0 +1,165 @@
+"""Idle time of a profile: what the host did while the device was idle, by the slices of its threads."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf
+from typing import Literal
+
+from core.analysis.spans import Span, difference, intersection, length, merged, touched
+from core.report.profile import DEVICE_KINDS, PREPARING, Profile, ProfileSlice
+
+# What the host did while the device was idle.
+Cause = Literal["compile", "autotuning", "guards", "launch", "wait", "profiler", "preparing", "wrapper", "op", "host"]
+CALL = re.compile(r"## Call CompiledFxGraph (\S+) ##")
+REGION = re.compile(r"Torch-Compiled Region: (\S+)")
+# Torch's own names for the phases of compiling.
+COMPILES = re.compile(r"\(dynamo_timed\)$|_data: .*compile_id=|_compile\.compile_inner")
+TUNES = "CachingAutotuner.benchmark"
+GUARDS = "TorchDynamo Cache Lookup"
+# Calls of the driver that wait for the device, and those that start work on it.
+WAITS = re.compile(r"Synchronize|(?:Event|Stream)Query", re.IGNORECASE)
+LAUNCHES = re.compile(r"Launch|Memcpy|Memset", re.IGNORECASE)
+LEAST_GAP_US = 1.0
+CAUSES: tuple[Cause, ...] = (
+    "autotuning",
+    "compile",
+    "guards",
+    "wait",
+    "launch",
+    "profiler",
+    "preparing",
+    "wrapper",
+    "op",
+)
+
+
+class HostTree:
+    """The host's slices as a tree for each thread: the slice around each slice, and the launch of each device slice."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.slices = profile.slices
+        self.parents: list[int] = [-1] * len(self.slices)
+        self.depths: list[int] = [0] * len(self.slices)
+        self._launches: dict[int, int] = {}
+        self._ops: dict[int, int] = {}
+        stacks: dict[int, list[int]] = defaultdict(list)
+        for index, piece in enumerate(self.slices):
+            stack = stacks[piece.track]
+            while stack and self.slices[stack[-1]].end_us < piece.end_us:
+                stack.pop()
+            self.parents[index], self.depths[index] = (stack[-1] if stack else -1), len(stack)
+            stack.append(index)
+            if piece.kind == "launch" and piece.correlation:
+                self._launches.setdefault(piece.correlation, index)
+            elif piece.kind == "op" and piece.external:
+                self._ops.setdefault(piece.external, index)
+
+    def launch_of(self, piece: ProfileSlice) -> int:
+        """Return the launch of a device's slice, or the op that it belongs to; −1 without both."""
+        launch = self._launches.get(piece.correlation, -1) if piece.correlation else -1
+        return launch if launch >= 0 else self._ops.get(piece.external, -1)
+
+    def thread_of(self, piece: ProfileSlice) -> int:
+        """Return the track of the thread that launched a slice; −1 if that was not recorded."""
+        if piece.kind not in DEVICE_KINDS:
+            return piece.track
+        launch = self.launch_of(piece)
+        return self.slices[launch].track if launch >= 0 else -1
+
+    def around(self, index: int) -> list[int]:
+        """Return a slice and the slices around it, innermost first."""
+        found = []
+        while index >= 0:
+            found.append(index)
+            index = self.parents[index]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class IdleTime:
+    """Seconds in which the device was idle for a cause, and the number of gaps with some of them."""
+
+    cause: Cause
+    seconds: float
+    gaps: int
+
+
+def busy_slices(profile: Profile) -> list[ProfileSlice]:
+    """Return the slices in which a device was busy, or, without a device, in which compiled graphs ran."""
+    on_device = [piece for piece in profile.slices if piece.kind in DEVICE_KINDS]
+    return on_device or [piece for piece in profile.slices if CALL.fullmatch(piece.name)]
+
+
+def union(pieces: Iterable[ProfileSlice]) -> list[Span]:
+    """Return the time in any of some slices, in order."""
+    return merged((piece.start_us, piece.end_us) for piece in pieces)
+
+
+def idle_times(
+    profile: Profile, host: HostTree, busy: Sequence[ProfileSlice], within: Span = (0.0, inf)
+) -> Iterator[IdleTime]:
+    """Yield the idle seconds for each cause in a span of time, in microseconds, most first.
+
+    A gap is blamed on what the thread did in it that launched the next slice. The first cause in the order of `CAUSES`
+    counts where several are true at once.
+    """
+    gaps = {track: intersection(spans, [within]) for track, spans in _gaps(host, busy).items()}
+    seconds: dict[Cause, float] = dict.fromkeys((*CAUSES, "host"), 0.0)
+    counts: Counter[Cause] = Counter()
+    for track, spans in gaps.items():
+        left, causes = spans, _causes(profile, track)
+        for cause in CAUSES:
+            blamed = intersection(left, causes[cause])
+            seconds[cause] += round(length(blamed), 3)
+            counts[cause] += touched(spans, blamed)
+            left = difference(left, blamed)
+        seconds["host"] += round(length(left), 3)
+        counts["host"] += touched(spans, left)
+    ranked = sorted(seconds.items(), key=lambda pair: -pair[1])
+    yield from (IdleTime(cause, blamed_us / 1e6, counts[cause]) for cause, blamed_us in ranked if blamed_us)
+
+
+def _gaps(host: HostTree, busy: Sequence[ProfileSlice]) -> dict[int, list[Span]]:
+    """Return the gaps between busy times by the track of the thread that ended each."""
+    starts = [piece.start_us for piece in busy]
+    gaps: dict[int, list[Span]] = defaultdict(list)
+    for (_, end_us), (start_us, _) in pairwise(union(busy)):
+        if start_us - end_us < LEAST_GAP_US:
+            continue
+        piece = busy[bisect_right(starts, start_us) - 1]
+        gaps[host.thread_of(piece)].append((end_us, start_us))
+    return gaps
+
+
+def _causes(profile: Profile, track: int) -> dict[Cause, list[Span]]:
+    """Return when a thread did what."""
+    spans: dict[Cause, list[Span]] = {cause: [] for cause in CAUSES}
+    for piece in profile.slices:
+        if piece.track == track and (cause := _cause(piece)):
+            spans[cause].append((piece.start_us, piece.end_us))
+        elif piece.kind == "overhead":
+            spans["profiler"].append((piece.start_us, piece.end_us))
+    return {cause: merged(found) for cause, found in spans.items()}
+
+
+def _cause(piece: ProfileSlice) -> Cause | None:
+    if piece.name.startswith(TUNES):
+        return "autotuning"
+    if piece.kind == "launch":
+        return "wait" if WAITS.search(piece.name) else "launch" if LAUNCHES.search(piece.name) else None
+    if piece.name == GUARDS:
+        return "guards"
+    if piece.name.startswith(PREPARING):
+        return "preparing"
+    if COMPILES.search(piece.name):
+        return "compile"
+    if CALL.fullmatch(piece.name):
+        return "wrapper"
+    is_frame = REGION.fullmatch(piece.name) or "CompiledFunction" in piece.name
+    return "op" if piece.kind == "op" and not is_frame else None

@@ -1,0 +1,58 @@
+"""`python -m core export`: a stored run as one HTML file, or as a trace for Perfetto, on request without secrets."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from core.base.errors import JobError
+from core.base.words import bytes_
+from core.commands.output import OK, Commands
+from core.runs.store import Store
+from core.views.run_files import RunFiles
+from core.views.scrub import KINDS, Scrubber, checked_kinds
+
+
+def add_command(commands: Commands) -> None:
+    """Add the command `export`."""
+    command = commands.add_parser("export", help="write a stored run as one HTML file, or for ui.perfetto.dev")
+    command.set_defaults(function=_export)
+    command.add_argument("run", metavar="RUN", help="stored run")
+    command.add_argument("--html", metavar="FILE", help="file to write: findings, graphs, code, guards and charts")
+    command.add_argument("--perfetto", metavar="FILE", help="file to write: phases, kernels, memory")
+    add_scrub_options(command)
+
+
+def add_scrub_options(command: argparse.ArgumentParser) -> None:
+    """Add the options that take secrets out of a file, and show them first."""
+    command.add_argument("--scrub", metavar="KINDS", default="", help=f"replace by placeholders: {', '.join(KINDS)}")
+    command.add_argument("--scrub-preview", action="store_true", help="show what --scrub replaces, and write nothing")
+
+
+def scrubber_of(files: RunFiles, arguments: argparse.Namespace) -> Scrubber:
+    """Return the scrubber of the options; raises JobError for an unknown kind."""
+    try:
+        return files.scrubber(checked_kinds(arguments.scrub or (",".join(KINDS) if arguments.scrub_preview else "")))
+    except ValueError as error:
+        raise JobError("--scrub", str(error)) from None
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    files = RunFiles(Store().open(arguments.run))
+    if not (arguments.html or arguments.perfetto or arguments.scrub_preview):
+        raise JobError("export", "name a file to write: --html FILE or --perfetto FILE")
+    scrubber = scrubber_of(files, arguments)
+    if arguments.scrub_preview:
+        print("\n".join(scrubber.preview) or "nothing to scrub")
+        return OK
+    if arguments.perfetto:
+        _write(arguments.perfetto, scrubber.document(files.perfetto().decode()), ", to open on ui.perfetto.dev")
+    if arguments.html:
+        _write(arguments.html, files.html(scrubber), ", to open in a browser")
+    return OK
+
+
+def _write(path: str, text: str, use: str) -> None:
+    content = text.encode("utf-8", "replace")
+    Path(path).write_bytes(content)
+    print(f"{path}: {bytes_(len(content))}{use}")

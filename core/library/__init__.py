@@ -1,0 +1,1 @@
+"""Compileboard in a user's own process: recording, and assertions for tests."""

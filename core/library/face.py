@@ -1,0 +1,31 @@
+"""See what `torch.compile` did to your model.
+
+    import compileboard
+
+    with compileboard.record(label="train") as run:
+        model(inputs)
+    run.assert_no_graph_breaks()
+
+Importing the package loads neither torch nor the dashboard: a name is loaded when it is used. Beside `record`, it has
+the names of `core`. `setup.py` makes this module `compileboard/__init__.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from core.library.recording import RecordedRun, RecordWarning, record
+
+__all__ = ["RecordWarning", "RecordedRun", "record"]
+
+
+def __getattr__(name: str) -> Any:
+    """Return a name of the recording, otherwise of `core`."""
+    if name in __all__:
+        import core.library.recording as recording
+
+        return getattr(recording, name)
+    import core as face
+
+    return getattr(face, name)

@@ -1,0 +1,253 @@
+"""Recording of a user's own process: `with record(label="train") as run: …`, or `@record()` on a function.
+
+Importing this module loads no torch; recording does.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from urllib.parse import urlencode
+
+from core.analysis.memory import graph_plans
+from core.base.errors import StoreError
+from core.base.files import in_words, one_line
+from core.base.words import count
+from core.library.checks import Checks
+from core.report import Compilation, GraphBreak, Kernel, Place, Report
+from core.runs.rank_logs import stored_name
+from core.runs.store import Run, Store
+from core.runs.stored import open_report
+from core.trace.parsers import GrowingReport, load_text
+
+if TYPE_CHECKING:
+    from core.worker.own_process import ProcessLog
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+MOST_LABEL_CHARS = 200
+MOST_NAMED = 5
+ORIGIN = "Recorded by compileboard.record() in {process}{rank}."
+NO_END = "The end of record() is not recorded: the process is still in it, or ended there."
+NOT_RECORDED = (
+    "Recorded in a user's own process. Not recorded: eager results and times, speedup, memory, kernel times, the "
+    "scheduler's nodes and fusion decisions, pass changes, torch's counters."
+)
+BEFORE = (
+    "Before recording, {functions} already had compiled code ({places}). Calls that reuse it are not in the log; "
+    "`record(reset=True)` or `torch.compiler.reset()` compiles again."
+)
+NOTHING = "torch.compile compiled nothing while `{label}` was recorded. {before}"
+UNUSED = "No compiled function was called."
+RAISED = "record() was left by {error}."
+GENERATOR = "record() ends when a function returns, before a coroutine or generator runs: use `with record():` inside"
+
+
+class RecordWarning(UserWarning):
+    """Warning that a recording is empty or incomplete, with the reason."""
+
+
+class record:
+    """Record all that this process compiles, as a run of the store; a context manager and a decorator.
+
+    `label` is the run's title. With `reset`, all compiled code is forgotten first, so that everything is compiled in
+    the recording. The store is `home`, otherwise `COMPILEBOARD_HOME`, otherwise `~/.compileboard`. Without `warn`, an
+    empty recording is no warning; `begun` is called with each recording when it begins. Recordings may be nested and
+    may overlap in several threads: each has everything that any thread of the process compiles while it is open. A log
+    of TORCH_TRACE gets its records as before. Raises StoreError if the store cannot be written.
+    """
+
+    def __init__(
+        self,
+        label: str = "",
+        *,
+        reset: bool = False,
+        home: str | os.PathLike[str] | None = None,
+        warn: bool = True,
+        begun: Callable[[RecordedRun], object] = lambda run: None,
+    ) -> None:
+        self._label, self._reset, self._home, self._warn, self._begun = label, reset, home, warn, begun
+        self._open = threading.local()
+
+    def __enter__(self) -> RecordedRun:
+        """Begin a recording."""
+        recording = RecordedRun.begin(self._label, self._reset, Path(self._home) if self._home is not None else None)
+        self._opened.append(recording)
+        self._begun(recording)
+        return recording
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """End it; an exception passes through, and the run is kept."""
+        recording = self._opened.pop()
+        recording.end(error)
+        if self._warn and error is None and (problem := recording.problem):
+            warnings.warn(problem, RecordWarning, stacklevel=2)
+
+    def __call__(self, function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+        """Return the function with each call recorded as a run of its own."""
+        if any(test(function) for test in (inspect.iscoroutinefunction, inspect.isgeneratorfunction)):
+            raise TypeError(GENERATOR)
+
+        @functools.wraps(function)
+        def recorded(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+            label = self._label or function.__qualname__
+            with record(label, reset=self._reset, home=self._home, warn=self._warn, begun=self._begun):
+                return function(*args, **kwargs)
+
+        return recorded
+
+    @property
+    def _opened(self) -> list[RecordedRun]:
+        """The open recordings of this object in this thread, the innermost last."""
+        if not hasattr(self._open, "recordings"):
+            self._open.recordings = []
+        opened: list[RecordedRun] = self._open.recordings
+        return opened
+
+
+def forget_compiled_code() -> None:
+    """Forget all compiled code of this process, as `torch.compiler.reset` does."""
+    from core.worker import own_process
+
+    own_process.reset()
+
+
+class RecordedRun(Checks):
+    """A run of the store that this process records, or has recorded; made by `record`.
+
+    `compiled_before` are functions that had compiled code when it began. `report` and what is read from it are complete
+    after the end, and up to now before.
+    """
+
+    def __init__(self, store: Store, run: Run, log: ProcessLog, label: str, before: tuple[Place, ...]) -> None:
+        self.run, self.label, self.compiled_before = run, label, before
+        self._store, self._log = store, log
+        self._growing: GrowingReport | None = GrowingReport(log.path, rests_s=0.0, appended=True)
+        self._report: Report | None = None
+        self._mark = ""
+
+    @classmethod
+    def begin(cls, label: str, reset: bool, home: Path | None) -> RecordedRun:
+        """Begin to record; raises StoreError."""
+        from core.worker import own_process
+
+        if reset:
+            forget_compiled_code()
+        rank, store = own_process.rank(), Store(home)
+        label = one_line(label, MOST_LABEL_CHARS) or "record"
+        suffix = f" (rank {rank})" if rank is not None else ""
+        origin = ORIGIN.format(process=own_process.process_words(), rank=suffix)
+        run = store.add_in_process(label + suffix, f"{origin} {NO_END}")
+        with in_words(run.path):
+            log = own_process.ProcessLog(run.trace_dir / stored_name(rank))
+        recording = cls(store, run, log, label, own_process.compiled_before())
+        log.begin(run.id, lambda: recording._mark)
+        log.note(NOT_RECORDED)
+        if recording.compiled_before:
+            log.note(recording._before_words)
+        return recording
+
+    def end(self, error: BaseException | None = None) -> None:
+        """End the recording; a forked process leaves it open, since it is its parent's."""
+        self._log.detach()
+        if self._log.is_forked:
+            return
+        if error is not None:
+            words = one_line(f"{type(error).__name__}: {error}".removesuffix(": "), MOST_LABEL_CHARS)
+            self._log.note(RAISED.format(error=words))
+        self._log.end("done" if error is None else "failed")
+        self._growing = None
+        try:
+            self._write_end()
+        except StoreError as lost:
+            self._log.problem = self._log.problem or str(lost)
+
+    def _write_end(self) -> None:
+        written = self.run.written_status()
+        origin, problem = written.origin.removesuffix(f" {NO_END}"), self._log.problem
+        reason = f"the log ended early: {problem}" if problem else ""
+        ended = replace(written, state="done", ended_s=time.time(), handle="", origin=origin, reason=reason)
+        self.run.write_status(ended)
+
+    def mark(self, **labels: object) -> None:
+        """Name the step that begins, as in `mark(step=412)`: compilations from here on carry it."""
+        self._mark = one_line(", ".join(f"{name}={value}" for name, value in labels.items()), MOST_LABEL_CHARS)
+
+    @property
+    def report(self) -> Report:
+        """The report: up to now while it is recorded, then of the whole log."""
+        if self._growing is not None:
+            return self._growing.look()
+        if self._report is None:
+            self._report = open_report(self.run)
+        return self._report
+
+    @property
+    def problem(self) -> str:
+        """Reason that it is empty or incomplete; an empty text if it is neither."""
+        if self._log.problem:
+            return f"`{self.label}` was recorded in part: the log ended early: {self._log.problem}"
+        if self._log.has_compilations:
+            return ""
+        return NOTHING.format(label=self.label, before=self._before_words if self.compiled_before else UNUSED)
+
+    @property
+    def compilations(self) -> tuple[Compilation, ...]:
+        """Compilations of frames."""
+        return self.report.compilations
+
+    @property
+    def graph_breaks(self) -> tuple[GraphBreak, ...]:
+        """Places where Dynamo stopped."""
+        return self.report.graph_breaks
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """Kernels that were generated, without calls of libraries."""
+        found = (kernel for compilation in self.compilations for kernel in compilation.kernels)
+        return tuple(kernel for kernel in found if not kernel.extern)
+
+    @property
+    def planned_bytes(self) -> int | None:
+        """Most bytes of buffers that one generated code has at a time, by its own text.
+
+        Without inputs, parameters, and what libraries allocate. None if Inductor generated no code, or sizes are
+        symbolic.
+        """
+        log = self.run.log_path()
+        if log is None:
+            return None
+        texts = partial(load_text, log)
+        plans = [found.plan for each in self.compilations for found in graph_plans(each, texts) if found.plan.steps]
+        if any(memory.bytes is None and memory.origin != "library" for plan in plans for memory in plan.memories):
+            return None
+        return max((step.live_bytes for plan in plans for step in plan.steps), default=None)
+
+    @property
+    def url(self) -> str:
+        """Address of the run in a dashboard that listens on this store; empty if none does."""
+        address = self._store.dashboard()
+        return f"{address}/overview?{urlencode({'run': self.run.id})}" if address else ""
+
+    @property
+    def where(self) -> str:
+        """Address of the run, otherwise a command that prints it."""
+        return self.url or f"`python -m core report {self.run.id}`"
+
+    @property
+    def _before_words(self) -> str:
+        places = self.compiled_before
+        named = ", ".join(map(str, places[:MOST_NAMED])) + (", …" if len(places) > MOST_NAMED else "")
+        return BEFORE.format(functions=count(len(places), "function"), places=named)

@@ -1,0 +1,80 @@
+"""Colours of graphs and kernels, each with one meaning, for light and dark backgrounds."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+Theme = Literal["light", "dark"]
+
+MUTED = {"light": "#586277", "dark": "#98A3B6"}
+ACCENT = {"light": "#4A56C9", "dark": "#8C96F2"}
+
+
+class Colour(NamedTuple):
+    """A colour on light and on dark background, with its meaning."""
+
+    light: str
+    dark: str
+    label: str
+
+    def on(self, theme: Theme) -> str:
+        """Return the shade that is legible on this theme's background."""
+        return self.light if theme == "light" else self.dark
+
+
+# Okabe and Ito's eight hues, which colour-blind people can distinguish, adjusted to 3:1 contrast with the background.
+OP_CLASSES: dict[str, Colour] = {
+    "matmul": Colour("#0072B2", "#3D9BD9", "matmul and convolution"),
+    "attention": Colour("#3596CF", "#7CC8F2", "attention"),
+    "pointwise": Colour("#00946C", "#2DB68C", "pointwise"),
+    "reduction": Colour("#C27F00", "#E9AB2E", "reduction"),
+    "view": Colour("#848E9B", "#8A95A3", "view and layout"),
+    "copy": Colour("#9A8457", "#B7A27A", "copy and cast"),
+    "random": Colour("#C0689A", "#DC93BC", "random"),
+    "embedding": Colour("#D05A00", "#EC7D2F", "embedding and gather"),
+    "collective": Colour("#7F5CC6", "#A68BE0", "collective"),
+    "other": Colour("#767676", "#808690", "other"),
+}
+
+STATUS: dict[str, Colour] = {
+    "ok": Colour("#23875A", "#5CBD8D", "ok"),
+    "warn": Colour("#A9740A", "#DDB04A", "warning"),
+    "bad": Colour("#C93A3A", "#F07F7F", "bad"),
+}
+
+# Changes of a node from one run to another.
+CHANGES: dict[str, Colour] = {
+    "same": Colour("#848E9B", "#8A95A3", "same"),
+    "moved": Colour("#5468D4", "#8594F0", "moved"),
+    "changed": Colour("#C27F00", "#E9AB2E", "changed"),
+    "only left": Colour("#D05A00", "#EC7D2F", "only on the left"),
+    "only right": Colour("#00946C", "#2DB68C", "only on the right"),
+}
+
+# Contrast of at least 3:1 on both backgrounds; deuteranopes and protanopes can distinguish any two of them:
+# tests/house/test_palette.py.
+KERNEL_COLOURS = (
+    "#5468D4",
+    "#C78218",
+    "#149784",
+    "#D8699A",
+    "#6C6814",
+    "#8B68AF",
+    "#4E8EE7",
+    "#93773B",
+    "#8790BE",
+    "#709E60",
+    "#974A84",
+    "#91615C",
+)
+
+
+def kernel_colour(index: int) -> str:
+    """Return the colour of a run's index-th kernel, the same on all pages, for either theme."""
+    return KERNEL_COLOURS[index % len(KERNEL_COLOURS)]
+
+
+def segment_colour(name: str) -> str:
+    """Return the colour of an accelerator segment by the number in its name; empty for other names."""
+    lead, _, number = name.rpartition("_")
+    return kernel_colour(int(number)) if lead == "segment" and number.isdecimal() and len(number) < 6 else ""

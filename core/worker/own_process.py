@@ -1,0 +1,165 @@
+"""A log of the compilations of a process that is not our worker's: a user's own.
+
+Torch's structured trace goes to every handler of one logger. A log is a handler beside that of TORCH_TRACE, which keeps
+its records. Nothing else of torch is changed but a hook for labels: caches, passes and settings stay as they are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import platform
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch._dynamo.convert_frame as convert_frame
+import torch._dynamo.utils as dynamo_utils
+import torch._logging._internal as torch_logging
+from torch._dynamo.eval_frame import _debug_get_cache_entry_list as cache_entries
+from torch._logging.structured import INTERN_TABLE
+
+from core.report import Place, Setting
+from core.report.records import Record
+from core.report.records.run import EndRecord, NoteRecord
+from core.worker.record import NAMES, as_json_lines
+from core.worker.recorders.stacks import Sources
+
+MOST_BYTES = 4 * 1024**3
+TOO_LARGE = "the log has reached 4 GiB"
+
+
+class ProcessLog(logging.Handler):
+    """A log in a file, of all compilations of this process, whichever thread makes them.
+
+    A forked process does not write to it. `problem` is why it ended early, empty if it did not: an error ends the log,
+    never the compilation.
+    """
+
+    def __init__(self, path: Path, most_bytes: int = MOST_BYTES) -> None:
+        super().__init__()
+        self.setFormatter(torch_logging.TorchLogsFormatter(trace=True))
+        self.problem = ""
+        self.label: Callable[[], str] | None = None
+        self.path = path
+        self._file = path.open("xb", buffering=0)
+        self._left_bytes = most_bytes
+        self._pid = os.getpid()
+        # Numbers of the files of compiled frames, in the order in which they were compiled.
+        self._frames: dict[int, None] = {}
+
+    @property
+    def is_forked(self) -> bool:
+        """True in a process that was forked while this log was written."""
+        return os.getpid() != self._pid
+
+    @property
+    def has_compilations(self) -> bool:
+        """True once a frame was compiled."""
+        return bool(self._frames)
+
+    def begin(self, run: str, label: Callable[[], str]) -> None:
+        """Begin the log with the setting and the file names that torch has logged before.
+
+        Torch asks `label` at each recompile.
+        """
+        self._write_setting(run)
+        for name, number in list(INTERN_TABLE.items()):
+            self._log({"str": (name, number)})
+        # In front of torch's handler: without TORCH_TRACE, that one removes itself at the first record, and the next is
+        # skipped.
+        torch_logging.trace_log.handlers.insert(0, self)
+        self.label = label
+        dynamo_utils.register_hook_for_recompile_user_context(label)
+
+    def detach(self) -> None:
+        """Stop recording; what was compiled stays compiled."""
+        torch_logging.trace_log.removeHandler(self)
+        hooks = dynamo_utils.get_hook_for_recompile_user_context()
+        if hooks and self.label in hooks:
+            hooks.remove(self.label)
+        if hooks == []:
+            dynamo_utils.reset_recompile_user_contexts()
+
+    def end(self, outcome: str) -> None:
+        """Write the source files that torch's stacks name and the last record, and close the file.
+
+        Files of compiled frames come first.
+        """
+        sources, names = Sources(self.write), {number: name for name, number in list(INTERN_TABLE.items())}
+        sources.name(names[number] for number in self._frames if number in names)
+        sources.record()
+        self.write(EndRecord(outcome=outcome))
+        self.close()
+
+    def write(self, record: Record) -> None:
+        """Write a record of ours to this log alone."""
+        self._log({"artifact": {"name": NAMES[type(record)], "encoding": "json"}}, as_json_lines(record))
+
+    def note(self, text: str) -> None:
+        """Write a note, which *Overview* shows."""
+        self.write(NoteRecord(text=text))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record of torch's trace."""
+        if self.problem or self.is_forked:
+            return
+        try:
+            data = f"{self.format(record)}\n".encode(errors="backslashreplace")
+            self._left_bytes -= len(data)
+            if self._left_bytes < 0:
+                self.problem = TOO_LARGE
+            else:
+                self._file.write(data)
+            if stack := (record.metadata.get("dynamo_start") or {}).get("stack"):  # type: ignore[attr-defined]
+                self._frames[stack[-1]["filename"]] = None
+        except Exception as error:
+            self.problem = f"{type(error).__name__}: {error}"
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+        super().close()
+
+    def _write_setting(self, run: str) -> None:
+        setting = Setting(
+            run=run,
+            torch=torch.__version__,
+            python=platform.python_version(),
+            threads=torch.get_num_threads(),
+            cpus=os.cpu_count(),
+        )
+        self.write(setting)
+
+    def _log(self, metadata: dict[str, Any], payload: str | None = None) -> None:
+        if payload is not None:
+            metadata["has_payload"] = hashlib.md5(payload.encode(), usedforsecurity=False).hexdigest()
+        extra = {"metadata": metadata, "payload": payload}
+        log = torch_logging.trace_log
+        self.handle(log.makeRecord(log.name, logging.DEBUG, __file__, 0, "", (), None, extra=extra))
+
+
+def compiled_before() -> tuple[Place, ...]:
+    """Return the functions whose compiled code calls may reuse now, each at its first line."""
+    codes = filter(None, (reference() for reference in list(convert_frame.input_codes.seen)))
+    return tuple(Place(code.co_filename, code.co_firstlineno) for code in codes if cache_entries(code))
+
+
+def process_words() -> str:
+    """Return this process by its number, and the machine."""
+    return f"process {os.getpid()} on {platform.node()}"
+
+
+def rank() -> int | None:
+    """Return this process's rank; None if torch.distributed is not initialized."""
+    distributed: Any = sys.modules.get("torch.distributed")
+    is_ready = distributed is not None and distributed.is_available() and distributed.is_initialized()
+    return int(distributed.get_rank()) if is_ready else None
+
+
+def reset() -> None:
+    """Forget all compiled code of this process, as `torch.compiler.reset` does."""
+    torch.compiler.reset()

@@ -1,0 +1,132 @@
+"""One HTML file of a run: what it says, that nothing in it is markup of the log, and that it is bounded."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from core.base.decoder import decoded
+from core.runs.store import Run, Store
+from core.views.html import as_html
+from core.views.html.render import page_of
+from core.views.html.source import Source
+from core.views.html.spans import TextSpan, spans
+from core.views.overview import OutcomeView
+from tests.support.homes import add_run, add_scenario, hostile_log
+
+SCENARIOS = ("transformer_block", "graph_break_zoo", "recompile_zoo", "training_step", "error", "measured", "foreign")
+MOST_BYTES = 3_000_000
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>"
+
+
+class Elements(HTMLParser):
+    """The elements of a file by name, with their attributes; their texts by name."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: dict[str, str] = {}
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        last = self.found[-1][0] if self.found else ""
+        self.texts[last] = self.texts.get(last, "") + data
+
+    def named(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.found if name == tag]
+
+
+def run_of(home: Path, name: str) -> Run:
+    return Store(home).open(add_scenario(home, name))
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_file_says_the_verdict_and_is_small(empty_home: Path, name: str) -> None:
+    run = run_of(empty_home, name)
+    text = as_html(run)
+    title = "".join(span.text for span in spans(OutcomeView(run.status(), Source.of(run).report, run).title))
+    assert title in " ".join(Elements(text).texts["h1"].split()) or title in Elements(text).texts.get("code", "") + text
+    assert len(text.encode()) < MOST_BYTES
+
+
+def test_the_sections_of_a_file_are_those_with_content(empty_home: Path) -> None:
+    found = {name: [part.id for part in page_of(run_of(empty_home, name)).sections] for name in SCENARIOS[:3]}
+    always = ["compilations", "guards", "compile_time", "speedup", "memory", "code", "missing"]
+    assert found == {
+        "transformer_block": ["findings", "graphs", "kernels", *always],
+        "graph_break_zoo": ["findings", "graphs", "kernels", "graph_breaks", *always],
+        "recompile_zoo": ["failure", "findings", "graphs", "kernels", "graph_breaks", "recompiles", *always],
+    }
+
+
+def test_a_file_allows_no_request_and_names_no_address(empty_home: Path) -> None:
+    elements = Elements(as_html(run_of(empty_home, "transformer_block")))
+    policy = next(meta["content"] for meta in elements.named("meta") if meta.get("http-equiv"))
+    assert re.fullmatch(
+        r"default-src 'none'; script-src 'sha256-\S{44}'; style-src 'unsafe-inline'; img-src data: blob:", policy or ""
+    )
+    links = {value for _, attributes in elements.found for name, value in attributes.items() if name in ("src", "href")}
+    assert {link for link in links if link is None or not link.startswith("#")} == set()
+
+
+def test_each_graph_has_its_data_with_every_level(empty_home: Path) -> None:
+    page = page_of(run_of(empty_home, "transformer_block"))
+    text = as_html(run_of(empty_home, "transformer_block"))
+    places = [div["id"] for div in Elements(text).named("div") if (div.get("class") or "").startswith("graph")]
+    data = decoded(re.findall(r'id="graph-data">(.*?)</script>', text, re.DOTALL)[0])
+    assert places == list(page.drawings) == list(data["drawings"])
+    for drawing in data["drawings"].values():
+        levels = {**drawing["opened"], **data["levels"][drawing["digest"]]}
+        items = [item for level in (drawing["root"], *levels.values()) for item in level["items"]]
+        assert {str(item["g"]) for item in items if "g" in item} == set(levels)
+
+
+def test_no_text_of_a_log_is_markup(empty_home: Path) -> None:
+    run = add_run(empty_home, HOSTILE, hostile_log(), kind="log")
+    elements = Elements(as_html(run))
+    scripts = [attributes.get("type") or "" for attributes in elements.named("script")]
+    assert (scripts, elements.named("img")) == (["application/json", ""], [])
+    handlers = [name for _, attributes in elements.found for name in attributes if name.startswith("on")]
+    assert handlers == []
+
+
+def test_what_a_file_has_no_room_for_is_said(empty_home: Path) -> None:
+    run = run_of(empty_home, "transformer_block")
+    source = Source.of(run)
+    source.nodes_left = source.code_left = 10
+    assert not source.takes_graph("[0/0] a graph", 50)
+    assert source.excerpt("model.py", "x" * 25) == "x" * 10
+    assert source.first("Guards", range(300), 250) == range(250)
+    assert source.left_out == [
+        "[0/0] a graph: a graph of 50 nodes",
+        "model.py: 15 of 25 characters",
+        "Guards: 50 of 300",
+    ]
+
+
+def test_a_run_without_a_log_says_how_it_ended(empty_home: Path) -> None:
+    run = add_run(empty_home, "lost", None, state="crashed", reason="signal 9")
+    page = page_of(run)
+    assert (page.verdict, page.sections) == ((TextSpan("The run ended: crashed."),), ())
+
+
+@pytest.mark.parametrize(
+    ("markdown", "expected"),
+    [
+        ("2 ops", (TextSpan("2 ops"),)),
+        (r"compile\_file took **6 s**, *Kernels*", (
+            TextSpan("compile_file took "), TextSpan("6 s", "strong"), TextSpan(", "), TextSpan("Kernels", "em"))),
+        ("at `a*b`", (TextSpan("at "), TextSpan("a*b", "code"))),
+        ("`` `x` ``", (TextSpan("`x`", "code"),)),
+        ("- one\n- two", (TextSpan("", "item"), TextSpan("one"), TextSpan("", "item"), TextSpan("two"))),
+        (r"\<b\>", (TextSpan("<b>"),)),
+    ],
+)  # fmt: skip
+def test_markdown_of_the_views_becomes_spans(markdown: str, expected: tuple[TextSpan, ...]) -> None:
+    assert spans(markdown) == expected

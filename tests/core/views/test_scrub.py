@@ -1,0 +1,134 @@
+"""A scrubber puts the same placeholder in the place of a secret everywhere, and shows its secrets first."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import zipfile
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.trace.parsers import build_report
+from core.views.html.render import page_of
+from core.views.run_files import RunFiles
+from core.views.scrub import FIXED, FIXED_KEYS, KINDS, NOTHING, WORD, Kind, Scrubber, checked_kinds, scrubber
+from tests.support.homes import add_run, job_of
+from tests.support.places import TRACES
+
+CODE = """
+class Encoder:
+    def encode(self, x):
+        self.hidden_size = 50257
+        return x * 3.14159 + len("my secret text")
+"""
+LOG = '/home/alice/secret/encoder.py and /home/alice/secret/encoder.py:3 in /usr/lib/x.py, "hostname": "node17"'
+NAMES = st.from_regex(r"[A-Za-z][a-z0-9]{3,9}(_[a-z]{2,6})?", fullmatch=True)
+
+
+def texts_of(value: Any) -> list[str]:
+    """All texts of a page that come from a run."""
+    if isinstance(value, str):
+        return [value]
+    if is_dataclass(value):
+        return [
+            text for each in fields(value) if each.name not in FIXED for text in texts_of(getattr(value, each.name))
+        ]
+    if isinstance(value, dict):
+        return [text for name, each in value.items() if name not in FIXED_KEYS for text in texts_of(each)]
+    return [text for each in value for text in texts_of(each)] if isinstance(value, tuple | list | frozenset) else []
+
+
+def found_in(text: str, scrub: Scrubber) -> list[str]:
+    """The secrets of a scrubber that are in a text."""
+    line = " ".join(text.split())
+    secrets = [secret.text for secret in scrub.secrets if not secret.is_word]
+    whole = [secret for secret in secrets if secret in text or " ".join(secret.split()) in line]
+    pieces = "_".join(["", *WORD.findall(text), ""])
+    return whole + [secret.text for secret in scrub.secrets if secret.is_word and f"_{secret.text}_" in pieces]
+
+
+def test_each_kind_takes_out_its_own() -> None:
+    found: dict[Kind, set[str]] = {
+        kind: {secret.text for secret in scrubber([kind], codes=[CODE], texts=[LOG], device="Fast CPU").secrets}
+        for kind in KINDS
+    }
+    assert found == {
+        "paths": {"/home/alice/secret", "alice", "node17"},
+        "names": {"Encoder", "encode", "hidden_size"},
+        "source": {line.strip() for line in CODE.split("\n") if len(line.strip()) >= 8},
+        "constants": {"50257", "3.14159", "my secret text"},
+        "environment": {"Fast CPU"},
+    }
+
+
+def test_the_same_text_gets_the_same_placeholder_between_underscores_too() -> None:
+    scrub = scrubber(["names"], codes=[CODE], texts=[])
+    assert scrub.text("Encoder l_self_hidden_size_weight Encoders") == "name_1 l_self_name_3_weight Encoders"
+
+
+def test_words_of_torch_and_of_the_file_stay_and_are_listed() -> None:
+    code = "class linear:\n    def encode(self): ...\n    def widget(self): ..."
+    scrub = scrubber(["names"], codes=[code], texts=["torch.nn.functional.linear"], reserved=["widget"])
+    assert ([secret.text for secret in scrub.secrets], set(scrub.kept)) == (["encode"], {"linear", "widget"})
+
+
+def test_the_preview_has_a_line_for_each_kind_with_examples() -> None:
+    assert scrubber(["names", "environment"], codes=[CODE], texts=[], device="Fast CPU").preview == (
+        "names (classes, functions, attributes and files of the model): 3: Encoder → name_1, encode → name_2, "
+        "hidden_size → name_3",
+        "environment (the device's name and environment variables): 1: Fast CPU → env_1",
+    )
+    assert NOTHING.preview == ()
+
+
+def test_an_unknown_kind_is_refused() -> None:
+    assert checked_kinds("paths, names") == ("paths", "names")
+    with pytest.raises(ValueError, match=r"'path' is no kind to scrub; known: paths, names, source"):
+        checked_kinds("path")
+
+
+def test_a_scrubbed_log_is_a_log_with_the_right_checksums(empty_home: Path, tmp_path: Path) -> None:
+    run = add_run(
+        empty_home, "t", (TRACES / "graph_break_zoo" / "trace.log").read_bytes(), job=job_of("graph_break_zoo")
+    )
+    run.model_path.write_text(CODE)
+    files = RunFiles(run)
+    scrub = files.scrubber(KINDS)
+    with zipfile.ZipFile(io.BytesIO(files.issue_zip(scrub))) as archive:
+        log = archive.read("trace.log").decode()
+        assert {name: found_in(archive.read(name).decode(), scrub) for name in archive.namelist()} == {
+            name: [] for name in archive.namelist()
+        }
+    path = tmp_path / "trace.log"
+    path.write_text(log)
+    before, after = build_report(run.log_path() or path), build_report(path)
+    records = [sum(report.kinds.values()) for report in (before, after)]
+    assert (after.problems, records[1], len(after.graph_breaks)) == ((), records[0], len(before.graph_breaks))
+    record = re.search(r'"has_payload": "(\w+)"\}\n((?:\t.*\n)+)', log)
+    assert record is not None
+    payload = "\n".join(line[1:] for line in record[2].rstrip("\n").split("\n"))
+    assert hashlib.md5(payload.encode()).hexdigest() == record[1]
+
+
+@given(st.lists(NAMES, min_size=3, max_size=3, unique=True), st.sets(st.sampled_from(sorted(KINDS)), min_size=1))
+def test_a_scrubbed_text_has_no_secret(names: list[str], kinds: set[Kind]) -> None:
+    owner, model, attribute = names
+    code = f'class {model}:\n    def run(self):\n        self.{attribute} = "{owner} text" + "{model}"\n'
+    log = f"/home/{owner}/{model}_dir/{model}.py {code} l_self_{attribute}_weight {model}.{attribute}"
+    scrub = scrubber(kinds, codes=[code], texts=[log], names=[model], device=f"{owner} chip")
+    assert found_in(scrub.text(log + code), scrub) == []
+
+
+@pytest.mark.parametrize("name", ["graph_break_zoo", "recompile_zoo", "training_step", "error"])
+def test_a_scrubbed_page_has_no_secret(empty_home: Path, name: str) -> None:
+    run = add_run(empty_home, "my private run", (TRACES / name / "trace.log").read_bytes(), job=job_of(name))
+    run.model_path.write_text(CODE)
+    scrub = RunFiles(run).scrubber(KINDS)
+    assert len(scrub.secrets) > 5
+    assert found_in("\n".join(texts_of(scrub.value(page_of(run)))), scrub) == []
