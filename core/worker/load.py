@@ -21,6 +21,7 @@ from typing import Any
 
 import torch
 from torch._dynamo.backends import registry
+from torch._library.custom_ops import OPDEFS
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from core.base.errors import JobError
@@ -175,15 +176,28 @@ class _RegistrationTable(dict[str, Any]):
 
 @contextmanager
 def _registering() -> Iterator[None]:
-    """Let each model copy register the backends of its file; the last loaded copy's backends are used."""
+    """Let each model copy register the backends and custom ops of its file; those of the last loaded copy are used."""
     backends = registry._COMPILER_FNS
     table = _RegistrationTable(backends)
     registry._COMPILER_FNS = table
+    custom_ops = dict(OPDEFS)
     try:
         yield
     finally:
         registry._COMPILER_FNS = backends
         backends.update(table)
+        for name, earlier in custom_ops.items():
+            _share(earlier, OPDEFS.get(name, earlier))
+
+
+def _share(earlier: Any, latest: Any) -> None:
+    """Let all definitions of a custom op have one state.
+
+    A new definition makes torch free the operator of the one before, which that still calls.
+    """
+    if earlier is not latest:
+        vars(earlier).update(vars(latest))
+        latest.__dict__ = vars(earlier)
 
 
 def _callable(module: ModuleType, job: CompileJob) -> Callable[..., Any]:

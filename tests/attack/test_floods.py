@@ -87,8 +87,12 @@ def test_a_session_that_fails_for_ever_fills_no_log(public: Server) -> None:
         pages = drawn_pages(visitor, only_run(public))
     for value in KINDS:
         first = log.stat().st_size
+        # What stands on every page is tried on one.
+        tried: set[str] = set()
         for query, script, drawn in pages:
-            forge(public, query, script, ids(drawn), value)
+            names = [name for name in ids(drawn) if name not in tried]
+            tried.update(names)
+            forge(public, query, script, names, value)
     assert log.stat().st_size < MOST_LOG_BYTES
     assert log.stat().st_size - first < MOST_LOG_BYTES / 3
     assert "\x1b" not in log.read_text()

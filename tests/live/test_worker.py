@@ -16,6 +16,19 @@ from tests.support.user_code import EAGER, INPUTS, LOG_LOST, RunCode, calling, e
 
 pytestmark = pytest.mark.torch
 MARK = "compileboard-test-sleeper"
+# What is freed by a new definition may look whole for long.
+CUSTOM_OP = """import sys, torch
+@torch.library.custom_op("mine::double", mutates_args=())
+def double(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+double.register_fake(torch.empty_like)
+def model(x):
+    if not torch.compiler.is_compiling():
+        copies = [sys.modules[f"compileboard_{name}"].double for name in ("eager", "model")]
+        assert copies[0] is not copies[1] and copies[0]._opoverload is copies[1]._opoverload
+    return double(x) + 1
+inputs = (torch.ones(4),)
+"""
 
 
 def ended_or_none(run: Run) -> tuple[str, str] | None:
@@ -54,6 +67,11 @@ def test_worker_that_dies_or_loses_its_log_is_a_crash_that_says_how(
 @pytest.mark.parametrize("line", ["os._exit(100)", "os.closerange(0, 1000)", "os.kill(os.getpid(), signal.SIGKILL)"])
 def test_what_a_crashed_run_recorded_is_kept(run_code: RunCode, line: str) -> None:
     assert records(run_code(calling(line), compile=EAGER)).steps[-1] == "call 0: eager"
+
+
+def test_eager_and_compiled_code_call_the_custom_op_that_the_file_defined_last(run_code: RunCode) -> None:
+    report = open_report(run_code(CUSTOM_OP, compile=EAGER))
+    assert (report.error, len(report.calls)) == (None, 1)
 
 
 def test_no_record_goes_into_the_file_that_took_the_place_of_the_log(run_code: RunCode) -> None:

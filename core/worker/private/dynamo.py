@@ -91,6 +91,11 @@ DYNAMO = (
         "torch._dynamo.backends.registry", "_COMPILER_FNS", "a backend that the file registers is taken out again"
     ),
     PrivateName(
+        "torch._library.custom_ops",
+        "OPDEFS",
+        "each copy of a file defines its custom ops again, and all call the last one",
+    ),
+    PrivateName(
         "torch._dynamo.convert_frame", "register_bytecode_hook", "called with a frame's code before and after Dynamo"
     ),
     PrivateName("torch._dynamo.convert_frame", "_compile", "replaced: within a frame's compile the target is there"),
