@@ -5,46 +5,37 @@ Outcome of a run: its first line, the error that ended it, and what was not comp
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 from core.analysis import (
     Entry,
     compilation_tree,
-    compile_time_s,
     difference_words,
     doubts,
     ended_words,
     failures,
     flattened,
-    kernel_words,
     lowered_ops,
-    phase_totals,
     printed_lines,
     results,
-    saved_words,
     sentence,
     verdict,
 )
 from core.analysis.bisection import bisection_words, minified_words, nan_words, opaque_words
 from core.analysis.findings import FIRST, Finding, findings
-from core.analysis.kernels import kernel_names
-from core.analysis.numerics import numerics, numerics_sentence
 from core.base import words as fmt
-from core.base.remembered import remembered
 from core.graph import source_path
 from core.job import CompileJob, Model
 from core.report import Report
 from core.runs.crash import ending_words
 from core.runs.status import Status
 from core.runs.store import Run
+from core.views.evidence import Evidence, evidence
 from core.views.failures import FailureView
 from core.views.following import WAITING
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 from core.views.script import ScriptView
-from core.views.speedup import speed_title
 
 ENDED_BY_CHOICE = ("cancelled", "interrupted")
 FAULTS = ("failed", "crashed", "timed out", "out of memory")
@@ -200,13 +191,6 @@ def _verdict(report: Report) -> str:
     return prose(sentence(summary), LONGEST_TEXT) if named else sentence(summary)
 
 
-class Evidence(NamedTuple):
-    """A result of a run in one line of Markdown, and the name of the page that shows it."""
-
-    page: str
-    text: str
-
-
 @dataclass(frozen=True)
 class ResultNote:
     """Note on compiled results that differ from eager, as Markdown; `differs` is False if they can't be compared."""
@@ -304,7 +288,7 @@ class OverviewView:
     @property
     def evidence(self) -> tuple[Evidence, ...]:
         """A line for each page that has a result of this run."""
-        return _evidence(self.report)
+        return evidence(self.report)
 
     @property
     def nothing_compiled(self) -> str:
@@ -408,54 +392,6 @@ def _compilation_row(entry: Entry, ops: int | None) -> dict[str, object]:
         "compile time": entry.seconds,
         "status": entry.status,
     }
-
-
-@remembered
-def _evidence(report: Report) -> tuple[Evidence, ...]:
-    return (*_dynamo(report), *_graphs(report), *_performance(report))
-
-
-def _dynamo(report: Report) -> Iterator[Evidence]:
-    for graph_break in report.graph_breaks[:1]:
-        breaks = fmt.count(len(report.graph_breaks), "graph break")
-        yield Evidence("graph_breaks", f"{breaks}; the first: {prose(graph_break.reason, LONGEST_LINE)}")
-    for recompile in report.recompiles[:1]:
-        reason = plain(recompile.reason.split("\n")[0], LONGEST_LINE)
-        yield Evidence("recompiles", f"\\[{recompile.compilation}\\] is a recompile: {reason}")
-    guards = sum(len(compilation.guards) for compilation in report.compilations)
-    if guards:
-        together = " in all compilations" if len(report.compilations) > 1 else ""
-        yield Evidence("guards", f"{fmt.count(guards, 'guard')} to check before compiled code is reused{together}")
-
-
-def _graphs(report: Report) -> Iterator[Evidence]:
-    work = verdict(report).work
-    stages = {graph.stage for compilation in report.compilations for graph in compilation.graphs}
-    if stages:
-        yield Evidence("fx_graph", f"{fmt.count(len(stages), 'graph stage')}, from Dynamo to Inductor")
-    if work.nodes_before:
-        nodes = f"{fmt.count(work.nodes_before, 'scheduler node')} became {fmt.number(work.nodes_after)}"
-        saved = saved_words(work.traffic)
-        yield Evidence("fusion", nodes + (f", {saved}" if saved else ""))
-    kernels = [(kernel, compilation) for compilation in report.compilations for kernel in compilation.kernels]
-    if kernels:
-        largest, compilation = max(kernels, key=lambda pair: (not pair[0].extern, len(pair[0].origins)))
-        most = f"the largest fusion is {plain(kernel_names(compilation)[largest.id], LONGEST_NAME)}"
-        yield Evidence("kernels", f"{kernel_words(work)}; {most}")
-
-
-def _performance(report: Report) -> Iterator[Evidence]:
-    summary = verdict(report)
-    totals = phase_totals(report.phases)
-    if totals:
-        slowest = f"{plain(totals[0].name, LONGEST_NAME)} took {fmt.duration_s(totals[0].self_s)} by itself"
-        cost = f"{fmt.duration_s(compile_time_s(report.phases))} of compile time"
-        yield Evidence("compile_time", f"{cost}; {slowest}")
-    if summary.speed is not None:
-        yield Evidence("speedup", speed_title(summary.speed, summary.break_even).removesuffix("."))
-    errors = numerics(report)
-    if errors is not None:
-        yield Evidence("numerics", plain(numerics_sentence(errors).removesuffix("."), LONGEST_TEXT))
 
 
 __all__ = ["FindingView", "OutcomeView", "OverviewView"]

@@ -40,7 +40,7 @@ def test_a_model_is_drawn_in_a_frame_that_cannot_reach_the_notebook(halved: Any)
     drawn = shown._repr_html_()
     (page,) = re.findall(r'^<iframe srcdoc="([^"]*)" sandbox="allow-scripts allow-popups" title="halved"', drawn)
     text = html.unescape(page)
-    assert text.startswith("<!DOCTYPE html>")
+    assert text.startswith("<!doctype html>")
     assert "1 graph, 0 graph breaks, 2 ops fused into 1 kernel (1 launch)" in text
     assert "default-src 'none'" in text
     assert repr(shown).startswith("<halved: 1 graph, 0 graph breaks")

@@ -75,7 +75,7 @@ def render(page: HtmlPage) -> str:
     """Return a page as the text of an HTML file."""
     script = _asset("page.min.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return (
+    text = (
         _environment()
         .get_template("page.html.jinja")
         .render(
@@ -87,6 +87,8 @@ def render(page: HtmlPage) -> str:
             graphs=_as_json({"drawings": page.drawings, "levels": page.levels}) if page.drawings else "",
         )
     )
+    # Each macro of the template leaves an empty line.
+    return text.lstrip("\n")
 
 
 def _as_json(value: Any) -> Markup:
