@@ -10,8 +10,11 @@ import sys
 import time
 import webbrowser
 from collections.abc import Callable, Iterator, Sequence
+from http.client import HTTPException
 from pathlib import Path
+from urllib.error import HTTPError
 from urllib.parse import urlencode
+from urllib.request import ProxyHandler, build_opener
 
 from core.base.errors import WorkerError
 from core.base.machine import DASHBOARD_DIR
@@ -106,11 +109,18 @@ def _dashboard(port: int, more: Sequence[str] = ()) -> Iterator[tuple[subprocess
 
 
 def _wait_until_it_listens(server: subprocess.Popen[bytes], port: int) -> None:
-    end_s = time.monotonic() + STARTS_S
+    """Wait until the dashboard answers: only then has it left its address in the store."""
+    end_s, direct = time.monotonic() + STARTS_S, build_opener(ProxyHandler({}))
     while time.monotonic() < end_s and server.poll() is None:
-        with contextlib.suppress(OSError), socket.create_connection((HOST, port), POLL_S):
+        try:
+            direct.open(f"http://{HOST}:{port}/_stcore/health", timeout=ENDS_S).close()
+        except (HTTPError, HTTPException):
+            # Under another path, or with TLS.
             return
-        time.sleep(POLL_S)
+        except OSError:
+            time.sleep(POLL_S)
+        else:
+            return
     raise WorkerError(f"the dashboard does not listen on port {port}; choose another one with --port")
 
 

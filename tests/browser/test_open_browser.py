@@ -4,6 +4,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -17,28 +19,45 @@ from tests.support.places import ROOT, TRACES
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize("more", [[], ["--follow"]])
-def test_a_log_opens_in_the_dashboard_by_one_command(page: Page, tmp_path: Path, more: list[str]) -> None:
-    home, log = tmp_path / "home", tmp_path / "trace.log"
-    log.write_bytes((TRACES / "foreign" / "trace.log").read_bytes())
+@contextmanager
+def opened(home: Path, log: Path, *more: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The running command and the address that it prints; it is ended whatever happens."""
     command = [sys.executable, "-m", "core", "open", str(log), "--no-browser", *more]
     environment = {**os.environ, "COMPILEBOARD_HOME": str(home)}
     with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        address = process.stdout.readline().strip()
-        (run,) = [run for run, _ in Store(home).list()]
+        try:
+            yield process, process.stdout.readline().strip()
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(PATIENCE_S)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """A log of another program."""
+    path = tmp_path / "trace.log"
+    path.write_bytes((TRACES / "foreign" / "trace.log").read_bytes())
+    return path
+
+
+@pytest.mark.parametrize("more", [[], ["--follow"]])
+def test_a_log_opens_in_the_dashboard_by_one_command(page: Page, tmp_path: Path, log: Path, more: list[str]) -> None:
+    with opened(tmp_path / "home", log, *more) as (process, address):
+        (run,) = [run for run, _ in Store(tmp_path / "home").list()]
         assert (urlsplit(address).path, urlsplit(address).query) == ("/overview", f"run={run.id}")
         page.goto(address)
-        expect(headline(page)).to_contain_text("6 graphs")
-        # A second log is opened in the dashboard that listens already, and the command ends.
-        again = subprocess.run([*command[:6]], cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
-        second = urlsplit(again.stdout.strip())
-        assert second.netloc == urlsplit(address).netloc
-        page.goto(again.stdout.strip())
         expect(headline(page)).to_contain_text("6 graphs")
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE_S) == 0
     assert run.status().state == "done"
+
+
+def test_a_second_log_opens_in_the_dashboard_that_listens_already(tmp_path: Path, log: Path) -> None:
+    with opened(tmp_path / "home", log) as (_, address), opened(tmp_path / "home", log) as (second, again):
+        assert second.wait(PATIENCE_S) == 0
+        assert urlsplit(again).netloc == urlsplit(address).netloc
+        assert urlsplit(again).query != urlsplit(address).query
 
 
 def test_a_path_without_a_log_starts_no_dashboard(tmp_path: Path) -> None:

@@ -1,0 +1,46 @@
+"""The HTML file of a run, opened from disk without a network: drawn, read by axe in both themes, used by keyboard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import axe_playwright_python
+import pytest
+from playwright.sync_api import Browser, expect
+
+from core import Store
+from core.views.html import as_html
+from tests.support.homes import add_scenario
+
+pytestmark = pytest.mark.browser
+
+AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+LOOK = """async () => (await axe.run({ resultTypes: ["violations"] })).violations.map(({ id, nodes }) =>
+    [id, nodes[0].html.slice(0, 200)])"""
+
+
+@pytest.mark.parametrize("name", ["transformer_block", "graph_break_zoo"])
+def test_a_file_opens_without_a_network(tmp_path: Path, chromium: Browser, name: str) -> None:
+    home, path = tmp_path / "home", tmp_path / "run.html"
+    path.write_text(as_html(Store(home).open(add_scenario(home, name))), encoding="utf-8")
+    # The file's policy lets no script in that is not its own.
+    page = chromium.new_context(offline=True, bypass_csp=True, viewport={"width": 1024, "height": 800}).new_page()
+    requested: list[str] = []
+    raised: list[str] = []
+    page.on("request", lambda request: requested.append(request.url))
+    page.on("pageerror", lambda error: raised.append(str(error)))
+    page.add_init_script(AXE)
+    page.goto(path.as_uri())
+    # A graph is drawn when it comes into view.
+    graph = page.locator(".graph").first
+    graph.scroll_into_view_if_needed()
+    expect(graph.get_by_role("application")).to_be_visible(timeout=10_000)
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        assert page.evaluate(LOOK) == [], theme
+    closed = page.locator("details.listing:not([open]) > summary").first
+    closed.focus()
+    page.keyboard.press("Enter")
+    expect(closed.locator("xpath=../pre")).to_be_visible()
+    assert (requested, raised) == ([path.as_uri()], [])
+    page.context.close()
