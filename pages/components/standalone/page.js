@@ -5,7 +5,12 @@ import { EMBEDDED } from "../graph/js/embedded.js";
 import { listen } from "../js/shared.js";
 /** @import { Arguments, Saying } from "../js/types.d.ts" */
 /** @import { GraphData, LevelData, PlaceData } from "../js/wire.d.ts" */
-/** @typedef {{ drawings: Record<string, GraphData & PlaceData>, levels: Record<string, Record<string, LevelData>> }} Graphs */
+/**
+ * @typedef {{
+ *   drawings: Record<string, GraphData & PlaceData>,
+ *   levels: Record<string, Record<string, LevelData>>,
+ * }} Graphs
+ */
 
 /** @param {string} id */
 function textOf(id) {

@@ -12,7 +12,16 @@ export const ROW_HEIGHT = 19;
 const TICK_EVERY = 90;
 const TEXT_FROM = 26;
 
-/** @typedef {{ data: FlameData, rows: Rows, lens: Lens, selected: string | null, area: Area | null, hits: Set<number> | null }} Shown */
+/**
+ * @typedef {{
+ *   data: FlameData,
+ *   rows: Rows,
+ *   lens: Lens,
+ *   selected: string | null,
+ *   area: Area | null,
+ *   hits: Set<number> | null,
+ * }} Shown
+ */
 /** @typedef {{ ink: string, paper: string, line: string, accent: string, font: string, dark: boolean }} Look */
 /** @typedef {{ context: CanvasRenderingContext2D, width: number, height: number, look: Look, letter: number }} Sheet */
 

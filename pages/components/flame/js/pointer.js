@@ -1,5 +1,5 @@
-// Pointer actions of a flame chart: the wheel zooms about it, a drag pans or selects an area, a click chooses, and a tip
-// follows it.
+// Pointer actions of a flame chart: the wheel zooms about it, a drag pans or selects an area, a click chooses, and
+// a tip follows it.
 import { areaOf } from "./area.js";
 import { summary } from "./detail.js";
 import { AXIS, ROW_HEIGHT } from "./paint.js";

@@ -3,6 +3,7 @@ import { element, isDark } from "../../js/shared.js";
 import { allRows } from "./area.js";
 import { tellOf } from "./detail.js";
 import { FlameFinder } from "./find.js";
+import { Glide } from "./glide.js";
 import { Lens } from "./lens.js";
 import { AXIS, paint, ROW_HEIGHT, sheetOn } from "./paint.js";
 import { Pointer } from "./pointer.js";
@@ -12,7 +13,6 @@ import { BEGIN, ID, LENGTH, ROW, Rows } from "./rows.js";
 /** @import { FlameData, FlameSpan } from "../../js/wire.d.ts" */
 
 const MOST_ROWS = 26;
-const GLIDE_MS = 200;
 const TYPED_INTO = "input, textarea, select, [contenteditable='true'], [role='combobox']";
 const CLOSER = 1.5;
 const ASIDE = 0.15;
@@ -50,7 +50,7 @@ export class FlameView {
   area = null;
   selecting = false;
   drawing = 0;
-  gliding = 0;
+  glide = new Glide();
   sent = "";
   listening = new AbortController();
 
@@ -290,24 +290,11 @@ export class FlameView {
   }
 
   stopGliding() {
-    cancelAnimationFrame(this.gliding);
+    this.glide.stop();
   }
 
-  // Move there within 0.2 s, or at once if the user prefers reduced motion.
   /** @param {number} from @param {number} length */
   glideTo(from, length) {
-    this.stopGliding();
-    const { lens } = this;
-    const [start, wide] = [lens.from, lens.length];
-    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    const begun = performance.now();
-    const step = () => {
-      const part = calm ? 1 : Math.min(1, (performance.now() - begun) / GLIDE_MS);
-      const eased = 1 - (1 - part) ** 3;
-      lens.place(start + (from - start) * eased, Math.min(lens.whole, wide + (length - wide) * eased));
-      this.paint();
-      if (part < 1) this.gliding = requestAnimationFrame(step);
-    };
-    step();
+    this.glide.to(this.lens, from, length, () => this.paint());
   }
 }
