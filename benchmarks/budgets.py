@@ -4,7 +4,7 @@
 
 Each of the models, chosen by a seed, is run as it is, once more as it is, and with a planted graph break, recompile or
 kernel, and is judged with the first run as the baseline; these runs are not measured. With `time` the runs are
-measured in turn with the baseline, as `check` does, and the planted change is one more of twenty equal parts: 5 %.
+measured interleaved with the baseline, as `check` does, and the planted change is one more of twenty equal parts: 5 %.
 """
 
 from __future__ import annotations

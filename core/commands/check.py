@@ -10,15 +10,15 @@ from copy import copy
 from dataclasses import replace
 from pathlib import Path
 
-from core.analysis.budget import Budget, judge, read_budget
-from core.analysis.comparison import RunSide, compare_runs, comparison_sentence
+from core.analysis.budget import Budget, compare_sides, judge, read_budget
+from core.analysis.comparison import RunSide, comparison_sentence
 from core.base.errors import CompileboardError, JobError, StoreError
-from core.base.files import read
-from core.commands.output import OK, WRONG, Commands, add_json_option
+from core.commands.output import OK, WRONG, Commands, add_json_option, write_file
 from core.commands.run import run_job
 from core.job import CompileJob, add_job_options, job_of
 from core.job.notebook import SUFFIX
 from core.job.prepared import model_code
+from core.job.text import code_of
 from core.report import as_json
 from core.runs.sides import opened_side, side_of_run
 from core.runs.store import Run, Store
@@ -41,7 +41,11 @@ def add_command(commands: Commands) -> None:
         "--baseline", metavar="RUN|LOG|MODEL", help="what limits of [more-than-baseline] are relative to"
     )
     group.add_argument(
-        "--repeat", type=int, default=1, metavar="N", help="times that models are run, in turn with the baseline (1)"
+        "--repeat",
+        type=int,
+        default=1,
+        metavar="N",
+        help="times that models are run, alternately with the baseline (1)",
     )
     group.add_argument("--strict", action="store_true", help="fail for what is undecided, too")
     group.add_argument("--junit", metavar="FILE", help="write JUnit XML")
@@ -54,12 +58,12 @@ def _check(arguments: argparse.Namespace) -> int:
     if not 1 <= arguments.repeat <= MOST_REPEATS:
         raise JobError("repeat", f"must be between 1 and {MOST_REPEATS}")
     name = _name(arguments.model)
-    budget = _budget(Path(arguments.budget), name)
+    budget = read_budget(code_of(arguments.budget, "budget", MAX_BUDGET_BYTES), name)
     with ExitStack() as stack:
         base = _opener(stack, arguments, arguments.baseline) if arguments.baseline else None
         checked = _opener(stack, arguments, arguments.model)
         if isinstance(checked, CompileJob) and isinstance(base, CompileJob):
-            checked = _timed_in_turn(checked, base)
+            checked = _interleaved(checked, base)
             base = replace(base, measure=False) if checked.rival_code else base
         runs, baseline = [], []
         for _ in range(arguments.repeat):
@@ -72,8 +76,9 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _view(name: str, budget: Budget, runs: list[RunSide], baseline: list[RunSide]) -> BudgetView:
-    sentence = comparison_sentence(compare_runs(baseline[-1], runs[-1])) if baseline else ""
-    return BudgetView(name, judge(budget, runs, baseline), sentence)
+    comparison = compare_sides(runs, baseline)
+    sentence = comparison_sentence(comparison) if comparison else ""
+    return BudgetView(name, judge(budget, runs, baseline, comparison), sentence)
 
 
 def _write(view: BudgetView, arguments: argparse.Namespace) -> None:
@@ -85,26 +90,9 @@ def _write(view: BudgetView, arguments: argparse.Namespace) -> None:
     if arguments.github:
         print("\n".join(view.annotations), file=sys.stderr if arguments.json else sys.stdout)
     if arguments.junit:
-        _append(Path(arguments.junit), view.junit, mode="wb")
+        write_file(arguments.junit, view.junit)
     if arguments.markdown:
-        _append(Path(arguments.markdown), view.markdown.encode(), mode="ab")
-
-
-def _append(path: Path, data: bytes, mode: str) -> None:
-    try:
-        with path.open(mode) as file:
-            file.write(data)
-    except OSError as error:
-        raise CompileboardError(f"{path} cannot be written: {error.strerror}") from None
-
-
-def _budget(path: Path, name: str) -> Budget:
-    try:
-        return read_budget(read(path, MAX_BUDGET_BYTES).decode(), name)
-    except OSError as error:
-        raise JobError("budget", f"{path} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise JobError("budget", f"{path} is no UTF-8") from None
+        write_file(arguments.markdown, view.markdown.encode(), mode="ab")
 
 
 def _name(what: str) -> str:
@@ -133,7 +121,7 @@ def _opener(stack: ExitStack, arguments: argparse.Namespace, what: str) -> Opene
     return job_of(options)
 
 
-def _timed_in_turn(job: CompileJob, baseline: CompileJob) -> CompileJob:
+def _interleaved(job: CompileJob, baseline: CompileJob) -> CompileJob:
     """Return the job with the baseline's code, so that both are timed in one process; as it is if that cannot be."""
     can_be = job.measure and not job.target and not job.rival and job.model.name == baseline.model.name != ""
     return replace(job, rival_code=model_code(baseline)) if can_be else job

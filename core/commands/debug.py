@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from core.base.words import count
 from core.commands.export import add_scrub_options, scrubber_of
-from core.commands.output import Commands
+from core.commands.output import Commands, write_file
 from core.runs.store import Store
 from core.views.run_files import RunFiles, debug_folder
 
@@ -29,7 +28,7 @@ def _debug(arguments: argparse.Namespace) -> int:
         return 0
     folder = debug_folder(run)
     if arguments.out:
-        Path(arguments.out).write_bytes(folder.as_zip(scrubber))
+        write_file(arguments.out, folder.as_zip(scrubber))
     print(f"{folder.title}. {folder.missing}".rstrip())
     for path, text in folder.files():
         print(f"  {path}  {count(len(text), 'character')}")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from core.base.errors import JobError
 from core.base.words import bytes_
-from core.commands.output import OK, Commands
+from core.commands.output import OK, Commands, write_file
 from core.runs.store import Store
 from core.views.run_files import RunFiles
 from core.views.scrub import KINDS, Scrubber, checked_kinds
@@ -54,5 +53,5 @@ def _export(arguments: argparse.Namespace) -> int:
 
 def _write(path: str, text: str, use: str) -> None:
     content = text.encode("utf-8", "replace")
-    Path(path).write_bytes(content)
+    write_file(path, content)
     print(f"{path}: {bytes_(len(content))}{use}")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from core.commands.export import add_scrub_options, scrubber_of
-from core.commands.output import Commands
+from core.commands.output import Commands, write_file
 from core.runs.store import Store
 from core.views.run_files import RunFiles
 
@@ -26,7 +25,7 @@ def _issue(arguments: argparse.Namespace) -> int:
     if arguments.scrub_preview:
         print("\n".join(scrubber.preview) or "nothing to scrub")
     elif arguments.out:
-        Path(arguments.out).write_bytes(files.issue_zip(scrubber))
+        write_file(arguments.out, files.issue_zip(scrubber))
         print(arguments.out)
     else:
         print(files.issue_markdown(scrubber), end="")

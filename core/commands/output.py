@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from core.analysis import results, results_words, speed
 from core.analysis.comparison import RunComparison
 from core.analysis.interval import Interval
+from core.base.errors import CompileboardError
 from core.base.words import number
 from core.report import Report
 
@@ -26,6 +27,15 @@ NOT_MORE = ("graph breaks", "recompiles")
 def add_json_option(command: argparse.ArgumentParser) -> None:
     """Add `--json`."""
     command.add_argument("--json", action="store_true", help="JSON on standard output, and nothing else")
+
+
+def write_file(path: str, data: bytes, mode: Literal["wb", "ab"] = "wb") -> None:
+    """Write a file that was asked for, or add to it; raises CompileboardError."""
+    try:
+        with open(path, mode) as file:
+            file.write(data)
+    except OSError as error:
+        raise CompileboardError(f"{path} cannot be written: {error.strerror}") from None
 
 
 def print_markdown(line: str) -> None:

@@ -41,10 +41,10 @@ FLAGS = {"true": True, "false": False, "True": True, "False": False, "yes": True
 Reader = Callable[[str], OptionValue | tuple[str, ...]]
 
 
-def code_of(path: str, field: str) -> str:
+def code_of(path: str, field: str, most_bytes: int = MAX_CODE_BYTES) -> str:
     """Return the code of a file, with the line ends of Unix; raises JobError for the field."""
     try:
-        return read(Path(path), MAX_CODE_BYTES).decode("utf-8").replace("\r\n", "\n")
+        return read(Path(path), most_bytes).decode("utf-8").replace("\r\n", "\n")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8"
         raise JobError(field, f"{path} cannot be read: {reason}") from None

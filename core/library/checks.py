@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 
 from core.base.files import one_line
@@ -11,27 +12,26 @@ from core.report import Compilation, GraphBreak, Recompile, Report
 MOST_CHARS = 400
 MOST_LISTED = 20
 NOTHING = "torch.compile compiled nothing, so there is nothing to check"
-
 NO_PLAN = "the bytes of Inductor's buffers are unknown: it generated no code, or sizes are symbolic"
 
 
-class Checks:
+class Checks(ABC):
     """Assertions about the report of a recording; pytest shows the test's line, not theirs (`__tracebackhide__`)."""
 
     @property
+    @abstractmethod
     def report(self) -> Report:
         """The report so far."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def where(self) -> str:
         """Address of the run, or a command."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def planned_bytes(self) -> int | None:
         """Most bytes of buffers in a generated code; None if unknown."""
-        raise NotImplementedError
 
     @property
     def recompiles(self) -> tuple[Recompile, ...]:

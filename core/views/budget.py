@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -62,7 +61,7 @@ class BudgetView:
         head = [f"**{plain(self.title)}.**", "", f"| {' | '.join(HEADINGS)} |", "|---|---|---|---|"]
         rows = [f"| {' | '.join(map(plain, _cells(judgement)))} |" for judgement in self.judgements]
         details = [
-            f"- {plain(judgement.name)}: {_place_as_code(culprit)}{plain(culprit.reason, LONGEST_REASON)}"
+            f"- {plain(judgement.name)}: {_as_code(culprit.place)}{plain(culprit.reason, LONGEST_REASON)}"
             for judgement in self.judgements
             for culprit in judgement.culprits
         ]
@@ -83,12 +82,12 @@ class BudgetView:
         )
         for judgement in self.judgements:
             case = ET.SubElement(suite, "testcase", classname=_xml(self.name), name=_xml(judgement.name))
-            said = f"{judgement.value}, {judgement.limit}"
+            value = f"{judgement.value}, {judgement.limit}"
             if judgement.failed:
-                failure = ET.SubElement(case, "failure", message=_xml(f"{judgement.standing}: {said}"))
+                failure = ET.SubElement(case, "failure", message=_xml(f"{judgement.standing}: {value}"))
                 failure.text = _xml("\n".join(_details(judgement)))
             elif judgement.standing == "undecided":
-                ET.SubElement(case, "skipped", message=_xml(f"{said}: {judgement.reason}"))
+                ET.SubElement(case, "skipped", message=_xml(f"{value}: {judgement.reason}"))
         written: bytes = ET.tostring(suite, encoding="utf-8", xml_declaration=True)
         return written + b"\n"
 
@@ -103,14 +102,11 @@ class BudgetView:
             yield f"::warning title={title}::{_escaped(f'{judgement.value}, {judgement.limit}: {judgement.reason}')}"
         if not judgement.failed:
             return
-        said = " ".join(filter(None, (f"{judgement.value}, {judgement.limit}.", judgement.reason)))
+        value = " ".join(filter(None, (f"{judgement.value}, {judgement.limit}.", judgement.reason)))
         for culprit in judgement.culprits or (Culprit(None, ""),):
-            file = (
-                f"file={_escaped(_path(culprit.place), PROPERTY_ESCAPES)},line={culprit.place.line},"
-                if (culprit.place and culprit.place.file)
-                else ""
-            )
-            yield f"::error {file}title={title}::{_escaped(f'{said} {culprit.reason}'.strip())}"
+            place = culprit.place
+            where = f"file={_escaped(_path(place), PROPERTY_ESCAPES)},line={place.line}," if place else ""
+            yield f"::error {where}title={title}::{_escaped(f'{value} {culprit.reason}'.strip())}"
 
     @property
     def data(self) -> dict[str, Any]:
@@ -132,19 +128,17 @@ def _details(judgement: Judgement) -> Iterator[str]:
     if judgement.reason:
         yield one_line(judgement.reason, LONGEST_REASON)
     for culprit in judgement.culprits:
-        place = f"{_path(culprit.place)}:{culprit.place.line}: " if culprit.place and culprit.place.file else ""
+        place = f"{_path(culprit.place)}:{culprit.place.line}: " if culprit.place else ""
         yield one_line(f"{place}{culprit.reason}", LONGEST_REASON)
 
 
-def _place_as_code(culprit: Culprit) -> str:
-    place = culprit.place
-    return f"{code(f'{_path(place)}:{place.line}')} " if place and place.file else ""
+def _as_code(place: Place | None) -> str:
+    return f"{code(f'{_path(place)}:{place.line}')} " if place else ""
 
 
-def _path(place: Place | None) -> str:
+def _path(place: Place) -> str:
     """Return a file's path, relative to the current directory if it is below it."""
-    path = Path(place.file) if place else Path()
-    here = Path(os.getcwd())
+    path, here = Path(place.file), Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 

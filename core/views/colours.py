@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from core.base.remembered import remembered
+from core.report import Report
+
 Theme = Literal["light", "dark"]
 
 MUTED = {"light": "#586277", "dark": "#98A3B6"}
@@ -72,6 +75,13 @@ KERNEL_COLOURS = (
 def kernel_colour(index: int) -> str:
     """Return the colour of a run's index-th kernel, the same on all pages, for either theme."""
     return KERNEL_COLOURS[index % len(KERNEL_COLOURS)]
+
+
+@remembered
+def kernel_colours(report: Report) -> dict[str, str]:
+    """Return the colours of all kernels of a run by their ids, the same on all pages."""
+    kernels = (kernel.id for compilation in report.compilations for kernel in compilation.kernels)
+    return {kernel: kernel_colour(index) for index, kernel in enumerate(kernels)}
 
 
 def segment_colour(name: str) -> str:

@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from core.analysis import (
-    compile_time_s,
-    kernel_words,
-    phase_totals,
-    saved_words,
-    verdict,
-)
+from core.analysis import compile_time_s, kernel_words, phase_totals, saved_words, verdict
 from core.analysis.kernels import kernel_names
 from core.analysis.numerics import numerics, numerics_sentence
 from core.base import words as fmt

@@ -148,7 +148,7 @@ class TimelineView:
         chosen = sorted(range(len(slices)), key=lambda index: -slices[index].length_us)[:most]
         return [self._span(index) for index in sorted(chosen)]
 
-    def asked_area(self, text: str | None) -> TimelineArea | None:
+    def area_of(self, text: str | None) -> TimelineArea | None:
         """Return the area in a URL; None if it is none."""
         return area_from_text(text)
 

@@ -32,7 +32,7 @@ from pages.components.upload.view import UploadData
 from pages.components.way.view import WayData
 
 FILE = Path(__file__).parents[2] / "pages" / "components" / "js" / "wire.d.ts"
-HEAD = "// Written by `make docs` from the structs of pages/components and core.views.wire: what the browser is told.\n"
+HEAD = "// Written by `make docs` from the structs of pages/components and core.views.wire: messages to the browser.\n"
 WORDS: dict[Any, str] = {str: "string", int: "number", float: "number", bool: "boolean", NoneType: "null"}
 MESSAGES: tuple[type, ...] = (
     GraphData,

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 import streamlit as st
 
 from core.base import words as fmt
-from core.report import FxNode, GraphBreak, Kernel, Place, Report, RunError
+from core.report import FxNode, GraphBreak, Kernel, Place, RunError
+from core.views.colours import kernel_colours
 from core.views.source import SourceView
 from pages.components.code.view import CodePicture, Colours, code_lines, code_view
-from pages.look.palette import kernel_colour
 from pages.look.sizes import TALL
 from pages.session.shown import RunView, View
 
@@ -75,12 +75,6 @@ def user_code(
         notes=notes,
     )
     return CodePicture(title=path.rsplit("/", 1)[-1], language="python", lines=lines)
-
-
-def kernel_colours(report: Report) -> dict[str, str]:
-    """Return the colours of all kernels of a run, the same on all pages."""
-    ids = [kernel.id for compilation in report.compilations for kernel in compilation.kernels]
-    return {kernel_id: kernel_colour(index) for index, kernel_id in enumerate(ids)}
 
 
 def output_code(view: View, kernel: Kernel, user_lines: Mapping[str, int]) -> CodePicture:

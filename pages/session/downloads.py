@@ -11,9 +11,11 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core import Run, as_json, package_files
 from core.base import words as fmt
+from core.views import scrub
 from core.views.run_files import RunFiles
-from core.views.scrub import KINDS
 from pages.look.text import code
+from pages.session.actions import attempt
+from pages.session.cache import cached
 
 PACKAGE = ".pt2"
 # Streamlit keeps downloads in memory; larger ones are available on the command line.
@@ -51,12 +53,15 @@ def report_download(run: Run, key: str | None = None) -> None:
 
 def html_download(run: Run) -> None:
     """Draw the download of a run as one HTML file, and of its bug report, with the choice of what to scrub."""
-    if run.log_path() is None:
+    log = run.log_path()
+    if log is None:
         return
     with st.popover("Export", icon=":material/ios_share:", help="The run as one file that opens without a server"):
-        kinds = st.pills("Replace by placeholders", list(KINDS), selection_mode="multi", key=f"scrub-{run.id}")
+        kinds = st.pills("Replace by placeholders", list(scrub.KINDS), selection_mode="multi", key=f"scrub-{run.id}")
         files = RunFiles(run)
-        scrubber = files.scrubber(kinds)
+        scrubber = attempt(lambda: _scrubber(run.id, tuple(kinds), log.stat().st_size, files))
+        if scrubber is None:
+            return
         for line in scrubber.preview:
             st.caption(code(line))
         st.download_button(
@@ -80,6 +85,11 @@ def html_download(run: Run) -> None:
                 key=f"debug-{run.id}",
                 help="The files of TORCH_COMPILE_DEBUG=1, as far as they were recorded",
             )
+
+
+@cached()
+def _scrubber(run_id: str, kinds: tuple[scrub.Kind, ...], log_bytes: int, _files: RunFiles) -> scrub.Scrubber:
+    return _files.scrubber(kinds)
 
 
 def perfetto_download(run: Run) -> None:

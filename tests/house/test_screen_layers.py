@@ -58,7 +58,7 @@ SCREEN_LAYERS = {
         *("gate", "look", "session", "components/code", "components/graph"),
         *("parts/code", "parts/drawer", "parts/graphs", "parts/run"),
     },
-    "parts/performance": {"menu", "look", "session", "components/flame", "components/upload", "parts/code"},
+    "parts/performance": {"menu", "look", "session", "components/flame", "components/upload"},
     "parts/accelerator": {
         *("menu", "look", "session", "components/code"),
         *("parts/code", "parts/drawer", "parts/graphs", "parts/run"),

@@ -72,7 +72,7 @@ def test_a_graph_break_is_annotated_at_its_line_and_one_baseline_without_it_is_f
     ]
 
 
-def test_a_model_as_the_baseline_is_timed_in_turn_in_one_process(tmp_path: Path, engine: LocalEngine) -> None:
+def test_a_model_as_the_baseline_is_timed_interleaved_in_one_process(tmp_path: Path, engine: LocalEngine) -> None:
     job = CompileJob(Model("code", MODEL.format(line="")), rival_code=MODEL.format(line="    y = torch.cos(y)"))
     runner = Runner(Store(tmp_path), engine)
     report = open_report(runner.wait(runner.submit(job)))

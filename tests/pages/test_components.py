@@ -11,10 +11,10 @@ from streamlit.testing.v1 import AppTest
 from core import build_report
 from core.analysis import speed
 from core.report import Call, Compilation, Report, Timing
+from core.views.colours import kernel_colours
 from core.views.speedup import CallTotals, SpeedupView
 from pages.components.code.view import CodePicture, _payload, code_lines, token_runs
 from pages.look.palette import KERNEL_COLOURS, Theme
-from pages.parts.code import kernel_colours
 from pages.parts.performance.charts import break_even_chart, first_calls_chart, samples_chart, steady_chart
 from tests.support.homes import IMAGE, measured_log
 from tests.support.places import TRACES

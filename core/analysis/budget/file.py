@@ -70,11 +70,6 @@ class Budget:
     limits: tuple[Limit, ...]
     results: bool = False
 
-    @property
-    def needs_baseline(self) -> bool:
-        """True if a limit is relative to a baseline."""
-        return any(limit.kind == MORE for limit in self.limits)
-
 
 def read_budget(text: str, model: str = "") -> Budget:
     """Return the budget of a model from the text of a file; raises JobError with the place of a mistake."""

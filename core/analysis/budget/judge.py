@@ -57,14 +57,24 @@ class Judgement:
         return self.standing in ("over", "not recorded")
 
 
-def judge(budget: Budget, runs: Sequence[RunSide], baseline: Sequence[RunSide] = ()) -> tuple[Judgement, ...]:
-    """Judge the runs of one job by a budget, if asked for beside the runs of a baseline.
+def compare_sides(runs: Sequence[RunSide], baseline: Sequence[RunSide]) -> RunComparison | None:
+    """Compare the runs of one job, with the samples of all of them, with those of a baseline; None without one."""
+    return compare_runs(_Side(baseline).joined, _Side(runs).joined) if baseline else None
+
+
+def judge(
+    budget: Budget,
+    runs: Sequence[RunSide],
+    baseline: Sequence[RunSide] = (),
+    comparison: RunComparison | None = None,
+) -> tuple[Judgement, ...]:
+    """Judge the runs of one job by a budget; `comparison` is what `compare_sides` returns, if it is known already.
 
     Without a baseline, the limits that are relative to one are undecided.
     """
     right = _Side(runs)
     left = _Side(baseline) if baseline else None
-    comparison = compare_runs(left.joined, right.joined) if left else None
+    comparison = comparison or compare_sides(runs, baseline)
     judgements = [_ended(right)] if failed_words(right.report) else []
     if budget.results:
         judgements.append(_results(right.report))
@@ -83,7 +93,7 @@ class _Side:
 
     @property
     def beside_baseline(self) -> list[Speed]:
-        """The baseline's speed over a run's, of the runs that timed both in turn."""
+        """The baseline's speed over a run's, of the runs that timed both interleaved."""
         rivals = [report.rival for report in self.reports if (report.setting.job or {}).get("rival_code")]
         speeds = [alternative_speed(rival) for rival in rivals if rival is not None]
         return [measured for measured in speeds if measured is not None]
@@ -184,12 +194,16 @@ def _culprits(figure: str, report: Report, comparison: RunComparison | None) -> 
     """Return the graph breaks or recompiles that count; with a comparison, those that only the right run has."""
     if figure == BREAKS:
         breaks = [pair.right for pair in comparison.breaks if not pair.left] if comparison else report.graph_breaks
-        return tuple(Culprit(each.place, each.reason) for each in breaks if each is not None)
+        return tuple(_culprit(each.place, each.reason) for each in breaks if each is not None)
     if figure == RECOMPILES:
         pairs = comparison.recompiles if comparison else ()
         recompiles = [pair.right for pair in pairs if not pair.left] if comparison else report.recompiles
-        return tuple(Culprit(each.location, each.reason) for each in recompiles if each is not None)
+        return tuple(_culprit(each.location, each.reason) for each in recompiles if each is not None)
     return ()
+
+
+def _culprit(place: Place | None, reason: str) -> Culprit:
+    return Culprit(place if place is not None and place.file else None, reason)
 
 
 def _once(limit: Limit, values: list[float], before: list[float]) -> Judgement:
@@ -221,7 +235,7 @@ def _call(limit: Limit, side: _Side) -> Judgement:
 def _slower(limit: Limit, right: _Side, comparison: RunComparison) -> Judgement:
     """Judge the seconds of a call relative to the baseline by the interval of their ratio.
 
-    Best is the ratio from one process in which both were timed in turn; the middle of several runs is taken.
+    Preferred is the ratio from one process in which both were timed interleaved; the middle of several runs is taken.
     """
     if right.beside_baseline:
         beside = sorted(
@@ -230,7 +244,7 @@ def _slower(limit: Limit, right: _Side, comparison: RunComparison) -> Judgement:
         if not beside:
             return _judged(limit, "–", "undecided", right.beside_baseline[0].unknown)
         middle = beside[len(beside) // 2]
-        value = f"{_bounds(middle)} the baseline's time, in turn"
+        value = f"{_bounds(middle)} the baseline's time, interleaved"
         return _of_interval(limit, (middle.low, middle.high), 1 + limit.value, value, "")
     times = comparison.times
     if times is None or times.interval is None:

@@ -112,7 +112,7 @@ def _kernels(source: Source) -> Iterator[Block]:
         yield from _text(f"{view.scope}{view.title}")
         yield from _text(view.caption, "quiet")
         yield _ledger(source, view)
-        yield from _kernel_codes(source, compilation)
+        yield from _kernel_codes(source, compilation, view)
 
 
 def _ledger(source: Source, view: KernelsView) -> Table:
@@ -132,8 +132,8 @@ def _ledger(source: Source, view: KernelsView) -> Table:
     return Table(head, tuple(rows), frozenset({"time", "share", "moved", "calls"}))
 
 
-def _kernel_codes(source: Source, compilation: Compilation) -> Iterator[Block]:
-    labels = {row.kernel: row.label for row in KernelsView.load(source.report, compilation, source.side.text).rows}
+def _kernel_codes(source: Source, compilation: Compilation, kernels: KernelsView) -> Iterator[Block]:
+    labels = {row.kernel: row.label for row in kernels.rows}
     for kernel in source.first(f"Code of kernels of [{compilation.id}]", compilation.kernels, 40):
         view = KernelView(source.report, compilation, kernel)
         text = view.code(source.side.text(kernel.output_code))

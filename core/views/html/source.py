@@ -12,7 +12,7 @@ from core.base import words as fmt
 from core.report import Compilation, FxGraph, FxNode, Report
 from core.runs.sides import side_of_run
 from core.runs.store import Run
-from core.views.colours import kernel_colour
+from core.views.colours import kernel_colours
 from core.views.compilations import CompilationsView
 
 # What a file takes at most, so that it stays small enough to send.
@@ -75,11 +75,10 @@ class Source:
         kept = {compilation.id for compilation in self.first("Graphs, kernels and guards", ranked, MOST_COMPILATIONS)}
         return [compilation for compilation in self.report.compilations if compilation.id in kept]
 
-    @cached_property
+    @property
     def colours(self) -> dict[str, str]:
         """Colour of each kernel of the run, as on the dashboard's pages."""
-        kernels = (kernel.id for compilation in self.report.compilations for kernel in compilation.kernels)
-        return {kernel: kernel_colour(index) for index, kernel in enumerate(kernels)}
+        return kernel_colours(self.report)
 
     def nodes(self, compilation: Compilation, graph: FxGraph) -> tuple[FxNode, ...]:
         """Return the nodes of a graph of a compilation."""

@@ -1,4 +1,4 @@
-// Written by `make docs` from the structs of pages/components and core.views.wire: what the browser is told.
+// Written by `make docs` from the structs of pages/components and core.views.wire: messages to the browser.
 
 /** A row of a node; `joins` lists the groups of rows that it joins, each with its first frame. */
 export interface RowData {

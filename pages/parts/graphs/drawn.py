@@ -19,6 +19,7 @@ from core.base import words as fmt
 from core.report import FxGraph, Partition
 from core.views import wire
 from core.views.capture import CaptureView
+from core.views.colours import kernel_colours
 from core.views.fusion import FusionView
 from core.views.fx_graph import FxGraphView, GraphStages
 from core.views.graph import GraphView
@@ -28,7 +29,6 @@ from pages.components.graph.view import Chosen, GraphDrawing, drawn, graph_view
 from pages.components.stages.view import Stop, Stretch, stages
 from pages.look.sizes import FILL, PICTURE
 from pages.look.text import plain
-from pages.parts.code import kernel_colours
 from pages.session import url
 from pages.session.cache import cached
 from pages.session.shown import RunView, View, shown_compilation

@@ -15,13 +15,13 @@ import streamlit as st
 
 from core.base import words as fmt
 from core.report import Compilation
+from core.views.colours import kernel_colours
 from core.views.memory import AllocatedCurve, MemoryBlock, MemoryPlanView, MemoryView, memory_plans
 from pages import menu
 from pages.look.charts import PLOTLY_CONFIG, plotly_layout
 from pages.look.palette import INK, MUTED, PAPER, Theme, kernel_colour
 from pages.look.sizes import SHORT
 from pages.look.text import one_line
-from pages.parts.code import kernel_colours
 from pages.session import url
 from pages.session.cache import cached, kept, theme
 from pages.session.shown import RunView, View

@@ -85,7 +85,7 @@ def timeline(view: RunView, profile: views.TimelineView) -> None:
         picture,
         key=f"timeline-{view.run.id}",
         selected=wanted if wanted[:2] == "s:" else None,
-        area=profile.asked_area(url.asked(url.AREA)),
+        area=profile.area_of(url.asked(url.AREA)),
         areas=True,
     )
     if choice.selected:

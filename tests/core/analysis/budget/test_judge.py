@@ -30,8 +30,8 @@ def timed(seed: int, slowdown: float = 1.0, load: Load | None = None) -> RunSide
     )
 
 
-def in_turn(slowdown: float) -> RunSide:
-    """The recorded run with a baseline that was timed in turn in the same process, with 1 % of noise."""
+def interleaved(slowdown: float) -> RunSide:
+    """The recorded run with a baseline that was timed interleaved in the same process, with 1 % of noise."""
     rng = random.Random(3)
     run_s, baseline_s = ([rng.gauss(seconds, seconds / 100) for _ in range(60)] for seconds in (1e-3 * slowdown, 1e-3))
     recorded = side("measured")
@@ -95,17 +95,17 @@ def test_a_call_that_is_as_fast_is_never_blamed(seed: int) -> None:
 @pytest.mark.parametrize(
     ("slowdown", "standing", "value"),
     [
-        (1.0, "within", "0.997× (0.988–1.00) the baseline's time, in turn"),
-        (1.05, "over", "1.05× (1.04–1.05) the baseline's time, in turn"),
+        (1.0, "within", "0.997× (0.988–1.00) the baseline's time, interleaved"),
+        (1.05, "over", "1.05× (1.04–1.05) the baseline's time, interleaved"),
     ],
 )
-def test_a_baseline_that_was_timed_in_turn_decides(slowdown: float, standing: Standing, value: str) -> None:
-    (judgement,) = judge(read_budget(SLOWER), [in_turn(slowdown)], [side("measured")])
+def test_a_baseline_that_was_timed_interleaved_decides(slowdown: float, standing: Standing, value: str) -> None:
+    (judgement,) = judge(read_budget(SLOWER), [interleaved(slowdown)], [side("measured")])
     assert (judgement.standing, judgement.value) == (standing, value)
 
 
-def test_samples_of_both_in_turn_that_scatter_decide_nothing() -> None:
-    scattered = in_turn(1.0)
+def test_interleaved_samples_that_scatter_decide_nothing() -> None:
+    scattered = interleaved(1.0)
     rival = Rival({}, compiled_s=(1e-3, 1e-1) * 30, rival_s=(1e-1, 1e-3) * 30)
     run = replace(scattered, report=replace(scattered.report, rival=rival))
     (judgement,) = judge(read_budget(SLOWER), [run], [side("measured")])
