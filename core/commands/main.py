@@ -30,6 +30,7 @@
     python -m core options [WORD…] [--module inductor|dynamo] [--changed] [--json]
     python -m core landmarks [RUN]
     python -m core seeds [ITEM…]
+    python -m core work --server URL --token-file FILE [--name NAME] [--samples-only]
 
 With --json the report alone goes to standard output; progress and messages go to standard error. Exit codes: 0 done, 1
 the run or every cell of the sweep failed, or the sweep stopped, 2 the command or the job is invalid, 3 the run, sweep
@@ -70,6 +71,7 @@ from core.commands import (
     seeds,
     sweep,
     tour,
+    work,
 )
 from core.commands.output import CANCELLED, FAILED, MISSING, USAGE, complain
 
@@ -103,6 +105,7 @@ COMMANDS = (
     doctor.add_command,
     options.add_command,
     seeds.add_command,
+    work.add_command,
 )
 
 

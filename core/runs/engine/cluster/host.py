@@ -68,6 +68,7 @@ from core.runs.status import Status
 from core.runs.store import Run
 
 MOST_SLOTS = 64
+POLL_S = 0.1
 MOST_NAME_CHARS, MOST_REASON_CHARS = 80, 600
 # A server that was silent for so long has lost its locks, and an ended run that nobody collects is removed.
 LEASE_S, KEEP_S = 30.0, 7 * 86_400.0
@@ -120,9 +121,14 @@ class Host:
         return packed(reply)
 
     def close(self) -> None:
-        """End all runs, and give the host's id back."""
+        """End all runs, and start none any more; still answers for them."""
         self._engine.close()
-        os.close(self._slot)
+
+    def wait_until_collected(self, limit_s: float) -> None:
+        """Wait until servers have collected what ended runs have left, at most for so many seconds."""
+        end_s = time.monotonic() + limit_s
+        while time.monotonic() < end_s and any(self._runs_dir.glob(f"{self.id}-*")):
+            time.sleep(POLL_S)
 
     def _reply(self, call: Call) -> Reply:
         match call:

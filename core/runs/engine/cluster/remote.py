@@ -62,7 +62,7 @@ from core.runs.store import Run, Store
 from core.runs.tools import read_task
 
 CALL_S, LONG_CALL_S = 30.0, 300.0
-HELLO_S, POLL_S, RETRY_S, CANCEL_S = 1.0, 0.1, 1.0, 2.0
+HELLO_S, POLL_S, RETRY_S, CANCEL_S = 1.0, 0.05, 1.0, 2.0
 # Seconds until torch of a first node must have started, and for `close` to see runs end.
 FIRST_NODE_S, CLOSE_S = 120.0, 10.0
 # A host that does not answer has ended its run by the run's own time limit, and so many seconds.
