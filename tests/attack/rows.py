@@ -100,10 +100,12 @@ ROWS: dict[str, str] = {
     "abuse 15": "a small program of the accelerator takes gigabytes before it is refused",
     "abuse 16": "text of a log that a spreadsheet takes for a formula",
     "abuse 17": "damaged packages; other things in the place of a sweep's files",
+    "sandbox 1": "code in a sandbox: files, network, processes, secrets, rights",
     "abuse 7": "requests that are smuggled, doubled, absolute, cut or huge; slow ones; secrets in the log",
 }
 
 ELSEWHERE: dict[str, tuple[str, ...]] = {
+    "tests/live/test_sandbox.py::test_code_in_a_sandbox_sees_and_changes_nothing_outside": ("sandbox 1",),
     "tests/core/runs/test_permission.py::test_no_option_of_inductor_or_dynamo_takes_text_a_list_a_function_or_a_path": ("breach 1", "permission 4"),
     "tests/core/runs/test_permission.py::test_an_unknown_option_never_passes": ("breach 1", "permission 4"),
     "tests/core/runs/test_permission.py::test_a_job_beyond_the_samples_is_refused_by_the_field_that_is_wrong": ("breach 1", "permission 1"),
