@@ -27,7 +27,7 @@ from core.base import words as fmt
 from core.job import CompileJob, CompileOptions
 from core.report import GraphBreak, Recompile, Report
 from core.views.graph import GraphUnionView
-from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, one_line, plain
+from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line, plain
 
 SIGNS: dict[Change, str] = {"only right": "+", "only left": "−", "changed": "~", "moved": "↕"}
 UNLIKE, UNKNOWN = "≠", "–"
@@ -160,15 +160,21 @@ class CompareView:
     phases_note = PHASES_NOTE
     unlike, unknown = UNLIKE, UNKNOWN
 
-    def __init__(self, left: RunSide, right: RunSide) -> None:
-        """Compare two runs."""
-        self.left, self.right = left, right
+    def __init__(self, left: RunSide, right: RunSide, nodes: tuple[str, str] = ("", "")) -> None:
+        """Compare two runs, and the names of the nodes that executed them, empty for the server."""
+        self.left, self.right, self._nodes = left, right, nodes
         self._comparison = compare_runs(left, right)
 
     @cached_property
     def title(self) -> str:
         """The comparison in one sentence, as Markdown."""
         return plain(comparison_sentence(self._comparison), LONGEST_TEXT)
+
+    @property
+    def nodes_warning(self) -> str:
+        """A sentence if different machines executed the runs, as Markdown; empty if one did."""
+        left, right = (code(node, LONGEST_LINE) if node else "the server" for node in self._nodes)
+        return f"Executed on {left} and on {right}: their seconds are those of two machines." if left != right else ""
 
     @property
     def data(self) -> dict[str, Any]:

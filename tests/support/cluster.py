@@ -13,7 +13,7 @@ from core.job.prepared import torch_version
 from core.runs.engine.cluster.host import Host
 from core.runs.engine.cluster.messages import Call, Hello, call_of
 from core.runs.engine.cluster.remote import RemoteEngine
-from core.runs.engine.protocol import Assignment
+from core.runs.engine.protocol import Assignment, Engine
 from tests.support.engines import WAIT_S, PromptEngine
 
 LOG = "trace/dedicated_log_torch_trace.log"
@@ -73,6 +73,15 @@ class Direct:
     def close(self) -> None: ...
 
 
+def kill(server: Engine) -> None:
+    """End a server as if it were killed: its threads stop, its locks are released, and its runs go on."""
+    assert isinstance(server, RemoteEngine)
+    server._closed.set()
+    for carried in list(server._carried.values()):
+        assert carried.over.wait(WAIT_S)
+    server._transport.close()
+
+
 class Nodes:
     """Hosts below a directory, and servers over a store that use them."""
 
@@ -101,15 +110,9 @@ class Nodes:
     def store(self) -> Store:
         return Store(self.folder / "server")
 
-    def kill(self, server: RemoteEngine) -> None:
-        """End a server as if it were killed: its threads stop, and its locks are released."""
-        server._closed.set()
-        for carried in list(server._carried.values()):
-            assert carried.over.wait(WAIT_S)
-
     def close(self) -> None:
         for server in self._servers:
-            self.kill(server)
+            kill(server)
 
 
 @contextmanager

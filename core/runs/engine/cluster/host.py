@@ -93,8 +93,8 @@ class Host:
             base.mkdir(parents=True, exist_ok=True, mode=OWNER_ALONE)
             for private in (self._runs_dir, self._cache_dir, base / "hosts"):
                 make_private(private)
-            self._slot, self.id = _take_slot(base / "hosts")
-        self.name = one_line(name, MOST_NAME_CHARS) or one_line(os.uname().nodename, MOST_NAME_CHARS)
+            slot, self.id = _take_slot(base / "hosts")
+        self.name = one_line(name or f"{os.uname().nodename}{f'#{slot}' if slot else ''}", MOST_NAME_CHARS)
         self._engine: Engine = engine or LocalEngine(self._cache_dir)
         self._code_allowed = code_allowed
         self._lock = threading.RLock()
@@ -365,7 +365,7 @@ class Host:
 
 
 def _take_slot(hosts: Path) -> tuple[int, str]:
-    """Return the locked file of the first free slot, and its id; raises OSError, StoreError."""
+    """Lock the first free slot as long as this process lives; return its number and id. Raises OSError, StoreError."""
     for number in range(MOST_SLOTS):
         slot = hosts / str(number)
         slot.mkdir(exist_ok=True, mode=OWNER_ALONE)
@@ -378,7 +378,7 @@ def _take_slot(hosts: Path) -> tuple[int, str]:
         named = slot / "id"
         if not named.exists():
             named.write_text(secrets.token_hex(8))
-        return file, named.read_text()
+        return number, named.read_text()
     raise StoreError(f"{MOST_SLOTS} hosts are running over {hosts.parent}; use another home")
 
 

@@ -62,7 +62,9 @@ from core.runs.store import Run, Store
 from core.runs.tools import read_task
 
 CALL_S, LONG_CALL_S = 30.0, 300.0
-HELLO_S, POLL_S, RETRY_S, CANCEL_S = 1.0, 0.05, 1.0, 2.0
+HELLO_S, RETRY_S, CANCEL_S = 1.0, 1.0, 2.0
+# Between two looks at a run: until its first bytes, and then, when more of them would disturb what is measured.
+FIRST_POLL_S, POLL_S = 0.01, 0.1
 # Seconds until torch of a first node must have started, and for `close` to see runs end.
 FIRST_NODE_S, CLOSE_S = 120.0, 10.0
 # A host that does not answer has ended its run by the run's own time limit, and so many seconds.
@@ -170,6 +172,8 @@ class RemoteEngine(LocalLiveness):
 
     def prepare(self, assignment: Assignment) -> None:
         """Wait until the torch that an assignment needs has started on its node; raises WorkerError."""
+        if not assignment.target and not self.lacks(assignment):
+            return
         while self._lack(assignment):
             if self._closed.wait(POLL_S):
                 raise WorkerError(CLOSED)
@@ -378,7 +382,7 @@ class RemoteEngine(LocalLiveness):
     def _follow(self, carried: _Carried) -> None:
         """Carry a run's new bytes until it has ended, then all that it has left."""
         cancel_s = 0.0
-        while not self._closed.wait(POLL_S):
+        while not self._closed.wait(POLL_S if carried.sizes else FIRST_POLL_S):
             try:
                 if carried.cancelled and time.monotonic() > cancel_s:
                     cancel_s = time.monotonic() + CANCEL_S

@@ -14,7 +14,7 @@ from core.runs.engine.cluster.messages import Start, packed
 from core.runs.engine.cluster.remote import RemoteEngine
 from core.runs.engine.protocol import Assignment
 from core.sweep import Axis, SweepRunner
-from tests.support.cluster import LOG, NodeEngine, Nodes, nodes_below
+from tests.support.cluster import LOG, NodeEngine, Nodes, kill, nodes_below
 from tests.support.engines import until
 
 JOB = CompileJob(Model("sample", "mlp"), measure=False)
@@ -152,7 +152,7 @@ def test_a_killed_servers_run_is_carried_to_its_end_by_the_next(nodes: Nodes) ->
     first = nodes.server()
     run = runner_of(nodes, first).submit(JOB)
     until(lambda: len(engine.started) == 1)
-    nodes.kill(first)
+    kill(first)
     second = runner_of(nodes)
     assert second.store.open(run.id).status().state == "running"
     engine.end(engine.started[0])
@@ -230,7 +230,7 @@ def test_locks_of_a_server_that_has_ended_are_released(nodes: Nodes, monkeypatch
     theirs, ours = (nodes.store().create(JOB) for _ in range(2))
     assert gone.take_turn(Assignment(theirs, measures=True, node=host))
     assert not stays.take_turn(Assignment(ours, measures=True, node=host))
-    nodes.kill(gone)
+    kill(gone)
     until(lambda: stays.take_turn(Assignment(ours, measures=True, node=host)))
 
 
@@ -310,7 +310,7 @@ def test_an_ended_run_that_no_server_has_any_more_is_removed_from_its_host(nodes
     first = nodes.server()
     run = runner_of(nodes, first).submit(JOB)
     until(lambda: len(engine.started) == 1)
-    nodes.kill(first)
+    kill(first)
     run.write_status(replace(run.written_status(), state="done", handle=""))
     nodes.store().delete(run)
     runner_of(nodes)

@@ -17,7 +17,7 @@ from core.runs.engine.cluster.messages import Hello, packed
 from core.runs.engine.cluster.pulling import Puller
 from core.runs.engine.cluster.remote import RemoteEngine
 from core.runs.engine.cluster.workers import MOST_BODY_BYTES, TOKEN_FILE, WorkerReply, WorkersTransport, token_of
-from tests.support.cluster import LOG, NodeEngine
+from tests.support.cluster import LOG, NodeEngine, kill
 from tests.support.engines import WAIT_S, until
 
 JOB = CompileJob(Model("sample", "mlp"), measure=False)
@@ -144,8 +144,7 @@ def test_a_server_that_starts_anew_gets_its_workers_and_their_runs_back(home: Pa
     with worker(first, tmp_path / "one", token_of(home), engine):
         run = runner.submit(JOB)
         until(lambda: len(engine.started) == 1)
-        server._closed.set()
-        first.close()
+        kill(server)
         engine.end(engine.started[0])
         second = WorkersTransport(f"workers://127.0.0.1:{first.port}", home)
         again = Runner(Store(home), RemoteEngine(Store(home), second))
