@@ -14,7 +14,7 @@ def account() -> None:
     visitor = who()
     if not visitor.is_person:
         return
-    with st.popover("", icon=":material/account_circle:", type="tertiary", width="content", help="Who has signed in"):
+    with st.popover("Account", icon=":material/account_circle:", type="tertiary", width="content"):
         st.write(plain(visitor.name, LONGEST_NAME))
         st.caption(f"Role: {role_of(visitor.kind)}")
         st.button("Sign out", icon=":material/logout:", on_click=st.logout)

@@ -107,7 +107,7 @@ ROWS: dict[str, str] = {
     "login 5": "a role that was taken away, on pages that are open",
     "login 6": "a sign-out",
     "role 1": "code, paths of the server, and runs of others with a role that does not include them",
-    "role 2": "a private run by its address, its list, a sweep, a comparison, an earlier run of the same job",
+    "role 2": "a private run by its address, a list, a comparison, an earlier run of the same job",
     "abuse 7": "requests that are smuggled, doubled, absolute, cut or huge; slow ones; secrets in the log",
 }
 
