@@ -29,6 +29,7 @@
     python -m core doctor [--no-compile] [--json]
     python -m core options [WORD…] [--module inductor|dynamo] [--changed] [--json]
     python -m core landmarks [RUN]
+    python -m core audit [--by ADDRESS] [--refused] [--json]
     python -m core seeds [ITEM…]
     python -m core work --server URL --token-file FILE [--name NAME] [--samples-only]
 
@@ -50,6 +51,7 @@ from core.base.machine import PROGRAM
 from core.commands import (
     aoti,
     artifacts,
+    audit,
     backends,
     check,
     compare,
@@ -104,6 +106,7 @@ COMMANDS = (
     export.add_command,
     doctor.add_command,
     options.add_command,
+    audit.add_command,
     seeds.add_command,
     work.add_command,
 )
