@@ -51,7 +51,7 @@ class RayCluster:
 
     @contextmanager
     def server(self, nodes: int, killed: bool = False) -> Iterator[Runner]:
-        """A server that has greeted so many nodes, whose torch has started; `killed` leaves its runs alone at the end."""
+        """A server that has greeted so many nodes, whose torch has started; `killed` leaves its runs alone."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("COMPILEBOARD_ENGINE", f"ray://127.0.0.1:{self.port}")
             runner = Runner(store := Store(self.home / "server"), open_engine(store))

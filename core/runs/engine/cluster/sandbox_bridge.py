@@ -24,7 +24,7 @@ NODES_S = 1.0
 THREADS = 8
 
 
-class Bridge:
+class BridgedHost:
     """The host, and where its replies go."""
 
     def __init__(self, name: str, output: BinaryIO) -> None:
@@ -56,7 +56,7 @@ def main(name: str) -> None:
     # Whatever a library prints goes to standard error.
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    bridge = Bridge(name, output)
+    bridge = BridgedHost(name, output)
     threading.Thread(target=bridge.report, daemon=True).start()
     with ThreadPoolExecutor(THREADS) as threads:
         while (call := read_frame(sys.stdin.buffer, BridgeCall)) is not None:
