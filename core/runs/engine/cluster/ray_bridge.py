@@ -21,7 +21,7 @@ import msgspec
 
 from core.base.decoder import unpacked_as
 from core.base.machine import own_module
-from core.runs.engine.cluster.messages import MOST_CALL_BYTES, Words
+from core.runs.engine.cluster.messages import Words
 
 NAMESPACE = RESOURCE = "compileboard"
 NODES_S = 1.0
@@ -29,7 +29,7 @@ NODES_S = 1.0
 THREADS, HOST_THREADS = 32, 8
 LENGTH_BYTES = 4
 # What a call has beside its bytes.
-MOST_FRAME_BYTES = MOST_CALL_BYTES + 10_000
+MOST_FRAME_BYTES = 65 * 1024**2
 # Without them Ray hides all cards from an actor that asks for none.
 ALL_CARDS = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 

@@ -15,6 +15,7 @@ from typing import Any
 from core.base.errors import CompileboardError, NodeError, SettingError
 from core.base.files import one_line
 from core.base.machine import PROJECT_DIR, own_process, python_path
+from core.base.words import limit_s as in_seconds
 from core.runs.engine.cluster.ray_bridge import (
     BridgeCall,
     BridgeNodes,
@@ -79,7 +80,7 @@ class RayTransport:
         try:
             answer = reply.result(limit_s + GRACE_S)
         except TimeoutError:
-            raise NodeError(f"the node does not answer within {limit_s:g} s") from None
+            raise NodeError(f"the node does not answer within {in_seconds(limit_s)}") from None
         finally:
             self._waiting.pop(number, None)
         if answer.why:

@@ -10,7 +10,7 @@ import pytest
 
 from core import CompileJob, JobError, Model, Run, Runner, Status, StoreError, new_sweep
 from core.runs.engine.cluster.directory import check_name, unpack
-from core.runs.engine.cluster.messages import Start, packed
+from core.runs.engine.cluster.messages import StartCall, packed
 from core.runs.engine.cluster.remote import RemoteEngine
 from core.runs.engine.protocol import Assignment
 from core.sweep import Axis, SweepRunner
@@ -43,7 +43,7 @@ def files(run: Run) -> dict[str, bytes]:
 
 def is_empty(nodes: Nodes, name: str) -> bool:
     """A host has kept nothing of any run."""
-    return not list((nodes.folder / name / "runs").iterdir())
+    return not list((nodes.folder / name / "hosted").iterdir())
 
 
 def starts(nodes: Nodes) -> Counter[str]:
@@ -98,7 +98,7 @@ def test_a_start_that_is_replayed_does_nothing(nodes: Nodes) -> None:
     runner = runner_of(nodes)
     run = runner.submit(JOB)
     until(lambda: len(engine.started) == 1)
-    start = next(call for call in nodes.transport.calls if isinstance(call, Start))
+    start = next(call for call in nodes.transport.calls if isinstance(call, StartCall))
     nodes.transport.call("one", packed(start), 1.0)
     engine.end(engine.started[0])
     runner.wait(run)
@@ -138,7 +138,7 @@ def test_a_cluster_that_does_not_answer_loses_nothing(nodes: Nodes) -> None:
 def test_a_node_that_stays_silent_beyond_the_runs_limit_has_lost_it(
     nodes: Nodes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.runs.engine.cluster.remote.OVERDUE_S", 0.5)
+    monkeypatch.setattr("core.runs.engine.cluster.carrying.OVERDUE_S", 0.5)
     engine = nodes.add("one", NodeEngine(hold_after=0))
     runner = runner_of(nodes)
     run = runner.submit(replace(JOB, time_limit_s=1.0))
