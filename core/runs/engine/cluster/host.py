@@ -69,7 +69,8 @@ from core.runs.store import Run
 
 MOST_SLOTS = 64
 POLL_S = 0.1
-MOST_NAME_CHARS, MOST_REASON_CHARS = 80, 600
+MOST_NAME_CHARS = 80
+MOST_REASON_CHARS = 600
 # A server that was silent for so long has lost its locks, and an ended run that nobody collects is removed.
 LEASE_S, KEEP_S = 30.0, 7 * 86_400.0
 # Growing files of a run, and the bytes of one reply.

@@ -31,7 +31,8 @@ from core.runs.engine.cluster.messages import (
 from core.runs.store import Store
 
 CALL_S, LONG_CALL_S, RETRY_S = 30.0, 300.0, 1.0
-MOST_NAME_CHARS, MOST_REASON_CHARS = 80, 600
+MOST_NAME_CHARS = 80
+MOST_REASON_CHARS = 600
 HOST_ID = re.compile(r"[0-9a-f]{16}")
 R = TypeVar("R", bound=HostReply)
 

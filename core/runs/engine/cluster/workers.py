@@ -44,8 +44,9 @@ HOST = re.compile(r"[0-9a-f]{16}")
 WAIT_S, SILENT_S = 20.0, 60.0
 # Seconds between two looks at whether the server ends, which it does after so many at most.
 LOOK_S, END_S = 0.5, 5
-# Calls that wait for one worker, workers, and connections.
-MOST_WAITING, MOST_WORKERS, MOST_CONNECTIONS = 1_000, 1_000, 5_000
+MOST_WAITING = 1_000
+MOST_WORKERS = 1_000
+MOST_CONNECTIONS = 5_000
 # What replies have beside their bytes.
 MOST_BODY_BYTES = 17 * 1024**2
 

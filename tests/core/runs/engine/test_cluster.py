@@ -10,7 +10,8 @@ import pytest
 
 from core import CompileJob, JobError, Model, Run, Runner, Status, StoreError, new_sweep
 from core.runs.engine.cluster.directory import check_name, unpack
-from core.runs.engine.cluster.messages import StartCall, packed
+from core.runs.engine.cluster.host import Host
+from core.runs.engine.cluster.messages import FilesReply, HostFile, PieceReply, StartCall, packed, reply_of
 from core.runs.engine.cluster.remote import RemoteEngine
 from core.runs.engine.protocol import Assignment
 from core.sweep import Axis, SweepRunner
@@ -328,3 +329,51 @@ def test_no_name_leads_out_of_a_run_or_to_the_servers_files(name: str, tmp_path:
     with pytest.raises(StoreError):
         unpack({name: b""}, tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_is_neither_sent_nor_followed(nodes: Nodes) -> None:
+    secret = nodes.folder / "secret"
+    secret.write_text("secret")
+    (nodes.folder / "elsewhere").mkdir()
+
+    sent = []
+
+    def leave_links(there: Run) -> str:
+        sent.append(sorted(path.name for path in there.path.iterdir()))
+        (there.path / "programs").mkdir()
+        (there.path / "programs" / "link").symlink_to(secret)
+        (there.path / "aoti").symlink_to(nodes.folder / "elsewhere")
+        (there.path / LOG).unlink()
+        (there.path / LOG).symlink_to(secret)
+        return "done"
+
+    nodes.add("one", NodeEngine(leave_links))
+    runner = runner_of(nodes)
+    run = runner.admit(JOB, created=lambda run: (run.path / "sent").symlink_to(secret))
+    assert runner.wait(run).status().state == "done"
+    assert sent == [["job.json", "model.py", "output.txt", "status.json", "trace"]]
+    (run.path / "sent").unlink()
+    assert set(files(run)) - {LOG} == {"job.json", "model.py", "status.json", "output.txt"}
+    assert b"secret" not in files(run).values()
+
+
+class LyingHost(Host):
+    """A host whose replies name files that are not a run's."""
+
+    def answer(self, data: bytes) -> bytes:
+        reply = reply_of(super().answer(data))
+        if isinstance(reply, FilesReply):
+            reply = FilesReply((*reply.files, HostFile("../../escaped", 1, "0" * 64)))
+        if isinstance(reply, PieceReply):
+            reply = PieceReply(reply.name, reply.offset, b"x")
+        return packed(reply)
+
+
+def test_a_host_that_lies_about_names_writes_nothing_outside(nodes: Nodes) -> None:
+    nodes.transport.hosts["liar"] = LyingHost(nodes.folder / "liar", NodeEngine(), "liar")
+    _, status = ended(runner_of(nodes))
+    assert (status.state, status.reason) == (
+        "crashed",
+        "its files could not be carried here: `../../escaped` is no name of a run's file",
+    )
+    assert not list(nodes.folder.rglob("escaped"))
