@@ -30,6 +30,7 @@ class NodeEngine(PromptEngine):
         torch: str = "",
     ) -> None:
         super().__init__(outcome, hold_after)
+        self.ended: list[Run] = []
         self._environment = Environment(torch=torch or torch_version(), devices=dict(devices))
 
     def environment(self) -> Environment:

@@ -56,7 +56,7 @@ class Transport(Protocol):
 
 
 @dataclass(slots=True)
-class Node:
+class HostNode:
     """A host: where it is called, and what it says about itself. `lost` is True once it is gone for good."""
 
     peer: str
@@ -83,11 +83,11 @@ class Nodes:
         # Why a host that answers is not used.
         self.refused = ""
         self._code_allowed = code_allowed
-        self._nodes: dict[str, Node] = {}
+        self._nodes: dict[str, HostNode] = {}
         # Sweep → the kind of the nodes that measure its cells.
         self._kinds: dict[str, str] = {}
 
-    def all(self) -> dict[str, Node]:
+    def all(self) -> dict[str, HostNode]:
         """Return the nodes by their hosts' ids, lost ones, too."""
         return dict(self._nodes)
 
@@ -180,7 +180,7 @@ class Nodes:
             if refusal := self._why_not(facts):
                 self.refused = refusal
                 return
-            node = self._nodes.get(facts.host) or Node(peer, facts)
+            node = self._nodes.get(facts.host) or HostNode(peer, facts)
             if facts.torch and (node.environment is None or node.environment.torch != facts.torch):
                 node.environment = self._ask(peer, DescribeCall(), DescriptionReply).environment
             node.peer, node.facts, node.answers, node.lost = peer, facts, True, False
@@ -202,7 +202,7 @@ class Nodes:
         return {host: (node.lost, node.answers, node.facts.devices) for host, node in self.all().items()}
 
 
-def union(nodes: Sequence[Node]) -> Environment:
+def union(nodes: Sequence[HostNode]) -> Environment:
     """Return the capabilities of all nodes: the first's, with the devices of all and where they are."""
     first = nodes[0].environment or Environment()
     devices: dict[str, dict[str, list[str]]] = {}

@@ -222,6 +222,22 @@ def test_each_node_measures_one_run_at_a_time_whichever_server_asks(nodes: Nodes
     assert {len(devices) for engine in engines for devices in engine.at_once} == {1}
 
 
+def test_people_take_turns_over_all_nodes(nodes: Nodes) -> None:
+    engines = [nodes.add(name, NodeEngine(hold_after=0)) for name in ("one", "two")]
+    runner = runner_of(nodes)
+    wanted = {"many": 40, "some": 7, "few": 3}
+    runs = {runner.submit(JOB, by).id: by for by, number in wanted.items() for _ in range(number)}
+    order: list[str] = []
+    while len(order) < 50:
+        until(lambda: sum(len(engine.started) for engine in engines) > len(order))
+        engine = next(engine for engine in engines if len(engine.started) > len(engine.ended))
+        engine.ended.append(run := engine.started[len(engine.ended)])
+        order.append(runs[run.id])
+        engine.end(run)
+    assert [order[:12].count(by) for by in wanted] == [6, 3, 3]
+    assert order.index("few") < 5
+
+
 def test_locks_of_a_server_that_has_ended_are_released(nodes: Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.runs.engine.cluster.host.LEASE_S", 0.5)
     nodes.add("one")
