@@ -69,7 +69,7 @@ from core.trace import NO_RECORD, has_record
 
 # What a home has that is used for nothing else.
 OURS = {
-    *("runs", "cache", "sweeps", "turns", "servers", "hosts", "carried", "store-id", "workers-token"),
+    *("runs", "cache", "sweeps", "turns", "servers", "hosts", "hosted", "carried", "store-id", "workers-token"),
     *("audit.jsonl", "audit.1.jsonl"),
 }
 NAME, NOTE, RANKS, AUDIENCE = "name.txt", "note.txt", "ranks", "audience.txt"

@@ -51,7 +51,7 @@ class RayCluster:
 
     @contextmanager
     def server(self, nodes: int, killed: bool = False) -> Iterator[Runner]:
-        """A server that has greeted so many nodes, whose torch has started; `killed` leaves its runs alone."""
+        """A server that has greeted so many nodes, whose torch has started; its runs go on if it is `killed`."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("COMPILEBOARD_ENGINE", f"ray://127.0.0.1:{self.port}")
             runner = Runner(store := Store(self.home / "server"), open_engine(store))
@@ -100,7 +100,7 @@ def test_runs_and_sweeps_survive_a_killed_node_server_and_head(tmp_path: Path, e
             _goes_on_without_a_node(runner, ray)
         _is_carried_by_the_next_server(ray)
         waits = _begin_and_kill_the_head(ray)
-    with ray_cluster(home, 1) as again, again.server(1) as runner:
+    with ray_cluster(home, 2) as again, again.server(2) as runner:
         run = runner.store.open(waits)
         wait_for(lambda: not run.status().live)
         assert run.status().state == "done"
@@ -108,7 +108,7 @@ def test_runs_and_sweeps_survive_a_killed_node_server_and_head(tmp_path: Path, e
 
 
 def leftovers(home: Path) -> list[str]:
-    return [path.name for path in (home / "nodes" / "runs").iterdir()]
+    return [path.name for path in (home / "nodes" / "hosted").iterdir()]
 
 
 def _is_as_a_local_one(runner: Runner, local: Runner) -> None:
@@ -157,7 +157,7 @@ def _begin_and_kill_the_head(ray: RayCluster) -> str:
     with ray.server(1, killed=True) as runner:
         run = runner.submit(sleeping(8))
         wait_for(lambda: run.status().state == "running" and run.log_path() is not None)
-        ray.cluster.head_node.kill_gcs_server()
+        ray.cluster.remove_node(ray.cluster.head_node, allow_graceful=False)
         time.sleep(25)
         assert run.status().state == "running"
     return run.id

@@ -11,7 +11,7 @@ from core import Environment, Run, Store
 from core.base.errors import NodeError
 from core.job.prepared import torch_version
 from core.runs.engine.cluster.host import Host
-from core.runs.engine.cluster.messages import Call, Hello, call_of
+from core.runs.engine.cluster.messages import HelloCall, HostCall, call_of
 from core.runs.engine.cluster.remote import RemoteEngine
 from core.runs.engine.protocol import Assignment, Engine
 from tests.support.engines import WAIT_S, PromptEngine
@@ -30,6 +30,7 @@ class NodeEngine(PromptEngine):
         torch: str = "",
     ) -> None:
         super().__init__(outcome, hold_after)
+        self.ended: list[Run] = []
         self._environment = Environment(torch=torch or torch_version(), devices=dict(devices))
 
     def environment(self) -> Environment:
@@ -51,7 +52,7 @@ class Direct:
         self.silent: set[str] = set()
         self.broken = False
         self.lose_replies = 0
-        self.calls: list[Call] = []
+        self.calls: list[HostCall] = []
         self._lock = threading.Lock()
 
     def peers(self) -> dict[str, bool]:
@@ -65,7 +66,7 @@ class Direct:
         reply = self.hosts[peer].answer(data)
         with self._lock:
             self.calls.append(call_of(data))
-            if self.lose_replies and not isinstance(self.calls[-1], Hello):
+            if self.lose_replies and not isinstance(self.calls[-1], HelloCall):
                 self.lose_replies -= 1
                 raise NodeError("the reply was lost")
         return reply
@@ -76,10 +77,10 @@ class Direct:
 def kill(server: Engine) -> None:
     """End a server as if it were killed: its threads stop, its locks are released, and its runs go on."""
     assert isinstance(server, RemoteEngine)
-    server._closed.set()
-    for carried in list(server._carried.values()):
+    server._nodes.closed.set()
+    for carried in server._carrier.all():
         assert carried.over.wait(WAIT_S)
-    server._transport.close()
+    server._nodes.transport.close()
 
 
 class Nodes:

@@ -16,7 +16,7 @@ from core.runs.engine.protocol import Engine
 from core.runs.store import Store
 
 if TYPE_CHECKING:
-    from core.runs.engine.cluster.remote import Transport
+    from core.runs.engine.cluster.nodes import Transport
 
 VARIABLE = "COMPILEBOARD_ENGINE"
 

@@ -22,11 +22,12 @@ from core.base.decoder import unpacked_as
 from core.base.errors import CompileboardError, NodeError
 from core.base.files import one_line
 from core.base.machine import PROJECT_DIR, python_path
-from core.runs.engine.cluster.messages import MOST_CALL_BYTES, Words
+from core.base.words import limit_s as in_seconds
+from core.runs.engine.cluster.messages import Words
 
 LENGTH_BYTES = 4
 # What a call has beside its bytes.
-MOST_FRAME_BYTES = MOST_CALL_BYTES + 10_000
+MOST_FRAME_BYTES = 65 * 1024**2
 # Seconds without news of the nodes after which nothing is known of them, and between two starts of the bridge.
 SILENT_S, RETRY_S = 10.0, 2.0
 # Beyond a call's limit, for the bridge itself.
@@ -123,7 +124,7 @@ class BridgeTransport:
         try:
             answer = reply.result(limit_s + GRACE_S)
         except TimeoutError:
-            raise NodeError(f"the node does not answer within {limit_s:g} s") from None
+            raise NodeError(f"the node does not answer within {in_seconds(limit_s)}") from None
         finally:
             self._waiting.pop(number, None)
         if answer.why:

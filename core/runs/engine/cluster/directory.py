@@ -17,8 +17,8 @@ from pathlib import Path
 from core.base.errors import StoreError
 from core.base.files import OWNER_ALONE
 from core.base.words import number
-from core.runs.engine.cluster.messages import MOST_CALL_BYTES, MOST_FILES, PIECE_BYTES, Entry, Piece
-from core.runs.store import MAX_LOG_BYTES, NAME, NOTE, RANKS
+from core.runs.engine.cluster.messages import MOST_FILES, PIECE_BYTES, HostFile, PieceReply
+from core.runs.store import NAME, NOTE, RANKS
 
 # The server's own: the status is carried over by itself, and the rest is written by who looks at the run.
 OWN = ("status.json", NAME, NOTE, "report.json")
@@ -27,9 +27,9 @@ OWN_DIRECTORIES = (RANKS, "graphs", "tools")
 PARTS = re.compile(r"[\w@+=-][\w.@+=-]{0,199}")
 MOST_DEPTH = 20
 # The room that a message needs beside its files.
-MOST_DELIVERED_BYTES = MOST_CALL_BYTES - 1024**2
+MOST_DELIVERED_BYTES = 63 * 1024**2
 # What a run leaves, with its log.
-MOST_COLLECTED_BYTES = 2 * MAX_LOG_BYTES
+MOST_COLLECTED_BYTES = 16 * 1024**3
 
 
 def check_name(name: str) -> str:
@@ -85,27 +85,27 @@ def unpack(files: dict[str, bytes], directory: Path) -> None:
             file.write(data)
 
 
-def entries(directory: Path) -> tuple[Entry, ...]:
+def entries(directory: Path) -> tuple[HostFile, ...]:
     """Return each file with its bytes and digest; raises StoreError, OSError."""
     listed = []
     for name in names(directory):
         with opened(directory, name) as file:
             digest_of_file = hashlib.file_digest(file, "sha256").hexdigest()
-            listed.append(Entry(name, file.tell(), digest_of_file))
+            listed.append(HostFile(name, file.tell(), digest_of_file))
     return tuple(listed)
 
 
-def piece(directory: Path, name: str, offset: int) -> Piece:
+def piece(directory: Path, name: str, offset: int) -> PieceReply:
     """Return the next bytes of a file; none at its end, and if it is gone. Raises StoreError."""
     try:
         with opened(directory, check_name(name)) as file:
             file.seek(offset)
-            return Piece(name, offset, file.read(PIECE_BYTES))
+            return PieceReply(name, offset, file.read(PIECE_BYTES))
     except OSError:
-        return Piece(name, offset, b"")
+        return PieceReply(name, offset, b"")
 
 
-def append(directory: Path, new: Piece) -> int:
+def append(directory: Path, new: PieceReply) -> int:
     """Add bytes to the end of a file; return its bytes. A piece that does not continue it is left out.
 
     Raises StoreError, OSError.
@@ -117,7 +117,7 @@ def append(directory: Path, new: Piece) -> int:
         return file.tell()
 
 
-def has(directory: Path, entry: Entry) -> bool:
+def has(directory: Path, entry: HostFile) -> bool:
     """Return True if a file is there with the same bytes."""
     try:
         with opened(directory, entry.name) as file:

@@ -1,7 +1,7 @@
 """Host: executes the runs of any number of servers on one machine, by an engine of its own.
 
 <home>/hosts/<n>/id         the host's id; `lock` is held while it lives, so that several have one home
-<home>/runs/<host>-<store>-<run>/   a run's directory, as on a server; `started` beside it once it may have started
+<home>/hosted/<host>-<store>-<run>/ a run's directory, as on a server; `started` beside it once it may have started
 <home>/turns, <home>/cache  device locks and compiled objects, which the hosts of one machine share
 
 What it knows of a run is on its disk, so that it answers for it after a restart, too. A run is started at most once: a
@@ -33,30 +33,30 @@ from core.runs.engine.cluster import directory
 from core.runs.engine.cluster.messages import (
     MOST_FILES,
     PROTOCOL,
-    Call,
-    Cancel,
-    Deliver,
-    Describe,
-    Description,
-    Done,
-    EndTurn,
-    Entries,
-    Facts,
-    Failure,
-    Forget,
-    Hello,
-    Lack,
-    Listing,
-    Piece,
-    Poll,
-    Prepare,
-    Progress,
-    Read,
-    Reply,
-    RunCall,
-    Start,
-    TakeTurn,
-    Turn,
+    CallAboutRun,
+    CancelCall,
+    DeliverCall,
+    DescribeCall,
+    DescriptionReply,
+    DoneReply,
+    EndTurnCall,
+    FactsReply,
+    FailureReply,
+    FilesReply,
+    ForgetCall,
+    HelloCall,
+    HostCall,
+    HostReply,
+    LackReply,
+    ListCall,
+    PieceReply,
+    PollCall,
+    PrepareCall,
+    ProgressReply,
+    ReadCall,
+    StartCall,
+    TakeTurnCall,
+    TurnReply,
     call_of,
     packed,
 )
@@ -69,7 +69,8 @@ from core.runs.store import Run
 
 MOST_SLOTS = 64
 POLL_S = 0.1
-MOST_NAME_CHARS, MOST_REASON_CHARS = 80, 600
+MOST_NAME_CHARS = 80
+MOST_REASON_CHARS = 600
 # A server that was silent for so long has lost its locks, and an ended run that nobody collects is removed.
 LEASE_S, KEEP_S = 30.0, 7 * 86_400.0
 # Growing files of a run, and the bytes of one reply.
@@ -88,7 +89,7 @@ class Host:
         self, home: Path | None = None, engine: Engine | None = None, name: str = "", code_allowed: bool = True
     ) -> None:
         base = (home or default_home()).resolve()
-        self._runs_dir, self._cache_dir = base / "runs", base / "cache"
+        self._runs_dir, self._cache_dir = base / "hosted", base / "cache"
         with in_words(base):
             base.mkdir(parents=True, exist_ok=True, mode=OWNER_ALONE)
             for private in (self._runs_dir, self._cache_dir, base / "hosts"):
@@ -113,11 +114,11 @@ class Host:
         try:
             reply = self._reply(call_of(data))
         except WorkerError as error:
-            reply = Failure(str(error)[:MOST_REASON_CHARS], error.signal)
+            reply = FailureReply(str(error)[:MOST_REASON_CHARS], error.signal)
         except CompileboardError as error:
-            reply = Failure(str(error)[:MOST_REASON_CHARS])
+            reply = FailureReply(str(error)[:MOST_REASON_CHARS])
         except OSError as error:
-            reply = Failure(f"{self.name}: {error.strerror or error}"[:MOST_REASON_CHARS])
+            reply = FailureReply(f"{self.name}: {error.strerror or error}"[:MOST_REASON_CHARS])
         return packed(reply)
 
     def close(self) -> None:
@@ -130,47 +131,47 @@ class Host:
         while time.monotonic() < end_s and any(self._runs_dir.glob(f"{self.id}-*")):
             time.sleep(POLL_S)
 
-    def _reply(self, call: Call) -> Reply:
+    def _reply(self, call: HostCall) -> HostReply:
         match call:
-            case Hello():
+            case HelloCall():
                 return self._hello(call)
-            case Describe():
-                return Description(self._environment)
-            case Prepare():
-                return Lack(self._lack(call.target))
+            case DescribeCall():
+                return DescriptionReply(self._environment)
+            case PrepareCall():
+                return LackReply(self._lack(call.target))
             case _:
                 return self._reply_about_run(call)
 
-    def _reply_about_run(self, call: RunCall) -> Reply:
+    def _reply_about_run(self, call: CallAboutRun) -> HostReply:
         match call:
-            case TakeTurn():
-                return Turn(self._take_turn(call))
-            case Deliver():
+            case TakeTurnCall():
+                return TurnReply(self._take_turn(call))
+            case DeliverCall():
                 self._deliver(call)
-            case Start():
+            case StartCall():
                 self._start(call)
-            case Poll():
+            case PollCall():
                 return self._progress(call)
-            case Listing():
-                return Entries(directory.entries(self._ended_run(call).path))
-            case Read():
+            case ListCall():
+                return FilesReply(directory.entries(self._ended_run(call).path))
+            case ReadCall():
                 return directory.piece(self._ended_run(call).path, call.name, call.offset)
-            case Cancel():
+            case CancelCall():
                 self._cancel(call)
-            case EndTurn():
+            case EndTurnCall():
                 self._end_turn(self._key(call))
-            case Forget():
+            case ForgetCall():
                 self._forget(call)
             case _:
                 assert_never(call)
-        return Done()
+        return DoneReply()
 
-    def _hello(self, call: Hello) -> Facts:
+    def _hello(self, call: HelloCall) -> FactsReply:
         self._heard_s[call.server] = time.monotonic()
         environment = self._environment or Environment()
         devices = {_device(name): words for name, words in environment.devices.items()}
         versions = environment.torch, package_version("triton")
-        return Facts(
+        return FactsReply(
             host=self.id,
             protocol=PROTOCOL,
             name=self.name,
@@ -215,7 +216,7 @@ class Host:
             with self._lock:
                 self._starting.discard(assignment.target)
 
-    def _take_turn(self, call: TakeTurn) -> bool:
+    def _take_turn(self, call: TakeTurnCall) -> bool:
         key = self._key(call)
         with self._lock:
             self._release_silent()
@@ -241,7 +242,7 @@ class Host:
             if key not in self._live and self._turns.pop(key, None) is not None:
                 self._engine.end_turn(Run(key, self._runs_dir / key))
 
-    def _deliver(self, call: Deliver) -> None:
+    def _deliver(self, call: DeliverCall) -> None:
         if directory.digest(call.files) != call.digest:
             raise StoreError("the run's files were damaged on their way; try again")
         run = self._run(call)
@@ -274,7 +275,7 @@ class Host:
         if not same or (job.has_original and run.original_path.read_text(encoding="utf-8") != original):
             raise StoreError(f"{self.name} runs samples only, and this code is not its sample's")
 
-    def _start(self, call: Start) -> None:
+    def _start(self, call: StartCall) -> None:
         run, mark = self._run(call), self._mark(call)
         with self._lock:
             if mark.exists():
@@ -304,22 +305,22 @@ class Host:
             self._live.discard(run.path.name)
             self._end_turn(run.path.name)
 
-    def _progress(self, call: Poll) -> Progress:
+    def _progress(self, call: PollCall) -> ProgressReply:
         run = self._run(call)
         if not run.path.is_dir():
-            return Progress(None)
+            return ProgressReply(None)
         live = run.path.name in self._live
         status = run.status()
         pieces, complete = _new_pieces(run.path, call.sizes)
-        return Progress(status, live or status.live or not complete, pieces)
+        return ProgressReply(status, live or status.live or not complete, pieces)
 
-    def _ended_run(self, call: RunCall) -> Run:
+    def _ended_run(self, call: CallAboutRun) -> Run:
         run = self._run(call)
         if not run.path.is_dir() or self._is_live(run):
             raise StoreError(f"{self.name} has no such run that has ended")
         return run
 
-    def _cancel(self, call: Cancel) -> None:
+    def _cancel(self, call: CancelCall) -> None:
         run = self._run(call)
         with self._lock:
             if not self._mark(call).exists():
@@ -329,7 +330,7 @@ class Host:
                 return
         self._engine.cancel(run)
 
-    def _forget(self, call: Forget) -> None:
+    def _forget(self, call: ForgetCall) -> None:
         run = self._run(call)
         if run.path.is_dir() and self._is_live(run):
             raise StoreError("the run is still going; cancel it first")
@@ -340,14 +341,14 @@ class Host:
     def _is_live(self, run: Run) -> bool:
         return run.path.name in self._live or run.status().live
 
-    def _key(self, call: RunCall) -> str:
+    def _key(self, call: CallAboutRun) -> str:
         return f"{self.id}-{call.store}-{call.run.replace('/', '+')}"
 
-    def _run(self, call: RunCall) -> Run:
+    def _run(self, call: CallAboutRun) -> Run:
         key = self._key(call)
         return Run(call.run, self._runs_dir / key)
 
-    def _mark(self, call: RunCall) -> Path:
+    def _mark(self, call: CallAboutRun) -> Path:
         return self._runs_dir / f"{self._key(call)}.started"
 
     def _runs_of(self, store: str) -> tuple[str, ...]:
@@ -405,9 +406,9 @@ def _kind(devices: dict[str, str], versions: tuple[str, ...]) -> str:
     return "; ".join((*(f"{name} {words}" for name, words in sorted(devices.items())), size, *versions))[:2_000]
 
 
-def _new_pieces(run: Path, sizes: dict[str, int]) -> tuple[tuple[Piece, ...], bool]:
+def _new_pieces(run: Path, sizes: dict[str, int]) -> tuple[tuple[PieceReply, ...], bool]:
     """Return new bytes of the growing files, and whether they are all that there are now."""
-    pieces: list[Piece] = []
+    pieces: list[PieceReply] = []
     room = MOST_NEW_BYTES
     for path in sorted(path for pattern in GROWING for path in run.glob(pattern)):
         name = path.relative_to(run).as_posix()

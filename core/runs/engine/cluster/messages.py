@@ -1,18 +1,18 @@
 """Calls to a host and its replies, as MessagePack with the class name in `type`. Every call may be repeated.
 
-→ Hello        ← Facts: heartbeat; what the host is, and which runs of the store it has
-→ Describe     ← Description, with None while torch starts
-→ Prepare      ← Lack, empty once torch runs
-→ TakeTurn     ← Turn
-→ EndTurn      ← Done
-→ Deliver      ← Done: the run's directory is there, whole
-→ Start        ← Done: it runs, or has run; a second start of a run does nothing
-→ Poll         ← Progress: new bytes of the files that grow
-→ Listing      ← Entries of the ended run's directory
-→ Read         ← Piece of a file
-→ Cancel       ← Done: the end of the run was requested; one that has not started never will
-→ Forget       ← Done: the directory of an ended run is removed
-               ← Failure instead of any of them, with the reason
+HelloCall        FactsReply: heartbeat; what the host is, and which runs of the store it has
+DescribeCall     DescriptionReply, with None while torch starts
+PrepareCall      LackReply, empty once torch runs
+TakeTurnCall     TurnReply
+EndTurnCall      DoneReply
+DeliverCall      DoneReply: the run's directory is there, whole
+StartCall        DoneReply: it runs, or has run; a second start of a run does nothing
+PollCall         ProgressReply: new bytes of the files that grow
+ListCall         FilesReply: the files of the ended run
+ReadCall         PieceReply: bytes of a file
+CancelCall       DoneReply: the end of the run was requested; one that has not started never will
+ForgetCall       DoneReply: the directory of an ended run is removed
+any              FailureReply instead, with the reason
 """
 
 from __future__ import annotations
@@ -42,24 +42,24 @@ Size = Annotated[int, Meta(ge=0, lt=2**53)]
 Device = Annotated[str, Meta(pattern=r"^[a-z]{1,20}(:[0-9]{1,4})?$")]
 
 
-class Hello(msgspec.Struct, frozen=True, tag=True):
+class HelloCall(msgspec.Struct, frozen=True, tag=True):
     """Request for the host's facts, and for the runs of a store that it has; keeps the locks of a server."""
 
     store: Id
     server: Id
 
 
-class Describe(msgspec.Struct, frozen=True, tag=True):
+class DescribeCall(msgspec.Struct, frozen=True, tag=True):
     """Request for torch's capabilities on the host."""
 
 
-class Prepare(msgspec.Struct, frozen=True, tag=True):
+class PrepareCall(msgspec.Struct, frozen=True, tag=True):
     """Request to start the torch of a target in the background."""
 
     target: Words
 
 
-class TakeTurn(msgspec.Struct, frozen=True, tag=True):
+class TakeTurnCall(msgspec.Struct, frozen=True, tag=True):
     """Request to lock a device for a server's run that is not delivered yet."""
 
     store: Id
@@ -69,14 +69,14 @@ class TakeTurn(msgspec.Struct, frozen=True, tag=True):
     measures: bool
 
 
-class EndTurn(msgspec.Struct, frozen=True, tag=True):
+class EndTurnCall(msgspec.Struct, frozen=True, tag=True):
     """Request to release a run's lock."""
 
     store: Id
     run: RunKey
 
 
-class Deliver(msgspec.Struct, frozen=True, tag=True):
+class DeliverCall(msgspec.Struct, frozen=True, tag=True):
     """Files of a run's directory by their names, with the digest of all."""
 
     store: Id
@@ -85,7 +85,7 @@ class Deliver(msgspec.Struct, frozen=True, tag=True):
     files: dict[Name, bytes]
 
 
-class Start(msgspec.Struct, frozen=True, tag=True):
+class StartCall(msgspec.Struct, frozen=True, tag=True):
     """Request to start a delivered run, at most once."""
 
     store: Id
@@ -95,7 +95,7 @@ class Start(msgspec.Struct, frozen=True, tag=True):
     measures: bool
 
 
-class Poll(msgspec.Struct, frozen=True, tag=True):
+class PollCall(msgspec.Struct, frozen=True, tag=True):
     """Request for what is new in a run: `sizes` are the bytes of the growing files that the server has."""
 
     store: Id
@@ -103,14 +103,14 @@ class Poll(msgspec.Struct, frozen=True, tag=True):
     sizes: dict[Name, Size]
 
 
-class Listing(msgspec.Struct, frozen=True, tag=True):
+class ListCall(msgspec.Struct, frozen=True, tag=True):
     """Request for the files of an ended run."""
 
     store: Id
     run: RunKey
 
 
-class Read(msgspec.Struct, frozen=True, tag=True):
+class ReadCall(msgspec.Struct, frozen=True, tag=True):
     """Request for a piece of an ended run's file."""
 
     store: Id
@@ -119,21 +119,21 @@ class Read(msgspec.Struct, frozen=True, tag=True):
     offset: Size
 
 
-class Cancel(msgspec.Struct, frozen=True, tag=True):
+class CancelCall(msgspec.Struct, frozen=True, tag=True):
     """Request to end a run."""
 
     store: Id
     run: RunKey
 
 
-class Forget(msgspec.Struct, frozen=True, tag=True):
+class ForgetCall(msgspec.Struct, frozen=True, tag=True):
     """Request to remove the directory of a run that has ended."""
 
     store: Id
     run: RunKey
 
 
-class Facts(msgspec.Struct, frozen=True, tag=True):
+class FactsReply(msgspec.Struct, frozen=True, tag=True):
     """A host: its id, versions and hardware in words, and the runs of the store in it.
 
     Hosts of equal `kind` may measure the cells of one sweep. `devices` and `torch` are empty while torch starts;
@@ -152,29 +152,29 @@ class Facts(msgspec.Struct, frozen=True, tag=True):
     runs: Annotated[tuple[RunKey, ...], Meta(max_length=MOST_FILES)] = ()
 
 
-class Description(msgspec.Struct, frozen=True, tag=True):
+class DescriptionReply(msgspec.Struct, frozen=True, tag=True):
     """Versions, devices and backends of torch; None while it starts."""
 
     environment: Environment | None
 
 
-class Lack(msgspec.Struct, frozen=True, tag=True):
-    """What must start before a run, in words; empty if nothing."""
+class LackReply(msgspec.Struct, frozen=True, tag=True):
+    """The torch that must start before a run, in words; empty if it runs."""
 
     words: Words
 
 
-class Turn(msgspec.Struct, frozen=True, tag=True):
-    """Whether the device is locked for the run."""
+class TurnReply(msgspec.Struct, frozen=True, tag=True):
+    """Result of a request for a lock: True if the device is locked for the run."""
 
     taken: bool
 
 
-class Done(msgspec.Struct, frozen=True, tag=True):
+class DoneReply(msgspec.Struct, frozen=True, tag=True):
     """The call is done."""
 
 
-class Piece(msgspec.Struct, frozen=True, tag=True):
+class PieceReply(msgspec.Struct, frozen=True, tag=True):
     """Bytes of a file from an offset; none at its end."""
 
     name: Name
@@ -182,7 +182,7 @@ class Piece(msgspec.Struct, frozen=True, tag=True):
     data: bytes
 
 
-class Progress(msgspec.Struct, frozen=True, tag=True):
+class ProgressReply(msgspec.Struct, frozen=True, tag=True):
     """A run's status, and new bytes of its growing files; None if the host has no such run.
 
     `live` is True as long as anything of the run may be alive, or not all of its new bytes are in the reply.
@@ -190,10 +190,10 @@ class Progress(msgspec.Struct, frozen=True, tag=True):
 
     status: Status | None
     live: bool = False
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[PieceReply, ...] = ()
 
 
-class Entry(msgspec.Struct, frozen=True):
+class HostFile(msgspec.Struct, frozen=True):
     """A file of an ended run: its name, bytes and SHA-256."""
 
     name: Name
@@ -201,36 +201,48 @@ class Entry(msgspec.Struct, frozen=True):
     digest: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
 
 
-class Entries(msgspec.Struct, frozen=True, tag=True):
+class FilesReply(msgspec.Struct, frozen=True, tag=True):
     """The files of an ended run."""
 
-    files: Annotated[tuple[Entry, ...], Meta(max_length=MOST_FILES)]
+    files: Annotated[tuple[HostFile, ...], Meta(max_length=MOST_FILES)]
 
 
-class Failure(msgspec.Struct, frozen=True, tag=True):
+class FailureReply(msgspec.Struct, frozen=True, tag=True):
     """The call failed, with the reason and the signal that ended a process, if one did."""
 
     why: Words
     signal: str | None = None
 
 
-RunCall = EndTurn | Deliver | Start | Poll | Listing | Read | Cancel | Forget | TakeTurn
-Call = Hello | Describe | Prepare | RunCall
-Reply = Facts | Description | Lack | Turn | Done | Piece | Progress | Entries | Failure
+CallAboutRun = (
+    EndTurnCall | DeliverCall | StartCall | PollCall | ListCall | ReadCall | CancelCall | ForgetCall | TakeTurnCall
+)
+HostCall = HelloCall | DescribeCall | PrepareCall | CallAboutRun
+HostReply = (
+    FactsReply
+    | DescriptionReply
+    | LackReply
+    | TurnReply
+    | DoneReply
+    | PieceReply
+    | ProgressReply
+    | FilesReply
+    | FailureReply
+)
 
 
-def packed(message: Call | Reply) -> bytes:
+def packed(message: HostCall | HostReply) -> bytes:
     """Return a message as bytes."""
     return msgspec.msgpack.encode(message)
 
 
-def call_of(data: bytes) -> Call:
+def call_of(data: bytes) -> HostCall:
     """Parse a call; raises DecodeError."""
-    parsed: Call = unpacked_as(data, Call, MOST_CALL_BYTES)
+    parsed: HostCall = unpacked_as(data, HostCall, MOST_CALL_BYTES)
     return parsed
 
 
-def reply_of(data: bytes) -> Reply:
+def reply_of(data: bytes) -> HostReply:
     """Parse a reply; raises DecodeError."""
-    parsed: Reply = unpacked_as(data, Reply, MOST_REPLY_BYTES)
+    parsed: HostReply = unpacked_as(data, HostReply, MOST_REPLY_BYTES)
     return parsed

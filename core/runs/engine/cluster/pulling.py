@@ -15,7 +15,6 @@ from core.base.decoder import unpacked_as
 from core.base.errors import DecodeError, NodeError, SettingError
 from core.base.files import one_line
 from core.runs.engine.cluster.host import Host
-from core.runs.engine.cluster.messages import MOST_CALL_BYTES
 from core.runs.engine.cluster.workers import WAIT_S, WorkerCall, WorkerReply
 
 # Calls that are answered at once: a large file keeps no other call waiting.
@@ -26,7 +25,7 @@ RETRY_S, LONGEST_RETRY_S = 1.0, 30.0
 COLLECT_S = 8.0
 # Seconds for the connections to end.
 CLOSE_S = 1.0
-MOST_ANSWER_BYTES = MOST_CALL_BYTES + 10_000
+MOST_ANSWER_BYTES = 65 * 1024**2
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 UNAUTHORIZED = 401
 

@@ -33,7 +33,8 @@ from starlette.routing import Route
 from core.base.decoder import unpacked_as
 from core.base.errors import DecodeError, NodeError, SettingError
 from core.base.files import in_words, read_line
-from core.runs.engine.cluster.messages import MOST_REPLY_BYTES, Words
+from core.base.words import limit_s as in_seconds
+from core.runs.engine.cluster.messages import Words
 
 TOKEN_FILE = "workers-token"
 TOKEN_BYTES = 32
@@ -43,10 +44,11 @@ HOST = re.compile(r"[0-9a-f]{16}")
 WAIT_S, SILENT_S = 20.0, 60.0
 # Seconds between two looks at whether the server ends, which it does after so many at most.
 LOOK_S, END_S = 0.5, 5
-# Calls that wait for one worker, workers, and connections.
-MOST_WAITING, MOST_WORKERS, MOST_CONNECTIONS = 1_000, 1_000, 5_000
+MOST_WAITING = 1_000
+MOST_WORKERS = 1_000
+MOST_CONNECTIONS = 5_000
 # What replies have beside their bytes.
-MOST_BODY_BYTES = MOST_REPLY_BYTES + 10_000
+MOST_BODY_BYTES = 17 * 1024**2
 
 
 class WorkerCall(msgspec.Struct, frozen=True):
@@ -125,7 +127,7 @@ class WorkersTransport:
             self._loop.call_soon_threadsafe(_put, worker.calls, WorkerCall(number, data))
             return reply.result(limit_s)
         except (TimeoutError, RuntimeError):
-            raise NodeError(f"the worker does not answer within {limit_s:g} s") from None
+            raise NodeError(f"the worker does not answer within {in_seconds(limit_s)}") from None
         finally:
             self._waiting.pop(number, None)
 

@@ -10,7 +10,8 @@ import pytest
 
 from core import CompileJob, JobError, Model, Run, Runner, Status, StoreError, new_sweep
 from core.runs.engine.cluster.directory import check_name, unpack
-from core.runs.engine.cluster.messages import Start, packed
+from core.runs.engine.cluster.host import Host
+from core.runs.engine.cluster.messages import FilesReply, HostFile, PieceReply, StartCall, packed, reply_of
 from core.runs.engine.cluster.remote import RemoteEngine
 from core.runs.engine.protocol import Assignment
 from core.sweep import Axis, SweepRunner
@@ -43,7 +44,7 @@ def files(run: Run) -> dict[str, bytes]:
 
 def is_empty(nodes: Nodes, name: str) -> bool:
     """A host has kept nothing of any run."""
-    return not list((nodes.folder / name / "runs").iterdir())
+    return not list((nodes.folder / name / "hosted").iterdir())
 
 
 def starts(nodes: Nodes) -> Counter[str]:
@@ -98,7 +99,7 @@ def test_a_start_that_is_replayed_does_nothing(nodes: Nodes) -> None:
     runner = runner_of(nodes)
     run = runner.submit(JOB)
     until(lambda: len(engine.started) == 1)
-    start = next(call for call in nodes.transport.calls if isinstance(call, Start))
+    start = next(call for call in nodes.transport.calls if isinstance(call, StartCall))
     nodes.transport.call("one", packed(start), 1.0)
     engine.end(engine.started[0])
     runner.wait(run)
@@ -138,7 +139,7 @@ def test_a_cluster_that_does_not_answer_loses_nothing(nodes: Nodes) -> None:
 def test_a_node_that_stays_silent_beyond_the_runs_limit_has_lost_it(
     nodes: Nodes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.runs.engine.cluster.remote.OVERDUE_S", 0.5)
+    monkeypatch.setattr("core.runs.engine.cluster.carrying.OVERDUE_S", 0.5)
     engine = nodes.add("one", NodeEngine(hold_after=0))
     runner = runner_of(nodes)
     run = runner.submit(replace(JOB, time_limit_s=1.0))
@@ -219,6 +220,22 @@ def test_each_node_measures_one_run_at_a_time_whichever_server_asks(nodes: Nodes
         engine.end(engine.started[0])
     assert {runner.wait(run).status().state for runner, run in ((first, runs[2]), (second, waits))} == {"done"}
     assert {len(devices) for engine in engines for devices in engine.at_once} == {1}
+
+
+def test_people_take_turns_over_all_nodes(nodes: Nodes) -> None:
+    engines = [nodes.add(name, NodeEngine(hold_after=0)) for name in ("one", "two")]
+    runner = runner_of(nodes)
+    wanted = {"many": 40, "some": 7, "few": 3}
+    runs = {runner.submit(JOB, by).id: by for by, number in wanted.items() for _ in range(number)}
+    order: list[str] = []
+    while len(order) < 50:
+        until(lambda: sum(len(engine.started) for engine in engines) > len(order))
+        engine = next(engine for engine in engines if len(engine.started) > len(engine.ended))
+        engine.ended.append(run := engine.started[len(engine.ended)])
+        order.append(runs[run.id])
+        engine.end(run)
+    assert [order[:12].count(by) for by in wanted] == [6, 3, 3]
+    assert order.index("few") < 5
 
 
 def test_locks_of_a_server_that_has_ended_are_released(nodes: Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -328,3 +345,51 @@ def test_no_name_leads_out_of_a_run_or_to_the_servers_files(name: str, tmp_path:
     with pytest.raises(StoreError):
         unpack({name: b""}, tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_is_neither_sent_nor_followed(nodes: Nodes) -> None:
+    secret = nodes.folder / "secret"
+    secret.write_text("secret")
+    (nodes.folder / "elsewhere").mkdir()
+
+    sent = []
+
+    def leave_links(there: Run) -> str:
+        sent.append(sorted(path.name for path in there.path.iterdir()))
+        (there.path / "programs").mkdir()
+        (there.path / "programs" / "link").symlink_to(secret)
+        (there.path / "aoti").symlink_to(nodes.folder / "elsewhere")
+        (there.path / LOG).unlink()
+        (there.path / LOG).symlink_to(secret)
+        return "done"
+
+    nodes.add("one", NodeEngine(leave_links))
+    runner = runner_of(nodes)
+    run = runner.admit(JOB, created=lambda run: (run.path / "sent").symlink_to(secret))
+    assert runner.wait(run).status().state == "done"
+    assert sent == [["job.json", "model.py", "output.txt", "status.json", "trace"]]
+    (run.path / "sent").unlink()
+    assert set(files(run)) - {LOG} == {"job.json", "model.py", "status.json", "output.txt"}
+    assert b"secret" not in files(run).values()
+
+
+class LyingHost(Host):
+    """A host whose replies name files that are not a run's."""
+
+    def answer(self, data: bytes) -> bytes:
+        reply = reply_of(super().answer(data))
+        if isinstance(reply, FilesReply):
+            reply = FilesReply((*reply.files, HostFile("../../escaped", 1, "0" * 64)))
+        if isinstance(reply, PieceReply):
+            reply = PieceReply(reply.name, reply.offset, b"x")
+        return packed(reply)
+
+
+def test_a_host_that_lies_about_names_writes_nothing_outside(nodes: Nodes) -> None:
+    nodes.transport.hosts["liar"] = LyingHost(nodes.folder / "liar", NodeEngine(), "liar")
+    _, status = ended(runner_of(nodes))
+    assert (status.state, status.reason) == (
+        "crashed",
+        "its files could not be carried here: `../../escaped` is no name of a run's file",
+    )
+    assert not list(nodes.folder.rglob("escaped"))

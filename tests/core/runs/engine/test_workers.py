@@ -13,7 +13,7 @@ import pytest
 from core import CompileJob, Model, Runner, Store
 from core.base.errors import NodeError, SettingError
 from core.runs.engine.cluster.host import Host
-from core.runs.engine.cluster.messages import Hello, packed
+from core.runs.engine.cluster.messages import HelloCall, packed
 from core.runs.engine.cluster.pulling import Puller
 from core.runs.engine.cluster.remote import RemoteEngine
 from core.runs.engine.cluster.workers import MOST_BODY_BYTES, TOKEN_FILE, WorkerReply, WorkersTransport, token_of
@@ -22,7 +22,7 @@ from tests.support.engines import WAIT_S, until
 
 JOB = CompileJob(Model("sample", "mlp"), measure=False)
 HOST = "0123456789abcdef"
-HELLO = packed(Hello(HOST, HOST))
+HELLO = packed(HelloCall(HOST, HOST))
 
 
 @pytest.fixture
