@@ -42,6 +42,11 @@ PAGES: dict[str, dict[str, str]] = {
         "MOST_CODE_CHARS": "characters of code of an HTML file",
         "MOST_LISTING_CHARS": "characters of one piece of it",
     },
+    "core/views/html/comparison.py": {
+        "MOST_PAIRS": "pairs of compilations of an HTML file about two runs",
+        "MOST_KERNELS": "kernels of a pair whose difference it has",
+        "MOST_OPEN_ROWS": "rows of its tables that are not folded",
+    },
     "core/views/html/sections.py": {
         "MOST_PHASES": "phases of the chart of an HTML file",
         "MOST_POINTS": "points of a line of its charts",

@@ -11,7 +11,7 @@ from pages.parts.compare.what_if import what_if
 from pages.parts.run.live import live_run, measured_yet
 from pages.parts.run.measure import measure_again
 from pages.session import url
-from pages.session.downloads import downloads, json_twin
+from pages.session.downloads import comparison_download, downloads, json_twin
 from pages.session.require import require_report
 from pages.session.shown import RunView, open_shown, shown_compilation
 
@@ -64,6 +64,7 @@ with head.container(horizontal=True, vertical_alignment="center", gap="small"):
     )
     with downloads():
         json_twin("comparison", lambda: compare.data, key="compare")
+    comparison_download(view.run, right.run)
     measure_again(view, right)
 url.write(url.ASPECT)
 if pair is None and aspect in ("graphs", "kernels", "guards"):
