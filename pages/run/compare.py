@@ -25,7 +25,8 @@ if not names:
 
 head = st.container(key="compare-head", gap="small")
 title = head.container(gap=None, key="compare-title")
-with head.container(horizontal=True, vertical_alignment="center", gap="small"):
+choice = head.container(horizontal=True, vertical_alignment="center", gap="small")
+with choice:
     st.markdown("**Right**", width="content")
     other_id = pick_other(names, newest_other(view, names))
     if other_id:
@@ -64,8 +65,9 @@ with head.container(horizontal=True, vertical_alignment="center", gap="small"):
     )
     with downloads():
         json_twin("comparison", lambda: compare.data, key="compare")
-    comparison_download(view.run, right.run)
     measure_again(view, right)
+with choice:
+    comparison_download(view.run, right.run)
 url.write(url.ASPECT)
 if pair is None and aspect in ("graphs", "kernels", "guards"):
     st.write("Nothing to compare: no compilation of one run matches one of the other.")
