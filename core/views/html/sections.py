@@ -51,6 +51,7 @@ def sections(source: Source, outcome: OutcomeView, graphs: Graphs) -> Iterator[S
 
 def _failure(outcome: OutcomeView) -> Iterator[Block]:
     yield from paragraph(outcome.error, "bad")
+    yield from paragraph(outcome.line, "bad")
     yield from paragraph(outcome.crash, "bad")
     for failure in outcome.first_failures:
         yield from paragraph(failure.text, "bad" if failure.failed else "warn")
@@ -278,16 +279,15 @@ def _code(source: Source) -> Iterator[Block]:
         text = view.text(recorded.path)
         name = recorded.path.rsplit("/", 1)[-1]
         notes = view.notes(recorded.path, report.graph_breaks, report.error)
-        yield Listing(
-            name, Code(source.excerpt(name, text), "python", notes=tuple(notes.items())), detail=recorded.path
-        )
+        shown = Code(source.excerpt(name, text), "python", notes=tuple(notes.items()))
+        yield Listing(name, shown, detail=recorded.path, is_open=bool(notes) and report.error is not None)
 
 
 def _missing(source: Source) -> Iterator[Block]:
     contents = page_contents(source.report, live=False)
     reasons = [(name, contents[name].why_empty) for name in SHOWN if contents[name].why_empty]
     if reasons:
-        rows = tuple((name.replace("_", " ").capitalize(), reason) for name, reason in reasons)
+        rows = tuple((name.replace("_", " ").capitalize().replace("Fx", "FX"), reason) for name, reason in reasons)
         yield Table(("page", "why it is empty"), rows)
     for problem in OverviewView(source.report).log_problems:
         yield from paragraph(problem, "warn")

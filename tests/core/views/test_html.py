@@ -13,7 +13,7 @@ from core.runs.sides import side_of_run
 from core.runs.store import Run, Store
 from core.views.compare import CompareView
 from core.views.html import as_html, comparison_as_html
-from core.views.html.page import Bars, HtmlChip, Intervals
+from core.views.html.page import Bars, HtmlChip, Intervals, Listing, Text
 from core.views.html.render import page_of, page_of_comparison
 from core.views.html.source import Source
 from core.views.html.spans import TextSpan, spans
@@ -97,6 +97,19 @@ def test_no_text_of_a_log_is_markup(empty_home: Path) -> None:
     assert (scripts, elements.named("img")) == (["application/json", ""], [])
     handlers = [name for _, attributes in elements.found for name in attributes if name.startswith("on")]
     assert handlers == []
+
+
+def test_a_failed_run_begins_with_the_error_and_the_users_line_and_its_code_is_open(empty_home: Path) -> None:
+    page = page_of(run_of(empty_home, "error"))
+    texts = ["".join(span.text for span in block.prose) for block in page.sections[0].blocks if isinstance(block, Text)]
+    assert page.sections[0].id == "failure"
+    assert texts == [
+        "ValueError at call 1: eager.",
+        'raise ValueError("at most four rows") in check at model.py:7',
+    ]
+    (code,) = (section for section in page.sections if section.id == "code")
+    (listing,) = (block for block in code.blocks if isinstance(block, Listing))
+    assert listing.is_open
 
 
 def test_what_a_file_has_no_room_for_is_said(empty_home: Path) -> None:
