@@ -67,9 +67,9 @@ class record:
     `label` is the run's title. With `reset`, all compiled code is forgotten first, so that everything is compiled in
     the recording. The store is `home`, otherwise `COMPILEBOARD_HOME`, otherwise `~/.compileboard`. Without `warn`, an
     empty recording is no warning. With `profile`, torch.profiler runs meanwhile, and its profile is stored beside the
-    log. `begun` is called with each recording when it begins. Recordings may be nested and
-    may overlap in several threads: each has everything that any thread of the process compiles while it is open. A log
-    of TORCH_TRACE gets its records as before. Raises StoreError if the store cannot be written.
+    log. `begun` is called with each recording when it begins. Recordings may be nested and may overlap in several
+    threads: each has everything that any thread of the process compiles while it is open. A log of TORCH_TRACE gets its
+    records as before. Raises StoreError if the store cannot be written.
     """
 
     def __init__(

@@ -353,7 +353,7 @@ def _seconds_by_class(report: Report) -> dict[str, float]:
     return seconds
 
 
-__all__ = ["CompareTimes", "CompareView", "PairView"]
+__all__ = ["CompareTimes", "CompareView", "PairView", "RatioBar"]
 
 
 class MedianBar(NamedTuple):

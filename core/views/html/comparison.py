@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from core.base import words as fmt
-from core.views.compare import CompareTimes, CompareView, PairView
+from core.views.compare import CompareTimes, CompareView, PairView, RatioBar
 from core.views.html.blocks import folded, left_out, paragraph, section, table
 from core.views.html.graphs import Drawings
 from core.views.html.page import Bar, Bars, Block, Drawing, Fold, HtmlChip, IntervalRow, Intervals, Listing, Section
@@ -192,7 +192,7 @@ def _words(row: Mapping[str, object], forms: Mapping[str, Callable[[float], str]
 
 def _times(times: CompareTimes) -> Iterator[Block]:
     yield from paragraph(plain(times.unknown or times.claim))
-    longest = max(bar.quartiles_s[1] for bar in times.medians)
+    longest = max(bar.quartiles_s[1] for bar in times.medians) or 1.0
     bars = (
         Bar(
             f"{bar.kind}, {bar.side}",
@@ -205,14 +205,15 @@ def _times(times: CompareTimes) -> Iterator[Block]:
         for bar in sorted(times.medians, key=lambda bar: (bar.kind, bar.side))
     )
     yield Bars("Median time of a call in the steady state, with quartiles", tuple(bars))
-    if times.ratios and not times.unknown:
-        yield _ratios(times)
+    ratios = [ratio for ratio in times.ratios if ratio.low > 0 and math.isfinite(ratio.high)]
+    if ratios and not times.unknown:
+        yield _ratios(ratios)
     yield from paragraph(plain(times.method), "quiet")
 
 
-def _ratios(times: CompareTimes) -> Intervals:
-    """Return the speedups of the right run on a logarithmic axis that contains 1."""
-    bounds = [math.log(bound) for ratio in times.ratios for bound in (ratio.low, ratio.high)]
+def _ratios(ratios: Sequence[RatioBar]) -> Intervals:
+    """Return speedups of the right run on a logarithmic axis that contains 1."""
+    bounds = [math.log(bound) for ratio in ratios for bound in (ratio.low, ratio.high)]
     low, high = min(0.0, *bounds), max(0.0, *bounds)
     margin = 0.05 * (high - low) or 1.0
 
@@ -221,7 +222,7 @@ def _ratios(times: CompareTimes) -> Intervals:
 
     rows = (
         IntervalRow(ratio.name, ratio.words, place(ratio.low), place(ratio.middle), place(ratio.high), ratio.claim)
-        for ratio in times.ratios
+        for ratio in ratios
     )
     return Intervals(
         "Speedup of the right run over the left, log; the line is at 1, no difference", place(1), tuple(rows)
