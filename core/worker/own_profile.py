@@ -6,15 +6,16 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import torch.autograd.profiler as autograd_profiler
-from torch.profiler import ProfilerActivity, profile, supported_activities
+from torch.profiler import ProfilerActivity, profile, record_function, supported_activities
 
 from core.base.errors import CompileboardError
 from core.worker.measuring.profiler import KernelMarks, quiet_profile, write_profile
 
-RUNNING = "a torch.profiler was running already, and torch has one at a time; `python -m core profile` adds its file"
-ENDED = (
-    "another torch.profiler was started meanwhile, and torch has one at a time; `python -m core profile` adds its file"
-)
+# The first slice of a profile: one that another profiler has taken over lacks it.
+BEGIN = "record(profile=True)"
+ADD = "torch has one at a time; `python -m core profile` adds its file"
+RUNNING = f"a torch.profiler was running already, and {ADD}"
+ENDED = f"another torch.profiler was started meanwhile, and {ADD}"
 
 
 class OwnProfile:
@@ -33,6 +34,8 @@ class OwnProfile:
             return
         try:
             self._profile = self._stack.enter_context(quiet_profile(None))
+            with record_function(BEGIN):
+                pass
             if supported_activities() == {ProfilerActivity.CPU}:
                 self._marks = self._stack.enter_context(KernelMarks())
         except Exception as error:
@@ -49,14 +52,13 @@ class OwnProfile:
     def write(self, path: Path) -> None:
         """End the profile and write its file, unless there is a problem."""
         try:
-            is_running = autograd_profiler._is_profiler_enabled
             self._stack.close()
             if self._profile is None or self.problem:
                 return
-            if not is_running:
+            if any(event.name() == BEGIN for event in self._profile.profiler.kineto_results.events()):
+                write_profile(self._profile, path)
+            else:
                 self.problem = ENDED
-                return
-            write_profile(self._profile, path)
         except CompileboardError as error:
             self.problem = str(error)
         except Exception as error:

@@ -99,6 +99,17 @@ def test_a_users_profile_in_a_recording_is_complete_and_takes_the_place_of_the_r
     assert [failed_profile(run.report) for run in runs] == ["", f"{NOT_RECORDED}{ENDED}"]
 
 
+def test_a_profile_that_another_profiler_took_over_is_not_stored_as_the_recordings_own() -> None:
+    users = profile(activities=[ProfilerActivity.CPU])
+    with record("profiled", profile=True) as run:
+        step(2)
+        users.start()
+        step(3)
+    users.stop()
+    assert failed_profile(run.report) == f"{NOT_RECORDED}{ENDED}"
+    assert not profile_path(run.run).exists()
+
+
 def test_a_profiler_that_fails_is_a_note_and_no_error_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(own_profile, "supported_activities", lambda: 1 / 0)
     with record("broken", profile=True) as run:
