@@ -31,6 +31,7 @@
     python -m core landmarks [RUN]
     python -m core audit [--by ADDRESS] [--refused] [--json]
     python -m core seeds [ITEM…]
+    python -m core work --server URL --token-file FILE [--name NAME] [--samples-only]
 
 With --json the report alone goes to standard output; progress and messages go to standard error. Exit codes: 0 done, 1
 the run or every cell of the sweep failed, or the sweep stopped, 2 the command or the job is invalid, 3 the run, sweep
@@ -72,6 +73,7 @@ from core.commands import (
     seeds,
     sweep,
     tour,
+    work,
 )
 from core.commands.output import CANCELLED, FAILED, MISSING, USAGE, complain
 
@@ -106,6 +108,7 @@ COMMANDS = (
     options.add_command,
     audit.add_command,
     seeds.add_command,
+    work.add_command,
 )
 
 

@@ -16,6 +16,7 @@
                       /programs/*     the accelerator's; aoti/*: the package of AOTInductor
   <home>/cache/                       compiled objects that runs share
   <home>/servers/*.json               dashboards that listen on the store
+  <home>/store-id, carried/           its id in a cluster, and locks of the runs that its servers carry from there
   <home>/audit.jsonl                  what people changed, where they sign in
 Runs and cache are readable by their owner only, and so is the home unless it has other files, too.
 """
@@ -66,6 +67,11 @@ from core.runs.rank_logs import RankLogs, stored_name, stored_ranks
 from core.runs.status import Liveness, Status
 from core.trace import NO_RECORD, has_record
 
+# What a home has that is used for nothing else.
+OURS = {
+    *("runs", "cache", "sweeps", "turns", "servers", "hosts", "hosted", "carried", "store-id", "workers-token"),
+    *("audit.jsonl", "audit.1.jsonl"),
+}
 NAME, NOTE, RANKS, AUDIENCE = "name.txt", "note.txt", "ranks", "audience.txt"
 MAX_LOG_BYTES = 8 * 1024**3
 MAX_STATUS_BYTES = 1_000_000
@@ -272,7 +278,7 @@ class Store:
         self.runs_dir, self.cache_dir = self.home / "runs", self.home / "cache"
         with in_words(self.home):
             self.home.mkdir(parents=True, exist_ok=True, mode=OWNER_ALONE)
-            if {entry.name for entry in self.home.iterdir()} <= {"runs", "cache", "sweeps", "turns", "servers"}:
+            if {entry.name for entry in self.home.iterdir()} <= OURS:
                 make_private(self.home)
             make_private(self.runs_dir)
             make_private(self.cache_dir)
