@@ -5,17 +5,19 @@
                       /model.py       the code that was run
                       /original.py    the eager side's code, if it differs: before the job's fixes, or of an exercise
                       /backend.py     a backend's code; rival_backend.py, rival_model.py: the alternative's
-                      /name.txt       the owner's name for it, if not its title; note.txt: notes
+                      /name.txt       the owner's name for it, if not its title; note.txt: notes; tags.txt: tags
+                      /pinned         an empty file: the run is not deleted
                       /trace/*.log    PyTorch's structured trace; output.txt: the worker's printed output, bounded
                       /trace/rank_3.log  that of one rank, whose report, verdict and graphs are in ranks/3
-                      /report.json    the report, rebuilt when the log is newer; verdict-*.json: its verdict
+                      /report.json    the report, rebuilt when the log is newer; summary-*.json: its summary
                       /report.*       of a large log: its index, outline, and the report's head and parts
                       /profile.json   a profile by torch.profiler, as it was added
                       /graphs/*.json  the nodes of large graphs, rebuilt like the report
                       /programs/*     the accelerator's; aoti/*: the package of AOTInductor
+  <home>/index/                       the index of the runs, which is made from their directories
   <home>/cache/                       compiled objects that runs share
   <home>/servers/*.json               dashboards that listen on the store
-Runs and cache are readable by their owner only, and so is the home unless it has other files, too.
+Runs, index and cache are readable by their owner only, and so is the home unless it has other files, too.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -64,6 +66,7 @@ from core.runs.status import Liveness, Status
 from core.trace import NO_RECORD, has_record
 
 NAME, NOTE, RANKS = "name.txt", "note.txt", "ranks"
+TAGS, PINNED = "tags.txt", "pinned"
 MAX_LOG_BYTES = 8 * 1024**3
 MAX_STATUS_BYTES = 1_000_000
 MAX_JOB_BYTES = 16_000_000
@@ -71,6 +74,7 @@ MOST_TAIL_BYTES = 20_000
 MOST_NAME_CHARS = 80
 MOST_NOTE_CHARS = 400
 MOST_TITLE_CHARS = 120
+MOST_TAGS, MOST_TAG_CHARS = 20, 40
 
 
 class _DamageError(StoreError):
@@ -133,6 +137,16 @@ class Run:
     def note(self) -> str:
         """Return the owner's note; empty if there is none."""
         return read_line(self.path / NOTE, MOST_NOTE_CHARS)
+
+    def tags(self) -> tuple[str, ...]:
+        """Return the owner's tags, sorted."""
+        words = read_line(self.path / TAGS, MOST_TAGS * (MOST_TAG_CHARS + 1)).split()
+        return tuple(sorted({word[:MOST_TAG_CHARS] for word in words}))
+
+    @property
+    def pinned(self) -> bool:
+        """True if the run must not be deleted."""
+        return regular(self.path / PINNED) is not None
 
     def ranks(self) -> tuple[int, ...]:
         """Return the ranks that have a log, lowest first; empty for a run without ranks."""
@@ -216,16 +230,20 @@ class Run:
 
     def standing(self) -> Status:
         """Return the displayed status: `damaged`, with the reason, if the run's files cannot be read."""
+        return self.standing_and_job()[0]
+
+    def standing_and_job(self) -> tuple[Status, CompileJob | None]:
+        """Return the displayed status, and the job, None if it is damaged or there is none."""
         try:
             status = self.status()
         except StoreError as error:
-            return _damaged_status(self, str(error))
+            return _damaged_status(self, str(error)), None
         try:
-            self.job()
+            job = self.job()
         except CompileboardError as error:
-            return _damaged_status(self, f"its job.json cannot be read: {error}", status)
+            return _damaged_status(self, f"its job.json cannot be read: {error}", status), None
         reason = self._why_no_log(status)
-        return _damaged_status(self, reason, status) if reason else status
+        return _damaged_status(self, reason, status) if reason else status, job
 
     def _why_no_log(self, status: Status) -> str:
         """Return why its log cannot be read; empty if it can, or if there is none yet."""
@@ -256,10 +274,17 @@ class Store:
         self._max_log_bytes = max_log_bytes
         self.liveness: Liveness = LOCAL
         self.home = (home or default_home()).resolve()
-        self.runs_dir, self.cache_dir = self.home / "runs", self.home / "cache"
+        self.runs_dir, self.cache_dir, self.index_dir = (self.home / name for name in ("runs", "cache", "index"))
         with in_words(self.home):
             self.home.mkdir(parents=True, exist_ok=True, mode=OWNER_ALONE)
-            if {entry.name for entry in self.home.iterdir()} <= {"runs", "cache", "sweeps", "turns", "servers"}:
+            if {entry.name for entry in self.home.iterdir()} <= {
+                "runs",
+                "cache",
+                "index",
+                "sweeps",
+                "turns",
+                "servers",
+            }:
                 make_private(self.home)
             make_private(self.runs_dir)
             make_private(self.cache_dir)
@@ -383,6 +408,17 @@ class Store:
         with in_words(run.path):
             write_atomically(run.path / NOTE, one_line(note, MOST_NOTE_CHARS).encode())
 
+    def tag(self, run: Run, tags: Iterable[str]) -> None:
+        """Set the tags of a run, which are words; none removes them. Raises StoreError."""
+        words = sorted({one_line(word, MOST_TAG_CHARS) for tag in tags for word in tag.split()})[:MOST_TAGS]
+        with in_words(run.path):
+            write_atomically(run.path / TAGS, " ".join(words).encode())
+
+    def pin(self, run: Run, pinned: bool) -> None:
+        """Protect a run from being deleted, or no longer; raises StoreError."""
+        with in_words(run.path):
+            write_atomically(run.path / PINNED, b"") if pinned else remove(run.path / PINNED)
+
     def announced(self, url: str) -> AbstractContextManager[None]:
         """Leave the address of a dashboard of this process in the store, in this context."""
         return announced(self.home, url)
@@ -396,7 +432,9 @@ class Store:
         return next((run for run, at in self.list() if (at.fingerprint, at.state) == (fingerprint, "done")), None)
 
     def delete(self, run: Run) -> None:
-        """Delete a run permanently, even a damaged one; raises StoreError if it is live."""
+        """Delete a run permanently, even a damaged one; raises StoreError if it is live or pinned."""
+        if run.pinned:
+            raise StoreError(f"the run {run.id} is pinned; unpin it first")
         with contextlib.suppress(_DamageError):
             if run.status().live:
                 raise StoreError("the run is still going; cancel it first")

@@ -47,9 +47,14 @@ class Who:
             return by == self.name != NAMELESS
         return self.kind is Visitor.OWNER
 
+    @property
+    def authors(self) -> tuple[str, ...] | None:
+        """The visitors whose runs are listed: a guest's own and those of the server's owner; None for all."""
+        return ("", self.name) if self.kind is Visitor.GUEST else None
+
     def sees(self, by: str) -> bool:
-        """Return True if a run made by `by` is listed: a guest sees their own runs and those of the server's owner."""
-        return self.kind is not Visitor.GUEST or by in ("", self.name)
+        """Return True if a sweep made by `by` is listed."""
+        return self.authors is None or by in self.authors
 
 
 def told(marks: Sequence[str]) -> Who:

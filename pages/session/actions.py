@@ -11,12 +11,13 @@ from typing import BinaryIO, TypeVar
 
 import streamlit as st
 
-from core import CompileboardError, CompileJob, RecordedSweep, Run, Sweep
+from core import CompileboardError, CompileJob, RecordedSweep, Run, Store, Sweep
 from core.views.kernels import KernelTool
 from pages.gate.rules import Visitor
 from pages.gate.visitor import Who, maker_of, who
 from pages.look.text import LONGEST_TEXT, plain, prose
 from pages.session import server
+from pages.session.runs import run_lists
 
 Made = TypeVar("Made")
 
@@ -130,14 +131,29 @@ def _cancel(run: Run) -> None:
 
 def rename(run: Run, name: str) -> None:
     """Rename a run; raises CompileboardError."""
-    who().require_own(run)
-    server.runner().store.rename(run, name)
+    _change(run, lambda store: store.rename(run, name))
 
 
 def annotate(run: Run, note: str) -> None:
     """Add a note to a run; raises CompileboardError."""
+    _change(run, lambda store: store.annotate(run, note))
+
+
+def tag(run: Run, tags: str) -> None:
+    """Set a run's tags, which are the words of a text; raises CompileboardError."""
+    _change(run, lambda store: store.tag(run, tags.replace(",", " ").split()))
+
+
+def pin(run: Run, pinned: bool) -> None:
+    """Protect a run from being deleted, or no longer; raises CompileboardError."""
+    _change(run, lambda store: store.pin(run, pinned))
+
+
+def _change(run: Run, change: Callable[[Store], None]) -> None:
+    """Change the files of a run that the visitor owns, and its entry in the index."""
     who().require_own(run)
-    server.runner().store.annotate(run, note)
+    change(server.runner().store)
+    run_lists().index.update([run.path.name])
 
 
 def delete(*runs: Run) -> int:
