@@ -9,7 +9,9 @@ from core.analysis.speed import Speed
 from core.analysis.verdict import verdict
 from core.report import Report
 
-MOST_VERSION_CHARS, MOST_DEVICE_CHARS, MOST_INPUTS_CHARS = 60, 120, 300
+MOST_VERSION_CHARS = 60
+MOST_DEVICE_CHARS = 120
+MOST_INPUTS_CHARS = 300
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,8 @@ MOST_TAIL_BYTES = 20_000
 MOST_NAME_CHARS = 80
 MOST_NOTE_CHARS = 400
 MOST_TITLE_CHARS = 120
-MOST_TAGS, MOST_TAG_CHARS = 20, 40
+MOST_TAGS = 20
+MOST_TAG_CHARS = 40
 
 
 class _DamageError(StoreError):
@@ -426,10 +427,6 @@ class Store:
     def dashboard(self) -> str:
         """Return the address of a dashboard that listens on the store now; empty if there is none."""
         return address(self.home)
-
-    def find(self, fingerprint: str) -> Run | None:
-        """Return the newest finished run of the same job, code and torch; None if there is none."""
-        return next((run for run, at in self.list() if (at.fingerprint, at.state) == (fingerprint, "done")), None)
 
     def delete(self, run: Run) -> None:
         """Delete a run permanently, even a damaged one; raises StoreError if it is live or pinned."""

@@ -10,7 +10,8 @@ from core.runs.index import IndexedRun
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line, quoted
 from core.views.runs import ListedRun
 
-MOST_SERIES, MOST_RUNS = 8, 500
+MOST_SERIES = 8
+MOST_RUNS = 500
 UNKNOWN = "device and inputs not recorded"
 
 
@@ -116,7 +117,7 @@ class HistoryView:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Why points are apart, and what is not drawn."""
+        """The reasons why points are apart, and the runs that are not drawn."""
         notes = []
         if len(self.series) > 1:
             notes.append(

@@ -13,20 +13,20 @@ from core.base.errors import CompileboardError, StoreError
 from core.job import CompileJob
 from core.job.model import REPAIRED
 from core.runs.index import IndexedRun, IndexProgress, RunIndex, RunQuery
+from core.runs.index.database import QUICK_S
 from core.runs.index.entry import read_entry
 from core.runs.index.query import NEWEST_FIRST
 from core.runs.sides import Comparable, comparable_runs
 from core.runs.status import Status
-from core.runs.store import Run, Store
+from core.runs.store import Run
 from core.runs.stored import open_summary
 from core.views.markdown import LONGEST_LINE, one_line
 from core.views.speedup import seen_words
 
 PAGE_RUNS = 100
-MOST_SAME_MODEL, MOST_ATTEMPTS = 200, 1_000
+MOST_SAME_MODEL = 200
+MOST_ATTEMPTS = 1_000
 MOST_MODELS = 100
-# Seconds for which one listing brings the index up to date.
-QUICK_S = 0.2
 # The report of a larger log is not read for a list.
 LARGEST_LOG_BYTES = 4_000_000
 Authors = tuple[str, ...] | None
@@ -78,20 +78,32 @@ class ListedRun:
         return one_line(f"{self.title} · {self.detail}", LONGEST_LINE)
 
     @property
+    def result(self) -> str:
+        """The ops and kernels, and the ratio if it is significant, as a short text."""
+        summary = self.summary or Summary()
+        ops = (
+            f"{fmt.number(summary.ops)} → {fmt.count(summary.kernels, 'kernel')}"
+            if summary.ops is not None and summary.kernels is not None
+            else ""
+        )
+        interval = summary.speed.interval if summary.speed and summary.speed.clear else None
+        return " · ".join(filter(None, (ops, fmt.ratio(interval.middle) if interval else ""))) or "last run"
+
+    @property
     def speedup(self) -> str:
         """The ratio as text; empty if there is none."""
         return seen_words(self.summary.speed) if self.summary and self.summary.speed else ""
 
     @property
     def doubt(self) -> str:
-        """Why the ratio is missing or unreliable; empty if it is reliable."""
+        """The reason why the ratio is missing or unreliable; empty if it is reliable."""
         speed = self.summary.speed if self.summary else None
         return "" if speed is None else speed.unknown or speed.disturbed
 
 
 @dataclass(frozen=True, slots=True)
 class RunListView:
-    """One page of the runs that a search text matches; pages are numbered from 1."""
+    """A page of the runs that a search text matches; pages are numbered from 1."""
 
     runs: tuple[ListedRun, ...]
     total: int
@@ -124,7 +136,7 @@ class RunListView:
 
     @property
     def indexing(self) -> str:
-        """How far the index is; empty if it has every run."""
+        """Progress of the index; empty if it has every run."""
         if self.progress.complete:
             return ""
         done, total = map(fmt.number, (self.progress.indexed, self.progress.total))
@@ -132,7 +144,7 @@ class RunListView:
 
     @property
     def in_memory(self) -> str:
-        """Why the index is not shared with other processes; empty if it is."""
+        """The reason why the index is not shared with other processes; empty if it is."""
         problem = self.progress.problem
         return f"The index of runs is in memory alone, and is made again at each start: {problem}." if problem else ""
 
@@ -140,9 +152,8 @@ class RunListView:
 class RunLists:
     """The lists of one store. `authors` are the visitors whose runs are listed; None for all."""
 
-    def __init__(self, store: Store) -> None:
-        self.index = RunIndex(store)
-        self._store = store
+    def __init__(self, index: RunIndex) -> None:
+        self.index = index
 
     def search(self, text: str, page: int = 1, authors: Authors = None, within_s: float = QUICK_S) -> RunListView:
         """Return a page of the runs that a text matches; the index is brought up to date for about `within_s`."""
@@ -195,7 +206,7 @@ class RunLists:
         if indexed:
             return indexed[0]
         try:
-            run = self._store.open(run_id)
+            run = self.index.store.open(run_id)
         except StoreError:
             return None
         entry = read_entry(run)

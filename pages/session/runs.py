@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import streamlit as st
 
 from core import Comparable, CompileJob, Run
-from core.views.runs import ListedRun, RunLists, RunListView
+from core.views import runs as views
 from pages import menu
 from pages.gate.visitor import who
 from pages.session import server, url
@@ -21,18 +21,18 @@ MOST_NAMED = 200
 MADE_WITHIN_S = 0.3
 
 
-def run_lists() -> RunLists:
+def run_lists() -> views.RunLists:
     """Return the lists of the server's store; stop a page that is served without the gate."""
     server.runner()
     return _run_lists()
 
 
 @st.cache_resource(show_spinner=False)
-def _run_lists() -> RunLists:
-    return RunLists(server.the_runner().store)
+def _run_lists() -> views.RunLists:
+    return views.RunLists(server.the_runner().index)
 
 
-def searched_runs(text: str, page: int) -> RunListView:
+def searched_runs(text: str, page: int) -> views.RunListView:
     """Return a page of the runs that are listed for this visitor and match a search text, with current states."""
     return run_lists().search(text, page, who().authors)
 
@@ -44,7 +44,7 @@ def last_took_s(job: CompileJob) -> float | None:
     return listed.status.took_s if listed is not None else None
 
 
-def named_runs() -> list[ListedRun]:
+def named_runs() -> list[views.ListedRun]:
     """Return the newest listed runs for a menu of names, with states that may be some seconds old.
 
     The shown run is included, no matter how old it is and which visitor made it.
@@ -62,29 +62,29 @@ def named_runs() -> list[ListedRun]:
 
 
 @st.cache_resource(max_entries=20, show_spinner=False)
-def _known(moment: tuple[int, int, int], authors: tuple[str, ...] | None) -> tuple[ListedRun, ...]:
+def _known(moment: tuple[int, int, int], authors: tuple[str, ...] | None) -> tuple[views.ListedRun, ...]:
     """Return the newest runs of some visitors, cached for all sessions for some seconds, or until the store changes."""
     return _run_lists().newest(MOST_NAMED, authors)
 
 
-def runs_of(titles: Iterable[str]) -> tuple[ListedRun, ...]:
+def runs_of(titles: Iterable[str]) -> tuple[views.ListedRun, ...]:
     """Return the newest listed runs with these titles."""
     return run_lists().of_titles(titles, who().authors)
 
 
-def last_runs(titles: Iterable[str]) -> dict[str, ListedRun]:
+def last_runs(titles: Iterable[str]) -> dict[str, views.ListedRun]:
     """Return the newest finished run of each title, sweep cells excluded, with its summary if that is read quickly."""
     newest = run_lists().last_done(titles, who().authors)
     complete, _ = summarised(tuple(newest.values()))
     return dict(zip(newest, complete, strict=True))
 
 
-def runs_by_id(run_ids: Iterable[str]) -> tuple[ListedRun, ...]:
+def runs_by_id(run_ids: Iterable[str]) -> tuple[views.ListedRun, ...]:
     """Return the runs with these ids, whichever visitors made them."""
     return tuple(filter(None, map(run_lists().shown, run_ids)))
 
 
-def newest_of(fingerprint: str) -> ListedRun | None:
+def newest_of(fingerprint: str) -> views.ListedRun | None:
     """Return the newest listed run with a job's fingerprint, with its current state; None if there is none."""
     return run_lists().newest_of(fingerprint, who().authors)
 
@@ -94,7 +94,7 @@ def runs_like(run: Run, title: str, job: CompileJob | None) -> tuple[Comparable,
     return run_lists().comparable(run, title, job, who().authors)
 
 
-def summarised(listed: Sequence[ListedRun]) -> tuple[tuple[ListedRun, ...], bool]:
+def summarised(listed: Sequence[views.ListedRun]) -> tuple[tuple[views.ListedRun, ...], bool]:
     """Return the runs with their summaries, as many as are read in a moment, and True if some are still missing."""
     return run_lists().with_summaries(listed, MADE_WITHIN_S)
 

@@ -7,11 +7,11 @@ content, so that two versions of Compileboard can use one store.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 import sqlite3
 import time
-import zlib
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -37,8 +37,11 @@ Result = TypeVar("Result")
 # Raised with every change in what is read from a directory, if no type changes, which are part of the version anyway.
 CONTENT_VERSION = 1
 BUSY_S = 3.0
+# Seconds for which one listing brings the index up to date.
+QUICK_S = 0.2
 # Runs that each refresh looks at for changes: those that are open, and the next ones of all.
-MOST_OPEN, LOOKED_AT = 200, 500
+MOST_OPEN = 200
+LOOKED_AT = 500
 LOOK_S = 0.5
 BATCH = 100
 ATTEMPTS = 3
@@ -46,6 +49,7 @@ ATTEMPTS = 3
 SETTLED_NS = 2_000_000_000
 OLD_S = 30 * 86_400.0
 LAST_ID = "~"
+VERSION_CHARS = 8
 SETTINGS = (
     "PRAGMA synchronous = NORMAL",
     "PRAGMA journal_size_limit = 16000000",
@@ -100,7 +104,7 @@ class RunIndex:
     """The index of one store, for all threads of this process."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        self.store = store
         self._lock = RLock()
         self._problem = _remote_words(store.home)
         self._connection: sqlite3.Connection | None = None
@@ -121,6 +125,12 @@ class RunIndex:
         with self._lock:
             return self._guarded(lambda connection: self._search(connection, query, most, offset))
 
+    def find(self, fingerprint: str) -> Run | None:
+        """Return the newest finished run of the same job, code and torch; None if there is none in the index."""
+        self.refresh(QUICK_S)
+        page = self.search(RunQuery().also("fingerprint = ? AND state = 'done'", fingerprint), 1)
+        return next((self.run(entry.id) for entry in page.runs), None)
+
     def titles(self, query: RunQuery, most: int) -> dict[str, int]:
         """Return the titles of a query's runs with their numbers, most runs first."""
         where = query.where
@@ -134,14 +144,19 @@ class RunIndex:
             self.updates += 1
             self._guarded(lambda connection: self._read(connection, run_ids))
 
+    def close(self) -> None:
+        """Close the file; the next use opens it again."""
+        with self._lock:
+            self._close()
+
     def run(self, run_id: str) -> Run:
         """Return a run by its id, all ranks together, whether it exists or not."""
-        return Run(run_id, self._store.runs_dir / run_id, self._store.liveness)
+        return Run(run_id, self.store.runs_dir / run_id, self.store.liveness)
 
     @property
     def path(self) -> Path:
         """The SQLite file of this version."""
-        return self._store.index_dir / f"runs-{_version()}.sqlite3"
+        return self.store.index_dir / f"runs-{_version()}.sqlite3"
 
     def _start_over(self) -> None:
         self._listed_ns, self._total = 0, 0
@@ -166,7 +181,7 @@ class RunIndex:
             except (OSError, StoreError) as error:
                 self._close()
                 self._problem = str(error)
-        raise StoreError(f"the index of {self._store.home} cannot be made: {self._problem or 'it is always damaged'}")
+        raise StoreError(f"the index of {self.store.home} cannot be made: {self._problem or 'it is always damaged'}")
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
@@ -175,8 +190,8 @@ class RunIndex:
         return self._connection
 
     def _file(self) -> str:
-        make_private(self._store.index_dir)
-        for path in self._store.index_dir.glob("runs-*"):
+        make_private(self.store.index_dir)
+        for path in self.store.index_dir.glob("runs-*"):
             with suppress(OSError):
                 if not path.name.startswith(self.path.name) and time.time() - path.stat().st_mtime > OLD_S:
                     path.unlink()
@@ -222,10 +237,10 @@ class RunIndex:
 
     def _list_directories(self, connection: sqlite3.Connection) -> None:
         """Note the runs that are not in the index, oldest first, and remove those that are gone."""
-        changed_ns = self._store.runs_dir.stat().st_mtime_ns
+        changed_ns = self.store.runs_dir.stat().st_mtime_ns
         if changed_ns == self._listed_ns:
             return
-        names = set(filter(RUN_ID.fullmatch, os.listdir(self._store.runs_dir)))
+        names = set(filter(RUN_ID.fullmatch, os.listdir(self.store.runs_dir)))
         known = {run_id for (run_id,) in connection.execute("SELECT id FROM runs")}
         _write(connection, (), known - names)
         self._missing, self._total = sorted(names - known), len(names)
@@ -303,7 +318,7 @@ def _write(connection: sqlite3.Connection, entries: Sequence[IndexedRun], gone: 
 def _version() -> str:
     """Return the version of the content: the types of an entry, its columns, and what they are read from."""
     content = msgspec.json.schema(IndexedRun), TABLES, CONTENT_VERSION, SUMMARY_VERSION
-    return f"{zlib.crc32(repr(content).encode()):08x}"
+    return hashlib.sha256(repr(content).encode()).hexdigest()[:VERSION_CHARS]
 
 
 def _inode(path: Path) -> int:

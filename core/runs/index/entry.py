@@ -17,7 +17,9 @@ from core.runs.status import Status
 from core.runs.store import Run
 from core.runs.stored import open_summary
 
-MOST_SETTINGS, MOST_SETTING_CHARS, MOST_REASON_CHARS = 20, 200, 1_000
+MOST_SETTINGS = 20
+MOST_SETTING_CHARS = 200
+MOST_REASON_CHARS = 1_000
 # A larger directory has no size here: nobody waits until it is counted.
 MOST_FILES = 20_000
 # A directory that changed just now may change again without another modification time.
@@ -31,7 +33,7 @@ class IndexedRun:
 
     `is_open` is True if the status may change without a change of the directory, `stamp` changes with the directory.
     `settings` are those that differ from a default job, and the device of a recorded run; `ranks` is their number;
-    `is_cell` is True if a sweep made the run. `model` and `device` are from the job, empty for an imported log.
+    `is_cell` is True if a sweep made the run. `model`, `device` and `target` are the job's, empty for an imported log.
     `size_bytes` is None for a directory with too many files, `summary` until the report was made once.
     """
 
@@ -48,6 +50,7 @@ class IndexedRun:
     is_cell: bool = False
     model: str = ""
     device: str = ""
+    target: str = ""
     size_bytes: int | None = None
     summary: Summary | None = None
 
@@ -83,7 +86,8 @@ def read_entry(run: Run) -> IndexedRun | None:
         len(ranks),
         job is not None and bool(job.sweep),
         "" if job is None else f"{job.model.value[:MOST_SETTING_CHARS]} {job.model.name[:MOST_SETTING_CHARS]}",
-        "" if job is None else _device(job),
+        "" if job is None else job.device[:MOST_SETTING_CHARS],
+        "" if job is None else _target(job),
         bytes_within(run, MOST_FILES),
         _summary(run, status),
     )
@@ -116,9 +120,9 @@ def _is_open(run: Run, status: Status) -> bool:
     return status.live
 
 
-def _device(job: CompileJob) -> str:
-    target = TARGETS[job.target].title if job.target in TARGETS else ""
-    return (f"{job.target} {target}" if job.target else job.device)[:MOST_SETTING_CHARS]
+def _target(job: CompileJob) -> str:
+    target = TARGETS.get(job.target)
+    return f"{target.key} {target.title} {target.words}" if target else ""
 
 
 def _cut(status: Status) -> Status:
@@ -159,6 +163,7 @@ def columns(entry: IndexedRun) -> dict[str, Value | None]:
         "title": status.title,
         "model": f"{entry.title} {status.title} {entry.model}".casefold(),
         "device": device.casefold(),
+        "target": entry.target.casefold(),
         "inputs": summary.inputs.casefold(),
         "torch": torch_key(summary.torch) if summary.torch else "",
         "tags": f" {' '.join(entry.tags)} ".casefold(),

@@ -16,14 +16,15 @@ from typing import get_args
 from core.runs.status import Ended, State
 
 Value = str | int | float
-MOST_CHARS, MOST_TERMS = 1_000, 20
+MOST_CHARS = 1_000
+MOST_TERMS = 20
 TERM = re.compile(r'(-?)(?:([A-Za-z]+):)?("[^"]*"|\S+)')
 BOUND = re.compile(r"(<=|>=|<|>|=)?(\d{1,15}(?:\.\d{1,15})?)")
 AGE = re.compile(r"(\d{1,5})([hdw])")
 HOURS = {"h": 1, "d": 24, "w": 168}
 OWNER = "owner"
 # Column with text → a run matches if the text contains the value.
-TEXTS = {"model": "model", "device": "device", "inputs": "inputs"}
+TEXTS = {"model": "model", "device": "device", "target": "target", "inputs": "inputs"}
 # Column with a number → a run matches if the number is within the bound, as in `speedup:>1.2`.
 NUMBERS = {
     "breaks": "breaks",

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core import Comparable
+from core.views import runs as lists
 from core.views.compare import CompareView
 from core.views.kernel_pairs import KernelPairsView
-from core.views.runs import ListedRun
 from pages.look.text import LONGEST_LINE, one_line
 from pages.session import url
 from pages.session.cache import cached
@@ -72,7 +72,7 @@ def newest_other(view: RunView, names: dict[str, str]) -> str | None:
     return next((other.run.id for other in (*same, *alike) if other.run.id in names), None)
 
 
-def _label(listed: ListedRun) -> str:
+def _label(listed: lists.ListedRun) -> str:
     return one_line(f"{listed.label} · {listed.id[-4:]}", LONGEST_LINE)
 
 

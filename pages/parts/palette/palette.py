@@ -15,8 +15,8 @@ import streamlit as st
 
 from core import measured_again
 from core.report import Report
+from core.views import runs as lists
 from core.views.palette import PaletteView, RunEntryGroup
-from core.views.runs import ListedRun
 from pages import menu
 from pages.components.keys.view import all_keys
 from pages.components.palette.view import (
@@ -152,7 +152,7 @@ def pages_group() -> PaletteGroup:
     return PaletteGroup("Page", "Pages", entries, PaletteAim("", ""))
 
 
-def runs_group(named: Sequence[ListedRun]) -> PaletteGroup:
+def runs_group(named: Sequence[lists.ListedRun]) -> PaletteGroup:
     """Return the newest runs; each opens on the current page."""
     entries = tuple(
         PaletteEntry(listed.id, one_line(listed.title, LONGEST_NAME), one_line(listed.detail, LONGEST_LINE))

@@ -8,9 +8,9 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core import CompileJob, Model, RecordedSweep, Recording, Sample, Summary, recorded_sweeps, recordings, samples
+from core import CompileJob, Model, RecordedSweep, Recording, Sample, recorded_sweeps, recordings, samples
 from core.base import words as fmt
-from core.views.runs import ListedRun
+from core.views import runs as lists
 from pages import menu
 from pages.look.images import image
 from pages.look.sizes import TALL
@@ -29,7 +29,7 @@ COLUMNS = {
 }
 
 
-def card(sample: Sample, last: ListedRun | None) -> None:
+def card(sample: Sample, last: lists.ListedRun | None) -> None:
     """Draw a sample with its last run, a button that compiles it, and a button that opens its code and options."""
     with st.container(border=True, key=f"card-{sample.name}", gap="small", height="stretch"):
         picture = image(f"samples/{sample.name}.svg")
@@ -39,7 +39,7 @@ def card(sample: Sample, last: ListedRun | None) -> None:
         st.markdown(f"**{sample.title}**")
         st.caption(sample.teaches)
         if last is not None:
-            label = " · ".join([_result(last.summary), *map(plain, last.entry.settings)])
+            label = " · ".join([last.result, *map(plain, last.entry.settings)])
             link = {url.RUN: last.run.id}
             st.page_link(menu.OVERVIEW.script, label=label, icon=":material/history:", query_params=link)
         with st.container(horizontal=True):
@@ -49,20 +49,6 @@ def card(sample: Sample, last: ListedRun | None) -> None:
                 url.put(url.AGAIN, None)
                 url.put(url.SAMPLE, sample.name)
                 st.rerun()
-
-
-def _result(summary: Summary | None) -> str:
-    """Return the last result as a short text for the card."""
-    if summary is None:
-        return "last run"
-    ops = (
-        f"{fmt.number(summary.ops)} → {fmt.count(summary.kernels, 'kernel')}"
-        if summary.ops is not None and summary.kernels is not None
-        else ""
-    )
-    interval = summary.speed.interval if summary.speed and summary.speed.clear else None
-    ratio = fmt.ratio(interval.middle) if interval else ""
-    return " · ".join(part for part in (ops, ratio) if part) or "last run"
 
 
 def tab_title() -> str:

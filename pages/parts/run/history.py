@@ -10,7 +10,6 @@ import streamlit as st
 
 from core.base import words as fmt
 from core.views import run_history
-from core.views.run_history import HistorySeries, HistoryView
 from pages.gate.visitor import who
 from pages.look.charts import PLOTLY_CONFIG, plotly_layout
 from pages.look.palette import MUTED, Theme, kernel_colour
@@ -18,6 +17,7 @@ from pages.look.text import LONGEST_NAME, one_line
 from pages.session import url
 from pages.session.cache import theme
 from pages.session.runs import run_lists, show_run
+from pages.session.state import held, hold
 from pages.session.tables import picked_points
 
 HEIGHT_PX, LEGEND_PX, WIDTH_PX = 380, 20, 260
@@ -30,7 +30,8 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "
 
 def history(text: str) -> None:
     """Draw the choice of a model among the runs that a search matches, and its chart."""
-    if opened := st.session_state.pop(OPENED, None):
+    if opened := held(OPENED):
+        hold(OPENED, None)
         show_run(opened)
     models = run_lists().models(text, who().authors)
     if not models:
@@ -43,7 +44,7 @@ def history(text: str) -> None:
         metric = _choice("Number", url.METRIC, {name: each.title for name, each in run_history.METRICS.items()})
         axis = _choice("Against", url.AXIS, AXES)
     runs, total = run_lists().of_model(model, run_history.MOST_RUNS, text, who().authors)
-    view = HistoryView.of(model, metric, runs, total)
+    view = run_history.HistoryView.of(model, metric, runs, total)
     st.markdown(f"**{view.title}**")
     if view.series:
         figure = history_chart(view, by_torch=axis == "torch", on=theme())
@@ -61,17 +62,17 @@ def _choice(label: str, key: str, names: Mapping[str, str]) -> str:
     url.read(key, names, next(iter(names)))
     st.selectbox(label, list(names), key=key, format_func=lambda name: names.get(name, name), width=WIDTH_PX)
     url.write(key)
-    return str(st.session_state[key])
+    return str(held(key))
 
 
 def _open_point() -> None:
     """Note the picked run, which the next drawing of the page opens."""
     for point in picked_points(CHART):
         if point.get("customdata"):
-            st.session_state[OPENED] = str(point["customdata"][0])
+            hold(OPENED, str(point["customdata"][0]))
 
 
-def history_chart(view: HistoryView, by_torch: bool, on: Theme) -> go.Figure:
+def history_chart(view: run_history.HistoryView, by_torch: bool, on: Theme) -> go.Figure:
     """Draw one number of each run against its date, or against its torch version."""
     figure = go.Figure()
     for place, series in enumerate(view.series):
@@ -87,7 +88,9 @@ def history_chart(view: HistoryView, by_torch: bool, on: Theme) -> go.Figure:
     return figure
 
 
-def _add(figure: go.Figure, view: HistoryView, series: HistorySeries, place: int, by_torch: bool) -> None:
+def _add(
+    figure: go.Figure, view: run_history.HistoryView, series: run_history.HistorySeries, place: int, by_torch: bool
+) -> None:
     factor, points = view.metric.factor, series.points
     bounds = [point.bounds or (point.value, point.value) for point in points]
     figure.add_scatter(

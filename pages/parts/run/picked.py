@@ -8,7 +8,7 @@ import streamlit as st
 
 from core import MOST_NAME_CHARS, MOST_NOTE_CHARS
 from core.base import words as fmt
-from core.views.runs import ListedRun
+from core.views import runs as lists
 from pages import menu
 from pages.gate.visitor import ANOTHERS, who
 from pages.look.sizes import MAX_LINE_CHARS
@@ -25,7 +25,7 @@ from pages.session.state import held
 NAME_PX, TAGS_PX = 260, 200
 
 
-def picked_run(listed: ListedRun) -> None:
+def picked_run(listed: lists.ListedRun) -> None:
     """Draw why a run is damaged, and the fields that its owner may change."""
     run, status = listed.pair
     if status.state == "damaged":
@@ -69,7 +69,7 @@ def picked_run(listed: ListedRun) -> None:
         )
 
 
-def downloads_of(listed: ListedRun) -> None:
+def downloads_of(listed: lists.ListedRun) -> None:
     """Draw the buttons that open a run, download its files, and measure it again."""
     run, status = listed.pair
     if st.button("Open", type="primary", icon=":material/open_in_new:"):
@@ -83,13 +83,13 @@ def downloads_of(listed: ListedRun) -> None:
         measure_picked(shown)
 
 
-def compare_button(left: ListedRun, right: ListedRun) -> None:
+def compare_button(left: lists.ListedRun, right: lists.ListedRun) -> None:
     """Draw the button that compares two runs."""
     if st.button("Compare", type="primary", icon=menu.COMPARE.icon):
         go_to(menu.COMPARE, {url.RUN: left.id, url.OTHER: right.id})
 
 
-def delete_button(picked: Sequence[ListedRun]) -> None:
+def delete_button(picked: Sequence[lists.ListedRun]) -> None:
     """Draw the deletion of the visitor's own runs that are neither live nor pinned."""
     own = [listed for listed in picked if who().owns(listed.status.by)]
     deletable = [listed.run for listed in own if not (listed.status.live or listed.entry.pinned)]

@@ -14,7 +14,7 @@ import streamlit as st
 
 from core import Limits, Usage, usage
 from core.base import words as fmt
-from core.views.runs import ListedRun
+from core.views import runs as lists
 from pages.gate.visitor import who
 from pages.look.sizes import TALL
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line
@@ -47,7 +47,7 @@ NEARLY = 0.8
 PINNED = "📌 "
 
 
-def runs_table(listed: Sequence[ListedRun]) -> tuple[ListedRun | None, list[ListedRun]]:
+def runs_table(listed: Sequence[lists.ListedRun]) -> tuple[lists.ListedRun | None, list[lists.ListedRun]]:
     """Draw the table; return the newly opened run (or None), and the ticked runs."""
     complete, waiting = summarised(listed)
     now = time.time()
@@ -77,7 +77,7 @@ def draw_again(why: str) -> None:
     polling()
 
 
-def _row(listed: ListedRun, now: float) -> dict[str, Any]:
+def _row(listed: lists.ListedRun, now: float) -> dict[str, Any]:
     entry, status, summary = listed.entry, listed.status, listed.summary
     interval = summary.speed.interval if summary and summary.speed else None
     ranks = [fmt.count(entry.ranks, "rank")] if entry.ranks > 1 else []

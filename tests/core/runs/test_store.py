@@ -138,15 +138,6 @@ def test_damaged_run_is_deleted_too(store: Store) -> None:
     assert not run.path.exists()
 
 
-def test_newest_finished_run_of_a_fingerprint_is_found(store: Store) -> None:
-    stored(store, state="done", handle="", fingerprint="abc", created_s=1.0)
-    newest = stored(store, state="done", handle="", fingerprint="abc", created_s=3.0)
-    stored(store, state="failed", handle="", fingerprint="abc", created_s=4.0)
-    stored(store, state="done", handle="", fingerprint="other", created_s=5.0)
-    assert store.find("abc") == newest
-    assert store.find("none") is None
-
-
 @pytest.mark.parametrize(
     "damage", [b"", b"{", b"[]", b'{"state": "lost", "created_s": 1}', b"\xff" * 100, b"[" * 100_000]
 )
