@@ -266,3 +266,28 @@ def test_a_name_holds_nothing_that_turns_or_hides_what_is_around_it(store: Store
     assert (run.name(), run.note()) == ("fp gnp.exe", "a b")
     (run.path / "name.txt").write_text(f"of an earlier version{hidden}")
     assert run.name() == "of an earlier version"
+
+
+def test_a_pinned_run_is_not_deleted(store: Store) -> None:
+    run = stored(store, state="done", handle="")
+    store.pin(run, True)
+    with pytest.raises(StoreError, match="is pinned"):
+        store.delete(run)
+    store.pin(run, False)
+    store.delete(run)
+    assert store.list() == []
+
+
+@pytest.mark.parametrize(
+    ("tags", "expected"),
+    [
+        (["b", "a", "a"], ("a", "b")),
+        (["two words", "x" * 90], ("two", "words", "x" * 40)),
+        ([], ()),
+        ([str(number) for number in range(100, 200)], tuple(str(number) for number in range(100, 120))),
+    ],
+)
+def test_tags_are_words_sorted_and_bounded(store: Store, tags: list[str], expected: tuple[str, ...]) -> None:
+    run = stored(store, state="done", handle="")
+    store.tag(run, tags)
+    assert run.tags() == expected
