@@ -13,6 +13,7 @@ from benchmarks import (
     interval_coverage,
     kernels,
     large_log,
+    many_runs,
     null_speed,
     page_switch,
     ranks,
@@ -43,6 +44,7 @@ BENCHMARKS = {
     "sweeps": sweeps,
     "flood": flood,
     "ranks": ranks,
+    "many_runs": many_runs,
 }
 
 

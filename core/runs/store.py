@@ -441,9 +441,9 @@ class Store:
             remove(gone)
 
     @contextlib.contextmanager
-    def making(self, title: str) -> Iterator[Run]:
+    def making(self, title: str, run_id: str = "") -> Iterator[Run]:
         """Create a directory that becomes a run when it is completely written; it is removed on an error."""
-        run_id = fresh_id(title, self.runs_dir)
+        run_id = run_id or fresh_id(title, self.runs_dir)
         fresh = Run(run_id, self.runs_dir / f".{run_id}.{secrets.token_hex(4)}", self.liveness)
         with in_words(self.home):
             try:

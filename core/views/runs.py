@@ -6,6 +6,9 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
 
 from core.analysis.summary import Summary
 from core.base import words as fmt
@@ -76,6 +79,19 @@ class ListedRun:
     def label(self) -> str:
         """The run in one line: its title, its settings, and its time."""
         return one_line(f"{self.title} · {self.detail}", LONGEST_LINE)
+
+    @property
+    def line(self) -> str:
+        """The run as a line of text for the command line: its id, state, ratio, title, settings and marks."""
+        marks = [f"#{tag}" for tag in self.entry.tags] + ["pinned"] * self.entry.pinned
+        words = one_line(" · ".join([self.title, *self.entry.details, *marks]), LONGEST_LINE)
+        return f"{self.id:<40}  {self.status.state:<11}  {self.speedup:<22}  {words}"
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The run as JSON: its entry in the index, without what only the index uses."""
+        data = msgspec.to_builtins(self.entry)
+        return {name: value for name, value in data.items() if name not in ("stamp", "is_open")}
 
     @property
     def result(self) -> str:
@@ -154,6 +170,11 @@ class RunLists:
 
     def __init__(self, index: RunIndex) -> None:
         self.index = index
+
+    def every(self, text: str, most: int) -> RunListView:
+        """Return the first runs that a text matches, however long it takes to bring the index up to date."""
+        progress, query = self.index.refresh(), RunQuery.of(text)
+        return RunListView(*self._some(query, most), 1, progress, query.problems)
 
     def search(self, text: str, page: int = 1, authors: Authors = None, within_s: float = QUICK_S) -> RunListView:
         """Return a page of the runs that a text matches; the index is brought up to date for about `within_s`."""
