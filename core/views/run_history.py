@@ -77,13 +77,18 @@ class HistorySeries:
 
 @dataclass(frozen=True, slots=True)
 class HistoryView:
-    """The chart of one model and one number; `without` counts the runs in which the number is unknown."""
+    """The chart of one model and one number.
+
+    `without` counts the runs in which the number is unknown, `unread` those whose report was not read yet, and `older`
+    those before the first of these.
+    """
 
     model: str
     metric: Metric
     series: tuple[HistorySeries, ...]
     left_out: tuple[HistorySeries, ...]
     without: int
+    unread: int = 0
     older: int = 0
 
     @staticmethod
@@ -98,9 +103,13 @@ class HistoryView:
         series = [HistorySeries(label, tuple(points)) for label, points in groups.items()]
         series.sort(key=lambda each: -len(each.points))
         known = sum(len(each.points) for each in series)
-        older = max(0, total - len(listed))
+        unread = sum(each.summary is None and each.status.state != "damaged" for each in listed)
+        unread = 0 if metric == "memory" else unread
         return HistoryView(
-            *(model, chosen, tuple(series[:MOST_SERIES]), tuple(series[MOST_SERIES:]), len(listed) - known, older)
+            *(model, chosen, tuple(series[:MOST_SERIES]), tuple(series[MOST_SERIES:])),
+            without=len(listed) - known - unread,
+            unread=unread,
+            older=max(0, total - len(listed)),
         )
 
     @property
@@ -130,6 +139,8 @@ class HistoryView:
             notes.append(f"{many} ({runs}) not drawn.")
         if self.without:
             notes.append(f"{self.metric.title} not recorded in {fmt.count(self.without, 'run')}.")
+        if self.unread:
+            notes.append(f"The report of {fmt.count(self.unread, 'run')} was not read yet; open a run to read it.")
         if self.older:
             notes.append(f"{fmt.count(self.older, 'older run')} not drawn.")
         return tuple(notes)

@@ -252,14 +252,14 @@ class RunLists:
         return tuple(made.get(each.id, each) for each in listed), late
 
     def models(self, text: str = "", authors: Authors = None) -> dict[str, int]:
-        """Return the titles of runs with a summary that a text matches, with their numbers, most runs first."""
-        return self.index.titles(RunQuery.of(text).visible(authors).also("graphs IS NOT NULL"), MOST_MODELS)
+        """Return the titles of the ended runs that a text matches, with their numbers, most runs first."""
+        return self.index.titles(RunQuery.of(text).visible(authors).also("NOT live"), MOST_MODELS)
 
     def of_model(
         self, model: str, most: int, text: str = "", authors: Authors = None
     ) -> tuple[tuple[ListedRun, ...], int]:
         """Return the newest runs with a title that a text matches, in any order of time, and the number of all."""
-        query = RunQuery.of(text).visible(authors).also("title = ? AND graphs IS NOT NULL", model)
+        query = RunQuery.of(text).visible(authors).also("title = ? AND NOT live", model)
         return self._some(replace(query, order=NEWEST_FIRST), most)
 
     def _some(self, query: RunQuery, most: int, offset: int = 0) -> tuple[tuple[ListedRun, ...], int]:

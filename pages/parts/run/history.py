@@ -14,9 +14,10 @@ from pages.gate.visitor import who
 from pages.look.charts import PLOTLY_CONFIG, plotly_layout
 from pages.look.palette import MUTED, Theme, kernel_colour
 from pages.look.text import LONGEST_NAME, one_line
+from pages.parts.run.runs_table import draw_again
 from pages.session import url
 from pages.session.cache import theme
-from pages.session.runs import run_lists, show_run
+from pages.session.runs import run_lists, show_run, summarised
 from pages.session.state import held, hold
 from pages.session.tables import picked_points
 
@@ -35,7 +36,7 @@ def history(text: str) -> None:
         show_run(opened)
     models = run_lists().models(text, who().authors)
     if not models:
-        st.caption("No run with a report matches. Open a run once to read its report.")
+        st.caption("No run that has ended matches.")
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         model = _choice(
@@ -43,7 +44,10 @@ def history(text: str) -> None:
         )
         metric = _choice("Number", url.METRIC, {name: each.title for name, each in run_history.METRICS.items()})
         axis = _choice("Against", url.AXIS, AXES)
-    runs, total = run_lists().of_model(model, run_history.MOST_RUNS, text, who().authors)
+    listed, total = run_lists().of_model(model, run_history.MOST_RUNS, text, who().authors)
+    runs, waiting = summarised(listed)
+    if waiting:
+        draw_again("Reading more reports…")
     view = run_history.HistoryView.of(model, metric, runs, total)
     st.markdown(f"**{view.title}**")
     if view.series:

@@ -97,7 +97,6 @@ def _row(listed: lists.ListedRun, now: float) -> dict[str, Any]:
         "note": one_line(entry.note, LONGEST_LINE),
         "took": "" if status.took_s is None else fmt.duration_s(status.took_s),
         "memory": fmt.bytes_(status.peak_memory_bytes) if status.peak_memory_bytes else "",
-        "size": "" if entry.size_bytes is None else fmt.bytes_(entry.size_bytes),
         "torch": summary.torch if summary else "",
         "device": summary.device if summary else "",
         "kind": "opened log" if status.kind == "log" else "run",

@@ -65,7 +65,7 @@ def test_what_is_not_drawn_is_counted() -> None:
     assert len(view.series) == run_history.MOST_SERIES
     assert view.notes[1:] == (
         "2 smaller series (2 runs) not drawn.",
-        "Graph breaks not recorded in 1 run.",
+        "The report of 1 run was not read yet; open a run to read it.",
         "89 older runs not drawn.",
     )
 
