@@ -1,5 +1,7 @@
 """Runs page: all stored runs, to search, open, download, tag, pin or delete, and the runs of one model over time."""
 
+from functools import partial
+
 import streamlit as st
 
 from pages import menu
@@ -10,7 +12,7 @@ from pages.parts.run.picked import compare_button, delete_button, downloads_of, 
 from pages.parts.run.runs_table import draw_again, runs_table, what_is_used
 from pages.session import url
 from pages.session.runs import searched_runs, show_run
-from pages.session.state import held, hold
+from pages.session.state import held
 
 SHOWN_AS = {"table": "Table", "time": "Over time"}
 SEARCH_HELP = (
@@ -28,7 +30,7 @@ text = (
         placeholder="Search, such as: model:gpt2 device:cuda torch:2.13 is:failed since:7d",
         help=SEARCH_HELP,
         max_chars=MAX_LINE_CHARS,
-        on_change=lambda: hold(url.LIST_PAGE, 1),
+        on_change=lambda: url.put(url.LIST_PAGE, None),
     )
     or ""
 )
@@ -45,11 +47,7 @@ if view.indexing:
     draw_again(view.indexing)
 
 url.read(url.SHOWN_AS, SHOWN_AS, "table")
-with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-    is_table = held(url.SHOWN_AS) == "table"
-    st.markdown(view.words if is_table else view.total_words, width="content")
-    if view.pages > 1 and is_table:
-        st.pagination(view.pages, key=url.LIST_PAGE, bind="query-params")
+with st.container(horizontal=True, vertical_alignment="center"):
     st.segmented_control(
         "Shown as",
         list(SHOWN_AS),
@@ -58,6 +56,12 @@ with st.container(horizontal=True, vertical_alignment="center", horizontal_align
         label_visibility="collapsed",
         required=True,
     )
+    is_table = held(url.SHOWN_AS) == "table"
+    st.markdown(view.words if is_table else view.total_words, width="content")
+    if view.pages > 1 and is_table:
+        pages = f"pages-{text}"
+        turned = partial(url.put_state, url.LIST_PAGE, pages)
+        st.pagination(view.pages, default=view.page, key=pages, on_change=turned)
 url.write(url.SHOWN_AS)
 if held(url.SHOWN_AS) == "time":
     history(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterable, Sequence
 
@@ -29,7 +30,9 @@ def run_lists() -> views.RunLists:
 
 @st.cache_resource(show_spinner=False)
 def _run_lists() -> views.RunLists:
-    return views.RunLists(server.the_runner().index)
+    index = server.the_runner().index
+    threading.Thread(target=index.fill, daemon=True).start()
+    return views.RunLists(index)
 
 
 def searched_runs(text: str, page: int) -> views.RunListView:

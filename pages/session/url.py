@@ -85,6 +85,11 @@ def put(name: str, value: str | None) -> None:
         st.query_params.pop(name, None)
 
 
+def put_state(name: str, key: str) -> None:
+    """Write the value of a widget to a query parameter, as the widget's callback."""
+    put(name, str(st.session_state[key]))
+
+
 def selected() -> str | None:
     """Return the id of the selected item in the URL; None if there is none."""
     return asked(SELECT)

@@ -39,6 +39,8 @@ CONTENT_VERSION = 1
 BUSY_S = 3.0
 # Seconds for which one listing brings the index up to date.
 QUICK_S = 0.2
+# Such a step in a thread, and the pause after it, so that listings need not wait.
+STEP_S = 0.1
 # Runs that each refresh looks at for changes: those that are open, and the next ones of all.
 MOST_OPEN = 200
 LOOKED_AT = 500
@@ -47,7 +49,7 @@ BATCH = 100
 ATTEMPTS = 3
 # A directory that changed just now may change again without another modification time.
 SETTLED_NS = 2_000_000_000
-OLD_S = 30 * 86_400.0
+OLD_S = 7 * 86_400.0
 LAST_ID = "~"
 VERSION_CHARS = 8
 SETTINGS = (
@@ -119,6 +121,12 @@ class RunIndex:
                 self._close()
             self._guarded(lambda connection: self._refresh(connection, end_s))
             return IndexProgress(self._total - len(self._missing), self._total, self._problem)
+
+    def fill(self) -> None:
+        """Bring the index up to date in short steps, in a thread; listings meanwhile show the runs that it has."""
+        with suppress(StoreError):
+            while not self.refresh(STEP_S).complete:
+                time.sleep(STEP_S)
 
     def search(self, query: RunQuery, most: int, offset: int = 0) -> RunPage:
         """Return the runs of a query as they are now; those that were deleted meanwhile are left out."""
