@@ -41,6 +41,10 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_DEVICE_CHARS": "the device's name in a summary",
             "MOST_INPUTS_CHARS": "the inputs in a summary",
         },
+        "core/runs/archive.py": {
+            "MOST_RUNS": "runs of an archive that is written",
+            "MAX_UNPACKED_BYTES": "an archive of runs, unpacked",
+        },
         "core/runs/index/entry.py": {
             "MOST_SETTINGS": "settings of a run in the index",
             "MOST_SETTING_CHARS": "such a setting, and other words of a job",
