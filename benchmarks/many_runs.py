@@ -14,17 +14,20 @@ import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
 import psutil
 
 from benchmarks.homes import temporary_home
-from benchmarks.table import Result, print_table, tell
+from benchmarks.server import browser_page, dashboard, wait_until_idle
+from benchmarks.table import Result, at_most, print_table, tell
 from core import CompileJob, CompileOptions, Model, Run, Status, Store, job_to_json
 from core.analysis.interval import Interval
 from core.analysis.speed import Speed
 from core.analysis.summary import Summary
+from core.base import words as fmt
 from core.runs.index import RunIndex, RunQuery
 from core.runs.status import Ended
 from core.runs.stored import VERSION
@@ -37,6 +40,7 @@ DEVICES = {"cpu": "Intel Xeon Platinum 8488C", "cuda": "NVIDIA H100 80GB HBM3"}
 STATES: dict[Ended, int] = {"done": 90, "failed": 6, "timed out": 2, "interrupted": 2}
 RECORD = b'V0101 00:00:00.000000 1 a.py:1] {"dynamo_start": {}}\n'
 LONGEST_S, MOST_MEMORY_MB = 0.3, 200.0
+VISITS = 5
 SEARCHES = {
     "newest page": "",
     "the last page": "",
@@ -52,7 +56,7 @@ def measure(runs: int = RUNS, directory: Path | None = None) -> list[Result]:
     with temporary_home() if directory is None else nullcontext(directory) as home:
         store = Store(home)
         make_runs(store, runs)
-        return [*_made(store, runs), *_searched(store)]
+        return [*_made(store, runs), *_searched(store), _visited(home)]
 
 
 def main() -> None:
@@ -139,6 +143,20 @@ def _searched(store: Store) -> list[Result]:
     (store.runs_dir / ".made").mkdir(exist_ok=True)
     (store.runs_dir / ".made").rmdir()
     return [*results, _timed("newest page after a run was added", lambda: _listing(index, ""))]
+
+
+def _visited(home: Path) -> Result:
+    """Return the server's CPU seconds for a visit of the page Runs by a new session, after the first visit."""
+    taken_s = []
+    with dashboard(home) as server, browser_page() as page:
+        process = psutil.Process(server.pid)
+        for visit in range(1 + VISITS):
+            page.goto(f"{server.url}/runs?list_page={visit + 1}")
+            page.get_by_text(f"of {fmt.number(len(os.listdir(home / 'runs')))} runs").wait_for()
+            wait_until_idle(server)
+            taken_s.append(sum(process.cpu_times()[:2]))
+    each_ms = [1e3 * (after - before) for before, after in pairwise(taken_s)]
+    return at_most("page Runs, CPU of the server", each_ms, 1e3 * LONGEST_S, 0, " ms")
 
 
 def _listing(index: RunIndex, text: str, offset: int = 0) -> None:
