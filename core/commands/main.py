@@ -34,6 +34,7 @@
     python -m core doctor [--no-compile] [--json]
     python -m core options [WORD…] [--module inductor|dynamo] [--changed] [--json]
     python -m core landmarks [RUN]
+    python -m core audit [--by ADDRESS] [--refused] [--json]
     python -m core seeds [ITEM…]
 
 With --json the report alone goes to standard output; progress and messages go to standard error. Exit codes: 0 done, 1
@@ -55,6 +56,7 @@ from core.commands import (
     aoti,
     archive,
     artifacts,
+    audit,
     backends,
     check,
     compare,
@@ -114,6 +116,7 @@ COMMANDS = (
     export.add_command,
     doctor.add_command,
     options.add_command,
+    audit.add_command,
     seeds.add_command,
 )
 

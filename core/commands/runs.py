@@ -11,6 +11,7 @@ from core.base.errors import JobError, StoreError
 from core.base.words import bytes_, count, number
 from core.commands.output import OK, Commands, add_json_option
 from core.runs.index import RunIndex
+from core.runs.marks import set_pinned, set_tags, tags_of
 from core.runs.store import Store
 from core.views.runs import ListedRun, RunLists, RunListView
 
@@ -94,11 +95,11 @@ def _mark(arguments: argparse.Namespace) -> int:
     store = Store()
     run = store.open(arguments.run)
     if arguments.tag or arguments.untag:
-        store.tag(run, {*run.tags(), *arguments.tag} - {*arguments.untag})
+        set_tags(run, {*tags_of(run), *arguments.tag} - {*arguments.untag})
     if arguments.pin or arguments.unpin:
-        store.pin(run, arguments.pin)
+        set_pinned(run, arguments.pin)
     RunIndex(store).update([run.path.name])
-    print(" · ".join([*run.tags(), *(["pinned"] if run.pinned else [])]) or "no tags, not pinned")
+    print(" · ".join([*tags_of(run), *(["pinned"] if run.pinned else [])]) or "no tags, not pinned")
     return OK
 
 

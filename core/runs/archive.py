@@ -1,6 +1,7 @@
 """Archives of runs: what their owners, their workers and torch wrote, as a tar file, without what is made from it.
 
-  <run id>/job.json, status.json, model.py, …, name.txt, note.txt, tags.txt, pinned, output.txt, profile.json
+  <run id>/job.json, status.json, model.py, …, name.txt, note.txt, tags.txt, pinned, audience.txt, output.txt,
+          /profile.json
           /trace/*.log
 Reports, summaries and graphs are made again from the log. Results of kernel tools, programs and packages are left out.
 """
@@ -21,13 +22,14 @@ from core.base.files import OWNER_ALONE, in_words, one_line, open_regular, read,
 from core.base.run_id import RUN_ID
 from core.base.words import number
 from core.runs.inputs.archives import kind_of, unpack
+from core.runs.marks import TAGS
 from core.runs.status import Status
-from core.runs.store import MAX_STATUS_BYTES, NAME, NOTE, PINNED, TAGS, Run, Store
+from core.runs.store import AUDIENCE, MAX_STATUS_BYTES, NAME, NOTE, PINNED, Run, Store
 
 STATUS = "status.json"
 FILES = (
     *("job.json", "model.py", "original.py", "backend.py", "rival_backend.py", "rival_model.py"),
-    *(NAME, NOTE, TAGS, PINNED, "output.txt", "profile.json"),
+    *(NAME, NOTE, TAGS, PINNED, AUDIENCE, "output.txt", "profile.json"),
 )
 MOST_RUNS = 2_000
 MAX_UNPACKED_BYTES = 64 * 1024**3

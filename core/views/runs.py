@@ -19,6 +19,8 @@ from core.runs.index import IndexedRun, IndexProgress, RunIndex, RunQuery
 from core.runs.index.database import QUICK_S
 from core.runs.index.entry import read_entry
 from core.runs.index.query import NEWEST_FIRST
+from core.runs.index.query import Viewer as Viewer
+from core.runs.marks import set_pinned, set_tags
 from core.runs.sides import Comparable, comparable_runs
 from core.runs.status import Status
 from core.runs.store import Run
@@ -32,7 +34,6 @@ MOST_ATTEMPTS = 1_000
 MOST_MODELS = 100
 # The report of a larger log is not read for a list.
 LARGEST_LOG_BYTES = 4_000_000
-Authors = tuple[str, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +167,7 @@ class RunListView:
 
 
 class RunLists:
-    """The lists of one store. `authors` are the visitors whose runs are listed; None for all."""
+    """The lists of one store. `viewer` is the visitor for whom runs are listed; None for all runs."""
 
     def __init__(self, index: RunIndex) -> None:
         self.index = index
@@ -176,48 +177,48 @@ class RunLists:
         progress, query = self.index.refresh(), RunQuery.of(text)
         return RunListView(*self._some(query, most), 1, progress, query.problems)
 
-    def search(self, text: str, page: int = 1, authors: Authors = None, within_s: float = QUICK_S) -> RunListView:
+    def search(self, text: str, page: int = 1, viewer: Viewer | None = None, within_s: float = QUICK_S) -> RunListView:
         """Return a page of the runs that a text matches; the index is brought up to date for about `within_s`."""
         progress = self.index.refresh(within_s)
-        query = RunQuery.of(text).visible(authors)
+        query = RunQuery.of(text).visible(viewer)
         first = self._some(query, PAGE_RUNS, (page - 1) * PAGE_RUNS)
         if page > 1 and not first[0]:
             page, first = 1, self._some(query, PAGE_RUNS)
         return RunListView(*first, page, progress, query.problems)
 
-    def newest(self, most: int, authors: Authors = None, within_s: float = QUICK_S) -> tuple[ListedRun, ...]:
+    def newest(self, most: int, viewer: Viewer | None = None, within_s: float = QUICK_S) -> tuple[ListedRun, ...]:
         """Return the newest runs."""
         self.index.refresh(within_s)
-        return self._some(RunQuery().visible(authors), most)[0]
+        return self._some(RunQuery().visible(viewer), most)[0]
 
     def of_titles(
-        self, titles: Iterable[str], authors: Authors = None, most: int = MOST_ATTEMPTS
+        self, titles: Iterable[str], viewer: Viewer | None = None, most: int = MOST_ATTEMPTS
     ) -> tuple[ListedRun, ...]:
         """Return the newest runs with these titles."""
         self.index.refresh(QUICK_S)
-        return self._some(_titled(titles).visible(authors), most)[0]
+        return self._some(_titled(titles).visible(viewer), most)[0]
 
-    def last_done(self, titles: Iterable[str], authors: Authors = None) -> dict[str, ListedRun]:
+    def last_done(self, titles: Iterable[str], viewer: Viewer | None = None) -> dict[str, ListedRun]:
         """Return the newest finished run of each title, sweep cells excluded."""
         self.index.refresh(QUICK_S)
-        done = RunQuery().also("state = 'done' AND NOT cell").visible(authors)
+        done = RunQuery().also("state = 'done' AND NOT cell").visible(viewer)
         newest = {title: self._some(done.also("title = ?", title), 1)[0] for title in titles}
         return {title: runs[0] for title, runs in newest.items() if runs}
 
-    def newest_of(self, fingerprint: str, authors: Authors = None) -> ListedRun | None:
+    def newest_of(self, fingerprint: str, viewer: Viewer | None = None) -> ListedRun | None:
         """Return the newest run with a job's fingerprint; None if there is none."""
         self.index.refresh(QUICK_S)
-        runs, _ = self._some(RunQuery().also("fingerprint = ?", fingerprint).visible(authors), 1)
+        runs, _ = self._some(RunQuery().also("fingerprint = ?", fingerprint).visible(viewer), 1)
         return next(iter(runs), None)
 
     def comparable(
-        self, run: Run, title: str, job: CompileJob | None, authors: Authors = None
+        self, run: Run, title: str, job: CompileJob | None, viewer: Viewer | None = None
     ) -> tuple[Comparable, ...]:
         """Return the ended runs of the same model, those with the run's fixes and their origin first."""
         plain = title.removesuffix(REPAIRED)
-        listed = list(self.of_titles({plain, f"{plain}{REPAIRED}"}, authors, MOST_SAME_MODEL))
+        listed = list(self.of_titles({plain, f"{plain}{REPAIRED}"}, viewer, MOST_SAME_MODEL))
         if job is not None and job.repairs_of:
-            listed += self._some(RunQuery().also("id = ?", job.repairs_of).visible(authors), 1)[0]
+            listed += self._some(RunQuery().also("id = ?", job.repairs_of).visible(viewer), 1)[0]
         pairs = {each.id: each.pair for each in listed}
         return comparable_runs(tuple(pairs.values()), run, title, job)
 
@@ -251,15 +252,23 @@ class RunLists:
             self.index.update(made)
         return tuple(made.get(each.id, each) for each in listed), late
 
-    def models(self, text: str = "", authors: Authors = None) -> dict[str, int]:
+    def tag(self, run: Run, text: str) -> None:
+        """Set the tags of a run: the words of a text, with spaces or commas between them. Raises StoreError."""
+        set_tags(run, text.replace(",", " ").split())
+
+    def pin(self, run: Run, pinned: bool) -> None:
+        """Protect a run from being deleted, or no longer; raises StoreError."""
+        set_pinned(run, pinned)
+
+    def models(self, text: str = "", viewer: Viewer | None = None) -> dict[str, int]:
         """Return the titles of the ended runs that a text matches, with their numbers, most runs first."""
-        return self.index.titles(RunQuery.of(text).visible(authors).also("NOT live"), MOST_MODELS)
+        return self.index.titles(RunQuery.of(text).visible(viewer).also("NOT live"), MOST_MODELS)
 
     def of_model(
-        self, model: str, most: int, text: str = "", authors: Authors = None
+        self, model: str, most: int, text: str = "", viewer: Viewer | None = None
     ) -> tuple[tuple[ListedRun, ...], int]:
         """Return the newest runs with a title that a text matches, in any order of time, and the number of all."""
-        query = RunQuery.of(text).visible(authors).also("title = ? AND NOT live", model)
+        query = RunQuery.of(text).visible(viewer).also("title = ? AND NOT live", model)
         return self._some(replace(query, order=NEWEST_FIRST), most)
 
     def _some(self, query: RunQuery, most: int, offset: int = 0) -> tuple[tuple[ListedRun, ...], int]:

@@ -32,9 +32,8 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_NAME_CHARS": "the name that its owner gives a run",
             "MOST_NOTE_CHARS": "what its owner notes of a run",
             "MOST_TITLE_CHARS": "the title of an opened log, which is its file's name",
-            "MOST_TAGS": "tags of a run",
-            "MOST_TAG_CHARS": "such a tag",
         },
+        "core/runs/marks.py": {"MOST_TAGS": "tags of a run", "MOST_TAG_CHARS": "such a tag"},
         "core/runs/stored.py": {"MAX_SUMMARY_BYTES": "the stored summary of a run"},
         "core/analysis/summary.py": {
             "MOST_VERSION_CHARS": "torch's version in a summary",
@@ -53,6 +52,10 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "core/runs/index/query.py": {"MOST_CHARS": "a search for runs", "MOST_TERMS": "terms of such a search"},
         "core/runs/index/database.py": {"MOST_OPEN": "live runs that are read again at each listing"},
+        "core/runs/audit.py": {
+            "MOST_FILE_BYTES": "a file of the audit log, of which there are two",
+            "MOST_TEXT_CHARS": "a text of an event",
+        },
     },
     "A recording of a user's process": {
         "core/library/recording.py": {

@@ -2,6 +2,6 @@
 
 from core.runs.index.database import IndexProgress, RunIndex, RunPage
 from core.runs.index.entry import IndexedRun
-from core.runs.index.query import RunQuery
+from core.runs.index.query import RunQuery, Viewer
 
-__all__ = ["IndexProgress", "IndexedRun", "RunIndex", "RunPage", "RunQuery"]
+__all__ = ["IndexProgress", "IndexedRun", "RunIndex", "RunPage", "RunQuery", "Viewer"]

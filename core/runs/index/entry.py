@@ -13,6 +13,7 @@ from core.job import CompileJob
 from core.job.targets import TARGETS
 from core.runs.index.query import Value, torch_key
 from core.runs.limits import bytes_within
+from core.runs.marks import tags_of
 from core.runs.status import Status
 from core.runs.store import Run
 from core.runs.stored import open_summary
@@ -45,6 +46,7 @@ class IndexedRun:
     note: str = ""
     tags: tuple[str, ...] = ()
     pinned: bool = False
+    audience: str = ""
     settings: tuple[str, ...] = ()
     ranks: int = 0
     is_cell: bool = False
@@ -80,8 +82,9 @@ def read_entry(run: Run) -> IndexedRun | None:
         sum(times) if time.time_ns() - max(times) > SETTLED_NS else UNSETTLED,
         run.name(),
         run.note(),
-        run.tags(),
+        tags_of(run),
         run.pinned,
+        run.audience(),
         tuple(setting[:MOST_SETTING_CHARS] for setting in settings[:MOST_SETTINGS]),
         len(ranks),
         job is not None and bool(job.sweep),
@@ -159,6 +162,7 @@ def columns(entry: IndexedRun) -> dict[str, Value | None]:
         "state": status.state,
         "kind": status.kind,
         "author": status.by,
+        "audience": entry.audience,
         "fingerprint": status.fingerprint,
         "title": status.title,
         "model": f"{entry.title} {status.title} {entry.model}".casefold(),

@@ -66,6 +66,28 @@ IS: dict[str, Condition] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Viewer:
+    """A visitor for whom runs are listed: their own, those for all, and those of authors who chose no audience.
+
+    The latter are listed if a person or the server's owner made them, or, with `of_guests`, whoever made them.
+    `own_only` leaves out all that others made.
+    """
+
+    name: str = ""
+    of_guests: bool = False
+    own_only: bool = False
+
+    @property
+    def condition(self) -> Condition:
+        """The condition that a listed run meets, at least."""
+        own = Condition("(author = ? AND author != '')", (self.name,))
+        if self.own_only:
+            return own
+        unchosen = "audience = ''" if self.of_guests else "audience = '' AND (author = '' OR instr(author, '@'))"
+        return Condition(f"({own.sql} OR audience = 'all' OR ({unchosen}))", own.values)
+
+
+@dataclass(frozen=True, slots=True)
 class RunQuery:
     """Conditions that a run must meet, and the order of the runs; `problems` says which terms were not understood."""
 
@@ -98,9 +120,9 @@ class RunQuery:
         """Return the query with one more condition, in SQL with parameters."""
         return RunQuery((*self.conditions, Condition(sql, values)), self.order, self.problems)
 
-    def visible(self, authors: tuple[str, ...] | None) -> RunQuery:
-        """Return the query for the runs of these authors alone; None for all."""
-        return self if authors is None else self.also(f"author IN ({', '.join('?' * len(authors))})", *authors)
+    def visible(self, viewer: Viewer | None) -> RunQuery:
+        """Return the query for the runs that are listed for a viewer; None for all."""
+        return self if viewer is None else self.also(viewer.condition.sql, *viewer.condition.values)
 
     @property
     def where(self) -> Condition:

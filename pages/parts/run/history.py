@@ -10,14 +10,13 @@ import streamlit as st
 
 from core.base import words as fmt
 from core.views import run_history
-from pages.gate.visitor import who
 from pages.look.charts import PLOTLY_CONFIG, plotly_layout
 from pages.look.palette import MUTED, Theme, kernel_colour
 from pages.look.text import LONGEST_NAME, one_line
 from pages.parts.run.runs_table import draw_again
 from pages.session import url
 from pages.session.cache import theme
-from pages.session.runs import run_lists, show_run, summarised
+from pages.session.runs import models_of, runs_of_model, show_run, summarised
 from pages.session.state import held, hold
 from pages.session.tables import picked_points
 
@@ -34,7 +33,7 @@ def history(text: str) -> None:
     if opened := held(OPENED):
         hold(OPENED, None)
         show_run(opened)
-    models = run_lists().models(text, who().authors)
+    models = models_of(text)
     if not models:
         st.caption("No run that has ended matches.")
         return
@@ -44,7 +43,7 @@ def history(text: str) -> None:
         )
         metric = _choice("Number", url.METRIC, {name: each.title for name, each in run_history.METRICS.items()})
         axis = _choice("Against", url.AXIS, AXES)
-    listed, total = run_lists().of_model(model, run_history.MOST_RUNS, text, who().authors)
+    listed, total = runs_of_model(model, run_history.MOST_RUNS, text)
     runs, waiting = summarised(listed)
     if waiting:
         draw_again("Reading more reports…")

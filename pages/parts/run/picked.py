@@ -13,6 +13,7 @@ from pages import menu
 from pages.gate.visitor import ANOTHERS, who
 from pages.look.sizes import MAX_LINE_CHARS
 from pages.look.text import LONGEST_TEXT, plain
+from pages.parts.run.audience import audience_picker
 from pages.parts.run.measure import measure_picked
 from pages.session import actions, url
 from pages.session.actions import attempt, toasted
@@ -45,7 +46,7 @@ def picked_run(listed: lists.ListedRun) -> None:
         )
         st.text_input(
             "Tags",
-            " ".join(run.tags()),
+            " ".join(listed.entry.tags),
             key=tags,
             placeholder="Words, such as: nightly",
             max_chars=MAX_LINE_CHARS,
@@ -60,9 +61,10 @@ def picked_run(listed: lists.ListedRun) -> None:
             max_chars=MOST_NOTE_CHARS,
             on_change=lambda: attempt(lambda: actions.annotate(run, held(note)), toasted),
         )
+        audience_picker(run)
         st.toggle(
             "Pinned",
-            run.pinned,
+            listed.entry.pinned,
             key=pinned,
             help="A pinned run cannot be deleted.",
             on_change=lambda: attempt(lambda: actions.pin(run, held(pinned)), toasted),

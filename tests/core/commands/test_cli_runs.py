@@ -8,6 +8,7 @@ import pytest
 from core import Run, Store
 from core.commands.main import main
 from core.commands.output import FAILED, MISSING, OK, USAGE
+from core.runs.marks import set_pinned, set_tags
 from tests.support.homes import add_run
 
 
@@ -29,8 +30,8 @@ def states(store: Store) -> list[Run]:
 
 def test_runs_are_listed_newest_first_and_counted(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     runs = states(store)
-    store.tag(runs[0], ["nightly"])
-    store.pin(runs[0], True)
+    set_tags(runs[0], ["nightly"])
+    set_pinned(runs[0], True)
     assert main(["runs"]) == OK
     assert lines(capsys) == (
         [
@@ -80,7 +81,7 @@ def test_prune_lists_first_and_deletes_on_request_without_pinned_runs(
     store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
     runs = states(store)
-    store.pin(runs[1], True)
+    set_pinned(runs[1], True)
     assert main(["prune", "is:failed"]) == OK
     out, (err,) = lines(capsys)
     assert out == [f"{runs[3].id} failed mlp"]

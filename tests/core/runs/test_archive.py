@@ -11,6 +11,7 @@ import pytest
 from core import Run, Store, StoreError, TraceError, open_report
 from core.runs import archive
 from core.runs.archive import ImportedRuns, import_archive, write_archive
+from core.runs.marks import set_pinned, set_tags, tags_of
 from tests.support.homes import add_run, add_scenario, keeper
 
 STATUS = json.dumps({"state": "done", "created_s": 1.0, "title": "mlp"}).encode()
@@ -31,8 +32,9 @@ def test_runs_come_back_as_they_were(here: Store, there: Store, tmp_path: Path) 
     runs = [here.open(add_scenario(here.home, name)) for name in ("target_h100", "eager_backend")]
     here.rename(runs[0], "a name")
     here.annotate(runs[0], "a note")
-    here.tag(runs[0], ["nightly"])
-    here.pin(runs[0], True)
+    set_tags(runs[0], ["nightly"])
+    set_pinned(runs[0], True)
+    here.set_audience(runs[0], "private")
     reports = [open_report(run) for run in runs]
     write_archive(runs, tmp_path / "runs.tar.gz")
     imported = import_archive(there, tmp_path / "runs.tar.gz")
@@ -42,7 +44,8 @@ def test_runs_come_back_as_they_were(here: Store, there: Store, tmp_path: Path) 
     assert [run.job() for run in added] == [run.job() for run in runs]
     assert [open_report(run) for run in added] == reports
     first = added[0]
-    assert (first.name(), first.note(), first.tags(), first.pinned) == ("a name", "a note", ("nightly",), True)
+    assert (first.name(), first.note(), tags_of(first), first.pinned) == ("a name", "a note", ("nightly",), True)
+    assert first.audience() == "private"
 
 
 def test_what_is_made_from_a_run_is_left_out(here: Store, tmp_path: Path) -> None:

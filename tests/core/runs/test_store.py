@@ -16,6 +16,7 @@ import pytest
 from core import MOST_NAME_CHARS, CompileJob, Model, Run, Status, Store, StoreError
 from core.base.run_id import RUN_ID, fresh_id
 from core.runs.engine.handles import LOCAL
+from core.runs.marks import set_pinned, set_tags, tags_of
 
 JOB = CompileJob(Model("sample", "mlp"))
 RECORD = b'V0101 00:00:00.000000 1 a.py:1] {"dynamo_start": {}}\n'
@@ -270,10 +271,10 @@ def test_a_name_holds_nothing_that_turns_or_hides_what_is_around_it(store: Store
 
 def test_a_pinned_run_is_not_deleted(store: Store) -> None:
     run = stored(store, state="done", handle="")
-    store.pin(run, True)
+    set_pinned(run, True)
     with pytest.raises(StoreError, match="is pinned"):
         store.delete(run)
-    store.pin(run, False)
+    set_pinned(run, False)
     store.delete(run)
     assert store.list() == []
 
@@ -289,5 +290,5 @@ def test_a_pinned_run_is_not_deleted(store: Store) -> None:
 )
 def test_tags_are_words_sorted_and_bounded(store: Store, tags: list[str], expected: tuple[str, ...]) -> None:
     run = stored(store, state="done", handle="")
-    store.tag(run, tags)
-    assert run.tags() == expected
+    set_tags(run, tags)
+    assert tags_of(run) == expected

@@ -7,6 +7,7 @@ import pytest
 
 from core import Store
 from core.runs.index import RunQuery
+from core.runs.marks import tags_of
 from core.views import runs as run_views
 from pages import menu
 from pages.parts.run import runs_table
@@ -71,7 +72,7 @@ def test_a_picked_run_is_tagged_and_pinned(store: Store, monkeypatch: pytest.Mon
     app.text_input(key=f"tags-{run.id}").set_value("nightly, slow").run()
     app.toggle(key=f"pin-{run.id}").set_value(True).run()
     assert_sound(app)
-    assert (run.tags(), run.pinned) == (("nightly", "slow"), True)
+    assert (tags_of(run), run.pinned) == (("nightly", "slow"), True)
     index = session_runs.run_lists().index
     assert [entry.id for entry in index.search(RunQuery.of("tag:slow is:pinned"), 10).runs] == [run.id]
     assert "Delete 0 runs" in written(app)
@@ -103,7 +104,8 @@ def test_a_guest_sees_own_runs_and_those_of_the_owner_alone(store: Store) -> Non
     run = store.list()[0][0]
     run.write_status(replace(run.status(), by="ada"))
     lists = session_runs.run_lists()
-    assert len(lists.search("", authors=("", "ada")).runs) == 3
-    assert len(lists.search("", authors=("", "grace")).runs) == 2
-    assert lists.last_done(("mlp",), ("", "grace"))["mlp"].id != run.id
-    assert run.id not in {listed.id for listed in lists.of_titles(("mlp",), ("", "grace"))}
+    ada, grace = run_views.Viewer("ada"), run_views.Viewer("grace")
+    assert len(lists.search("", viewer=ada).runs) == 3
+    assert len(lists.search("", viewer=grace).runs) == 2
+    assert lists.last_done(("mlp",), grace)["mlp"].id != run.id
+    assert run.id not in {listed.id for listed in lists.of_titles(("mlp",), grace)}

@@ -15,8 +15,9 @@ import psutil
 import pytest
 
 from core import CompileJob, CompileOptions, Model, Run, Store, open_summary
-from core.runs.index import IndexedRun, IndexProgress, RunIndex, RunQuery
+from core.runs.index import IndexedRun, IndexProgress, RunIndex, RunQuery, Viewer
 from core.runs.index import database as index_file
+from core.runs.marks import set_pinned, set_tags
 from tests.support.homes import add_run, add_scenario, keeper
 from tests.support.places import ROOT
 
@@ -64,8 +65,8 @@ def test_an_entry_holds_what_a_list_shows(store: Store) -> None:
     summary = open_summary(run)
     store.rename(run, "a name")
     store.annotate(run, "a note")
-    store.tag(run, ["b", "a"])
-    store.pin(run, True)
+    set_tags(run, ["b", "a"])
+    set_pinned(run, True)
     settled(run)
     RunIndex(store).refresh()
     (entry,) = RunIndex(store).search(RunQuery(), 10).runs
@@ -78,7 +79,7 @@ def test_an_entry_holds_what_a_list_shows(store: Store) -> None:
         "a note",
         ("a", "b"),
         True,
-        ("for NVIDIA H100", "training"),
+        settings=("for NVIDIA H100", "training"),
         model="training_step model",
         device="cpu",
         target="h100 NVIDIA H100 cuda:sm_90",
@@ -112,7 +113,7 @@ def test_an_entry_holds_what_a_list_shows(store: Store) -> None:
 )
 def test_a_search_names_the_runs_that_meet_all_its_terms(store: Store, text: str, expected: list[str]) -> None:
     plain = add(store, "plain", state="failed")
-    store.tag(plain, ["nightly"])
+    set_tags(plain, ["nightly"])
     settled(plain)
     job = CompileJob(Model("sample", "small_gpt"), compile=CompileOptions(mode="max-autotune"), device="cuda")
     tuned = store.create(job, by="ada")
@@ -143,9 +144,40 @@ def test_runs_of_other_visitors_are_not_listed(store: Store) -> None:
         add(store, by or "owner", by=by)
     index = RunIndex(store)
     index.refresh()
-    page = index.search(RunQuery().visible(("", "ada")), 10)
+    page = index.search(RunQuery().visible(Viewer("ada")), 10)
     assert [entry.status.by for entry in page.runs] == ["ada", ""]
     assert page.total == 2
+
+
+ADA = "ada@example.org"
+RUNS = {"owner": ("", ""), "person": (ADA, ""), "guest": ("digest", "")} | {
+    f"{author}_{audience}": (by, audience)
+    for audience in ("private", "link", "all")
+    for author, by in (("owner", ""), ("person", ADA), ("guest", "digest"))
+}
+FOR_ALL = {"owner_all", "person_all", "guest_all"}
+
+
+@pytest.mark.parametrize(
+    ("viewer", "expected"),
+    [
+        (None, set(RUNS)),
+        (Viewer(), FOR_ALL | {"owner", "person"}),
+        (Viewer(of_guests=True), FOR_ALL | {"owner", "person", "guest"}),
+        (Viewer("digest"), FOR_ALL | {"owner", "person", "guest", "guest_private", "guest_link"}),
+        (Viewer(ADA), FOR_ALL | {"owner", "person", "person_private", "person_link"}),
+        (Viewer(ADA, own_only=True), {"person", "person_private", "person_link", "person_all"}),
+        (Viewer(own_only=True), set()),
+    ],
+)
+def test_an_audience_decides_in_whose_lists_a_run_is(store: Store, viewer: Viewer | None, expected: set[str]) -> None:
+    for title, (by, audience) in RUNS.items():
+        run = add(store, title, by=by)
+        if audience:
+            store.set_audience(run, audience)
+    index = RunIndex(store)
+    index.refresh()
+    assert {entry.status.title for entry in index.search(RunQuery().visible(viewer), 100).runs} == expected
 
 
 def test_newest_finished_run_of_a_fingerprint_is_found(store: Store) -> None:
