@@ -46,7 +46,7 @@ MOST_OPEN = 200
 LOOKED_AT = 500
 LOOK_S = 0.5
 BATCH = 100
-ATTEMPTS = 3
+ATTEMPTS, BUSY_ATTEMPTS = 6, 3
 # A directory that changed just now may change again without another modification time.
 SETTLED_NS = 2_000_000_000
 OLD_S = 7 * 86_400.0
@@ -176,13 +176,16 @@ class RunIndex:
 
         Raises StoreError if neither helps.
         """
-        for _ in range(ATTEMPTS):
+        for attempt in range(ATTEMPTS):
             try:
                 return work(self._open())
             except sqlite3.DatabaseError as error:
                 self._close()
                 code = getattr(error, "sqlite_errorcode", 0) & PRIMARY
-                if code in (*BUSY, *UNUSABLE):
+                if code in BUSY and attempt < BUSY_ATTEMPTS:
+                    # The file that another process is making is locked, and SQLite does not wait for that.
+                    time.sleep(STEP_S)
+                elif code in (*BUSY, *UNUSABLE):
                     self._problem = f"{self.path.parent} cannot be used: {error}"
                 else:
                     self._delete_file()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from core.analysis.summary import Summary
+from core.base.errors import CompileboardError
 from core.base.words import count
 from core.job import CompileJob
 from core.job.targets import TARGETS
@@ -72,6 +73,14 @@ def read_entry(run: Run) -> IndexedRun | None:
     times = _times(run.path)
     if not times:
         return None
+    try:
+        return _entry(run, times)
+    except (CompileboardError, OSError):
+        # It was changed or deleted meanwhile.
+        return IndexedRun(run.id, _cut(run.standing())) if _times(run.path) else None
+
+
+def _entry(run: Run, times: list[int]) -> IndexedRun:
     status, job = run.standing_and_job()
     ranks = run.ranks()
     settings = (*(job.differences() if job else ()), *([status.recorded] if status.recorded else ()))
