@@ -134,11 +134,6 @@ class RunListView:
         return max(1, -(-self.total // PAGE_RUNS))
 
     @property
-    def is_empty_store(self) -> bool:
-        """True if there is no run at all."""
-        return not self.progress.total
-
-    @property
     def words(self) -> str:
         """The number of matching runs, and those that are shown."""
         if not self.runs or self.pages == 1:

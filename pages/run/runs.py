@@ -35,7 +35,7 @@ text = (
     or ""
 )
 view = searched_runs(text, url.number(url.LIST_PAGE) or 1)
-if view.is_empty_store:
+if not (view.total or text or view.indexing):
     st.write("All runs and opened logs.")
     st.page_link(menu.NEW_RUN.script, label=menu.NEW_RUN.title, icon=menu.NEW_RUN.icon)
     st.stop()

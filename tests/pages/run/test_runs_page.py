@@ -62,7 +62,7 @@ def test_a_large_store_says_how_far_its_index_is(store: Store, monkeypatch: pyte
     monkeypatch.setattr(run_views, "QUICK_S", 0.0)
     view = run_views.RunLists(session_runs.server.the_runner().index).search("", within_s=0.0)
     assert view.indexing == "Indexing runs, newest first: 1 of 3. Older runs are not listed yet."
-    assert (view.words, view.is_empty_store, view.in_memory) == ("1 run", False, "")
+    assert (view.words, view.in_memory) == ("1 run", "")
 
 
 def test_a_picked_run_is_tagged_and_pinned(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
