@@ -7,7 +7,7 @@
     python -m core tour RUN | NAME | FILE.py[:NAME] | job.json [options]
     python -m core captures RUN | NAME | FILE.py[:NAME] | job.json [options]
     python -m core exercises [NAME [FILE.py]] [--json]
-    python -m core dashboard [--port N] [--no-browser] [-- OPTION…]
+    python -m core dashboard [--port N] [--processes N] [--no-browser] [-- OPTION…]
     python -m core open LOG | DIR | ARCHIVE [--follow] [--port N] [--no-browser]
     python -m core report RUN | LOG [--rank N] [--check] [--least-speedup X] [--json]
     python -m core pipeline NAME | FILE.py[:NAME] | job.json [options] [--out FILE] [--json]
@@ -36,6 +36,7 @@
     python -m core landmarks [RUN]
     python -m core audit [--by ADDRESS] [--refused] [--json]
     python -m core seeds [ITEM…]
+    python -m core work --server URL --token-file FILE [--name NAME] [--samples-only]
 
 With --json the report alone goes to standard output; progress and messages go to standard error. Exit codes: 0 done, 1
 the run or every cell of the sweep failed, or the sweep stopped, 2 the command or the job is invalid, 3 the run, sweep
@@ -79,6 +80,7 @@ from core.commands import (
     seeds,
     sweep,
     tour,
+    work,
 )
 from core.commands.output import CANCELLED, FAILED, MISSING, USAGE, complain
 
@@ -118,6 +120,7 @@ COMMANDS = (
     options.add_command,
     audit.add_command,
     seeds.add_command,
+    work.add_command,
 )
 
 

@@ -17,6 +17,7 @@
   <home>/index/                       the index of the runs, which is made from their directories
   <home>/cache/                       compiled objects that runs share
   <home>/servers/*.json               dashboards that listen on the store
+  <home>/store-id, carried/           its id in a cluster, and locks of the runs that its servers carry from there
   <home>/audit.jsonl                  what people changed, where they sign in
 Runs, index and cache are readable by their owner only, and so is the home unless it has other files, too.
 """
@@ -44,7 +45,6 @@ from core.base.files import (
     OWNER_ALONE,
     in_words,
     largest,
-    make_private,
     one_line,
     open_regular,
     read,
@@ -62,6 +62,7 @@ from core.job import MAX_CODE_BYTES, CompileJob, job_from_json, job_to_json
 from core.runs.audit import audited
 from core.runs.engine.handles import LOCAL, handle_of_pids
 from core.runs.engine.servers import address, announced
+from core.runs.home import make_home
 from core.runs.inputs import logs_in
 from core.runs.rank_logs import RankLogs, stored_name, stored_ranks
 from core.runs.status import Liveness, Status
@@ -279,19 +280,7 @@ class Store:
         self.liveness: Liveness = LOCAL
         self.home = (home or default_home()).resolve()
         self.runs_dir, self.cache_dir, self.index_dir = (self.home / name for name in ("runs", "cache", "index"))
-        with in_words(self.home):
-            self.home.mkdir(parents=True, exist_ok=True, mode=OWNER_ALONE)
-            if {entry.name for entry in self.home.iterdir()} <= {
-                "runs",
-                "cache",
-                "index",
-                "sweeps",
-                "turns",
-                "servers",
-            }:
-                make_private(self.home)
-            make_private(self.runs_dir)
-            make_private(self.cache_dir)
+        make_home(self.home, self.runs_dir, self.cache_dir)
         tidy(self.runs_dir)
 
     def with_liveness(self, liveness: Liveness) -> Store:

@@ -29,6 +29,8 @@ from pages.gate.rules import Refusal, Rules, Visitor, VisitorRequest
 # A header name that cannot be guessed, so that a request that bypasses the gate cannot claim to be the owner's.
 VISITOR = f"x-compileboard-visitor-{secrets.token_hex(8)}"
 TOKEN = "token"
+# Key of a scope for the first port of several processes.
+PORT = "compileboard.port"
 FORWARDED = {b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip"}
 PAGE_SCHEMES = {"ws": "http", "wss": "https"}
 POLICY_VIOLATION = 1008
@@ -69,6 +71,7 @@ class Gate:
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
+        scope = {**scope, PORT: self.rules.group}
         asked = self._signed_in(read(scope), scope)
         refused = self.rules.refusal(asked)
         if refused is not None and refused.may_sign_in and self.people and _wants_page(scope):
@@ -233,9 +236,9 @@ def _query(scope: Scope) -> list[tuple[str, str]]:
 
 def _cookie_name(scope: Scope) -> str:
     """Return the cookie's name, which contains the port: cookies ignore ports, so each dashboard of a host needs its
-    own.
+    own. Processes of one dashboard have the first one's.
     """
-    return f"compileboard-{(scope.get('server') or ('', 0))[1]}"
+    return f"compileboard-{scope.get(PORT) or (scope.get('server') or ('', 0))[1]}"
 
 
 def _cookie(headers: tuple[str, ...], name: str) -> str:

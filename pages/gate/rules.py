@@ -11,7 +11,7 @@ import os
 import re
 import secrets
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import streamlit as st
@@ -44,6 +44,8 @@ SIGN_IN_FIRST = "Sign in first: open the dashboard's address in the browser.\n"
 NO_ROLE = (
     "You are signed in as {}, and the owner of this server has given this address no role. /auth/logout signs out.\n"
 )
+# Set by `python -m core dashboard --processes`: the first port, and the secret of all processes.
+GROUP = re.compile(r"([0-9]{1,5}):([\w-]{32,100})")
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9_.-]+))(?::[0-9]{1,5})?")
 
@@ -114,7 +116,8 @@ class Rules:
 
     `hosts` are the allowed host names, `code` is True if it runs visitors' code, and `private` is True if it serves
     only its own machine. `owner` is the user id that it runs as, `base` its path prefix; a visitor with the `secret`
-    counts as its owner. Where people sign in, `kind_of` tells what kind of visitor a person is.
+    counts as its owner. Where people sign in, `kind_of` tells what kind of visitor a person is. `group` is the first
+    port of several processes behind one proxy, which know each other's cookies.
     """
 
     hosts: tuple[str, ...]
@@ -124,6 +127,7 @@ class Rules:
     base: str = ""
     secret: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     kind_of: Callable[[str], Visitor] | None = None
+    group: int | None = None
 
     def refusal(self, request: VisitorRequest) -> Refusal | None:
         """Return the reason for refusing a request; None if it may pass."""
@@ -207,7 +211,10 @@ def rules(kind_of: Callable[[str], Visitor] | None = None) -> Rules:
     private = is_private(st.get_option("server.address"), hosts)
     base = (st.get_option("server.baseUrlPath") or "").strip("/")
     owner = os.getuid() if hasattr(os, "getuid") else NOBODY
-    return Rules(hosts, code_allowed(), private, owner, f"/{base}" if base else "", kind_of=kind_of)
+    own = Rules(hosts, code_allowed(), private, owner, f"/{base}" if base else "", kind_of=kind_of)
+    # Runs inherit the environment, and must not know the secret.
+    group = GROUP.fullmatch(os.environ.pop("COMPILEBOARD_GROUP", ""))
+    return replace(own, group=int(group[1]), secret=group[2]) if group else own
 
 
 def name_of(host: str) -> str | None:

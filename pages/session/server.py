@@ -32,8 +32,9 @@ def open_run(run_id: str) -> Run:
 def the_runner() -> Runner:
     """Return the server's runner, for threads that belong to no visitor."""
     store = Store()
-    limits = limits_of(os.environ, code_allowed())
-    return Runner(store, open_engine(store), code_allowed=may_bring_code, limits=limits)
+    allowed = code_allowed()
+    limits = limits_of(os.environ, allowed)
+    return Runner(store, open_engine(store, allowed), code_allowed=may_bring_code, limits=limits)
 
 
 def sweeps() -> SweepRunner:
