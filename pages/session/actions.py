@@ -206,7 +206,7 @@ def _change(run: Run, change: Callable[[Store], None]) -> None:
     """Change the files of a run that the visitor owns, and its entry in the index."""
     who().require_own(run)
     change(server.runner().store)
-    run_lists().index.update([run.path.name])
+    server.runner().index.update([run.path.name])
 
 
 @logged

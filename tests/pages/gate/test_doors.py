@@ -11,6 +11,7 @@ import pytest
 import streamlit as st
 
 from core import AccessError, CompileboardError, CompileJob, Model, Run, Store
+from core.runs.index import RunIndex
 from core.runs.tools import Ladder, Passes, Task, create, tool_run
 from core.views.kernels import KernelTool
 from pages.gate.rules import Visitor
@@ -28,6 +29,7 @@ class Behind:
 
     def __init__(self, home: Path) -> None:
         self.store = Store(home)
+        self.index = RunIndex(self.store)
         self.came: list[tuple[object, ...]] = []
 
     def submit(self, *what: object) -> None:
