@@ -107,15 +107,15 @@ def _prune(arguments: argparse.Namespace) -> int:
     text = search_text(arguments)
     if not text and not arguments.keep:
         raise JobError("prune", "name the runs by a search, such as is:failed or before:90d, or --keep N")
-    doomed = _beyond(exact_runs(f"{text} is:ended -is:pinned"), max(0, arguments.keep))
-    size = bytes_(sum(run.entry.size_bytes or 0 for run in doomed))
+    candidates = _beyond(exact_runs(f"{text} is:ended -is:pinned"), max(0, arguments.keep))
+    size = bytes_(sum(run.entry.size_bytes or 0 for run in candidates))
     if not arguments.delete:
-        for run in doomed:
+        for run in candidates:
             print(run.line)
-        print(f"{count(len(doomed), 'run')}, {size}; add --delete to delete them", file=sys.stderr)
+        print(f"{count(len(candidates), 'run')}, {size}; add --delete to delete them", file=sys.stderr)
         return OK
     store = Store()
-    deleted = sum(_delete(store, run) for run in doomed)
+    deleted = sum(_delete(store, run) for run in candidates)
     print(f"{count(deleted, 'run')} deleted, {size}", file=sys.stderr)
     return OK
 

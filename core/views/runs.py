@@ -262,7 +262,7 @@ class RunLists:
     def of_model(
         self, model: str, most: int, text: str = "", viewer: Viewer | None = None
     ) -> tuple[tuple[ListedRun, ...], int]:
-        """Return the newest runs with a title that a text matches, in any order of time, and the number of all."""
+        """Return the newest ended runs with a title that a text matches, and the number of all."""
         query = RunQuery.of(text).visible(viewer).also("title = ? AND NOT live", model)
         return self._some(replace(query, order=NEWEST_FIRST), most)
 

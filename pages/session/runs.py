@@ -40,7 +40,7 @@ def _run_lists() -> views.RunLists:
 def searched_runs(text: str, page: int) -> views.RunListView:
     """Return a page of the runs that are listed for this visitor and match a search text, with current states."""
     view = run_lists().search(text, page, _viewer())
-    return replace(view, runs=_seen(view.runs))
+    return replace(view, runs=_visible(view.runs))
 
 
 def models_of(text: str) -> dict[str, int]:
@@ -51,7 +51,7 @@ def models_of(text: str) -> dict[str, int]:
 def runs_of_model(model: str, most: int, text: str) -> tuple[tuple[views.ListedRun, ...], int]:
     """Return the newest listed runs of a model that match a search text, and the number of all."""
     listed, total = run_lists().of_model(model, most, text, _viewer())
-    return _seen(listed), total
+    return _visible(listed), total
 
 
 def _viewer() -> views.Viewer | None:
@@ -63,7 +63,7 @@ def _viewer() -> views.Viewer | None:
     return views.Viewer(visitor.name, of_guests=kind is Visitor.ONLOOKER, own_only=kind is Visitor.STRANGER)
 
 
-def _seen(listed: Iterable[views.ListedRun]) -> tuple[views.ListedRun, ...]:
+def _visible(listed: Iterable[views.ListedRun]) -> tuple[views.ListedRun, ...]:
     """Return the runs that this visitor sees in lists, by what their directories say now."""
     visitor = who()
     return tuple(each for each in listed if visitor.sees(each.run, each.status.by))
@@ -89,7 +89,7 @@ def named_runs() -> list[views.ListedRun]:
     """
     lists, store = run_lists(), server.runner().store
     moment = store.runs_dir.stat().st_mtime_ns, int(time.monotonic() / KNOWN_S), lists.index.updates
-    known = _seen(_known(moment, _viewer()))
+    known = _visible(_known(moment, _viewer()))
     asked = {st.query_params.get(url.RUN), st.session_state.get(url.RUN), st.session_state.get(f"url-{url.RUN}")}
     wanted = asked - {listed.id for listed in known} - {None}
     shown = [listed for run_id in wanted if (listed := _openable(str(run_id))) is not None]
@@ -107,13 +107,13 @@ def _known(moment: tuple[int, int, int], whose: views.Viewer | None) -> tuple[vi
 
 def runs_of(titles: Iterable[str]) -> tuple[views.ListedRun, ...]:
     """Return the newest listed runs with these titles."""
-    return _seen(run_lists().of_titles(titles, _viewer()))
+    return _visible(run_lists().of_titles(titles, _viewer()))
 
 
 def last_runs(titles: Iterable[str]) -> dict[str, views.ListedRun]:
     """Return the newest finished run of each title, sweep cells excluded, with its summary if that is read quickly."""
-    found = run_lists().last_done(titles, _viewer())
-    newest = {title: listed for title, listed in found.items() if _seen([listed])}
+    newest_done = run_lists().last_done(titles, _viewer())
+    newest = {title: listed for title, listed in newest_done.items() if _visible([listed])}
     complete, _ = summarised(tuple(newest.values()))
     return dict(zip(newest, complete, strict=True))
 
@@ -126,7 +126,7 @@ def runs_by_id(run_ids: Iterable[str]) -> tuple[views.ListedRun, ...]:
 def newest_of(fingerprint: str) -> views.ListedRun | None:
     """Return the newest listed run with a job's fingerprint, with its current state; None if there is none."""
     listed = run_lists().newest_of(fingerprint, _viewer())
-    return listed if listed is not None and _seen([listed]) else None
+    return listed if listed is not None and _visible([listed]) else None
 
 
 def runs_like(run: Run, title: str, job: CompileJob | None) -> tuple[Comparable, ...]:

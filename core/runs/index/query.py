@@ -13,7 +13,7 @@ from datetime import date, datetime
 from functools import partial
 from typing import get_args
 
-from core.runs.status import Ended, State
+from core.runs.status import State
 
 Value = str | int | float
 MOST_CHARS = 1_000
@@ -49,9 +49,7 @@ class Condition:
     values: tuple[Value, ...] = ()
 
 
-STATES = {state.replace(" ", "-"): state for state in get_args(State) if isinstance(state, str)} | {
-    state.replace(" ", "-"): state for state in get_args(Ended)
-}
+STATES = {state.replace(" ", "-"): state for state in get_args(State)}
 IS: dict[str, Condition] = {
     **{word: Condition("state = ?", (state,)) for word, state in STATES.items()},
     **{word: Condition("speed = ?", (word,)) for word in ("faster", "slower", "unclear")},
