@@ -13,6 +13,7 @@ from benchmarks import (
     interval_coverage,
     kernels,
     large_log,
+    many_runs,
     many_visitors,
     null_speed,
     page_switch,
@@ -45,6 +46,7 @@ BENCHMARKS = {
     "sweeps": sweeps,
     "flood": flood,
     "ranks": ranks,
+    "many_runs": many_runs,
 }
 
 

@@ -12,6 +12,7 @@ Nothing here imports torch; the worker that `Runner` starts does.
 from core.accelerator.backends import SHIPPED as SHIPPED_BACKENDS
 from core.analysis import Verdict, sentence, speed, verdict
 from core.analysis.comparison import RunComparison, RunSide, compare_runs, comparison_sentence
+from core.analysis.summary import Summary
 from core.base.errors import AccessError, CompileboardError, JobError, ReportError, StoreError, TraceError, WorkerError
 from core.base.machine import Environment
 from core.job import (
@@ -39,7 +40,7 @@ from core.runs.runner import Runner
 from core.runs.sides import Comparable, comparable_runs, likeliest, side_of_run
 from core.runs.status import Status
 from core.runs.store import MOST_NAME_CHARS, MOST_NOTE_CHARS, Run, Store
-from core.runs.stored import is_stored, open_graph, open_report, open_verdict, start_reading
+from core.runs.stored import is_stored, open_graph, open_report, open_summary, start_reading
 from core.sweep import (
     Axis,
     RecordedSweep,
@@ -90,6 +91,7 @@ __all__ = [
     "Status",
     "Store",
     "StoreError",
+    "Summary",
     "Sweep",
     "SweepRunner",
     "SweepStanding",
@@ -118,7 +120,7 @@ __all__ = [
     "open_engine",
     "open_graph",
     "open_report",
-    "open_verdict",
+    "open_summary",
     "package_files",
     "parse_axis",
     "progress",

@@ -9,6 +9,7 @@ import contextlib
 import errno
 import mmap
 import os
+import random
 import re
 import secrets
 import shutil
@@ -29,6 +30,7 @@ NO_FILE = "it is not a regular file"
 OWNER_ALONE = 0o700
 ROOT = 0
 NOBODYS_S = 3600.0
+TIDY_S = 0.3
 # Names of unfinished runs, deleted runs, unfinished tool tasks, and partially written files.
 UNFINISHED = re.compile(rf"\.(?:{RUN_ID.pattern}|[0-9a-f]{{16}}|[\w.-]{{1,200}}\.[0-9]{{1,10}})\.[0-9a-f]{{8}}")
 
@@ -181,8 +183,11 @@ def words(error: OSError, where: Path) -> str:
 
 
 def tidy(runs_dir: Path) -> None:
-    """Remove files that no process has written to for an hour and that no reader uses."""
-    _remove_old(_abandoned(runs_dir))
+    """Remove files that no process has written to for an hour and that no reader uses.
+
+    Of very many runs, some are looked at, others the next time.
+    """
+    _remove_old(_abandoned(runs_dir, time.monotonic() + TIDY_S))
 
 
 def tidy_sweeps(sweeps_dir: Path) -> None:
@@ -200,8 +205,12 @@ def _remove_old(paths: Iterable[Path]) -> None:
                 remove(path)
 
 
-def _abandoned(runs_dir: Path) -> Iterator[Path]:
-    for path in _entries_of(runs_dir):
+def _abandoned(runs_dir: Path, end_s: float) -> Iterator[Path]:
+    paths = _entries_of(runs_dir)
+    random.shuffle(paths)
+    for path in paths:
+        if time.monotonic() > end_s:
+            return
         if UNFINISHED.fullmatch(path.name) or (RUN_ID.fullmatch(path.name) and _is_empty(path)):
             yield path
             continue

@@ -14,9 +14,11 @@ from core.commands.output import OK, WRONG, Commands, add_json_option, print_mar
 from core.commands.run import exit_code, run_job
 from core.job import MAX_CODE_BYTES
 from core.job.exercises import Exercise, exercise
+from core.runs.index import RunIndex
 from core.runs.store import Run, Store
 from core.runs.stored import open_report
 from core.views.exercises import AttemptView, ExerciseView
+from core.views.runs import RunLists
 
 
 def add_command(commands: Commands) -> None:
@@ -49,7 +51,8 @@ def _solution(path: Path) -> str:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    views = ExerciseView.of_runs(Store().list(), ExerciseView.is_solution)
+    attempts = RunLists(RunIndex(Store())).of_titles(ExerciseView.titles())
+    views = ExerciseView.of_runs((listed.pair for listed in attempts), ExerciseView.is_solution)
     if arguments.json:
         rows = [
             {"name": name, "title": view.exercise.title, "topic": view.exercise.topic, "state": view.state}

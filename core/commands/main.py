@@ -19,6 +19,11 @@
     python -m core sweep NAME | FILE.py[:NAME] | job.json [--axis FIELD=VALUE,…] [--preset NAME] [options]
     python -m core sweep --resume ID
     python -m core sweeps [ID] [--json | --csv]
+    python -m core runs [TERM…] [--not TERM] [--most N] [--json]
+    python -m core mark RUN [--tag WORD] [--untag WORD] [--pin | --unpin]
+    python -m core prune [TERM…] [--not TERM] [--keep N] [--delete]
+    python -m core archive RUN… | TERM… --out FILE.tar.gz
+    python -m core import FILE.tar.gz
     python -m core backends [--json]
     python -m core issue RUN [--out FILE.zip] [--scrub KINDS] [--scrub-preview]
     python -m core debug RUN [--out FILE.zip] [--scrub KINDS] [--scrub-preview]
@@ -50,6 +55,7 @@ from core.base.errors import CompileboardError, JobError, StoreError, TraceError
 from core.base.machine import PROGRAM
 from core.commands import (
     aoti,
+    archive,
     artifacts,
     audit,
     backends,
@@ -69,6 +75,7 @@ from core.commands import (
     ranks,
     report,
     run,
+    runs,
     samples,
     seeds,
     sweep,
@@ -97,6 +104,11 @@ COMMANDS = (
     ranks.add_command,
     sweep.add_command,
     sweep.add_list_command,
+    runs.add_command,
+    runs.add_mark_command,
+    runs.add_prune_command,
+    archive.add_command,
+    archive.add_import_command,
     backends.add_command,
     issue.add_command,
     debug.add_command,

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from core.base.errors import AccessError, JobError, SettingError, StoreError
 from core.base.words import bytes_, gib, limit_s
@@ -146,14 +147,20 @@ def _tools_of(run: Run) -> Iterator[ToolUse]:
 
 def bytes_of(run: Run) -> int:
     """Return a run's bytes on disk; files that disappear meanwhile count as 0."""
-    total = 0
+    return sum(_file_sizes(run))
+
+
+def bytes_within(run: Run, most_files: int) -> int | None:
+    """Return a run's bytes on disk; None for a directory with more files than are counted."""
+    sizes = list(islice(_file_sizes(run), most_files + 1))
+    return sum(sizes) if len(sizes) <= most_files else None
+
+
+def _file_sizes(run: Run) -> Iterator[int]:
     for directory, _, names in os.walk(run.path):
         for name in names:
-            try:
-                total += os.lstat(os.path.join(directory, name)).st_size
-            except OSError:
-                continue
-    return total
+            with suppress(OSError):
+                yield os.lstat(os.path.join(directory, name)).st_size
 
 
 def check_job(limits: Limits, job: CompileJob) -> None:

@@ -20,6 +20,7 @@ from core.runs.engine.following import start_following, stop_following, wait_for
 from core.runs.engine.opening import open_engine
 from core.runs.engine.protocol import Assignment, Engine
 from core.runs.engine.queues import Lane, assigned, device_of
+from core.runs.index import RunIndex
 from core.runs.limits import Limits, check_job, check_room, check_storage, check_tool, check_upload
 from core.runs.permission import allowed, allowed_request
 from core.runs.profile import add_profile
@@ -50,6 +51,7 @@ class Runner:
     ) -> None:
         self.engine: Engine = engine or open_engine(store)
         self.store = store.with_liveness(self.engine)
+        self.index = RunIndex(self.store)
         self.limits = limits or Limits()
         self._admitting = threading.Lock()
         self._code_allowed = code_allowed
@@ -151,7 +153,7 @@ class Runner:
 
     def stored(self, job: CompileJob) -> Run | None:
         """Return a finished run of the same job, code and torch; None if there is none."""
-        return self.store.find(self.fingerprint(job))
+        return self.index.find(self.fingerprint(job))
 
     def fingerprint(self, job: CompileJob) -> str:
         """Return the fingerprint in the status of runs of the same job, code and torch; raises JobError."""

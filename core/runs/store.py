@@ -5,20 +5,21 @@
                       /model.py       the code that was run
                       /original.py    the eager side's code, if it differs: before the job's fixes, or of an exercise
                       /backend.py     a backend's code; rival_backend.py, rival_model.py: the alternative's
-                      /name.txt       the owner's name for it, if not its title; note.txt: notes
-                      /audience.txt   who may see it, if its author chose
+                      /name.txt       the owner's name for it, if not its title; note.txt: notes; tags.txt: tags
+                      /pinned         if the run may not be deleted; audience.txt: who may see it, if its author chose
                       /trace/*.log    PyTorch's structured trace; output.txt: the worker's printed output, bounded
                       /trace/rank_3.log  that of one rank, whose report, verdict and graphs are in ranks/3
-                      /report.json    the report, rebuilt when the log is newer; verdict-*.json: its verdict
+                      /report.json    the report, rebuilt when the log is newer; summary-*.json: its summary
                       /report.*       of a large log: its index, outline, and the report's head and parts
                       /profile.json   a profile by torch.profiler, as it was added
                       /graphs/*.json  the nodes of large graphs, rebuilt like the report
                       /programs/*     the accelerator's; aoti/*: the package of AOTInductor
+  <home>/index/                       the index of the runs, which is made from their directories
   <home>/cache/                       compiled objects that runs share
   <home>/servers/*.json               dashboards that listen on the store
   <home>/store-id, carried/           its id in a cluster, and locks of the runs that its servers carry from there
   <home>/audit.jsonl                  what people changed, where they sign in
-Runs and cache are readable by their owner only, and so is the home unless it has other files, too.
+Runs, index and cache are readable by their owner only, and so is the home unless it has other files, too.
 """
 
 from __future__ import annotations
@@ -44,7 +45,6 @@ from core.base.files import (
     OWNER_ALONE,
     in_words,
     largest,
-    make_private,
     one_line,
     open_regular,
     read,
@@ -62,17 +62,14 @@ from core.job import MAX_CODE_BYTES, CompileJob, job_from_json, job_to_json
 from core.runs.audit import audited
 from core.runs.engine.handles import LOCAL, handle_of_pids
 from core.runs.engine.servers import address, announced
+from core.runs.home import make_home
 from core.runs.inputs import logs_in
 from core.runs.rank_logs import RankLogs, stored_name, stored_ranks
 from core.runs.status import Liveness, Status
 from core.trace import NO_RECORD, has_record
 
-# What a home has that is used for nothing else.
-OURS = {
-    *("runs", "cache", "sweeps", "turns", "servers", "hosts", "hosted", "carried", "store-id", "workers-token"),
-    *("audit.jsonl", "audit.1.jsonl"),
-}
 NAME, NOTE, RANKS, AUDIENCE = "name.txt", "note.txt", "ranks", "audience.txt"
+PINNED = "pinned"
 MAX_LOG_BYTES = 8 * 1024**3
 MAX_STATUS_BYTES = 1_000_000
 MAX_JOB_BYTES = 16_000_000
@@ -80,8 +77,6 @@ MOST_TAIL_BYTES = 20_000
 MOST_NAME_CHARS = 80
 MOST_NOTE_CHARS = 400
 MOST_TITLE_CHARS = 120
-
-
 PRIVATE = "private"
 # Who may see a run besides its author and the server's owner: nobody, whoever has its address, or all in their lists.
 AUDIENCES = (PRIVATE, "link", "all")
@@ -147,6 +142,11 @@ class Run:
     def note(self) -> str:
         """Return the owner's note; empty if there is none."""
         return read_line(self.path / NOTE, MOST_NOTE_CHARS)
+
+    @property
+    def pinned(self) -> bool:
+        """True if the run must not be deleted."""
+        return regular(self.path / PINNED) is not None
 
     def audience(self) -> str:
         """Return who may see it, one of AUDIENCES; empty if its author did not choose. An unknown one is private."""
@@ -235,16 +235,20 @@ class Run:
 
     def standing(self) -> Status:
         """Return the displayed status: `damaged`, with the reason, if the run's files cannot be read."""
+        return self.standing_and_job()[0]
+
+    def standing_and_job(self) -> tuple[Status, CompileJob | None]:
+        """Return the displayed status, and the job, None if it is damaged or there is none."""
         try:
             status = self.status()
         except StoreError as error:
-            return _damaged_status(self, str(error))
+            return _damaged_status(self, str(error)), None
         try:
-            self.job()
+            job = self.job()
         except CompileboardError as error:
-            return _damaged_status(self, f"its job.json cannot be read: {error}", status)
+            return _damaged_status(self, f"its job.json cannot be read: {error}", status), None
         reason = self._why_no_log(status)
-        return _damaged_status(self, reason, status) if reason else status
+        return _damaged_status(self, reason, status) if reason else status, job
 
     def _why_no_log(self, status: Status) -> str:
         """Return why its log cannot be read; empty if it can, or if there is none yet."""
@@ -275,13 +279,8 @@ class Store:
         self._max_log_bytes = max_log_bytes
         self.liveness: Liveness = LOCAL
         self.home = (home or default_home()).resolve()
-        self.runs_dir, self.cache_dir = self.home / "runs", self.home / "cache"
-        with in_words(self.home):
-            self.home.mkdir(parents=True, exist_ok=True, mode=OWNER_ALONE)
-            if {entry.name for entry in self.home.iterdir()} <= OURS:
-                make_private(self.home)
-            make_private(self.runs_dir)
-            make_private(self.cache_dir)
+        self.runs_dir, self.cache_dir, self.index_dir = (self.home / name for name in ("runs", "cache", "index"))
+        make_home(self.home, self.runs_dir, self.cache_dir)
         tidy(self.runs_dir)
 
     def with_liveness(self, liveness: Liveness) -> Store:
@@ -421,12 +420,10 @@ class Store:
         """Return the address of a dashboard that listens on the store now; empty if there is none."""
         return address(self.home)
 
-    def find(self, fingerprint: str) -> Run | None:
-        """Return the newest finished run of the same job, code and torch; None if there is none."""
-        return next((run for run, at in self.list() if (at.fingerprint, at.state) == (fingerprint, "done")), None)
-
     def delete(self, run: Run) -> None:
-        """Delete a run permanently, even a damaged one; raises StoreError if it is live."""
+        """Delete a run permanently, even a damaged one; raises StoreError if it is live or pinned."""
+        if run.pinned:
+            raise StoreError(f"the run {run.id} is pinned; unpin it first")
         with contextlib.suppress(_DamageError):
             if run.status().live:
                 raise StoreError("the run is still going; cancel it first")
@@ -436,9 +433,9 @@ class Store:
             remove(gone)
 
     @contextlib.contextmanager
-    def making(self, title: str) -> Iterator[Run]:
+    def making(self, title: str, run_id: str = "") -> Iterator[Run]:
         """Create a directory that becomes a run when it is completely written; it is removed on an error."""
-        run_id = fresh_id(title, self.runs_dir)
+        run_id = run_id or fresh_id(title, self.runs_dir)
         fresh = Run(run_id, self.runs_dir / f".{run_id}.{secrets.token_hex(4)}", self.liveness)
         with in_words(self.home):
             try:

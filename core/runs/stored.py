@@ -1,4 +1,4 @@
-"""Report of a run, its verdict, and the nodes and models of its large graphs.
+"""Report of a run, its summary, and the nodes and models of its large graphs.
 
 They are stored next to the log, and rebuilt if the log is newer.
 """
@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import msgspec
 
-from core.analysis.verdict import Verdict, verdict
+from core.analysis.summary import Summary, summary
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, ReportError, StoreError
 from core.base.files import read, regular, remove, write_atomically, writing
@@ -30,8 +30,9 @@ from core.trace.parsers import build_in_parts, build_report, load_graph, outline
 
 LARGE_LOG_BYTES = 8_000_000
 LARGE_GRAPH_NODES = 2_000
-# Raised with every change in the stored nodes, models and verdicts, so that older files are not used.
-VERSION = 4
+MAX_SUMMARY_BYTES = 100_000
+# Raised with every change in the stored nodes, models and summaries, so that older files are not used.
+VERSION = 5
 
 Made = TypeVar("Made")
 
@@ -74,7 +75,7 @@ def open_report(run: Run) -> Report:
     if report is None:
         report = build_report(log)
         _keep(run, run.report_path, lambda: to_json(report))
-    _keep(run, _verdict_path(run), lambda: msgspec.json.encode(verdict(report)))
+    _keep(run, _summary_path(run), lambda: msgspec.json.encode(summary(report)))
     return report
 
 
@@ -130,24 +131,24 @@ def _parts_path(run: Run) -> Path:
     return run.report_path.with_suffix(".parts")
 
 
-def open_verdict(run: Run, stored_alone: bool = False) -> Verdict | None:
-    """Return the verdict on a run, for long lists: the stored one, otherwise from the report.
+def open_summary(run: Run, stored_alone: bool = False) -> Summary | None:
+    """Return the summary of a run, for long lists: the stored one, otherwise from the report.
 
     Raises StoreError. None if `stored_alone` and it is not stored.
     """
-    log, path = run.log_path(), _verdict_path(run)
+    log, path = run.log_path(), _summary_path(run)
     if log is not None and _as_new(path, log):
         with contextlib.suppress(DecodeError, OSError):
-            return decoded_as(read(path), Verdict)
+            return decoded_as(read(path, MAX_SUMMARY_BYTES), Summary)
     if stored_alone:
         return None
-    result = verdict(open_report(run))
+    result = summary(open_report(run))
     _keep(run, path, lambda: msgspec.json.encode(result))
     return result
 
 
-def _verdict_path(run: Run) -> Path:
-    return run.made_dir / f"verdict-{VERSION}.json"
+def _summary_path(run: Run) -> Path:
+    return run.made_dir / f"summary-{VERSION}.json"
 
 
 def store_graphs(run: Run, report: Report) -> None:

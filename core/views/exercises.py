@@ -227,7 +227,7 @@ class ExerciseView:
     def of_runs(runs: Iterable[tuple[Run, Status]], is_solution: Callable[[Run], bool]) -> dict[str, ExerciseView]:
         """Return all exercises by their names, in order, with the attempts among these runs."""
         attempts: dict[str, list[Run]] = {row.name: [] for row in EXERCISES}
-        titles = {row.job("").title() for row in EXERCISES}
+        titles = ExerciseView.titles()
         for run, status in runs:
             exercise = _exercise_of_run(run) if status.title in titles and status.state != "damaged" else None
             if exercise is not None:
@@ -236,6 +236,11 @@ class ExerciseView:
             row.name: ExerciseView(row, tuple(attempts[row.name]), any(map(is_solution, attempts[row.name])))
             for row in EXERCISES
         }
+
+    @staticmethod
+    def titles() -> frozenset[str]:
+        """Return the titles of runs that are attempts."""
+        return frozenset(row.job("").title() for row in EXERCISES)
 
     @staticmethod
     def is_solution(run: Run) -> bool:

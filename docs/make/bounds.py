@@ -33,6 +33,25 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_NOTE_CHARS": "what its owner notes of a run",
             "MOST_TITLE_CHARS": "the title of an opened log, which is its file's name",
         },
+        "core/runs/marks.py": {"MOST_TAGS": "tags of a run", "MOST_TAG_CHARS": "such a tag"},
+        "core/runs/stored.py": {"MAX_SUMMARY_BYTES": "the stored summary of a run"},
+        "core/analysis/summary.py": {
+            "MOST_VERSION_CHARS": "torch's version in a summary",
+            "MOST_DEVICE_CHARS": "the device's name in a summary",
+            "MOST_INPUTS_CHARS": "the inputs in a summary",
+        },
+        "core/runs/archive.py": {
+            "MOST_RUNS": "runs of an archive that is written",
+            "MAX_UNPACKED_BYTES": "an archive of runs, unpacked",
+        },
+        "core/runs/index/entry.py": {
+            "MOST_SETTINGS": "settings of a run in the index",
+            "MOST_SETTING_CHARS": "such a setting, and other words of a job",
+            "MOST_REASON_CHARS": "title, reason and origin in the index",
+            "MOST_FILES": "files of a run whose sizes are added up for the index",
+        },
+        "core/runs/index/query.py": {"MOST_CHARS": "a search for runs", "MOST_TERMS": "terms of such a search"},
+        "core/runs/index/database.py": {"MOST_OPEN": "live runs that are read again at each listing"},
         "core/runs/audit.py": {
             "MOST_FILE_BYTES": "a file of the audit log, of which there are two",
             "MOST_TEXT_CHARS": "a text of an event",

@@ -35,10 +35,19 @@ PAGES: dict[str, dict[str, str]] = {
     },
     "pages/session/shown.py": {"MOST_GOING": "runs that go on whose logs are held"},
     "pages/session/runs.py": {
-        "MOST_JOBS": "jobs whose words are held",
-        "MOST_VERDICTS": "verdicts that are held for lists of runs",
+        "MOST_NAMED": "runs in a menu of names",
+    },
+    "core/views/runs.py": {
+        "MOST_SAME_MODEL": "runs of the same model that are offered to compare with",
+        "MOST_ATTEMPTS": "attempts at exercises",
+        "MOST_MODELS": "models that are offered for the chart over time",
         "LARGEST_LOG_BYTES": "a log that is read for a list of runs",
     },
+    "core/views/run_history.py": {
+        "MOST_SERIES": "series of the chart over time",
+        "MOST_RUNS": "runs of the chart over time",
+    },
+    "pages/parts/run/history.py": {"MOST_JOINED": "points of a series of this chart that are joined by lines"},
     "pages/session/exercises.py": {"MOST_SOLUTIONS": "runs whose result of an exercise is cached"},
     "core/views/html/source.py": {
         "MOST_COMPILATIONS": "compilations of an HTML file with their graphs, kernels and guards",

@@ -1,94 +1,85 @@
-"""Runs page: all stored runs, to open, download or delete."""
+"""Runs page: all stored runs, to search, open, download, tag, pin or delete, and the runs of one model over time."""
+
+from functools import partial
 
 import streamlit as st
 
-from core import MOST_NAME_CHARS, MOST_NOTE_CHARS, Run, Status
-from core.base import words as fmt
 from pages import menu
-from pages.gate.visitor import ANOTHERS, who
 from pages.look.sizes import MAX_LINE_CHARS
-from pages.look.text import LONGEST_TEXT, plain
-from pages.parts.run.audience import audience_picker
-from pages.parts.run.measure import measure_picked
-from pages.parts.run.runs_table import runs_table, what_is_used, words_of
-from pages.session import actions, url
-from pages.session.actions import attempt, toasted
-from pages.session.downloads import html_download, log_download, report_download
-from pages.session.navigate import go_to
-from pages.session.runs import listed_runs, show_run
-from pages.session.shown import open_shown
+from pages.look.text import LONGEST_TEXT, prose
+from pages.parts.run.history import history
+from pages.parts.run.picked import compare_button, delete_button, downloads_of, picked_run
+from pages.parts.run.runs_table import draw_again, runs_table, what_is_used
+from pages.session import url
+from pages.session.runs import searched_runs, show_run
 from pages.session.state import held
 
+SHOWN_AS = {"table": "Table", "time": "Over time"}
+SEARCH_HELP = (
+    "Words, and filters: `model:gpt2` `device:cuda` `torch:2.13` `is:failed` `is:slower` `tag:x` `author:owner` "
+    "`since:2026-11-01` `since:7d` `speedup:>1.2` `breaks:>0` `compile:>60` `-is:cell` `sort:speedup`"
+)
+
 st.title("Runs", anchor=False)
-runs: list[tuple[Run, Status]] = listed_runs()
 what_is_used()
-if not runs:
+text = (
+    st.text_input(
+        "Search",
+        key=url.FILTER,
+        bind="query-params",
+        placeholder="Search, such as: model:gpt2 device:cuda torch:2.13 is:failed since:7d",
+        help=SEARCH_HELP,
+        max_chars=MAX_LINE_CHARS,
+        on_change=lambda: url.put(url.LIST_PAGE, None),
+    )
+    or ""
+)
+view = searched_runs(text, url.number(url.LIST_PAGE) or 1)
+if not (view.total or text or view.indexing):
     st.write("All runs and opened logs.")
     st.page_link(menu.NEW_RUN.script, label=menu.NEW_RUN.title, icon=menu.NEW_RUN.icon)
     st.stop()
+for problem in view.problems:
+    st.caption(prose(problem, LONGEST_TEXT))
+if view.in_memory:
+    st.caption(prose(view.in_memory, LONGEST_TEXT))
+if view.indexing:
+    draw_again(view.indexing)
 
-wanted = st.text_input(
-    "Filter",
-    key=url.FILTER,
-    bind="query-params",
-    placeholder="name, note or state",
-    max_chars=MAX_LINE_CHARS,
-    label_visibility="collapsed",
-)
-kept = [(run, status) for run, status in runs if wanted.lower() in words_of(run, status).lower()]
-opened, picked = runs_table(kept)
-if opened is not None:
-    show_run(opened[0].id)
-if not picked:
-    st.caption("Click a name to open the run. Select one run to rename it, two to compare, any to delete.")
+url.read(url.SHOWN_AS, SHOWN_AS, "table")
+with st.container(horizontal=True, vertical_alignment="center"):
+    st.segmented_control(
+        "Shown as",
+        list(SHOWN_AS),
+        key=url.SHOWN_AS,
+        format_func=SHOWN_AS.__getitem__,
+        label_visibility="collapsed",
+        required=True,
+    )
+    is_table = held(url.SHOWN_AS) == "table"
+    st.markdown(view.words if is_table else view.total_words, width="content")
+    if view.pages > 1 and is_table:
+        pages = f"pages-{text}"
+        turned = partial(url.put_state, url.LIST_PAGE, pages)
+        st.pagination(view.pages, default=view.page, key=pages, on_change=turned)
+url.write(url.SHOWN_AS)
+if held(url.SHOWN_AS) == "time":
+    history(text)
+    st.stop()
+if not view.runs:
     st.stop()
 
-run, status = picked[0]
-if len(picked) == 1 and status.state == "damaged":
-    st.error(plain(status.reason, LONGEST_TEXT), icon=":material/error:")
-if len(picked) == 1 and who().owns(status.by):
-    with st.container(horizontal=True):
-        st.text_input(
-            "Name",
-            run.name(),
-            key=f"name-{run.id}",
-            placeholder=status.title,
-            max_chars=MOST_NAME_CHARS,
-            width=300,
-            on_change=lambda: attempt(lambda: actions.rename(run, held(f"name-{run.id}")), toasted),
-        )
-        st.text_input(
-            "Note",
-            run.note(),
-            key=f"note-{run.id}",
-            placeholder="Note on the run",
-            max_chars=MOST_NOTE_CHARS,
-            on_change=lambda: attempt(lambda: actions.annotate(run, held(f"note-{run.id}")), toasted),
-        )
-        audience_picker(run)
+opened, picked = runs_table(view.runs)
+if opened is not None:
+    show_run(opened.id)
+if not picked:
+    st.caption("Click a name to open the run. Select one run to rename, tag or pin it, two to compare, any to delete.")
+    st.stop()
+if len(picked) == 1:
+    picked_run(picked[0])
 with st.container(horizontal=True):
     if len(picked) == 1:
-        if st.button("Open", type="primary", icon=":material/open_in_new:"):
-            show_run(run.id)
-        log_download(run)
-        if status.state != "damaged":
-            report_download(run)
-            html_download(run)
-            if (shown := open_shown(run.id)) is not None:
-                measure_picked(shown)
+        downloads_of(picked[0])
     if len(picked) == 2:
-        two = {url.RUN: picked[1][0].id, url.OTHER: run.id}
-        if st.button("Compare", type="primary", icon=menu.COMPARE.icon):
-            go_to(menu.COMPARE, two)
-    own = [(item, its_status) for item, its_status in picked if who().owns(its_status.by)]
-    deletable = [item for item, its_status in own if not its_status.live]
-    with st.popover(
-        f"Delete {fmt.count(len(deletable), 'run')}",
-        icon=":material/delete:",
-        disabled=not deletable,
-        help=None if own else ANOTHERS,
-    ):
-        st.write("Deleted runs cannot be brought back.")
-        for_good = st.button("Delete for good", type="primary")
-        if for_good and attempt(lambda: actions.delete(*deletable)) is not None:
-            st.rerun()
+        compare_button(picked[1], picked[0])
+    delete_button(picked)

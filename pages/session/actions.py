@@ -12,12 +12,13 @@ from typing import BinaryIO, ParamSpec, TypeVar
 
 import streamlit as st
 
-from core import CompileboardError, CompileJob, RecordedSweep, Run, Sweep
+from core import CompileboardError, CompileJob, RecordedSweep, Run, Store, Sweep
 from core.views.kernels import KernelTool
 from pages.gate.rules import Visitor
 from pages.gate.visitor import Who, maker_of, who
 from pages.look.text import LONGEST_TEXT, plain, prose
 from pages.session import server
+from pages.session.runs import run_lists
 
 Made = TypeVar("Made")
 Given = ParamSpec("Given")
@@ -180,22 +181,38 @@ def _cancel(run: Run) -> None:
 @logged
 def rename(run: Run, name: str) -> None:
     """Rename a run; raises CompileboardError."""
-    who().require_own(run)
-    server.runner().store.rename(run, name)
+    _change(run, lambda store: store.rename(run, name))
 
 
 @logged
 def annotate(run: Run, note: str) -> None:
     """Add a note to a run; raises CompileboardError."""
+    _change(run, lambda store: store.annotate(run, note))
+
+
+@logged
+def tag(run: Run, tags: str) -> None:
+    """Set a run's tags, which are the words of a text; raises CompileboardError."""
+    _change(run, lambda _: run_lists().tag(run, tags))
+
+
+@logged
+def pin(run: Run, pinned: bool) -> None:
+    """Protect a run from being deleted, or no longer; raises CompileboardError."""
+    _change(run, lambda _: run_lists().pin(run, pinned))
+
+
+def _change(run: Run, change: Callable[[Store], None]) -> None:
+    """Change the files of a run that the visitor owns, and its entry in the index."""
     who().require_own(run)
-    server.runner().store.annotate(run, note)
+    change(server.runner().store)
+    server.runner().index.update([run.path.name])
 
 
 @logged
 def set_audience(run: Run, audience: str) -> None:
     """Set who may see a run; raises CompileboardError."""
-    who().require_own(run)
-    server.runner().store.set_audience(run, audience)
+    _change(run, lambda store: store.set_audience(run, audience))
 
 
 @logged

@@ -10,7 +10,7 @@ import streamlit as st
 from core import Run, StoreError
 from core.views.exercises import ExerciseView
 from pages.session import server, url
-from pages.session.runs import named_runs
+from pages.session.runs import runs_of
 from pages.session.shown import ShownRun, open_shown, shown_run
 from pages.session.state import held, hold
 
@@ -29,7 +29,7 @@ def _solves(run: Run) -> bool:
 
 def exercises() -> dict[str, ExerciseView]:
     """Return all exercises by their names, with the attempts in the runs that are listed for this visitor."""
-    return ExerciseView.of_runs(named_runs(), _solves)
+    return ExerciseView.of_runs((listed.pair for listed in runs_of(ExerciseView.titles())), _solves)
 
 
 def read_choice(views: dict[str, ExerciseView]) -> None:

@@ -20,7 +20,7 @@ from pages.look.text import LONGEST_NAME, code, plain
 from pages.session import url
 from pages.session.navigate import go_to
 from pages.session.person import account
-from pages.session.runs import named_runs, run_label
+from pages.session.runs import named_runs
 from pages.session.shown import ShownRun, header_run, shown_compilation
 
 RANK, RANK_PX = "rank", 130
@@ -31,8 +31,9 @@ def header(page: str) -> None:
 
     `page` is the name of the page below it.
     """
-    named = {run.id: (run, status) for run, status in named_runs()}
-    runs = {run_id: run_label(run, status) for run_id, (run, status) in named.items()}
+    listed_runs = named_runs()
+    named = {listed.id: listed.run for listed in listed_runs}
+    runs = {listed.id: listed.label for listed in listed_runs}
     wanted = st.query_params.get(url.RUN)
     if wanted and wanted not in runs and wanted != st.session_state.get(url.RUN):
         st.warning(
@@ -41,9 +42,7 @@ def header(page: str) -> None:
     url.read(url.RUN, runs, None)
     chosen = named.get(st.session_state[url.RUN])
     # The chosen rank stands for its run.
-    options = [
-        run_id for run_id, (run, _) in named.items() if not chosen or run is chosen[0] or run.path != chosen[0].path
-    ]
+    options = [run_id for run_id, run in named.items() if not chosen or run is chosen or run.path != chosen.path]
     line = st.container(horizontal=True, vertical_alignment="center", key="header", gap="small")
     with line:
         st.selectbox(

@@ -10,6 +10,8 @@ import streamlit as st
 RUN, COMPILATION, SELECT, DRAWER, COLOUR = "run", "compilation", "select", "drawer", "colour"
 # The shown part of a page; `frame` is a film's frame on the page Passes, and a Python frame on Compile time.
 SAMPLE, FILTER, AGAIN = "sample", "filter", "again"
+# Runs page: table or chart over time, the page of the table, and the model, the number and the axis of the chart.
+SHOWN_AS, LIST_PAGE, MODEL, METRIC, AXIS = "shown_as", "list_page", "model", "metric", "axis"
 GUARD, LISTING, LOG = "guard", "listing", "log"
 # Artifacts page: the record, and the compilation, kind and text that choose among the records.
 RECORD, RECORDS_OF, KIND, RECORD_SEARCH = "record", "records_of", "kind", "record_text"
@@ -81,6 +83,11 @@ def put(name: str, value: str | None) -> None:
         st.query_params[name] = value
     elif not value:
         st.query_params.pop(name, None)
+
+
+def put_state(name: str, key: str) -> None:
+    """Write the value of a widget to a query parameter, as the widget's callback."""
+    put(name, str(st.session_state[key]))
 
 
 def selected() -> str | None:

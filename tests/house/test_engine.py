@@ -12,7 +12,12 @@ CORE = [name for name in FILES if name.startswith(("core/", "pages/", "dashboard
 BEHIND = ("core/runs/engine/", "core/worker/")
 OUTSIDE = [name for name in CORE if not name.startswith(BEHIND)]
 # The load of the machine's CPUs, and the name of a file that is being written.
-HARMLESS = {"core/base/load.py": {"psutil"}, "core/base/files.py": {"os.getpid"}}
+HARMLESS = {
+    "core/base/load.py": {"psutil"},
+    "core/base/files.py": {"os.getpid"},
+    # The kind of file system below the store.
+    "core/runs/index/database.py": {"psutil"},
+}
 OF_PROCESSES = {"psutil", "os.getpid", "os.kill", "os.killpg", "os.waitpid", "os.getppid", "fcntl"}
 # What a handle is made of, and how it is read.
 PARTS = {"pid", "pid_created_s", "watcher_pid", "watcher_created_s"}

@@ -212,6 +212,8 @@ def test_tables_tell_what_was_picked_in_one_way() -> None:
 CHANGES = {
     "annotate",
     "set_audience",
+    "tag",
+    "pin",
     "submit",
     "start_tool",
     "add_log",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core import AccessError, CompileJob, CompileOptions, Environment, Model, Run, Store, open_verdict, samples
+from core import AccessError, CompileJob, CompileOptions, Environment, Model, Run, Store, open_summary, samples
 from pages import menu
 from pages.parts.run import launch, submit
 from pages.parts.run.own_backend import IN_FILE, OWN, shipped_text
@@ -104,7 +104,7 @@ def test_the_gallery_reads_stored_verdicts_and_opens_no_report(
 ) -> None:
     monkeypatch.setattr(server, "environment", lambda: Environment(torch="2.13.0", devices={"cpu": "Xeon"}))
     run = add_run(empty_home, "transformer_block", measured_log(), job=job_of("transformer_block"))
-    assert open_verdict(run)
+    assert open_summary(run)
     run.report_path.unlink()
     app = opened(menu.NEW_RUN.script)
     links = [link.proto for link in app.get("page_link")]

@@ -9,19 +9,20 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from core import Comparable, comparable_runs
+from core import Comparable
+from core.views import runs as lists
 from core.views.compare import CompareView
 from core.views.kernel_pairs import KernelPairsView
 from pages.look.text import LONGEST_LINE, one_line
 from pages.session import url
 from pages.session.cache import cached
-from pages.session.runs import named_runs, run_label
+from pages.session.runs import named_runs, runs_by_id, runs_like
 from pages.session.shown import RunView, open_view
 
 
 def other_runs(view: RunView) -> tuple[Comparable, ...]:
     """Return ended runs of the same model that are listed for this visitor, newest first."""
-    return comparable_runs(named_runs(), view.run, view.shown.status.title, view.job)
+    return runs_like(view.run, view.shown.status.title, view.job)
 
 
 def labels(candidates: Sequence[Comparable]) -> dict[str, str]:
@@ -29,17 +30,17 @@ def labels(candidates: Sequence[Comparable]) -> dict[str, str]:
 
     A label contains the run's settings, its time and the end of its id, so that labels are unique.
     """
-    return {other.run.id: _label(other) for other in candidates}
+    return {listed.id: _label(listed) for listed in runs_by_id(other.run.id for other in candidates)}
 
 
 def any_runs(view: RunView) -> dict[str, str]:
     """Return the run's other ranks, all other runs listed for this visitor (same model first), and the URL's run."""
     ranks = {other.id: f"rank {other.rank} of this run" for other in view.run.other_ranks()}
-    named = {run.id: _label(Comparable(run, status, None)) for run, status in named_runs()}
+    named = {listed.id: _label(listed) for listed in named_runs()}
     asked = url.asked(url.OTHER)
     there = open_view(asked) if asked and asked not in named and asked not in ranks else None
     if there is not None:
-        named[there.run.id] = _label(Comparable(there.run, there.shown.status, there.job))
+        named |= {listed.id: _label(listed) for listed in runs_by_id([there.run.id])}
     alike = labels(other_runs(view))
     named = {run_id: label for run_id, label in named.items() if not view.run.is_same_run(run_id)}
     return {**ranks, **alike, **named}
@@ -71,8 +72,8 @@ def newest_other(view: RunView, names: dict[str, str]) -> str | None:
     return next((other.run.id for other in (*same, *alike) if other.run.id in names), None)
 
 
-def _label(candidate: Comparable) -> str:
-    return one_line(f"{run_label(candidate.run, candidate.status)} · {candidate.run.id[-4:]}", LONGEST_LINE)
+def _label(listed: lists.ListedRun) -> str:
+    return one_line(f"{listed.label} · {listed.id[-4:]}", LONGEST_LINE)
 
 
 def compare_view(left: RunView, right: RunView) -> CompareView:

@@ -124,12 +124,12 @@ def _trial(view: RunView, fix: Fix, key: str, label: str) -> None:
     job = server.runner().limits.fitted(fix.job)
     mark = attempt(lambda: server.runner().fingerprint(job), passed_over)
     tried = newest_of(mark) if mark else None
-    if tried is None or tried[1].state in ("cancelled", "interrupted"):
+    if tried is None or tried.status.state in ("cancelled", "interrupted"):
         pressed = st.button(label, key=f"try-{key}", icon=":material/play_arrow:", help=TRIED)
         if pressed and attempt(lambda: actions.submit(job)) is not None:
             st.rerun()
         return
-    run, status = tried
+    run, status = tried.pair
     if status.live:
         _progress(run, key)
         return

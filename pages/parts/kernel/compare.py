@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core import TARGETS, Run, comparable_runs
+from core import TARGETS, Run
 from core.views.kernels import KernelTool, KernelView
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line
 from pages.parts.code import diff_view
 from pages.parts.kernel.tool import may_run_tools, tool_result
-from pages.session.runs import listed_runs
+from pages.session.runs import named_runs, runs_like
 from pages.session.shown import View, open_view
 
 MOST_RUNS = 50
@@ -68,13 +68,13 @@ def compare_view(view: View, shown: KernelView) -> None:
 
 def _other_run(view: View) -> Run | None:
     """Return the newest other run of the model that generates the same language."""
-    runs = comparable_runs(listed_runs(), view.run, view.shown.status.title, view.job)
+    runs = runs_like(view.run, view.shown.status.title, view.job)
     return next((item.run for item in runs if KernelView.same_language(item.job, view.job)), None)
 
 
 def _side(view: View, shown: KernelView, run: Run, key: str, later: bool) -> RungSide | None:
     """Draw the choices of one side, and return them; `run` is the default, `later` selects a later rung by default."""
-    runs = {listed.id: status.title for listed, status in listed_runs()[:MOST_RUNS]}
+    runs = {listed.id: listed.status.title for listed in named_runs()[:MOST_RUNS]}
     runs.setdefault(view.run.id, view.shown.status.title)
     runs.setdefault(run.id, view.shown.status.title)
     run_id = st.selectbox(

@@ -13,8 +13,9 @@ from typing import Any
 import msgspec
 import streamlit as st
 
-from core import Run, Status, measured_again
+from core import measured_again
 from core.report import Report
+from core.views import runs as lists
 from core.views.palette import PaletteView, RunEntryGroup
 from pages import menu
 from pages.components.keys.view import all_keys
@@ -34,7 +35,7 @@ from pages.session import url
 from pages.session.cache import cached
 from pages.session.downloads import log_download, report_download
 from pages.session.navigate import PAGE, go_to
-from pages.session.runs import called, named_runs, run_detail, show_run
+from pages.session.runs import named_runs, show_run
 from pages.session.shown import RunView, ShownRun, shown_run
 from pages.session.state import held
 
@@ -151,13 +152,11 @@ def pages_group() -> PaletteGroup:
     return PaletteGroup("Page", "Pages", entries, PaletteAim("", ""))
 
 
-def runs_group(named: Sequence[tuple[Run, Status]]) -> PaletteGroup:
+def runs_group(named: Sequence[lists.ListedRun]) -> PaletteGroup:
     """Return the newest runs; each opens on the current page."""
     entries = tuple(
-        PaletteEntry(
-            run.id, one_line(called(run, status), LONGEST_NAME), one_line(run_detail(run, status), LONGEST_LINE)
-        )
-        for run, status in named[:MOST_RUNS]
+        PaletteEntry(listed.id, one_line(listed.title, LONGEST_NAME), one_line(listed.detail, LONGEST_LINE))
+        for listed in named[:MOST_RUNS]
     )
     return PaletteGroup("Run", "Runs", entries, PaletteAim("", url.RUN), left_out=len(named) - len(entries))
 

@@ -5,14 +5,12 @@ Gallery of runs recorded on devices that this machine may not have.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-
 import pandas as pd
 import streamlit as st
 
-from core import CompileJob, Model, RecordedSweep, Recording, Run, Sample, Verdict, recorded_sweeps, recordings, samples
+from core import CompileJob, Model, RecordedSweep, Recording, Sample, recorded_sweeps, recordings, samples
 from core.base import words as fmt
+from core.views import runs as lists
 from pages import menu
 from pages.look.images import image
 from pages.look.sizes import TALL
@@ -20,7 +18,6 @@ from pages.look.text import LONGEST_TEXT, one_line, plain
 from pages.parts.run.submit import open_recorded, submit
 from pages.session import actions, server, url
 from pages.session.actions import attempt
-from pages.session.runs import is_cell, made_for, named_runs, verdicts
 from pages.session.sweeps import listed_sweeps, show_sweep
 from pages.session.tables import in_words, newly_picked
 
@@ -32,30 +29,7 @@ COLUMNS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class LastRun:
-    """The newest finished run of a sample, and its verdict; None if no verdict is stored yet."""
-
-    run: Run
-    verdict: Verdict | None
-
-
-def last_runs(titles: Iterable[str]) -> dict[str, LastRun]:
-    """Return the newest finished run of each title, sweep cells excluded.
-
-    Reads verdicts only: a report is a hundred times as large.
-    """
-    wanted = set(titles)
-    newest = {
-        status.title: (run, status)
-        for run, status in reversed(named_runs())
-        if status.title in wanted and status.state == "done" and not is_cell(run)
-    }
-    known, _ = verdicts(newest.values())
-    return {title: LastRun(run, known.get(run.id)) for title, (run, _) in newest.items()}
-
-
-def card(sample: Sample, last: LastRun | None) -> None:
+def card(sample: Sample, last: lists.ListedRun | None) -> None:
     """Draw a sample with its last run, a button that compiles it, and a button that opens its code and options."""
     with st.container(border=True, key=f"card-{sample.name}", gap="small", height="stretch"):
         picture = image(f"samples/{sample.name}.svg")
@@ -65,7 +39,7 @@ def card(sample: Sample, last: LastRun | None) -> None:
         st.markdown(f"**{sample.title}**")
         st.caption(sample.teaches)
         if last is not None:
-            label = " · ".join([_result(last.verdict), *map(plain, made_for(last.run))])
+            label = " · ".join([last.result, *map(plain, last.entry.settings)])
             link = {url.RUN: last.run.id}
             st.page_link(menu.OVERVIEW.script, label=label, icon=":material/history:", query_params=link)
         with st.container(horizontal=True):
@@ -75,21 +49,6 @@ def card(sample: Sample, last: LastRun | None) -> None:
                 url.put(url.AGAIN, None)
                 url.put(url.SAMPLE, sample.name)
                 st.rerun()
-
-
-def _result(verdict: Verdict | None) -> str:
-    """Return the last result as a short text for the card."""
-    if verdict is None:
-        return "last run"
-    made = verdict.work
-    ops = (
-        f"{fmt.number(made.ops)} → {fmt.count(made.kernels, 'kernel')}"
-        if made.ops is not None and made.kernels is not None
-        else ""
-    )
-    interval = verdict.speed.interval if verdict.speed and verdict.speed.clear else None
-    ratio = fmt.ratio(interval.middle) if interval else ""
-    return " · ".join(part for part in (ops, ratio) if part) or "last run"
 
 
 def tab_title() -> str:

@@ -12,19 +12,19 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core import Limits, Run, Status, Usage, Verdict, usage
+from core import Limits, Usage, usage
 from core.base import words as fmt
 from core.views import header
-from core.views.speedup import seen_words
+from core.views import runs as lists
+from pages.gate.people import the_people
 from pages.gate.visitor import who
 from pages.look.sizes import TALL
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line
 from pages.session import server
 from pages.session.cache import cached
-from pages.session.runs import called, made_for, ranks_words, verdicts
+from pages.session.runs import summarised
 from pages.session.tables import in_words, opened_or_ticked
 
-Listed = tuple[Run, Status]
 NAME, SPEEDUP = "run", "speedup"
 AGAIN_S = 1.0
 COUNTS = ("graphs", "breaks", "recompiles", "kernels")
@@ -41,18 +41,20 @@ COLUMNS: dict[str, Any] = {
     "memory": st.column_config.TextColumn(help="Peak memory of the run's processes"),
     "when": st.column_config.TextColumn(width=110),
     "made for": st.column_config.TextColumn(width=150),
+    "tags": st.column_config.TextColumn(width=110),
     "note": st.column_config.TextColumn(width=150),
 }
 SHOWN_S = 10.0
 NEARLY = 0.8
+PINNED = "📌 "
 
 
-def runs_table(listed: Sequence[Listed]) -> tuple[Listed | None, list[Listed]]:
+def runs_table(listed: Sequence[lists.ListedRun]) -> tuple[lists.ListedRun | None, list[lists.ListedRun]]:
     """Draw the table; return the newly opened run (or None), and the ticked runs."""
-    found, waiting = verdicts(listed)
+    complete, waiting = summarised(listed)
     now = time.time()
-    rows = [_row(run, status, found.get(run.id), now) for run, status in listed]
-    speeds = {row[SPEEDUP]: _speed_words(found[row["id"]]) for row in rows if row[SPEEDUP]}
+    rows = [_row(each, now) for each in complete]
+    speeds = {row[SPEEDUP]: each.speedup for row, each in zip(rows, complete, strict=True) if row[SPEEDUP]}
     forms = dict.fromkeys(COUNTS, fmt.number)
     frame = pd.DataFrame(rows)
     told = in_words(
@@ -60,65 +62,56 @@ def runs_table(listed: Sequence[Listed]) -> tuple[Listed | None, list[Listed]]:
         {**forms, SPEEDUP: lambda middle: speeds.get(middle, "")},
     )
     if waiting:
-        _go_on()
-    return opened_or_ticked(told, listed, "runs-table", NAME, column_config=COLUMNS, height=TALL, placeholder="")
+        draw_again("Reading more verdicts…")
+    return opened_or_ticked(told, complete, "runs-table", NAME, column_config=COLUMNS, height=TALL, placeholder="")
 
 
-def _go_on() -> None:
-    """Rerun the page while verdicts are missing, to compute more of them."""
+def draw_again(why: str) -> None:
+    """Rerun the page in a moment, since there is more to show; `why` is shown meanwhile."""
     drawn_s = time.monotonic()
 
     @st.fragment(run_every=AGAIN_S)
     def polling() -> None:
         if time.monotonic() - drawn_s > AGAIN_S / 2:
             st.rerun()
-        st.caption(":material/hourglass_top: Reading more verdicts…")
+        st.caption(f":material/hourglass_top: {why}")
 
     polling()
 
 
-def words_of(run: Run, status: Status) -> str:
-    """Return the text that the filter searches."""
-    return " ".join([called(run, status), run.note(), *made_for(run), *ranks_words(run, status), status.state, run.id])
-
-
-def _row(run: Run, status: Status, verdict: Verdict | None, now: float) -> dict[str, Any]:
-    interval = verdict.speed.interval if verdict and verdict.speed else None
+def _row(listed: lists.ListedRun, now: float) -> dict[str, Any]:
+    entry, status, summary = listed.entry, listed.status, listed.summary
+    interval = summary.speed.interval if summary and summary.speed else None
+    ranks = [fmt.count(entry.ranks, "rank")] if entry.ranks > 1 else []
     return {
-        NAME: " · ".join([one_line(called(run, status), LONGEST_NAME), *ranks_words(run, status)]),
+        NAME: " · ".join([f"{PINNED * entry.pinned}{one_line(listed.title, LONGEST_NAME)}", *ranks]),
         "state": status.state,
         SPEEDUP: interval.middle if interval else None,
-        "breaks": verdict.breaks if verdict else None,
-        "recompiles": verdict.recompiles if verdict else None,
-        "kernels": verdict.work.kernels if verdict else None,
-        "result": verdict.result.outcome if verdict and verdict.result else "",
+        "breaks": summary.breaks if summary else None,
+        "recompiles": summary.recompiles if summary else None,
+        "kernels": summary.kernels if summary else None,
+        "result": summary.outcome if summary else "",
         "when": fmt.ago(status.created_s, now),
-        "made for": one_line(", ".join(made_for(run)), LONGEST_NAME),
-        "doubt": _doubt(verdict),
-        "graphs": verdict.graphs if verdict else None,
-        "note": one_line(run.note(), LONGEST_LINE),
+        "made for": one_line(", ".join(entry.settings), LONGEST_NAME),
+        "doubt": listed.doubt,
+        "graphs": summary.graphs if summary else None,
+        "tags": one_line(", ".join(entry.tags), LONGEST_NAME),
+        "note": one_line(entry.note, LONGEST_LINE),
         "took": "" if status.took_s is None else fmt.duration_s(status.took_s),
         "memory": fmt.bytes_(status.peak_memory_bytes) if status.peak_memory_bytes else "",
+        "torch": summary.torch if summary else "",
+        "device": summary.device if summary else "",
+        **({"by": status.by or "owner"} if the_people() else {}),
         "kind": header.kind_words(status),
-        "id": run.id,
+        "id": listed.id,
     }
-
-
-def _speed_words(verdict: Verdict) -> str:
-    """Return the ratio as text; empty if there is none."""
-    return seen_words(verdict.speed) if verdict.speed is not None else ""
-
-
-def _doubt(verdict: Verdict | None) -> str:
-    """Return why the ratio is missing or unreliable; empty if it is reliable."""
-    if verdict is None or verdict.speed is None:
-        return ""
-    return verdict.speed.unknown or verdict.speed.disturbed
 
 
 def what_is_used() -> None:
     """Draw the use of each limit that the server's owner has set; nothing without limits."""
     limits = server.runner().limits
+    if not {limits.runs, limits.visitor_bytes, limits.store_bytes} - {None}:
+        return
     parts = _parts(limits, _usage(who().name))
     if not parts:
         return

@@ -56,7 +56,7 @@ def recorded_as(job: CompileJob) -> Recording | None:
 def open_recorded(recording: Recording) -> None:
     """Open the run of a recording: the stored one if it was opened before, otherwise store it."""
     opened = newest_of(recording.fingerprint)
-    run = opened[0] if opened else attempt(lambda: actions.open_recording(recording.name))
+    run = opened.run if opened else attempt(lambda: actions.open_recording(recording.name))
     if run is not None:
         show_run(run.id)
 

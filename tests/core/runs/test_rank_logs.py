@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core import Run, Store, StoreError, TraceError, open_report, open_verdict
+from core import Run, Store, StoreError, TraceError, open_report, open_summary
 from core.base.words import ranges_words
 from core.commands.main import main
 from core.runs.rank_logs import rank_logs, unread_words
@@ -113,7 +113,7 @@ def test_reports_and_verdicts_are_those_of_the_rank(folder: Path, tmp_path: Path
     first = added(tmp_path / "home", folder)
     second = first.of_rank(1)
     assert [bool(open_report(run).compilations[0].graphs) for run in (first, second)] == [True, False]
-    assert open_verdict(first) != open_verdict(second)
+    assert open_summary(first) != open_summary(second)
     assert (first.report_path, second.report_path) == (
         first.path / "ranks" / "0" / "report.json",
         first.path / "ranks" / "1" / "report.json",

@@ -16,6 +16,7 @@ import pytest
 from core import MOST_NAME_CHARS, CompileJob, Model, Run, Status, Store, StoreError
 from core.base.run_id import RUN_ID, fresh_id
 from core.runs.engine.handles import LOCAL
+from core.runs.marks import set_pinned, set_tags, tags_of
 
 JOB = CompileJob(Model("sample", "mlp"))
 RECORD = b'V0101 00:00:00.000000 1 a.py:1] {"dynamo_start": {}}\n'
@@ -136,15 +137,6 @@ def test_damaged_run_is_deleted_too(store: Store) -> None:
     (run.path / "status.json").write_bytes(b"{")
     store.delete(run)
     assert not run.path.exists()
-
-
-def test_newest_finished_run_of_a_fingerprint_is_found(store: Store) -> None:
-    stored(store, state="done", handle="", fingerprint="abc", created_s=1.0)
-    newest = stored(store, state="done", handle="", fingerprint="abc", created_s=3.0)
-    stored(store, state="failed", handle="", fingerprint="abc", created_s=4.0)
-    stored(store, state="done", handle="", fingerprint="other", created_s=5.0)
-    assert store.find("abc") == newest
-    assert store.find("none") is None
 
 
 @pytest.mark.parametrize(
@@ -275,3 +267,28 @@ def test_a_name_holds_nothing_that_turns_or_hides_what_is_around_it(store: Store
     assert (run.name(), run.note()) == ("fp gnp.exe", "a b")
     (run.path / "name.txt").write_text(f"of an earlier version{hidden}")
     assert run.name() == "of an earlier version"
+
+
+def test_a_pinned_run_is_not_deleted(store: Store) -> None:
+    run = stored(store, state="done", handle="")
+    set_pinned(run, True)
+    with pytest.raises(StoreError, match="is pinned"):
+        store.delete(run)
+    set_pinned(run, False)
+    store.delete(run)
+    assert store.list() == []
+
+
+@pytest.mark.parametrize(
+    ("tags", "expected"),
+    [
+        (["b", "a", "a"], ("a", "b")),
+        (["two words", "x" * 90], ("two", "words", "x" * 40)),
+        ([], ()),
+        ([str(number) for number in range(100, 200)], tuple(str(number) for number in range(100, 120))),
+    ],
+)
+def test_tags_are_words_sorted_and_bounded(store: Store, tags: list[str], expected: tuple[str, ...]) -> None:
+    run = stored(store, state="done", handle="")
+    set_tags(run, tags)
+    assert tags_of(run) == expected

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from core import Run, Store, from_json, open_graph, open_report, open_verdict, to_json
+from core import Run, Store, from_json, open_graph, open_report, open_summary, to_json
 from core.base.errors import ReportError, StoreError
 from core.graph import GraphModel, as_json, fx_model
 from core.report import FxNode
@@ -171,19 +171,19 @@ def test_a_model_holds_what_the_report_knows(tmp_path: Path) -> None:
     assert {group.label for group in joint.groups if group.kind == "direction"} == {"forward", "backward"}
 
 
-def test_a_run_without_a_log_has_no_verdict_and_a_damaged_one_is_made_again(tmp_path: Path) -> None:
+def test_a_run_without_a_log_has_no_summary_and_a_damaged_one_is_made_again(tmp_path: Path) -> None:
     run = Store(tmp_path).open(add_scenario(tmp_path, "eager_backend"))
-    verdict = open_verdict(run)
-    assert verdict is not None
-    assert open_verdict(run, stored_alone=True) == verdict
-    (path,) = run.path.glob("verdict-*.json")
+    summary = open_summary(run)
+    assert summary is not None
+    assert open_summary(run, stored_alone=True) == summary
+    (path,) = run.path.glob("summary-*.json")
     path.write_text("{")
-    assert open_verdict(run, stored_alone=True) is None
-    assert open_verdict(run) == verdict
+    assert open_summary(run, stored_alone=True) is None
+    assert open_summary(run) == summary
 
     log = run.log_path()
     assert log is not None
     log.unlink()
-    assert open_verdict(run, stored_alone=True) is None
+    assert open_summary(run, stored_alone=True) is None
     with pytest.raises(StoreError):
-        open_verdict(run)
+        open_summary(run)

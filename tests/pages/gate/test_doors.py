@@ -11,6 +11,8 @@ import pytest
 import streamlit as st
 
 from core import AccessError, CompileboardError, CompileJob, Model, Run, Store
+from core.runs.index import RunIndex
+from core.runs.marks import tags_of
 from core.runs.tools import Ladder, Passes, Task, create, tool_run
 from core.views.kernels import KernelTool
 from pages.gate.rules import Visitor
@@ -28,6 +30,7 @@ class Behind:
 
     def __init__(self, home: Path) -> None:
         self.store = Store(home)
+        self.index = RunIndex(self.store)
         self.came: list[tuple[object, ...]] = []
 
     def submit(self, *what: object) -> None:
@@ -125,7 +128,12 @@ def test_a_guest_names_their_own_runs_alone(behind: Behind, visited: Callable[[W
     actions.rename(mine, "first")
     with pytest.raises(AccessError, match="another visitor"):
         actions.rename(bobs, "first")
+    with pytest.raises(AccessError, match="another visitor"):
+        actions.tag(bobs, "first")
+    with pytest.raises(AccessError, match="another visitor"):
+        actions.pin(bobs, True)
     assert [run.name() for run in (mine, bobs)] == ["first", ""]
+    assert (tags_of(bobs), bobs.pinned) == ((), False)
 
 
 def test_a_damaged_run_is_the_owners_to_delete(behind: Behind, visited: Callable[[Who], None]) -> None:

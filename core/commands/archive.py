@@ -1,0 +1,54 @@
+"""`python -m core archive` and `import`: stored runs as one file, and back into a store."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from core.base.errors import JobError
+from core.base.words import bytes_, count
+from core.commands.output import FAILED, OK, Commands
+from core.commands.runs import exact_runs
+from core.runs.archive import import_archive, write_archive
+from core.runs.store import Store
+
+
+def add_command(commands: Commands) -> None:
+    """Add the command `archive`."""
+    command = commands.add_parser("archive", help="write stored runs to one file, for another store")
+    command.set_defaults(function=_archive)
+    command.add_argument("search", nargs="+", metavar="RUN | TERM", help="ids of runs, or a search as in `runs`")
+    command.add_argument("--out", metavar="FILE.tar.gz", required=True, help="file to write")
+
+
+def add_import_command(commands: Commands) -> None:
+    """Add the command `import`."""
+    command = commands.add_parser("import", help="add the runs of such a file to the store")
+    command.set_defaults(function=_import)
+    command.add_argument("file", metavar="FILE.tar.gz", type=Path, help="file that `archive` has written")
+
+
+def _archive(arguments: argparse.Namespace) -> int:
+    store, target = Store(), Path(arguments.out)
+    stored = [name for name in arguments.search if (store.runs_dir / name).is_dir()]
+    if len(stored) == len(arguments.search):
+        runs = [store.open(name) for name in stored]
+    else:
+        runs = [listed.run for listed in exact_runs(" ".join([*arguments.search, "is:ended"]))]
+    if not runs:
+        raise JobError("archive", "no run that has ended matches")
+    write_archive(runs, target)
+    print(f"{target}: {count(len(runs), 'run')}, {bytes_(target.stat().st_size)}")
+    return OK
+
+
+def _import(arguments: argparse.Namespace) -> int:
+    imported = import_archive(Store(), arguments.file)
+    for problem in imported.problems:
+        print(problem, file=sys.stderr)
+    for run in imported.added:
+        print(run.id)
+    known = f", {count(len(imported.known), 'run')} already here" if imported.known else ""
+    print(f"{count(len(imported.added), 'run')} added{known}", file=sys.stderr)
+    return FAILED if imported.problems else OK

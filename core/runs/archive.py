@@ -1,0 +1,137 @@
+"""Archives of runs: what their owners, their workers and torch wrote, as a tar file, without what is made from it.
+
+  <run id>/job.json, status.json, model.py, …, name.txt, note.txt, tags.txt, pinned, audience.txt, output.txt,
+          /profile.json
+          /trace/*.log
+Reports, summaries and graphs are made again from the log. Results of kernel tools, programs and packages are left out.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import tarfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from core.base.decoder import decoded_as
+from core.base.errors import CompileboardError, DecodeError, StoreError, TraceError
+from core.base.files import OWNER_ALONE, in_words, one_line, open_regular, read, regular
+from core.base.run_id import RUN_ID
+from core.base.words import number
+from core.runs.inputs.archives import kind_of, unpack
+from core.runs.marks import TAGS
+from core.runs.status import Status
+from core.runs.store import AUDIENCE, MAX_STATUS_BYTES, NAME, NOTE, PINNED, Run, Store
+
+STATUS = "status.json"
+FILES = (
+    *("job.json", "model.py", "original.py", "backend.py", "rival_backend.py", "rival_model.py"),
+    *(NAME, NOTE, TAGS, PINNED, AUDIENCE, "output.txt", "profile.json"),
+)
+MOST_RUNS = 2_000
+MAX_UNPACKED_BYTES = 64 * 1024**3
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedRuns:
+    """The runs that an archive has added, those that the store had, and why others were not added."""
+
+    added: tuple[Run, ...] = ()
+    known: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def write_archive(runs: Sequence[Run], target: Path) -> None:
+    """Write runs that have ended to a tar file with gzip; raises StoreError, CompileboardError."""
+    if len(runs) > MOST_RUNS:
+        raise StoreError(f"an archive has at most {number(MOST_RUNS)} runs, and these are {number(len(runs))}")
+    for run in runs:
+        if run.status().live:
+            raise StoreError(f"the run {run.id} is still going; archive it when it has ended")
+    with in_words(target.parent), tarfile.open(target, "w:gz", compresslevel=6) as archive:
+        for run in runs:
+            _write(archive, run)
+
+
+def _write(archive: tarfile.TarFile, run: Run) -> None:
+    for path in _files_of(run.path):
+        with open_regular(path) as file:
+            member = archive.gettarinfo(arcname=f"{run.path.name}/{path.relative_to(run.path)}", fileobj=file)
+            archive.addfile(_anonymous(member), file)
+
+
+def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    """Return a member without the names and ids of its owner."""
+    member.uid = member.gid = 0
+    member.uname = member.gname = ""
+    return member
+
+
+def _files_of(directory: Path) -> list[Path]:
+    """Return the files of a run that belong into an archive."""
+    files = [directory / name for name in (STATUS, *FILES)]
+    return [path for path in (*files, *sorted((directory / "trace").glob("*.log"))) if regular(path) is not None]
+
+
+def import_archive(store: Store, source: Path, by: str = "") -> ImportedRuns:
+    """Add the runs of an archive to a store, each with the id that it had; `by` is the visitor who adds them.
+
+    A run whose id the store has is left as it is. Nothing of an archive is executed or trusted. Raises StoreError,
+    TraceError.
+    """
+    with in_words(source), open_regular(source) as file, _scratch(store) as unpacked:
+        unpack(file, kind_of(file), unpacked, source.name, MAX_UNPACKED_BYTES)
+        if not unpacked.is_dir():
+            raise TraceError(f"{source.name} is no archive of runs")
+        return _added(store, sorted(unpacked.iterdir()), by)
+
+
+@contextmanager
+def _scratch(store: Store) -> Iterator[Path]:
+    """Yield a path below a new directory, which is removed at the end, by name and age if this process is killed."""
+    scratch = store.runs_dir / f".{secrets.token_hex(8)}.{secrets.token_hex(4)}"
+    scratch.mkdir(mode=OWNER_ALONE)
+    try:
+        yield scratch / "runs"
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _added(store: Store, directories: Iterable[Path], by: str) -> ImportedRuns:
+    added, known, problems = [], [], []
+    for directory in directories:
+        name = one_line(directory.name, 100)
+        try:
+            status = _status(directory)
+            if (store.runs_dir / directory.name).exists():
+                known.append(name)
+                continue
+            added.append(_add(store, directory, replace(status, by=by or status.by)))
+        except CompileboardError as error:
+            problems.append(f"{name}: {error}")
+    return ImportedRuns(tuple(added), tuple(known), tuple(problems))
+
+
+def _status(directory: Path) -> Status:
+    """Return the status of an unpacked run; raises StoreError if it is none."""
+    if not RUN_ID.fullmatch(directory.name):
+        raise StoreError("it is not named as a run")
+    try:
+        status = decoded_as(read(directory / STATUS, MAX_STATUS_BYTES), Status)
+    except (OSError, DecodeError) as error:
+        raise StoreError(f"its status cannot be read: {error}") from None
+    if status.live:
+        raise StoreError("it had not ended")
+    return replace(status, handle="", in_process=False)
+
+
+def _add(store: Store, directory: Path, status: Status) -> Run:
+    with store.making(status.title, directory.name) as fresh:
+        for path in _files_of(directory):
+            if path.name != STATUS:
+                shutil.move(path, fresh.path / path.relative_to(directory))
+        fresh.write_status(status)
+    return store.open(fresh.id)

@@ -1,0 +1,7 @@
+"""Index of the runs for lists, search and charts: an SQLite file, made from the directories, deletable at any time."""
+
+from core.runs.index.database import IndexProgress, RunIndex, RunPage
+from core.runs.index.entry import IndexedRun
+from core.runs.index.query import RunQuery, Viewer
+
+__all__ = ["IndexProgress", "IndexedRun", "RunIndex", "RunPage", "RunQuery", "Viewer"]

@@ -1,0 +1,172 @@
+"""Runs of one model over time: one number a run, in series of runs that are comparable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from core.base import words as fmt
+from core.runs.index import IndexedRun
+from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line, quoted
+from core.views.runs import ListedRun
+
+MOST_SERIES = 8
+MOST_RUNS = 500
+UNKNOWN = "device and inputs not recorded"
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A number of a run, as `value` returns it, None if it is unknown; `words` makes it text."""
+
+    title: str
+    axis: str
+    value: Callable[[IndexedRun], float | None]
+    words: Callable[[float], str]
+    factor: float = 1.0
+
+
+def _of_summary(name: str) -> Callable[[IndexedRun], float | None]:
+    return lambda entry: getattr(entry.summary, name) if entry.summary else None
+
+
+def _speedup(entry: IndexedRun) -> float | None:
+    speed = entry.summary.speed if entry.summary else None
+    return speed.interval.middle if speed and speed.interval else None
+
+
+METRICS = {
+    "speedup": Metric("Speedup", "eager / compiled, 99 % interval", _speedup, fmt.ratio),
+    "compile": Metric("Compile time", "compile time of all compilations (s)", _of_summary("compile_s"), fmt.duration_s),
+    "breaks": Metric("Graph breaks", "graph breaks", _of_summary("breaks"), fmt.number),
+    "recompiles": Metric("Recompiles", "recompiles", _of_summary("recompiles"), fmt.number),
+    "kernels": Metric("Kernels", "kernels", _of_summary("kernels"), fmt.number),
+    "memory": Metric(
+        "Memory",
+        "peak memory of the run's processes (MB)",
+        lambda entry: entry.status.peak_memory_bytes,
+        fmt.bytes_,
+        1e-6,
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPoint:
+    """A run in the chart: its value, the bounds of its interval if it has one, and the lines of its hover text."""
+
+    run: str
+    created_s: float
+    torch: str
+    value: float
+    bounds: tuple[float, float] | None
+    lines: tuple[str, ...]
+
+    def words(self, metric: Metric) -> str:
+        """Return the value as text, with its interval."""
+        return fmt.ratio(self.value, self.bounds) if self.bounds else metric.words(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class HistorySeries:
+    """Comparable runs, oldest first."""
+
+    label: str
+    points: tuple[HistoryPoint, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryView:
+    """The chart of one model and one number.
+
+    `without` counts the runs in which the number is unknown, `unread` those whose report was not read yet, and `older`
+    those before the first of these.
+    """
+
+    model: str
+    metric: Metric
+    series: tuple[HistorySeries, ...]
+    left_out: tuple[HistorySeries, ...]
+    without: int
+    unread: int = 0
+    older: int = 0
+
+    @staticmethod
+    def of(model: str, metric: str, listed: Sequence[ListedRun], total: int) -> HistoryView:
+        """Return the chart of a model's newest runs, of `total`: the largest series, others only counted."""
+        chosen = METRICS[metric]
+        groups: dict[str, list[HistoryPoint]] = {}
+        for each in sorted(listed, key=lambda each: each.status.created_s):
+            point = _point(each, chosen)
+            if point is not None:
+                groups.setdefault(_group(each.entry), []).append(point)
+        series = [HistorySeries(label, tuple(points)) for label, points in groups.items()]
+        series.sort(key=lambda each: -len(each.points))
+        known = sum(len(each.points) for each in series)
+        unread = sum(each.summary is None and each.status.state != "damaged" for each in listed)
+        unread = 0 if metric == "memory" else unread
+        return HistoryView(
+            *(model, chosen, tuple(series[:MOST_SERIES]), tuple(series[MOST_SERIES:])),
+            without=len(listed) - known - unread,
+            unread=unread,
+            older=max(0, total - len(listed)),
+        )
+
+    @property
+    def title(self) -> str:
+        """The latest value of the largest series and how it was before, as Markdown."""
+        name = f"{self.metric.title} of {quoted(self.model, LONGEST_NAME)}"
+        if not self.series:
+            return f"{name} was not recorded"
+        points = self.series[0].points
+        first, last = points[0], points[-1]
+        if len(points) == 1:
+            return f"{name}: {last.words(self.metric)}"
+        return f"{name}: {last.words(self.metric)} in the latest run, {first.words(self.metric)} in the first"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The reasons why points are apart, and the runs that are not drawn."""
+        notes = []
+        if len(self.series) > 1:
+            notes.append(
+                "Runs with different devices, inputs or options are separate series, not comparable with each other; "
+                "the title is about the largest."
+            )
+        if self.left_out:
+            runs = fmt.count(sum(len(each.points) for each in self.left_out), "run")
+            many = fmt.count(len(self.left_out), "smaller series", "smaller series")
+            notes.append(f"{many} ({runs}) not drawn.")
+        if self.without:
+            notes.append(f"{self.metric.title} not recorded in {fmt.count(self.without, 'run')}.")
+        if self.unread:
+            notes.append(f"The report of {fmt.count(self.unread, 'run')} was not read yet; open a run to read it.")
+        if self.older:
+            notes.append(f"{fmt.count(self.older, 'older run')} not drawn.")
+        return tuple(notes)
+
+
+def _point(listed: ListedRun, metric: Metric) -> HistoryPoint | None:
+    """Return the point of a run; None if the number is unknown."""
+    entry, value = listed.entry, metric.value(listed.entry)
+    if value is None:
+        return None
+    torch = (entry.summary.torch.partition("+")[0] if entry.summary else "") or "not recorded"
+    speed = entry.summary.speed if entry.summary and metric.value is _speedup else None
+    bounds = (speed.interval.low, speed.interval.high) if speed and speed.interval else None
+    point = HistoryPoint(listed.id, listed.status.created_s, torch, value, bounds, ())
+    lines = (
+        one_line(listed.title, LONGEST_NAME),
+        f"{metric.title}: {point.words(metric)}",
+        f"torch {torch}",
+        one_line(listed.detail, LONGEST_LINE),
+        *(one_line(listed.doubt, LONGEST_LINE),) * bool(speed and listed.doubt),
+    )
+    return replace(point, lines=lines)
+
+
+def _group(entry: IndexedRun) -> str:
+    """Return what comparable runs have in common: device, inputs and options, in one line."""
+    summary = entry.summary
+    parts = (summary.device or entry.device, summary.inputs) if summary else (entry.device,)
+    return one_line(" · ".join(filter(None, (*parts, *entry.settings))), LONGEST_LINE) or UNKNOWN

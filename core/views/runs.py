@@ -1,0 +1,286 @@
+"""Runs of a store in lists: searched, page by page, the newest by name, and those of one model or one job."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from core.analysis.summary import Summary
+from core.base import words as fmt
+from core.base.errors import CompileboardError, StoreError
+from core.job import CompileJob
+from core.job.model import REPAIRED
+from core.runs.index import IndexedRun, IndexProgress, RunIndex, RunQuery
+from core.runs.index.database import QUICK_S
+from core.runs.index.entry import read_entry
+from core.runs.index.query import NEWEST_FIRST
+from core.runs.index.query import Viewer as Viewer
+from core.runs.marks import set_pinned, set_tags
+from core.runs.sides import Comparable, comparable_runs
+from core.runs.status import Status
+from core.runs.store import Run
+from core.runs.stored import open_summary
+from core.views.markdown import LONGEST_LINE, one_line
+from core.views.speedup import seen_words
+
+PAGE_RUNS = 100
+MOST_SAME_MODEL = 200
+MOST_ATTEMPTS = 1_000
+MOST_MODELS = 100
+# The report of a larger log is not read for a list.
+LARGEST_LOG_BYTES = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRun:
+    """A run in a list, with its entry in the index."""
+
+    run: Run
+    entry: IndexedRun
+
+    @property
+    def id(self) -> str:
+        """The run's id, with the rank if one is shown."""
+        return self.run.id
+
+    @property
+    def status(self) -> Status:
+        """The run's status."""
+        return self.entry.status
+
+    @property
+    def summary(self) -> Summary | None:
+        """The summary of the report; None if it was not read yet."""
+        return self.entry.summary
+
+    @property
+    def pair(self) -> tuple[Run, Status]:
+        """The run with its status."""
+        return self.run, self.status
+
+    @property
+    def title(self) -> str:
+        """The owner's name for the run, otherwise its title."""
+        return self.entry.title
+
+    @property
+    def detail(self) -> str:
+        """The run's settings and its time, to distinguish runs of the same title."""
+        made = time.localtime(self.status.created_s)
+        today = made[:3] == time.localtime()[:3]
+        at = time.strftime("%H:%M:%S" if today else "%Y-%m-%d %H:%M:%S", made)
+        return " · ".join([*self.entry.details, at])
+
+    @property
+    def label(self) -> str:
+        """The run in one line: its title, its settings, and its time."""
+        return one_line(f"{self.title} · {self.detail}", LONGEST_LINE)
+
+    @property
+    def line(self) -> str:
+        """The run as a line of text for the command line: its id, state, ratio, title, settings and marks."""
+        marks = [f"#{tag}" for tag in self.entry.tags] + ["pinned"] * self.entry.pinned
+        words = one_line(" · ".join([self.title, *self.entry.details, *marks]), LONGEST_LINE)
+        return f"{self.id:<40}  {self.status.state:<11}  {self.speedup:<22}  {words}"
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The run as JSON: its entry in the index, without what only the index uses."""
+        data = msgspec.to_builtins(self.entry)
+        return {name: value for name, value in data.items() if name not in ("stamp", "is_open")}
+
+    @property
+    def result(self) -> str:
+        """The ops and kernels, and the ratio if it is significant, as a short text."""
+        summary = self.summary or Summary()
+        ops = (
+            f"{fmt.number(summary.ops)} → {fmt.count(summary.kernels, 'kernel')}"
+            if summary.ops is not None and summary.kernels is not None
+            else ""
+        )
+        interval = summary.speed.interval if summary.speed and summary.speed.clear else None
+        return " · ".join(filter(None, (ops, fmt.ratio(interval.middle) if interval else ""))) or "last run"
+
+    @property
+    def speedup(self) -> str:
+        """The ratio as text; empty if there is none."""
+        return seen_words(self.summary.speed) if self.summary and self.summary.speed else ""
+
+    @property
+    def doubt(self) -> str:
+        """The reason why the ratio is missing or unreliable; empty if it is reliable."""
+        speed = self.summary.speed if self.summary else None
+        return "" if speed is None else speed.unknown or speed.disturbed
+
+
+@dataclass(frozen=True, slots=True)
+class RunListView:
+    """A page of the runs that a search text matches; pages are numbered from 1."""
+
+    runs: tuple[ListedRun, ...]
+    total: int
+    page: int
+    progress: IndexProgress
+    problems: tuple[str, ...] = ()
+
+    @property
+    def pages(self) -> int:
+        """Number of pages, at least 1."""
+        return max(1, -(-self.total // PAGE_RUNS))
+
+    @property
+    def words(self) -> str:
+        """The number of matching runs, and those that are shown."""
+        if not self.runs or self.pages == 1:
+            return self.total_words
+        first = (self.page - 1) * PAGE_RUNS + 1
+        return f"{fmt.number(first)}–{fmt.number(first + len(self.runs) - 1)} of {fmt.count(self.total, 'run')}"
+
+    @property
+    def total_words(self) -> str:
+        """The number of matching runs."""
+        return fmt.count(self.total, "run") if self.total else "No run matches"
+
+    @property
+    def indexing(self) -> str:
+        """Progress of the index; empty if it has every run."""
+        if self.progress.complete:
+            return ""
+        done, total = map(fmt.number, (self.progress.indexed, self.progress.total))
+        return f"Indexing runs, newest first: {done} of {total}. Older runs are not listed yet."
+
+    @property
+    def in_memory(self) -> str:
+        """The reason why the index is not shared with other processes; empty if it is."""
+        problem = self.progress.problem
+        return f"The index of runs is in memory alone, and is made again at each start: {problem}." if problem else ""
+
+
+class RunLists:
+    """The lists of one store. `viewer` is the visitor for whom runs are listed; None for all runs."""
+
+    def __init__(self, index: RunIndex) -> None:
+        self.index = index
+
+    def every(self, text: str, most: int) -> RunListView:
+        """Return the first runs that a text matches, however long it takes to bring the index up to date."""
+        progress, query = self.index.refresh(), RunQuery.of(text)
+        return RunListView(*self._some(query, most), 1, progress, query.problems)
+
+    def search(self, text: str, page: int = 1, viewer: Viewer | None = None, within_s: float = QUICK_S) -> RunListView:
+        """Return a page of the runs that a text matches; the index is brought up to date for about `within_s`."""
+        progress = self.index.refresh(within_s)
+        query = RunQuery.of(text).visible(viewer)
+        first = self._some(query, PAGE_RUNS, (page - 1) * PAGE_RUNS)
+        if page > 1 and not first[0]:
+            page, first = 1, self._some(query, PAGE_RUNS)
+        return RunListView(*first, page, progress, query.problems)
+
+    def newest(self, most: int, viewer: Viewer | None = None, within_s: float = QUICK_S) -> tuple[ListedRun, ...]:
+        """Return the newest runs."""
+        self.index.refresh(within_s)
+        return self._some(RunQuery().visible(viewer), most)[0]
+
+    def of_titles(
+        self, titles: Iterable[str], viewer: Viewer | None = None, most: int = MOST_ATTEMPTS
+    ) -> tuple[ListedRun, ...]:
+        """Return the newest runs with these titles."""
+        self.index.refresh(QUICK_S)
+        return self._some(_titled(titles).visible(viewer), most)[0]
+
+    def last_done(self, titles: Iterable[str], viewer: Viewer | None = None) -> dict[str, ListedRun]:
+        """Return the newest finished run of each title, sweep cells excluded."""
+        self.index.refresh(QUICK_S)
+        done = RunQuery().also("state = 'done' AND NOT cell").visible(viewer)
+        newest = {title: self._some(done.also("title = ?", title), 1)[0] for title in titles}
+        return {title: runs[0] for title, runs in newest.items() if runs}
+
+    def newest_of(self, fingerprint: str, viewer: Viewer | None = None) -> ListedRun | None:
+        """Return the newest run with a job's fingerprint; None if there is none."""
+        self.index.refresh(QUICK_S)
+        runs, _ = self._some(RunQuery().also("fingerprint = ?", fingerprint).visible(viewer), 1)
+        return next(iter(runs), None)
+
+    def comparable(
+        self, run: Run, title: str, job: CompileJob | None, viewer: Viewer | None = None
+    ) -> tuple[Comparable, ...]:
+        """Return the ended runs of the same model, those with the run's fixes and their origin first."""
+        plain = title.removesuffix(REPAIRED)
+        listed = list(self.of_titles({plain, f"{plain}{REPAIRED}"}, viewer, MOST_SAME_MODEL))
+        if job is not None and job.repairs_of:
+            listed += self._some(RunQuery().also("id = ?", job.repairs_of).visible(viewer), 1)[0]
+        pairs = {each.id: each.pair for each in listed}
+        return comparable_runs(tuple(pairs.values()), run, title, job)
+
+    def shown(self, run_id: str) -> ListedRun | None:
+        """Return any run by its id, with the rank of the id; None if there is no such run."""
+        indexed, _ = self._some(RunQuery().also("id = ?", run_id), 1)
+        if indexed:
+            return indexed[0]
+        try:
+            run = self.index.store.open(run_id)
+        except StoreError:
+            return None
+        entry = read_entry(run)
+        return ListedRun(run, entry) if entry is not None else None
+
+    def with_summaries(self, listed: Sequence[ListedRun], within_s: float) -> tuple[tuple[ListedRun, ...], bool]:
+        """Return the runs with the summaries that can be made in about `within_s`, and True if some are still missing.
+
+        Each is stored, so that it is made once; the report of a large log is read when its run is opened.
+        """
+        end_s, late, made = time.monotonic() + within_s, False, {}
+        for each in listed:
+            if each.summary is not None or not _is_small(each):
+                continue
+            if time.monotonic() > end_s:
+                late = True
+                break
+            with suppress(CompileboardError, OSError):
+                made[each.id] = replace(each, entry=replace(each.entry, summary=open_summary(each.run)))
+        if made:
+            self.index.update(made)
+        return tuple(made.get(each.id, each) for each in listed), late
+
+    def tag(self, run: Run, text: str) -> None:
+        """Set the tags of a run: the words of a text, with spaces or commas between them. Raises StoreError."""
+        set_tags(run, text.replace(",", " ").split())
+
+    def pin(self, run: Run, pinned: bool) -> None:
+        """Protect a run from being deleted, or no longer; raises StoreError."""
+        set_pinned(run, pinned)
+
+    def models(self, text: str = "", viewer: Viewer | None = None) -> dict[str, int]:
+        """Return the titles of the ended runs that a text matches, with their numbers, most runs first."""
+        return self.index.titles(RunQuery.of(text).visible(viewer).also("NOT live"), MOST_MODELS)
+
+    def of_model(
+        self, model: str, most: int, text: str = "", viewer: Viewer | None = None
+    ) -> tuple[tuple[ListedRun, ...], int]:
+        """Return the newest ended runs with a title that a text matches, and the number of all."""
+        query = RunQuery.of(text).visible(viewer).also("title = ? AND NOT live", model)
+        return self._some(replace(query, order=NEWEST_FIRST), most)
+
+    def _some(self, query: RunQuery, most: int, offset: int = 0) -> tuple[tuple[ListedRun, ...], int]:
+        page = self.index.search(query, most, offset)
+        return tuple(ListedRun(self.index.run(entry.id), entry) for entry in page.runs), page.total
+
+
+def _titled(titles: Iterable[str]) -> RunQuery:
+    values = tuple(titles)
+    return RunQuery().also(f"title IN ({', '.join('?' * len(values))})", *values)
+
+
+def _is_small(listed: ListedRun) -> bool:
+    if listed.status.live or listed.status.state == "damaged":
+        return False
+    log = listed.run.log_path()
+    try:
+        return log is not None and log.stat().st_size <= LARGEST_LOG_BYTES
+    except OSError:
+        return False

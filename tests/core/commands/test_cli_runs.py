@@ -1,0 +1,129 @@
+"""The command line over stored runs: listed, searched, tagged, pinned, pruned, archived and imported."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from core import Run, Store
+from core.commands.main import main
+from core.commands.output import FAILED, MISSING, OK, USAGE
+from core.runs.marks import set_pinned, set_tags
+from tests.support.homes import add_run
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    monkeypatch.setenv("COMPILEBOARD_HOME", str(tmp_path / "home"))
+    return Store(tmp_path / "home")
+
+
+def lines(capsys: pytest.CaptureFixture[str]) -> tuple[list[str], list[str]]:
+    """Return the lines on standard output, without more spaces than needed, and those on standard error."""
+    out, err = capsys.readouterr()
+    return [" ".join(line.split()) for line in out.splitlines()], err.splitlines()
+
+
+def states(store: Store) -> list[Run]:
+    return [add_run(store.home, "mlp", b"", state=state) for state in ("done", "failed", "crashed", "failed")]
+
+
+def test_runs_are_listed_newest_first_and_counted(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = states(store)
+    set_tags(runs[0], ["nightly"])
+    set_pinned(runs[0], True)
+    assert main(["runs"]) == OK
+    assert lines(capsys) == (
+        [
+            f"{runs[3].id} failed mlp",
+            f"{runs[2].id} crashed mlp",
+            f"{runs[1].id} failed mlp",
+            f"{runs[0].id} done mlp · #nightly · pinned",
+        ],
+        ["4 runs"],
+    )
+
+
+def test_a_search_is_terms_and_excluded_terms(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = states(store)
+    assert main(["runs", "is:failed", "--most", "1"]) == OK
+    assert lines(capsys) == ([f"{runs[3].id} failed mlp"], ["2 runs, 1 listed (--most N)"])
+    assert main(["runs", "mlp", "--not", "is:failed", "--not", "is:done"]) == OK
+    assert lines(capsys) == ([f"{runs[2].id} crashed mlp"], ["1 run"])
+    assert main(["runs", "colour:red"]) == OK
+    assert lines(capsys)[1][1:] == ["No run matches"]
+
+
+def test_runs_are_json(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    run = add_run(store.home, "mlp", b"", by="ada")
+    assert main(["runs", "--json"]) == OK
+    data = json.loads(capsys.readouterr().out)
+    assert data["total"] == 1
+    assert {name: data["runs"][0][name] for name in ("id", "tags", "pinned", "summary")} == {
+        "id": run.id,
+        "tags": [],
+        "pinned": False,
+        "summary": None,
+    }
+    assert data["runs"][0]["status"]["by"] == "ada"
+
+
+def test_a_run_is_tagged_and_pinned(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    run = add_run(store.home, "mlp", b"")
+    assert main(["mark", run.id, "--tag", "nightly", "--tag", "slow", "--pin"]) == OK
+    assert main(["mark", run.id, "--untag", "slow"]) == OK
+    assert main(["mark", run.id, "--untag", "nightly", "--unpin"]) == OK
+    assert lines(capsys)[0] == ["nightly · slow · pinned", "nightly · pinned", "no tags, not pinned"]
+    assert main(["mark", "20260101-000000-none-0000", "--pin"]) == MISSING
+
+
+def test_prune_lists_first_and_deletes_on_request_without_pinned_runs(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = states(store)
+    set_pinned(runs[1], True)
+    assert main(["prune", "is:failed"]) == OK
+    out, (err,) = lines(capsys)
+    assert out == [f"{runs[3].id} failed mlp"]
+    assert err.startswith("1 run, ")
+    assert err.endswith("; add --delete to delete them")
+    assert len(store.list()) == 4
+    assert main(["prune", "is:failed", "--delete"]) == OK
+    assert {run.id for run, _ in store.list()} == {run.id for run in runs[:3]}
+
+
+def test_prune_keeps_the_newest_of_each_model(store: Store) -> None:
+    runs = [add_run(store.home, title, b"") for title in ("mlp", "gpt", "mlp", "mlp")]
+    assert main(["prune", "--keep", "2", "--delete"]) == OK
+    assert {run.id for run, _ in store.list()} == {run.id for run in runs[1:]}
+
+
+@pytest.mark.parametrize("search", [[], ["isfailed:x"], ["is:purple"], ["before:long-ago"], ["--not", "tga:keep"]])
+def test_prune_deletes_nothing_for_a_search_that_is_not_understood(store: Store, search: list[str]) -> None:
+    states(store)
+    assert main(["prune", *search, "--delete"]) == USAGE
+    assert len(store.list()) == 4
+
+
+def test_runs_are_archived_by_a_search_or_by_id_and_imported(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs, file = states(store), str(tmp_path / "runs.tar.gz")
+    assert main(["archive", "is:failed", "--out", file]) == OK
+    assert lines(capsys)[0][0].startswith(f"{file}: 2 runs, ")
+    monkeypatch.setenv("COMPILEBOARD_HOME", str(tmp_path / "other"))
+    assert main(["import", file]) == OK
+    assert main(["import", file]) == OK
+    assert lines(capsys) == ([runs[1].id, runs[3].id], ["2 runs added", "0 runs added, 2 runs already here"])
+    monkeypatch.setenv("COMPILEBOARD_HOME", str(store.home))
+    assert main(["archive", runs[0].id, runs[2].id, "--out", file]) == OK
+    assert lines(capsys)[0][0].startswith(f"{file}: 2 runs, ")
+
+
+def test_an_archive_without_runs_is_an_error(store: Store, tmp_path: Path) -> None:
+    assert main(["archive", "is:failed", "--out", str(tmp_path / "file")]) == USAGE
+    (tmp_path / "file").write_bytes(b"no archive")
+    assert main(["import", str(tmp_path / "file")]) == MISSING
+    assert main(["archive", "is:done", "--out", str(tmp_path / "none" / "file")]) == USAGE
+    add_run(store.home, "mlp", b"")
+    assert main(["archive", "is:done", "--out", str(tmp_path / "none" / "file")]) in (MISSING, FAILED)
