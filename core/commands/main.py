@@ -7,7 +7,7 @@
     python -m core tour RUN | NAME | FILE.py[:NAME] | job.json [options]
     python -m core captures RUN | NAME | FILE.py[:NAME] | job.json [options]
     python -m core exercises [NAME [FILE.py]] [--json]
-    python -m core dashboard [--port N] [--no-browser] [-- OPTION…]
+    python -m core dashboard [--port N] [--processes N] [--no-browser] [-- OPTION…]
     python -m core open LOG | DIR | ARCHIVE [--follow] [--port N] [--no-browser]
     python -m core report RUN | LOG [--rank N] [--check] [--least-speedup X] [--json]
     python -m core pipeline NAME | FILE.py[:NAME] | job.json [options] [--out FILE] [--json]
@@ -29,6 +29,7 @@
     python -m core doctor [--no-compile] [--json]
     python -m core options [WORD…] [--module inductor|dynamo] [--changed] [--json]
     python -m core landmarks [RUN]
+    python -m core audit [--by ADDRESS] [--refused] [--json]
     python -m core seeds [ITEM…]
     python -m core work --server URL --token-file FILE [--name NAME] [--samples-only]
 
@@ -50,6 +51,7 @@ from core.base.machine import PROGRAM
 from core.commands import (
     aoti,
     artifacts,
+    audit,
     backends,
     check,
     compare,
@@ -104,6 +106,7 @@ COMMANDS = (
     export.add_command,
     doctor.add_command,
     options.add_command,
+    audit.add_command,
     seeds.add_command,
     work.add_command,
 )

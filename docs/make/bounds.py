@@ -33,6 +33,10 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_NOTE_CHARS": "what its owner notes of a run",
             "MOST_TITLE_CHARS": "the title of an opened log, which is its file's name",
         },
+        "core/runs/audit.py": {
+            "MOST_FILE_BYTES": "a file of the audit log, of which there are two",
+            "MOST_TEXT_CHARS": "a text of an event",
+        },
     },
     "Nodes of a cluster": {
         "core/runs/engine/cluster/messages.py": {

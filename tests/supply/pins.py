@@ -14,6 +14,7 @@ from tests.support.places import ROOT
 
 REQUIREMENTS, DEVELOPMENT = "requirements.txt", "requirements-dev.txt"
 NEIGHBOURS, RAY = "requirements-neighbours.txt", "requirements-ray.txt"
+LOGIN = "requirements-login.txt"
 CONSTRAINTS, DEVELOPMENT_CONSTRAINTS = "constraints.txt", "constraints-dev.txt"
 HASHES = "hashes.txt"
 PYTHONS = ("3.11", "3.12", "3.13")
