@@ -68,7 +68,10 @@ from core.runs.status import Liveness, Status
 from core.trace import NO_RECORD, has_record
 
 # What a home has that is used for nothing else.
-OURS = {"runs", "cache", "sweeps", "turns", "servers", "hosts", "hosted", "carried", "store-id", "workers-token"}
+OURS = {
+    *("runs", "cache", "sweeps", "turns", "servers", "hosts", "hosted", "carried", "store-id", "workers-token"),
+    *("audit.jsonl", "audit.1.jsonl"),
+}
 NAME, NOTE, RANKS, AUDIENCE = "name.txt", "note.txt", "ranks", "audience.txt"
 MAX_LOG_BYTES = 8 * 1024**3
 MAX_STATUS_BYTES = 1_000_000

@@ -66,7 +66,10 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_BODY_BYTES": "a worker's request",
         },
         "core/runs/engine/cluster/pulling.py": {"MOST_ANSWER_BYTES": "the server's response to a worker"},
-        "core/runs/engine/cluster/ray_bridge.py": {"MOST_FRAME_BYTES": "a message from and to the process of Ray"},
+        "core/runs/engine/cluster/bridge.py": {
+            "MOST_FRAME_BYTES": "a message from and to the process of Ray or of the sandbox"
+        },
+        "core/runs/engine/cluster/sandbox.py": {"MOST_BYTES": "files that runs write in the sandbox"},
         "core/commands/work.py": {"MOST_TOKEN_BYTES": "the file of a worker's token"},
     },
     "A recording of a user's process": {

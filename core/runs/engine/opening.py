@@ -1,7 +1,7 @@
 """The only constructor of engines, so that commands, pages and the Runner name no specific engine.
 
-`COMPILEBOARD_ENGINE` chooses it: empty for this machine, `ray://HOST:PORT` for a Ray cluster, `workers://HOST:PORT` for
-workers that connect to that address.
+`COMPILEBOARD_ENGINE` chooses it: empty for this machine, `sandbox` for a sandbox on it, `ray://HOST:PORT` for a Ray
+cluster, `workers://HOST:PORT` for workers that connect to that address.
 """
 
 from __future__ import annotations
@@ -43,6 +43,10 @@ def open_local_engine(store: Store) -> Engine:
 
 def _transport(address: str, store: Store, code_allowed: bool) -> Transport:
     scheme = address.partition("://")[0]
+    if scheme == "sandbox":
+        from core.runs.engine.cluster.sandbox import SandboxTransport
+
+        return SandboxTransport(store)
     if scheme == "ray":
         from core.runs.engine.cluster.ray_transport import RayTransport
 
@@ -52,7 +56,7 @@ def _transport(address: str, store: Store, code_allowed: bool) -> Transport:
 
         return WorkersTransport(address, store.home)
     raise SettingError(
-        f"{VARIABLE} is {address[:80]!r}; write ray://HOST:PORT or workers://HOST:PORT, or leave it empty"
+        f"{VARIABLE} is {address[:80]!r}; write sandbox, ray://HOST:PORT or workers://HOST:PORT, or leave it empty"
     )
 
 

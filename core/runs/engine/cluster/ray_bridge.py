@@ -2,7 +2,6 @@
 
     python -m core.runs.engine.cluster.ray_bridge ADDRESS    started by `ray_transport`; ends when its input is closed
 
-Its input is calls, its output replies and, every second, the nodes, each as MessagePack after its length in 4 bytes.
 Nodes with the resource `compileboard` get a detached actor each, which owns a host; Ray carries its bytes, and says
 which nodes are alive.
 """
@@ -17,68 +16,23 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, BinaryIO
 
-import msgspec
-
-from core.base.decoder import unpacked_as
 from core.base.machine import own_module
-from core.runs.engine.cluster.messages import Words
+from core.runs.engine.cluster.bridge import (
+    BridgeCall,
+    BridgeNodes,
+    BridgeProblem,
+    BridgeReply,
+    FromBridge,
+    read_frame,
+    write_frame,
+)
 
 NAMESPACE = RESOURCE = "compileboard"
 NODES_S = 1.0
 # Calls at once; a host answers as many at once itself.
 THREADS, HOST_THREADS = 32, 8
-LENGTH_BYTES = 4
-# What a call has beside its bytes.
-MOST_FRAME_BYTES = 65 * 1024**2
 # Without them Ray hides all cards from an actor that asks for none.
 ALL_CARDS = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
-
-
-class BridgeCall(msgspec.Struct, frozen=True, tag=True):
-    """A call to the host of a node."""
-
-    number: int
-    node: Words
-    data: bytes
-    limit_s: float
-
-
-class BridgeReply(msgspec.Struct, frozen=True, tag=True):
-    """The host's reply; `why` is set if there is none."""
-
-    number: int
-    data: bytes = b""
-    why: Words = ""
-
-
-class BridgeNodes(msgspec.Struct, frozen=True, tag=True):
-    """The nodes that are alive and may have a host; `cluster` is another after the head was started anew."""
-
-    cluster: Words
-    nodes: tuple[Words, ...]
-
-
-class BridgeProblem(msgspec.Struct, frozen=True, tag=True):
-    """The cluster cannot be reached; the bridge ends."""
-
-    why: Words
-
-
-FromBridge = BridgeReply | BridgeNodes | BridgeProblem
-
-
-def write_frame(file: BinaryIO, message: BridgeCall | FromBridge) -> None:
-    """Write a message; raises OSError."""
-    data = msgspec.msgpack.encode(message)
-    file.write(len(data).to_bytes(LENGTH_BYTES, "big") + data)
-    file.flush()
-
-
-def read_frame(file: BinaryIO, kind: Any) -> Any:
-    """Return the next message; None at the end. Raises OSError, DecodeError."""
-    length = int.from_bytes(file.read(LENGTH_BYTES), "big")
-    data = file.read(length) if 0 < length <= MOST_FRAME_BYTES else b""
-    return unpacked_as(data, kind, MOST_FRAME_BYTES) if data else None
 
 
 class HostActor:
