@@ -13,7 +13,7 @@ import msgspec
 from core.base.words import count, number
 from core.commands.output import OK, Commands, add_json_option
 from core.job import CompileJob, Model
-from core.runs.engine.opening import open_engine
+from core.runs.engine.opening import open_local_engine
 from core.runs.runner import Runner
 from core.runs.store import Store
 from core.sweep.presets import PRESETS, BackendFact, Question, answer
@@ -50,7 +50,7 @@ def _list(arguments: argparse.Namespace) -> int:
 
 def tried_backends() -> Sequence[BackendFact]:
     """Run the backends one after another, and return the facts about each; raises CompileboardError."""
-    engine = open_engine(Store())
+    engine = open_local_engine(Store())
     try:
         with TemporaryDirectory(prefix="compileboard-") as home:
             sweeps = SweepRunner(Runner(Store(Path(home)), engine))

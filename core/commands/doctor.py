@@ -17,7 +17,7 @@ from core.commands.backends import CODE
 from core.commands.output import FAILED, OK, Commands, add_json_option
 from core.job import CompileJob, Model
 from core.runs.doctor import Check, checks, summary
-from core.runs.engine.opening import open_engine
+from core.runs.engine.opening import open_local_engine
 from core.runs.runner import Runner
 from core.runs.store import Store
 
@@ -61,7 +61,7 @@ def _with_torch() -> tuple[Environment, tuple[Check, ...]]:
 
 
 def _compiled(store: Store) -> tuple[Environment, tuple[Check, ...]]:
-    engine = open_engine(store)
+    engine = open_local_engine(store)
     job = CompileJob(Model("code", CODE), measure=False, time_limit_s=COMPILE_LIMIT_S)
     try:
         print("  torch is starting", file=sys.stderr)

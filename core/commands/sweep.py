@@ -18,7 +18,7 @@ from core.base.machine import Environment
 from core.base.words import bytes_, count, duration_s, number
 from core.commands.output import CANCELLED, FAILED, OK, Commands, add_json_option
 from core.job import add_job_options, job_of
-from core.runs.engine.opening import open_engine
+from core.runs.engine.opening import open_engine, open_local_engine
 from core.runs.runner import Runner
 from core.runs.store import Store
 from core.sweep.axes import parse_axes
@@ -87,7 +87,8 @@ def _run_sweep(arguments: argparse.Namespace) -> int:
 
 def _list_sweeps(arguments: argparse.Namespace) -> int:
     """Print the sweeps of this home with their progress, newest first; or the whole sweep whose id is given."""
-    sweeps = SweepRunner(Runner(Store()))
+    store = Store()
+    sweeps = SweepRunner(Runner(store, open_local_engine(store)))
     if arguments.id:
         return _print_sweep(sweeps, sweeps.store.open(arguments.id), arguments, None)
     if arguments.csv:

@@ -29,11 +29,16 @@ def open_engine(store: Store, code_allowed: bool = True) -> Engine:
     """
     address = os.environ.get(VARIABLE, "")
     if not address:
-        return LocalEngine(store.cache_dir)
+        return open_local_engine(store)
     # What one machine does not need is not imported for it.
     from core.runs.engine.cluster.remote import RemoteEngine
 
     return RemoteEngine(store, _transport(address, store, code_allowed), code_allowed)
+
+
+def open_local_engine(store: Store) -> Engine:
+    """Return the engine of this machine, for what is about it, whichever executes runs; the caller must close it."""
+    return LocalEngine(store.cache_dir)
 
 
 def _transport(address: str, store: Store, code_allowed: bool) -> Transport:
@@ -57,7 +62,7 @@ def _transport(address: str, store: Store, code_allowed: bool) -> Transport:
 
 def environment_here() -> Environment:
     """Return the torch of this machine with its options and logs, or the problem that keeps it from starting."""
-    engine = open_engine(Store())
+    engine = open_local_engine(Store())
     try:
         return engine.environment()
     finally:

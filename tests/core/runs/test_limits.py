@@ -12,7 +12,6 @@ from streamlit.testing.v1 import AppTest
 from core import (
     AccessError,
     CompileJob,
-    Environment,
     JobError,
     Limits,
     Model,
@@ -29,14 +28,14 @@ from core.runs.limits import PUBLIC, VARIABLES
 from core.runs.tools import Interpret, Ladder
 from pages import menu
 from pages.session import server
-from tests.support.engines import Here
+from tests.support.engines import FakeSite
 from tests.support.homes import add_run, add_scenario, job_of, keeper
 from tests.support.places import APP, TRACES
 
 JOB = CompileJob(Model("sample", "mlp"), time_limit_s=60, memory_limit_bytes=GIB)
 
 
-class Idle(Here):
+class Idle(FakeSite):
     """An engine that lets every run wait."""
 
     def prepare(self, run: Run) -> None: ...
@@ -48,11 +47,6 @@ class Idle(Here):
         return 0
 
     def cancel(self, run: Run) -> None: ...
-
-    def environment(self) -> Environment:
-        return Environment()
-
-    def close(self) -> None: ...
 
 
 def runner(home: Path, limits: Limits) -> Runner:

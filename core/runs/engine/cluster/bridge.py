@@ -128,7 +128,7 @@ class BridgeTransport:
         finally:
             self._waiting.pop(number, None)
         if answer.why:
-            raise NodeError(one_line(answer.why, 600))
+            raise NodeError(f"the node does not answer: {one_line(answer.why, 600)}")
         return answer.data
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ import secrets
 import threading
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
@@ -30,7 +31,8 @@ from core.runs.engine.cluster.messages import (
 )
 from core.runs.store import Store
 
-CALL_S, LONG_CALL_S, RETRY_S = 30.0, 300.0, 1.0
+HELLO_S, CALL_S, LONG_CALL_S, RETRY_S = 10.0, 30.0, 300.0, 1.0
+GREETED_AT_ONCE = 16
 MOST_NAME_CHARS = 80
 MOST_REASON_CHARS = 600
 HOST_ID = re.compile(r"[0-9a-f]{16}")
@@ -133,8 +135,9 @@ class Nodes:
         for node in self.all().values():
             node.lost = node.peer not in peers
             node.answers = peers.get(node.peer, False)
-        for peer in (peer for peer, can_be_called in peers.items() if can_be_called):
-            self._greet_peer(peer)
+        # One that is slow to answer keeps no other from being heard.
+        with ThreadPoolExecutor(GREETED_AT_ONCE) as threads:
+            threads.map(self._greet_peer, [peer for peer, can_be_called in peers.items() if can_be_called])
         return before != self._states()
 
     @contextlib.contextmanager
@@ -176,7 +179,7 @@ class Nodes:
 
     def _greet_peer(self, peer: str) -> None:
         try:
-            facts = self._ask(peer, HelloCall(self.store_id, self.server), FactsReply)
+            facts = self._ask(peer, HelloCall(self.store_id, self.server), FactsReply, HELLO_S)
             if refusal := self._why_not(facts):
                 self.refused = refusal
                 return

@@ -32,7 +32,7 @@ from core.runs.engine.handles import LocalLiveness, engine_of
 from core.runs.engine.protocol import Assignment
 from core.runs.store import Run, Store
 
-HELLO_S = 1.0
+GREETING_S = 1.0
 # Seconds until torch of a first node must have started, and for `close` to see runs end.
 FIRST_NODE_S, CLOSE_S = 120.0, 10.0
 CLOSED = "the engine has been closed"
@@ -175,4 +175,4 @@ class RemoteEngine(LocalLiveness):
                     self._carrier.look_for_lost()
                     self._changed()
             self._carrier.take_up()
-            self._nodes.closed.wait(HELLO_S)
+            self._nodes.closed.wait(GREETING_S)

@@ -44,6 +44,8 @@ HOST = re.compile(r"[0-9a-f]{16}")
 WAIT_S, SILENT_S = 20.0, 60.0
 # Seconds between two looks at whether the server ends, which it does after so many at most.
 LOOK_S, END_S = 0.5, 5
+# Longer than a worker takes to answer a call.
+KEEP_ALIVE_S = 300
 MOST_WAITING = 1_000
 MOST_WORKERS = 1_000
 MOST_CONNECTIONS = 5_000
@@ -97,6 +99,7 @@ class WorkersTransport:
             Starlette(routes=routes),
             log_level="critical",
             timeout_graceful_shutdown=END_S,
+            timeout_keep_alive=KEEP_ALIVE_S,
             access_log=False,
             lifespan="off",
             ws="none",
