@@ -60,17 +60,20 @@ def start_reading(run: Run) -> subprocess.Popen[bytes]:
     )
 
 
-def open_report(run: Run) -> Report:
-    """Return the report of a run; raises StoreError if it has no log yet."""
+def open_report(run: Run, prepare: Callable[[Report], object] = verdict) -> Report:
+    """Return the report of a run; raises StoreError if it has no log yet.
+
+    What `prepare` makes of the new report of a large log is stored before the report is there to open.
+    """
     log = run.log_path()
     if log is None:
         raise StoreError(f"run {run.id} has recorded nothing: {run.standing().reason or 'it has not started'}")
     if is_stored(run):
         with contextlib.suppress(ReportError, OSError):
             if _as_new(_head_path(run), log):
-                return open_parts(_head_path(run), _parts_path(run))
+                return _open_parts(run, _head_path(run))
             return from_json(read(run.report_path))
-    report = _build_in_parts(run, log) if _is_large_log(run, log) else None
+    report = _build_in_parts(run, log, prepare) if _is_large_log(run, log) else None
     if report is None:
         report = build_report(log)
         _keep(run, run.report_path, lambda: to_json(report))
@@ -82,7 +85,7 @@ def _is_large_log(run: Run, log: Path) -> bool:
     return log.stat().st_size > LARGE_LOG_BYTES and not run.standing().live
 
 
-def _build_in_parts(run: Run, log: Path) -> Report | None:
+def _build_in_parts(run: Run, log: Path, prepare: Callable[[Report], object]) -> Report | None:
     """Build the report of a large log, its outline first; None if it cannot be stored."""
     try:
         run.made_dir.mkdir(parents=True, exist_ok=True)
@@ -90,11 +93,18 @@ def _build_in_parts(run: Run, log: Path) -> Report | None:
         write_atomically(_outline_path(run), to_json(outline(index)))
         with writing(_parts_path(run)) as file:
             writer = PartsWriter(file)
-            report = build_in_parts(index, writer.add)
-        write_atomically(_head_path(run), writer.head(report))
-        return open_parts(_head_path(run), _parts_path(run))
+            head = writer.head(build_in_parts(index, writer.add))
+        with writing(_head_path(run)) as file:
+            file.write(head)
+            file.flush()
+            prepare(_open_parts(run, Path(file.name)))
+        return _open_parts(run, _head_path(run))
     except OSError:
         return None
+
+
+def _open_parts(run: Run, head: Path) -> Report:
+    return open_parts(head, _parts_path(run), run.made_dir / "results")
 
 
 def open_index(run: Run) -> TraceIndex:

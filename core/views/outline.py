@@ -65,7 +65,7 @@ class OutlineView:
 
     @cached_property
     def _seconds(self) -> dict[str, float]:
-        return compile_seconds(self.report.phases)
+        return compile_seconds(self.report)
 
 
 def outline_view(run: Run) -> OutlineView | None:

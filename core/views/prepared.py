@@ -1,0 +1,26 @@
+"""What pages and the command line show of all compilations of a large report, made once, when the report is stored."""
+
+from __future__ import annotations
+
+from core.report import Report
+from core.runs.store import Run
+from core.runs.stored import open_graph
+from core.views.colours import kernel_colours
+from core.views.compile_time import CompileTimeView
+from core.views.header import HeaderView, page_contents
+from core.views.overview import OverviewView
+from core.views.tour import TourView
+
+
+def prepared(run: Run, report: Report) -> tuple[object, ...]:
+    """Return what is shown of a report on every page, on *Overview*, on *Tour* and on *Compile time*."""
+    header = HeaderView(run.status(), report, run.job())
+    overview = OverviewView(report, run.output_tail())
+    phases = CompileTimeView(report)
+    return (
+        page_contents(report, live=False),
+        (header.facts, header.compilations, kernel_colours(report)),
+        (overview.findings, overview.evidence, overview.heaviest),
+        TourView.of(report, lambda compilation, graph: open_graph(run, compilation, graph)),
+        (phases.rows, phases.chart_note, phases.spans, phases.owner("")),
+    )
