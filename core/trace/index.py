@@ -29,7 +29,7 @@ import msgspec
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, TraceError
 from core.base.files import open_regular, read, regular, write_atomically
-from core.trace.reader import HEADER, MAX_KIND, OUR_KEYS, TraceReader
+from core.trace.reader import MAX_KIND, OUR_KEYS, TraceReader, start_of
 
 MAGIC = b"CBindex1" if sys.byteorder == "little" else b"CBindexB"
 MAX_INDEX_BYTES = 512 * 1024**2
@@ -42,14 +42,12 @@ NO_RANK = -1
 # Keys that are no kind by themselves, and kinds that have a name.
 NO_KIND = OUR_KEYS | {"str"}
 NAMED = (b"artifact", b"graph_dump")
-# A record with a plain header, as most are: matched as a whole, it needs no decoder.
-RECORD = re.compile(
-    HEADER.pattern
-    + rb'(?:\{"(\w{1,60})": \{(?:"name": "([^"\\\n]{1,200})", "encoding": "\w{1,20}")?\}'
-    + rb'(?:, "rank": (\d{1,9}))?'
-    + rb'(?:, "frame_id": (\d{1,9}), "frame_compile_id": (\d{1,9}), "attempt": (\d{1,9}))?'
-    + rb'(?:, "has_payload": "([0-9a-f]{32})")?\}(?=\n))?',
-    re.MULTILINE,
+# The rest of a plain header, as most are: matched as a whole, it needs no decoder.
+PLAIN = (
+    rb'(?:\{"(\w{1,60})": \{(?:"name": "([^"\\\n]{1,200})", "encoding": "\w{1,20}")?\}'
+    rb'(?:, "rank": (\d{1,9}))?'
+    rb'(?:, "frame_id": (\d{1,9}), "frame_compile_id": (\d{1,9}), "attempt": (\d{1,9}))?'
+    rb'(?:, "has_payload": "([0-9a-f]{32})")?\}(?=\n))?'
 )
 
 
@@ -174,7 +172,7 @@ class _Scan:
         with TraceReader(self._path) as reader:
             if self._tables:
                 reader.strings.update(self._tables.strings)
-            for match, end in reader.headers(self._start, RECORD):
+            for match, end in reader.headers(self._start, PLAIN):
                 self._add(reader, match, end)
             tables = Tables(
                 log_bytes=reader.size,
@@ -208,7 +206,7 @@ class _Scan:
             compile_id,
             int(attempt or 0),
             int(rank) if rank else None,
-            (match.start(), offset, end - offset if md5 else 0),
+            (start_of(match), offset, end - offset if md5 else 0),
         )
 
     def _kind(self, key: bytes, name: bytes | None) -> int | None:
