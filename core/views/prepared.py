@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from core.report import Report
 from core.runs.store import Run
-from core.runs.stored import open_graph
+from core.runs.stored import Summaries, open_graph
 from core.views.colours import kernel_colours
 from core.views.compile_time import CompileTimeView
 from core.views.header import HeaderView, page_contents
+from core.views.outline import OutlineView
 from core.views.overview import OverviewView
 from core.views.tour import TourView
+
+
+def summaries(run: Run) -> Summaries:
+    """Return what is made of a run's log while it is read."""
+    return Summaries(OutlineView.of, lambda report: prepared(run, report))
 
 
 def prepared(run: Run, report: Report) -> tuple[object, ...]:
