@@ -49,12 +49,15 @@ def _as_new(stored: Path, log: Path) -> bool:
 
 
 def start_reading(run: Run) -> subprocess.Popen[bytes]:
-    """Build and store the report of a large log in a separate process, so that nobody waits for it."""
-    environment = {**os.environ, "COMPILEBOARD_HOME": str(run.path.parent.parent)}
+    """Read a large log in a separate process, so that nobody waits for it.
+
+    It builds and stores the report; of a log that is being written, the outline, as far as it is written.
+    """
+    command = ("core.views.prepared",) if run.standing().live else ("core", "report")
     return subprocess.Popen(
-        own_process("core", "report", run.id),
+        own_process(*command, run.id),
         cwd=PROJECT_DIR,
-        env=environment,
+        env={**os.environ, "COMPILEBOARD_HOME": str(run.path.parent.parent)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -97,7 +100,6 @@ def _is_large_log(run: Run, log: Path) -> bool:
 def _build_in_parts(run: Run, log: Path, summaries: Summaries) -> Report | None:
     """Build the report of a large log, its outline first; None if it cannot be stored."""
     try:
-        run.made_dir.mkdir(parents=True, exist_ok=True)
         index = store_outline(run, log, summaries)
         with writing(_parts_path(run)) as file:
             writer = PartsWriter(file)
@@ -117,6 +119,7 @@ def _open_parts(run: Run, head: Path) -> Report:
 
 def store_outline(run: Run, log: Path, summaries: Summaries) -> TraceIndex:
     """Store the outline of a large log, as far as it is written; return its index. Raises OSError, TraceError."""
+    run.made_dir.mkdir(parents=True, exist_ok=True)
     index = index_of(log, _index_path(run))
     write_atomically(_outline_path(run), msgspec.json.encode(summaries.of_outline(outline(index))))
     return index

@@ -1,10 +1,15 @@
-"""What pages and the command line show of all compilations of a large report, made once, when the report is stored."""
+"""What pages and the command line show of all compilations of a large report, made once, when the report is stored.
+
+python -m core.views.prepared RUN    store the outline of a large log that is being written
+"""
 
 from __future__ import annotations
 
+import sys
+
 from core.report import Report
-from core.runs.store import Run
-from core.runs.stored import Summaries, open_graph
+from core.runs.store import Run, Store
+from core.runs.stored import Summaries, open_graph, store_outline
 from core.views.colours import kernel_colours
 from core.views.compile_time import CompileTimeView
 from core.views.header import HeaderView, page_contents
@@ -30,3 +35,15 @@ def prepared(run: Run, report: Report) -> tuple[object, ...]:
         TourView.of(report, lambda compilation, graph: open_graph(run, compilation, graph)),
         (phases.rows, phases.chart_note, phases.spans, phases.owner("")),
     )
+
+
+def main(run_id: str) -> None:
+    """Store the outline of a run's log, as far as it is written."""
+    run = Store().open(run_id)
+    log = run.log_path()
+    if log is not None:
+        store_outline(run, log, summaries(run))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
