@@ -45,7 +45,7 @@ SMALL = (
 )
 # Fields of the report that are in its head whatever their size.
 IN_HEAD = ("setting", "compilations", "log_bytes", "schema")
-LARGE_FIELD_BYTES = 32_000
+MOST_FIELD_BYTES = 32_000
 
 
 def _empty_fields(kind: type[Any], others: Sequence[str]) -> dict[str, Any]:
@@ -116,7 +116,7 @@ class PartsWriter:
         places = tuple(self._places[compilation.id] for compilation in report.compilations)
         phases = tuple(self._stretches(report.phases))
         encoded = {name: msgspec.json.encode(getattr(report, name)) for name in EMPTY_REPORT if name != "phases"}
-        large = {name: self._write(data) for name, data in encoded.items() if len(data) > LARGE_FIELD_BYTES}
+        large = {name: self._write(data) for name, data in encoded.items() if len(data) > MOST_FIELD_BYTES}
         without = replace(report, **{name: EMPTY_REPORT[name] for name in (*large, "phases")})
         return msgspec.json.encode(_Head(without, places, self._size, large, phases, secrets.token_hex(8)))
 

@@ -32,6 +32,7 @@ import msgspec
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, TraceError
 from core.base.files import open_regular, regular, write_atomically
+from core.base.remembered import remembered
 from core.trace.reader import MAX_KIND, OUR_KEYS, TraceReader, start_of
 
 MAGIC = b"CBindex1" if sys.byteorder == "little" else b"CBindexB"
@@ -120,15 +121,16 @@ class TraceIndex:
         """Yield rows, of all records or of the given ones."""
         return map(self.row, range(len(self)) if numbers is None else numbers)
 
-    def numbers(self, kinds: Iterable[str] | None = None, compile_id: str | None = None) -> list[int]:
+    @remembered
+    def numbers(self, kinds: Iterable[str] | None = None, compile_id: str | None = None) -> array[int]:
         """Return the numbers of the records of some kinds, of one compilation, or both."""
         wanted = set(range(len(self.tables.kinds))) if kinds is None else self._numbers_of(self.tables.kinds, kinds)
         kind_of = self._columns["kind"]
         if compile_id is None:
-            return [number for number, kind in enumerate(kind_of) if kind in wanted]
+            return array("I", (number for number, kind in enumerate(kind_of) if kind in wanted))
         (place,) = self._numbers_of(self.tables.compile_ids, [compile_id]) or {-1}
         of = self._columns["compilation"]
-        return [number for number, there in enumerate(of) if there == place and kind_of[number] in wanted]
+        return array("I", (number for number, there in enumerate(of) if there == place and kind_of[number] in wanted))
 
     def last_numbers(self) -> set[int]:
         """Return the number of each compilation's last record."""
@@ -139,11 +141,13 @@ class TraceIndex:
         chosen = set(wanted)
         return {number for number, name in enumerate(names) if name in chosen}
 
+    @remembered
     def counts(self) -> dict[str, int]:
         """Return kind → number of its records."""
         counted = Counter(self._columns["kind"])
         return {name: counted[number] for number, name in enumerate(self.tables.kinds) if counted[number]}
 
+    @remembered
     def sizes(self) -> dict[str, int]:
         """Return kind → bytes of its payloads."""
         sizes = [0] * len(self.tables.kinds)
