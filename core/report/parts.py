@@ -48,7 +48,7 @@ IN_HEAD = ("setting", "compilations", "log_bytes", "schema")
 MOST_FIELD_BYTES = 32_000
 
 
-def _empty_fields(kind: type[Any], others: Sequence[str]) -> dict[str, Any]:
+def _empty_fields(kind: type[Any], left_out: Sequence[str]) -> dict[str, Any]:
     """Return the fields of a type, all but some, each with its value if there is nothing."""
     return {
         each.name: each.default_factory()
@@ -57,7 +57,7 @@ def _empty_fields(kind: type[Any], others: Sequence[str]) -> dict[str, Any]:
         if each.default is MISSING
         else each.default
         for each in fields(kind)
-        if each.name not in others
+        if each.name not in left_out
     }
 
 

@@ -66,9 +66,9 @@ def start_reading(run: Run) -> subprocess.Popen[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class Summaries:
-    """What is made of a large log while it is read: of its outline, to be stored, and of its report.
+    """Functions of a large log that is being read: of its outline, whose result is stored, and of its report.
 
-    What is made of the report by functions that are `stored` is there before the report can be opened.
+    What functions that are `stored` make of the report is there before the report can be opened.
     """
 
     of_outline: Callable[[Report], object] = lambda _: None

@@ -1,4 +1,4 @@
-"""What pages and the command line show of all compilations of a large report, made once, when the report is stored.
+"""Results over all compilations of a large report, made once, when it is stored, for pages and the command line.
 
 python -m core.views.prepared RUN    store the outline of a large log that is being written
 """
