@@ -1,4 +1,4 @@
-"""`python -m core export`: a stored run as one HTML file, or as a trace for Perfetto, on request without secrets."""
+"""`python -m core export`: one HTML file of a run or a comparison, or a trace for Perfetto; on request scrubbed."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ import argparse
 from core.base.errors import JobError
 from core.base.words import bytes_
 from core.commands.output import OK, Commands, write_file
-from core.runs.store import Store
+from core.runs.store import Run, Store
 from core.views.run_files import RunFiles
 from core.views.scrub import KINDS, Scrubber, checked_kinds
 
 
 def add_command(commands: Commands) -> None:
     """Add the command `export`."""
-    command = commands.add_parser("export", help="write a stored run as one HTML file, or for ui.perfetto.dev")
+    command = commands.add_parser("export", help="write a run or a comparison as one HTML file, or for ui.perfetto.dev")
     command.set_defaults(function=_export)
-    command.add_argument("run", metavar="RUN", help="stored run")
+    command.add_argument("run", metavar="RUN", help="stored run; @N: its rank N")
+    command.add_argument("right", metavar="RIGHT", nargs="?", help="stored run to compare with, in the HTML file")
     command.add_argument("--html", metavar="FILE", help="file to write: findings, graphs, code, guards and charts")
     command.add_argument("--perfetto", metavar="FILE", help="file to write: phases, kernels, memory")
     add_scrub_options(command)
@@ -28,26 +29,31 @@ def add_scrub_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--scrub-preview", action="store_true", help="show what --scrub replaces, and write nothing")
 
 
-def scrubber_of(files: RunFiles, arguments: argparse.Namespace) -> Scrubber:
-    """Return the scrubber of the options; raises JobError for an unknown kind."""
+def scrubber_of(files: RunFiles, arguments: argparse.Namespace, right: Run | None = None) -> Scrubber:
+    """Return the scrubber of the options for one or two runs; raises JobError for an unknown kind."""
     try:
-        return files.scrubber(checked_kinds(arguments.scrub or (",".join(KINDS) if arguments.scrub_preview else "")))
+        kinds = checked_kinds(arguments.scrub or (",".join(KINDS) if arguments.scrub_preview else ""))
     except ValueError as error:
         raise JobError("--scrub", str(error)) from None
+    return files.scrubber(kinds, right)
 
 
 def _export(arguments: argparse.Namespace) -> int:
-    files = RunFiles(Store().open(arguments.run))
+    store = Store()
+    files, right = RunFiles(store.open(arguments.run)), store.open(arguments.right) if arguments.right else None
     if not (arguments.html or arguments.perfetto or arguments.scrub_preview):
         raise JobError("export", "name a file to write: --html FILE or --perfetto FILE")
-    scrubber = scrubber_of(files, arguments)
+    if right is not None and arguments.perfetto:
+        raise JobError("export", "--perfetto writes one run: leave the second one out")
+    scrubber = scrubber_of(files, arguments, right)
     if arguments.scrub_preview:
         print("\n".join(scrubber.preview) or "nothing to scrub")
         return OK
     if arguments.perfetto:
         _write(arguments.perfetto, scrubber.document(files.perfetto().decode()), ", to open on ui.perfetto.dev")
     if arguments.html:
-        _write(arguments.html, files.html(scrubber), ", to open in a browser")
+        html = files.comparison_html(right, scrubber) if right else files.html(scrubber)
+        _write(arguments.html, html, ", to open in a browser")
     return OK
 
 

@@ -26,6 +26,8 @@ from core.base.files import in_words, one_line
 from core.base.words import count
 from core.library.checks import Checks
 from core.report import Compilation, GraphBreak, Kernel, Place, Report
+from core.report.profile import NOT_RECORDED as NO_PROFILE
+from core.runs.profile import profile_path
 from core.runs.rank_logs import stored_name
 from core.runs.store import Run, Store
 from core.runs.stored import open_report
@@ -33,6 +35,7 @@ from core.trace.parsers import GrowingReport, load_text
 
 if TYPE_CHECKING:
     from core.worker.own_process import ProcessLog
+    from core.worker.own_profile import OwnProfile
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -63,9 +66,10 @@ class record:
 
     `label` is the run's title. With `reset`, all compiled code is forgotten first, so that everything is compiled in
     the recording. The store is `home`, otherwise `COMPILEBOARD_HOME`, otherwise `~/.compileboard`. Without `warn`, an
-    empty recording is no warning; `begun` is called with each recording when it begins. Recordings may be nested and
-    may overlap in several threads: each has everything that any thread of the process compiles while it is open. A log
-    of TORCH_TRACE gets its records as before. Raises StoreError if the store cannot be written.
+    empty recording is no warning. With `profile`, torch.profiler runs meanwhile, and its profile is stored beside the
+    log. `begun` is called with each recording when it begins. Recordings may be nested and may overlap in several
+    threads: each has everything that any thread of the process compiles while it is open. A log of TORCH_TRACE gets its
+    records as before. Raises StoreError if the store cannot be written.
     """
 
     def __init__(
@@ -75,14 +79,18 @@ class record:
         reset: bool = False,
         home: str | os.PathLike[str] | None = None,
         warn: bool = True,
+        profile: bool = False,
         begun: Callable[[RecordedRun], object] = lambda run: None,
     ) -> None:
         self._label, self._reset, self._home, self._warn, self._begun = label, reset, home, warn, begun
+        self._profile = profile
         self._open = threading.local()
 
     def __enter__(self) -> RecordedRun:
         """Begin a recording."""
         recording = RecordedRun.begin(self._label, self._reset, Path(self._home) if self._home is not None else None)
+        if self._profile:
+            recording.begin_profile()
         self._opened.append(recording)
         self._begun(recording)
         return recording
@@ -104,7 +112,14 @@ class record:
         @functools.wraps(function)
         def recorded(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
             label = self._label or function.__qualname__
-            with record(label, reset=self._reset, home=self._home, warn=self._warn, begun=self._begun):
+            with record(
+                label,
+                reset=self._reset,
+                home=self._home,
+                warn=self._warn,
+                profile=self._profile,
+                begun=self._begun,
+            ):
                 return function(*args, **kwargs)
 
         return recorded
@@ -137,6 +152,7 @@ class RecordedRun(Checks):
         self._store, self._log = store, log
         self._growing: GrowingReport | None = GrowingReport(log.path, rests_s=0.0, appended=True)
         self._report: Report | None = None
+        self._profile: OwnProfile | None = None
         self._mark = ""
 
     @classmethod
@@ -160,11 +176,22 @@ class RecordedRun(Checks):
             log.note(recording._before_words)
         return recording
 
+    def begin_profile(self) -> None:
+        """Run torch.profiler until the end."""
+        from core.worker.own_profile import OwnProfile
+
+        self._profile = OwnProfile()
+        self._log.compiled = self._profile.add_kernels
+
     def end(self, error: BaseException | None = None) -> None:
         """End the recording; a forked process leaves it open, since it is its parent's."""
         self._log.detach()
         if self._log.is_forked:
             return
+        if self._profile is not None:
+            self._profile.write(profile_path(self.run))
+            if self._profile.problem:
+                self._log.note(f"{NO_PROFILE}{one_line(self._profile.problem, MOST_LABEL_CHARS)}")
         if error is not None:
             words = one_line(f"{type(error).__name__}: {error}".removesuffix(": "), MOST_LABEL_CHARS)
             self._log.note(RAISED.format(error=words))

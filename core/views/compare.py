@@ -181,16 +181,15 @@ class CompareView:
         """The comparison as JSON-compatible data."""
         return comparison_data(self._comparison)
 
-    def pair(self, compile_id: str) -> PairView | None:
-        """Return a compilation of the left run with its counterpart in the right one.
+    @cached_property
+    def pairs(self) -> list[PairView]:
+        """The compilations of the left run with a counterpart; those with the most nodes in common stages first."""
+        both = (pair for pair in self._comparison.compilations if pair.left and pair.right)
+        return [PairView(pair, self.left, self.right) for pair in sorted(both, key=lambda pair: -common_nodes(pair))]
 
-        Without a counterpart, return the pair with the most nodes in graphs of the same stage; None if there are no
-        pairs.
-        """
-        pairs = [pair for pair in self._comparison.compilations if pair.left and pair.right]
-        wanted = next((pair for pair in pairs if pair.left == compile_id), None)
-        pair = wanted or max(pairs, key=common_nodes, default=None)
-        return PairView(pair, self.left, self.right) if pair is not None else None
+    def pair(self, compile_id: str) -> PairView | None:
+        """Return a compilation of the left run with its counterpart; by default the first pair, None without any."""
+        return next((pair for pair in self.pairs if pair.left == compile_id), next(iter(self.pairs), None))
 
     def aspects(self, pair: PairView | None) -> dict[str, str]:
         """Return each aspect's label by its name, with its number of differences: "kernels · 3"."""
@@ -360,7 +359,7 @@ def _seconds_by_class(report: Report) -> dict[str, float]:
     return seconds
 
 
-__all__ = ["CompareTimes", "CompareView", "PairView"]
+__all__ = ["CompareTimes", "CompareView", "PairView", "RatioBar"]
 
 
 class MedianBar(NamedTuple):

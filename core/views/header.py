@@ -103,6 +103,13 @@ def _counts(report: Report) -> dict[str, int]:
     }
 
 
+def kind_words(status: Status) -> str:
+    """Return what a run is: a run, a log that was opened, or a recording of a user's own process."""
+    if status.kind == "run":
+        return "run"
+    return "recorded in a user's process" if status.in_process else "opened log"
+
+
 def _unless(present: Callable[[Report], object], reason: str) -> Callable[[Report], str]:
     return lambda report: "" if present(report) else reason
 
@@ -288,9 +295,9 @@ class HeaderView:
     @property
     def _settings(self) -> list[str]:
         torch = self.report.setting.torch if self.report else ""
-        log = ["opened log"] if self.status.kind == "log" else []
+        kind = [kind_words(self.status)] if self.status.kind == "log" else []
         node = f"on {self.status.node}" if self.status.node else ""
-        parts = [self.job.device, node, *self.job.differences()] if self.job else log
+        parts = [self.job.device, node, *self.job.differences()] if self.job else kind
         return [one_line(part, LONGEST_NAME) for part in (*parts, f"torch {torch}" if torch else "") if part]
 
     @property

@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from core.analysis import results, sentence, verdict
 from core.analysis.bisection import bisection_words, minified_words, nan_words
@@ -14,18 +15,31 @@ from core.base.errors import StoreError
 from core.base.words import bytes_, number
 from core.job import CompileJob, job_to_json
 from core.job.prepared import checked_script
-from core.report import Report
+from core.report import Report, Setting
+from core.runs.collect_env import collected_environment, is_torch_here
 from core.runs.crash import ending_words
 from core.runs.status import Status
 from core.runs.store import Run
 from core.runs.stored import open_report
-from core.views.scrub import NOTHING, Scrubber, read_log
+from core.views.markdown import LONGEST_LINE, one_line
+from core.views.scrub import KINDS, NOTHING, Scrubber, read_log
 
 # GitHub takes 65,536 characters; the two longest parts share them.
 MAX_PART_CHARS = 25_000
 MAX_LOG_BYTES = 64 * 1024**2
 FENCE = re.compile(r"`{3,}")
-MORE = "More of the machine: `python -m torch.utils.collect_env`."
+# Frames of the process that ran the model, which no reader of the report has.
+OUR_FRAMES = re.compile(r'^  File "[^"\n]*/core/worker/[^"\n]*", line .*\n(?:    .*\n)*', re.MULTILINE)
+NOT_HERE = "The run's torch is not installed here. Add what `python -m torch.utils.collect_env` prints where it ran."
+NOT_COLLECTED = "`python -m torch.utils.collect_env` could not be run here. Add what it prints."
+FILES = {
+    "issue.md": "the report, to paste into an issue",
+    "script.py": "a script that shows the failure by itself; it needs torch alone",
+    "model.py": "the model's file, as the run had it",
+    "job.json": "all settings of the run; `python -m core run job.json` repeats it",
+    "trace.log": "the log of TORCH_TRACE, for tlparse or `python -m core open`",
+}
+README = "README.txt"
 
 
 def issue_of(run: Run) -> IssueView:
@@ -46,13 +60,15 @@ class IssueView:
     status: Status
     report: Report | None
     code: str
+    collect: Callable[[], str] = collected_environment
 
     @property
     def title(self) -> str:
         """The title of the issue."""
         error = self.report.error if self.report else None
         if error is not None:
-            return f"{self.call} raises {error.type}"
+            message = one_line(error.message.strip().partition("\n")[0], LONGEST_LINE)
+            return ": ".join(filter(None, (f"{self.call} raises {error.type}", message)))
         if self.report is not None and self.status.state == "done":
             outcome = results(self.report)
             return f"{self.call}: {outcome.outcome if outcome else 'results were not compared'}"
@@ -82,15 +98,14 @@ class IssueView:
             "### Error logs",
             fenced(self._error, "") if self._error else "No error was recorded.",
             "### Versions",
-            "\n".join(f"- {line}" for line in self._versions()),
-            MORE,
+            *self._versions(),
         ]
         return "\n\n".join(parts) + "\n"
 
     @property
     def _error(self) -> str:
         if self.report is not None and self.report.error is not None:
-            return self.report.error.traceback or self.report.error.message
+            return OUR_FRAMES.sub("", self.report.error.traceback) or self.report.error.message
         return "" if self.status.state == "done" else f"{self.status.reason}\n{self.run.output_tail()}".strip()
 
     def _facts(self) -> Iterator[str]:
@@ -104,32 +119,51 @@ class IssueView:
             words = (bisection_words, minified_words, nan_words)
             yield from filter(None, (write(self.report.bisection) for write in words))
 
-    def _versions(self) -> Iterator[str]:
-        setting = self.report.setting if self.report else None
-        if setting is None:
-            return
-        yield f"PyTorch version: {setting.torch or 'not recorded'}"
-        yield f"Python version: {setting.python or 'not recorded'}"
-        yield f"Device: {setting.device or self.job.device}"
-        yield f"CPUs: {setting.cpus or 'not recorded'}, threads of torch: {setting.threads or 'not recorded'}"
         settings = ", ".join(self.job.differences())
         if settings:
             yield f"Settings: `{settings}`"
+
+    def _versions(self) -> Iterator[str]:
+        """Yield what torch's collect_env prints if the run's torch is here, otherwise what the run recorded."""
+        setting = self.report.setting if self.report else Setting()
+        here = is_torch_here(setting.torch)
+        collected = self.collect() if here else ""
+        if collected:
+            yield fenced(collected, "")
+        else:
+            recorded = {"PyTorch": setting.torch, "Python": setting.python}
+            yield fenced("\n".join(f"{name} version: {recorded[name] or 'not recorded'}" for name in recorded), "")
+            yield NOT_COLLECTED if here else NOT_HERE
+        device = f"Device of the run: {setting.device or self.job.device}"
+        yield f"{device}, CPUs: {setting.cpus or 'not recorded'}, threads of torch: {setting.threads or 'not recorded'}"
 
     def as_zip(self, scrubber: Scrubber = NOTHING) -> bytes:
         """Return a ZIP with the report, its script, the model's file, the job, and torch's trace, without secrets."""
         buffer = io.BytesIO()
         log = self.run.log_path()
+        is_small = log is not None and log.stat().st_size <= MAX_LOG_BYTES
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(README, self._contents(scrubber, log if is_small else None))
             archive.writestr("issue.md", scrubber.text(self.markdown))
             archive.writestr("script.py", scrubber.text(self.script))
             archive.writestr("model.py", scrubber.text(self.code))
             archive.writestr("job.json", scrubber.document(job_to_json(self.job).decode()))
-            if log is not None and log.stat().st_size <= MAX_LOG_BYTES:
+            if log is not None and is_small:
                 archive.writestr("trace.log", scrubber.log(read_log(log)).encode("utf-8", "surrogateescape"))
-            elif log is not None:
-                archive.writestr("trace.txt", f"The trace has {bytes_(log.stat().st_size)} and is not in this file.\n")
         return buffer.getvalue()
+
+    def _contents(self, scrubber: Scrubber, log: Path | None) -> str:
+        """Return the list of the files in the ZIP, what is not in it, and what was replaced."""
+        lines = [f"{name}: {FILES[name]}" for name in FILES if name != "trace.log" or log]
+        left_out = self.run.log_path() if log is None else None
+        if left_out is not None:
+            lines.append(f"The log of TORCH_TRACE has {bytes_(left_out.stat().st_size)} and is not in this file.")
+        elif log is None:
+            lines.append("The run wrote no log of TORCH_TRACE.")
+        kinds = [kind for kind in KINDS if any(secret.kind == kind for secret in scrubber.secrets)]
+        if kinds:
+            lines.append(f"Replaced by placeholders: {', '.join(kinds)}.")
+        return "\n".join(lines) + "\n"
 
 
 def fenced(text: str, language: str) -> str:

@@ -61,6 +61,11 @@ class PairOfKernels:
         return f"{'k' if self.pair.left else 'r'}:{self.pair.either.kernel}"
 
     @property
+    def differs(self) -> bool:
+        """True if an aspect or the source differs, or if only one side has the kernel."""
+        return not self.pair.both or bool(self.pair.differs) or self.pair.same_text is False
+
+    @property
     def title(self) -> str:
         """The kernel's display name and its generated name, as Markdown."""
         return f"**{plain(self.pair.either.label, LONGEST_LINE)}** {code(self.pair.either.name)}"

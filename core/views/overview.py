@@ -138,16 +138,26 @@ class OutcomeView:
 
     @property
     def error(self) -> str:
-        """The error that ended the run, with its place and explanation, as Markdown; empty without one.
+        """The error that ended the run, with its place and the first paragraph of its explanation, as Markdown.
 
-        The first line of its message is in the title.
+        Empty without one. The first line of its message is in the title, and all of it in the traceback.
         """
         error = self.report.error if self.report else None
         if error is None:
             return ""
         field = f", field {code(error.field)}" if error.field else ""
-        more = f": {prose(error.explanation, LONGEST_TEXT)}" if error.explanation else "."
+        explanation = error.explanation.partition("\n\n")[0]
+        more = f": {prose(explanation, LONGEST_TEXT)}" if explanation else "."
         return f"**{plain(error.type)}** at {code(error.stage)}{field}{more}"
+
+    @property
+    def line(self) -> str:
+        """The line of the user's code that raised the error, as Markdown; empty if none is known."""
+        error = self.report.error if self.report else None
+        if error is None or not error.frames:
+            return ""
+        frame = error.frames[-1]
+        return f"{code(frame.text)} in {code(frame.name)} at {code(frame.short)}"
 
     @property
     def traceback(self) -> str:

@@ -18,7 +18,7 @@ from core.report.model import DEBUG_FILES
 from core.runs.sides import side_of_run
 from core.runs.store import Run
 from core.runs.stored import open_report
-from core.views.html import as_html, words_of_file
+from core.views.html import as_html, comparison_as_html, words_of_file
 from core.views.issue import issue_of
 from core.views.perfetto import perfetto_trace
 from core.views.scrub import NOTHING, Kind, Scrubber, read_log
@@ -54,23 +54,22 @@ class RunFiles:
         """Return the bug report with its script, model, job and trace."""
         return issue_of(self.run).as_zip(scrubber)
 
-    def scrubber(self, kinds: Iterable[Kind]) -> Scrubber:
-        """Return a scrubber for the run's files; raises StoreError if the log is too large to look through."""
+    def comparison_html(self, right: Run, scrubber: Scrubber = NOTHING) -> str:
+        """Return the run compared with a second one as one HTML file that needs no server."""
+        return comparison_as_html(self.run, right, scrubber)
+
+    def scrubber(self, kinds: Iterable[Kind], right: Run | None = None) -> Scrubber:
+        """Return a scrubber for the run's files, and for a second run's; raises StoreError if a log is too large."""
         if not (kinds := tuple(kinds)):
             return NOTHING
-        side, log = (side_of_run(self.run), self.run.log_path()) if self.run.log_path() else (None, None)
-        if log is not None and log.stat().st_size > MAX_SCRUBBED_BYTES:
-            raise StoreError(f"the log has more than {bytes_(MAX_SCRUBBED_BYTES)}: it cannot be scrubbed")
-        job, status, sources = self.run.job(), self.run.status(), side.report.sources if side else ()
-        code = SourceView(side.report, side.text) if side else None
-        names = [self.run.name(), status.title, *(PurePath(source.path).stem for source in sources)]
+        parts = [_identifying(run) for run in (self.run, right) if run is not None]
         return make_scrubber(
             kinds,
-            codes=[self.run.code() if job else "", *(code.text(source.path) for source in sources if code)],
-            texts=[read_log(log) if log else "", self.run.output_tail(), job_to_json(job).decode() if job else ""],
-            names=[*names, self.run.note(), *([job.model.value] if job else [])],
+            codes=[text for part in parts for text in part.codes],
+            texts=[text for part in parts for text in part.texts],
+            names=[text for part in parts for text in part.names],
             reserved=words_of_file(),
-            device=side.report.setting.device if side else "",
+            devices=[part.device for part in parts],
         )
 
     @property
@@ -96,6 +95,32 @@ class RunFiles:
     def debug_zip(self, scrubber: Scrubber = NOTHING) -> bytes:
         """Return torch's debug directories as one ZIP."""
         return debug_folder(self.run).as_zip(scrubber)
+
+
+@dataclass(frozen=True, slots=True)
+class Identifying:
+    """The texts of a run in which a scrubber looks: code of its model, all other texts, and names."""
+
+    codes: tuple[str, ...]
+    texts: tuple[str, ...]
+    names: tuple[str, ...]
+    device: str
+
+
+def _identifying(run: Run) -> Identifying:
+    """Return the texts of a run; raises StoreError if its log is too large to look through."""
+    side, log = (side_of_run(run), run.log_path()) if run.log_path() else (None, None)
+    if log is not None and log.stat().st_size > MAX_SCRUBBED_BYTES:
+        raise StoreError(f"the log has more than {bytes_(MAX_SCRUBBED_BYTES)}: it cannot be scrubbed")
+    job, status, sources = run.job(), run.status(), side.report.sources if side else ()
+    code = SourceView(side.report, side.text) if side else None
+    names = [run.name(), status.title, *(PurePath(source.path).stem for source in sources), run.note()]
+    return Identifying(
+        codes=(run.code() if job else "", *(code.text(source.path) for source in sources if code)),
+        texts=(read_log(log) if log else "", run.output_tail(), job_to_json(job).decode() if job else ""),
+        names=(*names, *([job.model.value] if job else [])),
+        device=side.report.setting.device if side else "",
+    )
 
 
 # Lines of fx_graph_runnable.py that set the process up: the worker's settings stay as they are.

@@ -216,7 +216,7 @@ def scrubber(
     texts: Iterable[str],
     names: Iterable[str] = (),
     reserved: Iterable[str] = (),
-    device: str = "",
+    devices: Iterable[str] = (),
 ) -> Scrubber:
     """Return a scrubber of these kinds for files that hold `texts`, about a model with these `codes` and `names`.
 
@@ -230,7 +230,7 @@ def scrubber(
         found += (Secret(path, "paths", is_word=False) for path in _directories(corpus))
         found += (_word(name, "paths") for name in _people(corpus))
     if "environment" in wanted:
-        found += (Secret(text, "environment", is_word=False) for text in (device, *VARIABLE.findall(corpus)))
+        found += (Secret(text, "environment", is_word=False) for text in (*devices, *VARIABLE.findall(corpus)))
     if "names" in wanted:
         found += (_word(name, "names") for name in names)
     for code in codes:

@@ -30,6 +30,8 @@ from core.worker.recorders.stacks import Sources
 
 MOST_BYTES = 4 * 1024**3
 INSTALLED = {"site-packages", "dist-packages"}
+# Last records of a compilation, after its output code was loaded.
+COMPILED = {"compilation_metrics", "bwd_compilation_metrics"}
 TOO_LARGE = "the log has reached 4 GiB"
 
 
@@ -45,6 +47,8 @@ class ProcessLog(logging.Handler):
         self.setFormatter(torch_logging.TorchLogsFormatter(trace=True))
         self.problem = ""
         self.label: Callable[[], str] | None = None
+        # Called after each compilation.
+        self.compiled: Callable[[], object] = bool
         self.path = path
         self._file = path.open("xb", buffering=0)
         self._left_bytes = most_bytes
@@ -121,6 +125,8 @@ class ProcessLog(logging.Handler):
                 self._file.write(data)
             if stack := (record.metadata.get("dynamo_start") or {}).get("stack"):  # type: ignore[attr-defined]
                 self._frames[stack[-1]["filename"]] = None
+            if COMPILED.intersection(record.metadata):  # type: ignore[attr-defined]
+                self.compiled()
         except Exception as error:
             self.problem = f"{type(error).__name__}: {error}"
 

@@ -6,12 +6,9 @@ the profiler records ops alone; the compiled code is as it was. What torch compi
 
 from __future__ import annotations
 
-import gzip
-import shutil
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,19 +16,16 @@ import torch
 from torch.profiler import ProfilerActivity, profile, record_function
 
 from core.base.errors import WorkerError
-from core.base.files import writing
-from core.base.words import bytes_, duration_s
-from core.code.output_code import is_extern_kernel
+from core.base.words import duration_s
 from core.job import CompileJob
 from core.report.profile import NOT_RECORDED, PREPARING
 from core.report.records.run import NoteRecord
 from core.worker.calls import ModelCalls, PreparedCall
 from core.worker.conditions import refused
 from core.worker.load import ModelCopy, seed
-from core.worker.measuring.kernel_times import error_words, straight
-from core.worker.measuring.profiler import quiet_profile
+from core.worker.measuring.kernel_times import error_words
+from core.worker.measuring.profiler import KernelMarks, quiet_profile, write_profile
 from core.worker.measuring.stopwatches import synchronize
-from core.worker.measuring.wrappers import wrappers
 from core.worker.record import emit, unrecorded
 from core.worker.streams import silence
 
@@ -39,7 +33,6 @@ REPEATS = 3
 MOST_CALLS = 8
 # Events of the profile, as estimated from those of the first call.
 MOST_EVENTS = 150_000
-MOST_FILE_BYTES = 256 * 1024**2
 # Seconds of a profiled call, as a multiple of a plain call.
 PROFILED = 4.0
 
@@ -50,7 +43,7 @@ def record_profile(
     """Write a profile of the calls to a file, within some seconds; if that fails, a note has the reason."""
     try:
         with silence(), unrecorded():
-            _write(_Calls(job, compiled, function).profiled(time.monotonic() + most_s), path)
+            write_profile(_Calls(job, compiled, function).profiled(time.monotonic() + most_s), path)
     except WorkerError as error:
         emit(NoteRecord(text=f"{NOT_RECORDED}{error}"))
     except Exception as error:
@@ -114,29 +107,5 @@ class _Calls:
                         raise
                     return
 
-    @contextmanager
-    def _marks(self) -> Iterator[None]:
-        """Mark the generated kernels of a CPU, each by its name."""
-        with ExitStack() as stack:
-            for code in wrappers() if self._on_cpu else ():
-                stack.enter_context(code.tapped(_marked, straight))
-            yield
-
-
-def _marked(line: int, name: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Call a kernel, in a slice of its name if it is a generated one: the profiler records the op of a library call."""
-    if is_extern_kernel(name):
-        return function(*args, **kwargs)
-    with record_function(name):
-        return function(*args, **kwargs)
-
-
-def _write(recorded: profile, path: Path) -> None:
-    """Write a profile, compressed; raises WorkerError if it is too large."""
-    with tempfile.TemporaryDirectory(prefix=".profile-", dir=path.parent) as name:
-        plain = Path(name) / "profile.json"
-        recorded.export_chrome_trace(str(plain))
-        if (size := plain.stat().st_size) > MOST_FILE_BYTES:
-            raise WorkerError(f"it has {bytes_(size)}, more than {bytes_(MOST_FILE_BYTES)}")
-        with writing(path) as file, gzip.open(file, "wb", compresslevel=6) as packed, plain.open("rb") as source:
-            shutil.copyfileobj(source, packed, 1 << 20)
+    def _marks(self) -> AbstractContextManager[object]:
+        return KernelMarks() if self._on_cpu else nullcontext()

@@ -130,8 +130,8 @@ BACKENDS: dict[str, dict[str, str]] = {
     "core/worker/profiling.py": {
         "MOST_CALLS": "calls of a run that its own profile has",
         "MOST_EVENTS": "events of a run's own profile, by those of its first call",
-        "MOST_FILE_BYTES": "a run's own profile before compression",
     },
+    "core/worker/measuring/profiler.py": {"MOST_FILE_BYTES": "a run's own profile before compression"},
     "core/views/artifacts.py": {
         "MOST_SHOWN": "records of a log on a page of the table",
         "MOST_HITS": "records that a search finds",

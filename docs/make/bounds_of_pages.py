@@ -47,11 +47,17 @@ PAGES: dict[str, dict[str, str]] = {
         "MOST_CODE_CHARS": "characters of code of an HTML file",
         "MOST_LISTING_CHARS": "characters of one piece of it",
     },
+    "core/views/html/comparison.py": {
+        "MOST_PAIRS": "pairs of compilations of an HTML file about two runs",
+        "MOST_KERNELS": "kernels of a pair whose difference it has",
+        "MOST_OPEN_ROWS": "rows of its tables that are not folded",
+    },
     "core/views/html/sections.py": {
         "MOST_PHASES": "phases of the chart of an HTML file",
         "MOST_POINTS": "points of a line of its charts",
         "MOST_EXPLAINED": "compilations whose recompiles an HTML file explains",
     },
+    "core/runs/collect_env.py": {"MOST_COLLECTED_CHARS": "characters of torch's collect_env in a bug report"},
     "core/views/run_files.py": {"MAX_SCRUBBED_BYTES": "bytes of a log that a scrubber reads"},
     "core/views/scrub.py": {"MOST_EXAMPLES": "examples of each kind in a scrubber's preview"},
     "core/views/exercises.py": {"MOST_HINTS": "messages of torch about a solution of an exercise"},

@@ -11,7 +11,7 @@ from pages.parts.compare.what_if import what_if
 from pages.parts.run.live import live_run, measured_yet
 from pages.parts.run.measure import measure_again
 from pages.session import url
-from pages.session.downloads import downloads, json_twin
+from pages.session.downloads import comparison_download, downloads, json_twin
 from pages.session.require import require_report
 from pages.session.shown import RunView, open_shown, shown_compilation
 
@@ -25,7 +25,8 @@ if not names:
 
 head = st.container(key="compare-head", gap="small")
 title = head.container(gap=None, key="compare-title")
-with head.container(horizontal=True, vertical_alignment="center", gap="small"):
+choice = head.container(horizontal=True, vertical_alignment="center", gap="small")
+with choice:
     st.markdown("**Right**", width="content")
     other_id = pick_other(names, newest_other(view, names))
     if other_id:
@@ -67,6 +68,8 @@ with head.container(horizontal=True, vertical_alignment="center", gap="small"):
     with downloads():
         json_twin("comparison", lambda: compare.data, key="compare")
     measure_again(view, right)
+with choice:
+    comparison_download(view.run, right.run)
 url.write(url.ASPECT)
 if pair is None and aspect in ("graphs", "kernels", "guards"):
     st.write("Nothing to compare: no compilation of one run matches one of the other.")

@@ -53,17 +53,13 @@ def report_download(run: Run, key: str | None = None) -> None:
 
 def html_download(run: Run) -> None:
     """Draw the download of a run as one HTML file, and of its bug report, with the choice of what to scrub."""
-    log = run.log_path()
-    if log is None:
+    if run.log_path() is None:
         return
     with st.popover("Export", icon=":material/ios_share:", help="The run as one file that opens without a server"):
-        kinds = st.pills("Replace by placeholders", list(scrub.KINDS), selection_mode="multi", key=f"scrub-{run.id}")
-        files = RunFiles(run)
-        scrubber = attempt(lambda: _scrubber(run.id, tuple(kinds), log.stat().st_size, files))
+        scrubber = scrub_choice("export", run)
         if scrubber is None:
             return
-        for line in scrubber.preview:
-            st.caption(code(line))
+        files = RunFiles(run)
         st.download_button(
             "HTML",
             lambda: files.html(scrubber),
@@ -87,9 +83,45 @@ def html_download(run: Run) -> None:
             )
 
 
+def comparison_download(left: Run, right: Run) -> None:
+    """Draw the download of two runs' comparison as one HTML file, with the choice of what to scrub."""
+    with st.popover("Export", icon=":material/ios_share:", help="Both runs as one file that opens without a server"):
+        scrubber = scrub_choice("compare", left, right)
+        if scrubber is None:
+            return
+        st.download_button(
+            "HTML",
+            lambda: RunFiles(left).comparison_html(right, scrubber),
+            f"{left.id}-{right.id}.html",
+            "text/html",
+            icon=":material/html:",
+            on_click="ignore",
+            key=f"compare-html-{left.id}-{right.id}",
+            help="Verdicts, differences, graphs, kernels, guards and times in one file",
+        )
+
+
+def scrub_choice(place: str, run: Run, right: Run | None = None) -> scrub.Scrubber | None:
+    """Let the visitor choose what a file of a run, or of two, leaves out, and show what is replaced.
+
+    None if a log is too large to look through, which is shown.
+    """
+    ids = tuple(each.id for each in (run, right) if each is not None)
+    kinds = st.pills(
+        "Replace by placeholders", list(scrub.KINDS), selection_mode="multi", key=f"scrub-{place}-{'-'.join(ids)}"
+    )
+    sizes = tuple(path.stat().st_size for each in (run, right) if each is not None and (path := each.log_path()))
+    scrubber = attempt(lambda: _scrubber(ids, tuple(kinds), sizes, run, right))
+    for line in scrubber.preview if scrubber is not None else ():
+        st.caption(code(line))
+    return scrubber
+
+
 @cached()
-def _scrubber(run_id: str, kinds: tuple[scrub.Kind, ...], log_bytes: int, _files: RunFiles) -> scrub.Scrubber:
-    return _files.scrubber(kinds)
+def _scrubber(
+    ids: tuple[str, ...], kinds: tuple[scrub.Kind, ...], log_bytes: tuple[int, ...], _run: Run, _right: Run | None
+) -> scrub.Scrubber:
+    return RunFiles(_run).scrubber(kinds, _right)
 
 
 def perfetto_download(run: Run) -> None:

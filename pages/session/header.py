@@ -11,7 +11,7 @@ import streamlit as st
 
 from core import Run
 from core.base import words as fmt
-from core.views.header import HeaderView, PageContent, page_contents
+from core.views import header as views
 from pages import menu
 from pages.components.chips.view import Chip, chips
 from pages.components.keys.view import page_keys
@@ -56,7 +56,7 @@ def header(page: str) -> None:
         )
         shown = header_run()
         _rank_picker(shown)
-        view = HeaderView(shown.status, shown.report, shown.job) if shown is not None else None
+        view = views.HeaderView(shown.status, shown.report, shown.job) if shown is not None else None
         if view is not None:
             _compilation_picker(view)
     url.write(url.RUN, url.COMPILATION)
@@ -71,7 +71,7 @@ def header(page: str) -> None:
     draw_panes(page, shown)
 
 
-def _chips(view: HeaderView) -> list[Chip]:
+def _chips(view: views.HeaderView) -> list[Chip]:
     """Return the chips of the header; each number links to the page with its evidence."""
     return [
         Chip(fact.value, fact.label, fact.tone, menu.PAGES[fact.page].script if fact.page else "", fact.help)
@@ -110,7 +110,7 @@ def _show_rank(run: Run) -> None:
     st.session_state.pop(url.COMPILATION, None)
 
 
-def _compilation_picker(view: HeaderView) -> None:
+def _compilation_picker(view: views.HeaderView) -> None:
     preferred = shown_compilation(view.report) if view.report is not None else None
     if preferred is None:
         return
@@ -143,22 +143,22 @@ def draw_panes(page: str, shown: ShownRun | None) -> None:
     if len(panes) > 1:
         with st.container(horizontal=True, gap="small", key="panes"):
             for pane in panes:
-                _link(pane, by_page.get(pane.name, PageContent()))
+                _link(pane, by_page.get(pane.name, views.PageContent()))
 
 
-def _contents(shown: ShownRun | None) -> dict[str, PageContent]:
+def _contents(shown: ShownRun | None) -> dict[str, views.PageContent]:
     if shown is None or shown.reading:
         return {}
-    return page_contents(None if shown.is_no_trace else shown.report, live=shown.going)
+    return views.page_contents(None if shown.is_no_trace else shown.report, live=shown.going)
 
 
-def _entry_content(entry: menu.MenuEntry, by_page: Mapping[str, PageContent]) -> PageContent:
+def _entry_content(entry: menu.MenuEntry, by_page: Mapping[str, views.PageContent]) -> views.PageContent:
     """Return the content of a menu entry: its first pane's count, and a reason if all its panes are empty."""
-    panes = [by_page.get(pane.name, PageContent()) for pane in entry.panes]
-    return PageContent(panes[0].count, panes[0].why_empty if all(pane.why_empty for pane in panes) else "")
+    panes = [by_page.get(pane.name, views.PageContent()) for pane in entry.panes]
+    return views.PageContent(panes[0].count, panes[0].why_empty if all(pane.why_empty for pane in panes) else "")
 
 
-def _link(pane: menu.Page, content: PageContent) -> None:
+def _link(pane: menu.Page, content: views.PageContent) -> None:
     title = f":gray[{pane.title}]" if content.why_empty else pane.title
     count = f" :gray[{fmt.number(content.count)}]" if content.count is not None else ""
     st.page_link(
@@ -170,7 +170,7 @@ def _link(pane: menu.Page, content: PageContent) -> None:
     )
 
 
-def _marks(by_page: Mapping[str, PageContent]) -> dict[str, Mark]:
+def _marks(by_page: Mapping[str, views.PageContent]) -> dict[str, Mark]:
     marks = {}
     for entry in menu.ENTRIES:
         content = _entry_content(entry, by_page)

@@ -183,6 +183,7 @@ def test_twenty_thousand_phases_are_painted_in_a_frame_or_two(new_context: NewCo
     page = new_context().new_page()
     spans = tuple(FlameSpan(f"p:{i}", i % 40, 0, i // 20 * 1000, 900, 400, i % 20, 0) for i in range(MOST_SPANS))
     data = FlameData(
+        noun="phase",
         spans=spans,
         names=tuple(FlameName(f"phase {i}", "dynamo", ()) for i in range(40)),
         owners=(FlameOwner("0/0", "forward", 1.0, ()),),
@@ -209,6 +210,7 @@ def test_twenty_thousand_phases_are_painted_in_a_frame_or_two(new_context: NewCo
 def test_an_area_is_selected_by_drag_and_by_key_and_cleared_by_escape(new_context: NewContext) -> None:
     page = new_context().new_page()
     data = FlameData(
+        noun="slice",
         spans=tuple(FlameSpan(f"s:{row}", 0, 0, 100 * row, 400, 400, row, 0) for row in range(4)),
         names=(FlameName("aten::mm", "op", ()),),
         owners=(FlameOwner("", "", 0.0, ()),),
@@ -225,6 +227,7 @@ def test_an_area_is_selected_by_drag_and_by_key_and_cleared_by_escape(new_contex
     page.evaluate(MOUNT, json.loads(msgspec.json.encode(data)))
     root = page.locator(".flame")
     page.wait_for_function("root => root.compileboardFlame.stage.clientWidth > 0", arg=root.element_handle())
+    expect(root.get_by_label("Find a slice")).to_be_visible()
     stage = box(root.locator(".stage"))
 
     def drag(*keys: str) -> None:

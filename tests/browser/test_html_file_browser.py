@@ -1,4 +1,4 @@
-"""The HTML file of a run, opened from disk without a network: drawn, and read by axe in both themes."""
+"""The HTML file of a run and of two, opened from disk without a network: drawn, and read by axe in both themes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from core import Store
-from core.views.html import as_html
+from core.views.html import as_html, comparison_as_html
 from tests.support.homes import add_scenario
 
 pytestmark = pytest.mark.browser
@@ -19,10 +19,11 @@ LOOK = """async () => (await axe.run({ resultTypes: ["violations"] })).violation
     [id, nodes[0].html.slice(0, 200)])"""
 
 
-@pytest.mark.parametrize("name", ["transformer_block", "graph_break_zoo"])
-def test_a_file_opens_without_a_network(tmp_path: Path, chromium: Browser, name: str) -> None:
+@pytest.mark.parametrize("names", [["transformer_block"], ["graph_break_zoo"], ["transformer_block", "target_h100"]])
+def test_a_file_opens_without_a_network(tmp_path: Path, chromium: Browser, names: list[str]) -> None:
     home, path = tmp_path / "home", tmp_path / "run.html"
-    path.write_text(as_html(Store(home).open(add_scenario(home, name))), encoding="utf-8")
+    left, *right = (Store(home).open(add_scenario(home, name)) for name in names)
+    path.write_text(comparison_as_html(left, *right) if right else as_html(left), encoding="utf-8")
     # The file's policy lets no script in that is not its own.
     page = chromium.new_context(offline=True, bypass_csp=True, viewport={"width": 1024, "height": 800}).new_page()
     requested: list[str] = []

@@ -194,3 +194,14 @@ def test_every_option_offers_another_job(option: str, empty_home: Path, monkeypa
     job = CompileJob(Model("sample", "mlp"))
     offered = what_if.MENU[option](job)
     assert [label for label, other in offered.items() if other != job]
+
+
+def test_a_visitor_sees_what_the_file_of_both_runs_leaves_out(empty_home: Path, two: tuple[str, str]) -> None:
+    for run in two:
+        Store(empty_home).open(run).model_path.write_text("model = None\n")
+    app = opened(PAGE, two[0], other=two[1])
+    pills = next(group for group in app.pills if group.label == "Replace by placeholders")
+    assert not [caption.value for caption in app.caption if "→ dir_1" in caption.value]
+    app = pills.set_value(["paths"]).run()
+    assert_sound(app)
+    assert [caption.value for caption in app.caption if "→ dir_1" in caption.value]

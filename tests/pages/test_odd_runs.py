@@ -86,3 +86,14 @@ def test_no_log_is_bad_enough_for_an_exception(not_logs: dict[str, str], page: s
     assert_sound(app)
     assert chips(app)[0] == ("no trace" if name in NO_RECORDS else "done")
     assert "opened log" in chips(app)
+
+
+def test_a_visitor_sees_what_a_bug_report_leaves_out_before_it_is_written(home: Path) -> None:
+    log = (TRACES / "error" / "trace.log").read_bytes()
+    run = add_run(home, "error", log, job=job_of("error"), state="failed")
+    run.model_path.write_text("class Encoder: pass\n")
+    app = opened(menu.OVERVIEW.script, run.id)
+    pills = next(group for group in app.pills if group.label == "Replace by placeholders")
+    app = pills.set_value(["names"]).run()
+    assert_sound(app)
+    assert [caption.value for caption in app.caption if "Encoder → name_" in caption.value]

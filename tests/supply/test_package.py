@@ -1,4 +1,7 @@
-"""The package: what a wheel holds, how its code is rewritten, and that each entry works where it alone is installed."""
+"""The package: what a wheel holds, how its code is rewritten, and that each entry works where it alone is installed.
+
+A notebook, executed where the package is installed: its cells, and the exported page in a browser without a network.
+"""
 
 import ast
 import json
@@ -11,10 +14,12 @@ import urllib.request
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from playwright.sync_api import Browser, expect
 
 from core.base.machine import PROGRAM, own_module, own_process
 from tests.supply import pins
@@ -244,3 +249,62 @@ def test_an_example_names_each_recompile_as_the_reader_did_by_hand(
     for text in (after, before):
         found = re.findall(r"^(step=\d): .*denoiser.py:\d+.*(tensor 'image'.*)$", text, re.MULTILINE)
         assert found == [("step=1", reason.format(80, 96)), ("step=2", reason.format(96, 112))]
+
+
+@pytest.fixture(scope="module")
+def notebook(installed: Installed, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example notebook, executed by nbclient, beside its page as nbconvert exports it."""
+    folder = tmp_path_factory.mktemp("notebook")
+    shutil.copy(EXAMPLES / "notebook.ipynb", folder)
+    convert = ("-m", "nbconvert", "--log-level=ERROR", "notebook.ipynb", "--to")
+    # The templates of pages are beside nbconvert, so in the environment of the tests.
+    for command in (
+        installed.python(*convert, "notebook", "--execute", "--inplace"),
+        [sys.executable, *convert, "html"],
+    ):
+        installed.output(command, folder / "home", folder)
+    return folder / "notebook.ipynb"
+
+
+def outputs(notebook: Path) -> list[list[dict[str, Any]]]:
+    """The outputs of each cell with code."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    return [cell["outputs"] for cell in cells if cell["cell_type"] == "code"]
+
+
+@pytest.mark.torch
+def test_cells_of_a_notebook_draw_runs_and_print_recompiles(notebook: Path) -> None:
+    imports, shown, recorded, drawn = outputs(notebook)
+    assert imports == []
+    for (output,), title, words in (
+        (shown, "Sequential", "1 graph, 0 graph breaks"),
+        (drawn, "batches", "1 recompile"),
+    ):
+        page = "".join(output["data"]["text/html"])
+        assert page.startswith("<iframe srcdoc=")
+        assert f'sandbox="allow-scripts allow-popups" title="{title}"' in page
+        assert words in page
+        assert words in "".join(output["data"]["text/plain"])
+    (printed,) = recorded
+    assert (printed["name"], len(printed["text"])) == ("stdout", 1)
+    assert "size mismatch at index 0. expected 8, actual 16" in printed["text"][0]
+
+
+@pytest.mark.torch
+@pytest.mark.browser
+def test_an_exported_notebook_draws_its_graphs_without_a_network(notebook: Path, chromium: Browser) -> None:
+    context = chromium.new_context(offline=True)
+    page = context.new_page()
+    raised: list[str] = []
+    page.on("pageerror", lambda error: raised.append(str(error)))
+    page.goto(notebook.with_suffix(".html").as_uri())
+    for title in ("Sequential", "batches"):
+        # Chromium draws no frame that is out of sight.
+        frame = page.locator(f'iframe[title="{title}"]')
+        frame.scroll_into_view_if_needed()
+        graph = frame.content_frame.locator(".graph").first
+        graph.scroll_into_view_if_needed()
+        expect(graph.get_by_role("application")).to_be_visible(timeout=10_000)
+    context.close()
+    # The exported page itself asks for MathJax and RequireJS.
+    assert [text for text in raised if "MathJax" not in text and "require" not in text.lower()] == []

@@ -1,5 +1,5 @@
-"""HTML files of runs: interactive graphs, code, charts and findings, without a server and without network."""
+"""HTML files of runs and comparisons: interactive graphs, code, charts and findings, without a server or network."""
 
-from core.views.html.render import as_html, words_of_file
+from core.views.html.render import as_html, comparison_as_html, words_of_file
 
-__all__ = ["as_html", "words_of_file"]
+__all__ = ["as_html", "comparison_as_html", "words_of_file"]

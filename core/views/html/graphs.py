@@ -22,12 +22,39 @@ POST_GRAD = "inductor_post_grad_graph"
 
 
 @dataclass
+class Drawings:
+    """The graphs of a file, in the form of the graph view: messages by place, and further levels by graph."""
+
+    messages: dict[str, dict[str, Any]] = field(default_factory=dict)
+    levels: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def place(
+        self,
+        channel: str,
+        graph: StoredGraph,
+        *,
+        morph: StoredGraph | None = None,
+        step: str = "",
+        overlay: str = "",
+        frame: int | None = None,
+    ) -> str:
+        """Store a graph's data; returns the id of its place in the page. Graphs of a channel select together."""
+        number = len(self.messages)
+        place = f"graph-{number}"
+        data = msgspec.to_builtins(graph_data(graph, morph=morph))
+        where = {"source": place, "channel": channel, "height": GRAPH_PX, "step": step, "overlay": overlay}
+        self.messages[place] = {**data, **where, "frame": frame}
+        for each in filter(None, (graph, morph)):
+            self.levels.setdefault(each.digest, _further_levels(each))
+        return place
+
+
+@dataclass
 class Graphs:
-    """The graphs of a file, in the form of the graph view."""
+    """The graphs of a run, as blocks; their data is in `drawings`."""
 
     source: Source
-    drawings: dict[str, dict[str, Any]] = field(default_factory=dict)
-    levels: dict[str, dict[str, Any]] = field(default_factory=dict)
+    drawings: Drawings = field(default_factory=Drawings)
 
     def blocks(self, compilation: Compilation) -> Iterator[Block]:
         """Yield the drawings of a compilation: its captured graph, its last graph, and each fusion."""
@@ -43,7 +70,7 @@ class Graphs:
         title = f"[{compilation.id}] {GraphStages.describe(graph)}"
         if not graph.ops or not self.source.takes_graph(title, sum(graph.ops.values())):
             return
-        place = self._place(f"fx-{compilation.id}-{graph.id}", stored(view.picture, self.source.colours))
+        place = self.drawings.place(compilation.id, stored(view.picture, self.source.colours))
         drawing = Drawing(place, title)
         yield Fold(spans(f"FX graph: {view.title}"), (drawing,), graph is _shown(compilation)[0])
 
@@ -56,27 +83,13 @@ class Graphs:
         before = stored(view.before, self.source.colours)
         after = stored(view.after, self.source.colours)
         step = f"fusion-{compilation.id}-{index}"
-        left = Drawing(self._place(f"{step}-before", before, step=step), f"{title}, before", is_half=True)
         last = len(view.after.frames) - 1
-        right = Drawing(
-            self._place(f"{step}-after", after, morph=before, step=step, frame=last), f"{title}, after", is_half=True
-        )
+        left_place = self.drawings.place(compilation.id, before, step=step)
+        right_place = self.drawings.place(compilation.id, after, morph=before, step=step, frame=last)
+        left = Drawing(left_place, f"{title}, before", is_half=True)
+        right = Drawing(right_place, f"{title}, after", is_half=True)
         note = Text(spans("Left: before fusion. Right: kernels, one frame for each fusion."), "quiet")
         yield Fold(spans(f"Fusion: {view.title}"), (note, left, right), is_open=True)
-
-    def _place(
-        self, name: str, graph: StoredGraph, morph: StoredGraph | None = None, step: str = "", frame: int | None = None
-    ) -> str:
-        """Store a graph's data; returns the id of its place in the page."""
-        index = len(self.drawings)
-        place = f"graph-{index}"
-        data = msgspec.to_builtins(graph_data(graph, morph=morph))
-        channel = name.split("-")[1]
-        where = {"source": place, "channel": channel, "height": GRAPH_PX, "step": step, "overlay": "", "frame": frame}
-        self.drawings[place] = {**data, **where}
-        for each in filter(None, (graph, morph)):
-            self.levels.setdefault(each.digest, _further_levels(each))
-        return place
 
 
 def _further_levels(graph: StoredGraph) -> dict[str, Any]:

@@ -83,6 +83,29 @@ class Bars:
 
 
 @dataclass(frozen=True, slots=True)
+class IntervalRow:
+    """An interval with its middle, as places between 0 and 1; `claim` is True if a claim is based on it."""
+
+    label: str
+    text: str
+    low: float
+    middle: float
+    high: float
+    claim: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """Intervals on one axis with the value of each as text; `mark` is the place of a line across all of them."""
+
+    macro: ClassVar[str] = "intervals"
+
+    label: str
+    mark: float
+    rows: tuple[IntervalRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Line:
     """A line of a chart: points between (0, 0) and (1, 1), in steps."""
 
@@ -114,7 +137,7 @@ class Fold:
     is_open: bool = False
 
 
-Block = Text | Table | Listing | Drawing | Bars | Curves | Fold
+Block = Text | Table | Listing | Drawing | Bars | Intervals | Curves | Fold
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""An HTML file from a run: its page as a value, then as text, with the style and the script of the assets inside.
+"""An HTML file from one or two runs: its page as a value, then as text, with the style and script of the assets inside.
 
 The file needs no server: its policy allows nothing but its own script, by digest, and inline styles. The graphs' data
 is JSON in which `<` is escaped, so that no text of a log can end its element.
@@ -23,6 +23,7 @@ from pygments.lexers import get_lexer_by_name
 from core.base.words import bytes_
 from core.runs.store import Run
 from core.views.header import HeaderView
+from core.views.html.comparison import TwoRuns, title_of
 from core.views.html.graphs import Graphs
 from core.views.html.page import HtmlChip, HtmlPage, Section
 from core.views.html.sections import sections
@@ -39,6 +40,11 @@ UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\
 def as_html(run: Run, scrubber: Scrubber = NOTHING) -> str:
     """Return a stored run as the text of one HTML file without secrets; raises StoreError, TraceError."""
     return render(scrubber.value(page_of(run)))
+
+
+def comparison_as_html(left: Run, right: Run, scrubber: Scrubber = NOTHING) -> str:
+    """Return the comparison of two stored runs as the text of one HTML file; raises StoreError, TraceError."""
+    return render(scrubber.value(page_of_comparison(left, right)))
 
 
 @lru_cache
@@ -61,7 +67,25 @@ def page_of(run: Run) -> HtmlPage:
     parts = tuple(sections(source, outcome, graphs))
     chips = _chips(HeaderView(status, source.report, job), parts)
     origin = f"Run {run.id}, log of {bytes_(source.report.log_bytes)}"
-    return HtmlPage(title, spans(outcome.title), chips, parts, origin, graphs.drawings, graphs.levels)
+    return HtmlPage(title, spans(outcome.title), chips, parts, origin, graphs.drawings.messages, graphs.drawings.levels)
+
+
+def page_of_comparison(left: Run, right: Run) -> HtmlPage:
+    """Return the content of the file about two runs; raises StoreError if one has no log, TraceError."""
+    comparison = TwoRuns.of(Source.of(left), Source.of(right))
+    title = " → ".join(title_of(source) for source in (comparison.left, comparison.right))
+    parts = tuple(comparison.sections())
+    origin = f"Runs {left.id} (left) and {right.id} (right)"
+    drawings = comparison.drawings
+    return HtmlPage(
+        title,
+        spans(comparison.compare.title),
+        tuple(comparison.chips),
+        parts,
+        origin,
+        drawings.messages,
+        drawings.levels,
+    )
 
 
 def _chips(header: HeaderView, parts: tuple[Section, ...]) -> tuple[HtmlChip, ...]:

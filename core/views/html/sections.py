@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from core.base import words as fmt
 from core.report import Compilation
@@ -11,8 +11,9 @@ from core.views.compile_time import CompileTimeView
 from core.views.graph_breaks import BreakBox, GraphBreaksView
 from core.views.guards import GuardsView
 from core.views.header import page_contents
+from core.views.html.blocks import folded, left_out, paragraph, section
 from core.views.html.graphs import Graphs
-from core.views.html.page import Bar, Bars, Block, Cell, Curves, Fold, Line, Listing, Section, Table, Text
+from core.views.html.page import Bar, Bars, Block, Cell, Curves, Fold, Line, Listing, Section, Table
 from core.views.html.source import Source
 from core.views.html.spans import Code, spans
 from core.views.kernels import KernelsView, KernelView
@@ -33,45 +34,30 @@ SHOWN = ("compilations", "graph_breaks", "recompiles", "guards", "fx_graph", "fu
 def sections(source: Source, outcome: OutcomeView, graphs: Graphs) -> Iterator[Section]:
     """Yield the sections of a run that have something to show, and what was not recorded or left out."""
     overview = OverviewView(source.report, source.run.output_tail())
-    yield from _section("failure", "Failure", _failure(outcome))
-    yield from _section("findings", "Findings", _findings(overview))
-    yield from _section("graphs", "Graphs and fusion", _graphs(source, graphs))
-    yield from _section("kernels", "Kernels", _kernels(source))
-    yield from _section("graph_breaks", "Graph breaks", _breaks(source))
-    yield from _section("recompiles", "Recompiles", _recompiles(source))
-    yield from _section("compilations", "Compilations", _compilations(source))
-    yield from _section("guards", "Guards", _guards(source))
-    yield from _section("compile_time", "Compile time", _compile_time(source))
-    yield from _section("speedup", "Speedup", _speedup(source))
-    yield from _section("memory", "Memory", _memory(source))
-    yield from _section("code", "Code", _code(source))
-    yield from _section("missing", "Not in this file", _missing(source))
-
-
-def _section(name: str, title: str, blocks: Iterator[Block]) -> Iterator[Section]:
-    found = tuple(blocks)
-    if found:
-        yield Section(name, title, found)
-
-
-def _text(markdown: str, tone: str = "") -> Iterator[Text]:
-    if markdown:
-        yield Text(spans(markdown), tone)
-
-
-def _folded(title: str, blocks: Sequence[Block], is_open: bool = False) -> Iterator[Fold]:
-    if blocks:
-        yield Fold(spans(title), tuple(blocks), is_open)
+    yield from section("failure", "Failure", _failure(outcome))
+    yield from section("findings", "Findings", _findings(overview))
+    yield from section("graphs", "Graphs and fusion", _graphs(source, graphs))
+    yield from section("kernels", "Kernels", _kernels(source))
+    yield from section("graph_breaks", "Graph breaks", _breaks(source))
+    yield from section("recompiles", "Recompiles", _recompiles(source))
+    yield from section("compilations", "Compilations", _compilations(source))
+    yield from section("guards", "Guards", _guards(source))
+    yield from section("compile_time", "Compile time", _compile_time(source))
+    yield from section("speedup", "Speedup", _speedup(source))
+    yield from section("memory", "Memory", _memory(source))
+    yield from section("code", "Code", _code(source))
+    yield from section("missing", "Not in this file", _missing(source))
 
 
 def _failure(outcome: OutcomeView) -> Iterator[Block]:
-    yield from _text(outcome.error, "bad")
-    yield from _text(outcome.crash, "bad")
+    yield from paragraph(outcome.error, "bad")
+    yield from paragraph(outcome.line, "bad")
+    yield from paragraph(outcome.crash, "bad")
     for failure in outcome.first_failures:
-        yield from _text(failure.text, "bad" if failure.failed else "warn")
+        yield from paragraph(failure.text, "bad" if failure.failed else "warn")
         if failure.failed:
             yield Listing("torch's error, in full", Code(failure.message, "text"))
-    yield from _text(outcome.bisection)
+    yield from paragraph(outcome.bisection)
     if outcome.traceback:
         yield Listing("Traceback", Code(outcome.traceback, "pytb"))
 
@@ -79,16 +65,16 @@ def _failure(outcome: OutcomeView) -> Iterator[Block]:
 def _findings(overview: OverviewView) -> Iterator[Block]:
     note = overview.result_note
     if note is not None:
-        yield from _text(f"**{note.title}**: {note.text}", "bad" if note.differs else "warn")
+        yield from paragraph(f"**{note.title}**: {note.text}", "bad" if note.differs else "warn")
     for finding in overview.findings:
         yield Fold(spans(finding.title), tuple(_finding(finding)), is_open=True)
-    yield from _text(overview.nothing_compiled)
-    yield from _text(overview.ending, "warn")
+    yield from paragraph(overview.nothing_compiled)
+    yield from paragraph(overview.ending, "warn")
 
 
 def _finding(finding: FindingView) -> Iterator[Block]:
-    yield from _text(finding.reason)
-    yield from _text(finding.advice)
+    yield from paragraph(finding.reason)
+    yield from paragraph(finding.advice)
     if finding.change:
         yield Listing("The change to try", Code(finding.change), is_open=True)
 
@@ -99,7 +85,7 @@ def _graphs(source: Source, graphs: Graphs) -> Iterator[Block]:
         blocks = list(graphs.blocks(compilation))
         if several:
             heading = CompilationsView(source.report).details(compilation).heading
-            yield from _folded(heading, blocks, is_open=number == 0)
+            yield from folded(heading, blocks, is_open=number == 0)
         else:
             yield from blocks
 
@@ -109,8 +95,8 @@ def _kernels(source: Source) -> Iterator[Block]:
         if not compilation.kernels:
             continue
         view = KernelsView.load(source.report, compilation, source.side.text)
-        yield from _text(f"{view.scope}{view.title}")
-        yield from _text(view.caption, "quiet")
+        yield from paragraph(f"{view.scope}{view.title}")
+        yield from paragraph(view.caption, "quiet")
         yield _ledger(source, view)
         yield from _kernel_codes(source, compilation, view)
 
@@ -152,20 +138,20 @@ def _breaks(source: Source) -> Iterator[Block]:
     view = GraphBreaksView(source.report)
     if not source.report.graph_breaks and not view.eager_frames:
         return
-    yield from _text(view.title)
+    yield from paragraph(view.title)
     for box in source.first("Graph breaks", view.boxes, 100):
         yield Fold(spans(box.heading), tuple(_break(box)), is_open=True)
     for frame in source.first("Eager frames", view.eager_frames, 100):
-        yield from _text(f"{frame.heading}\n{frame.caption}", "warn")
+        yield from paragraph(f"{frame.heading}\n{frame.caption}", "warn")
 
 
 def _break(box: BreakBox) -> Iterator[Block]:
-    yield from _text(box.caption, "quiet")
-    yield from _text(box.line)
-    yield from _text(box.explanation)
-    yield from _text(box.hints)
+    yield from paragraph(box.caption, "quiet")
+    yield from paragraph(box.line)
+    yield from paragraph(box.explanation)
+    yield from paragraph(box.hints)
     for text in box.given_up:
-        yield from _text(text, "warn")
+        yield from paragraph(text, "warn")
     if box.stack:
         yield Listing("Stack", Code(box.stack, "text"))
 
@@ -174,7 +160,7 @@ def _recompiles(source: Source) -> Iterator[Block]:
     view = RecompilesView(source.report)
     if not view.count:
         return
-    yield from _text(view.title)
+    yield from paragraph(view.title)
     for tree in source.first("Functions that recompiled", view.trees(""), 50):
         if len(tree.rows) > 1:
             yield Fold(spans(tree.name), tuple(_tree(source, tree)), is_open=True)
@@ -183,7 +169,7 @@ def _recompiles(source: Source) -> Iterator[Block]:
 
 
 def _tree(source: Source, tree: RecompileTree) -> Iterator[Block]:
-    yield from _text(tree.summary, "quiet")
+    yield from paragraph(tree.summary, "quiet")
     rows = tuple(
         (f"{'↳ ' * row.depth}[{row.id}]", row.because or "first compilation", row.old, row.new, row.call, row.took)
         for row in source.first("Recompiles", tree.rows)
@@ -196,7 +182,7 @@ def _why_recompiled(view: RecompilesView, compilation: Compilation) -> Iterator[
     for details in shown:
         if details is None or details.recompile is None:
             continue
-        blocks = [*_text(details.values), *_text(details.hint), *_text(details.error, "bad")]
+        blocks = [*paragraph(details.values), *paragraph(details.hint), *paragraph(details.error, "bad")]
         yield Fold(
             (*spans(details.heading), *spans(": "), *spans(f"`` {details.condition} ``")), tuple(blocks), is_open=False
         )
@@ -207,8 +193,8 @@ def _compilations(source: Source) -> Iterator[Block]:
     matches = view.matches("")
     if not matches:
         return
-    yield from _text(view.title)
-    yield from _text(view.totals, "quiet")
+    yield from paragraph(view.title)
+    yield from paragraph(view.totals, "quiet")
     rows = view.rows(source.first("Compilations", matches))
     head = ("function", "id", "status", "ops", "compile time", "kernels", "breaks", "recompiles")
     table = tuple(tuple(_cell(name, row[name]) for name in head) for row in rows)
@@ -232,29 +218,29 @@ def _guards(source: Source) -> Iterator[Block]:
         table = view.table(rows)
         columns = [name for name in table if name != "check"]
         cells = tuple(tuple(str(table[name][index]) for name in columns) for index in range(len(rows)))
-        blocks: list[Block] = [*_text(view.check_time, "quiet"), Table(tuple(columns), cells)]
-        yield from _folded(one_line(view.title, LONGEST_LINE).replace("[", "\\[").replace("]", "\\]"), blocks)
+        blocks: list[Block] = [*paragraph(view.check_time, "quiet"), Table(tuple(columns), cells)]
+        yield from folded(one_line(view.title, LONGEST_LINE).replace("[", "\\[").replace("]", "\\]"), blocks)
 
 
 def _compile_time(source: Source) -> Iterator[Block]:
     view = CompileTimeView(source.report)
     if view.why_none:
         return
-    yield from _text(view.title)
+    yield from paragraph(view.title)
     rows = [(str(row["phase"]), row["self"]) for row in view.rows]
     seconds = [(name, float(value)) for name, value in rows if isinstance(value, int | float) and value > 0]
     longest = max((value for _, value in seconds), default=0.0)
     shown = sorted(seconds, key=lambda row: -row[1])[:MOST_PHASES]
     bars = tuple(Bar(name, fmt.duration_s(value), value / longest) for name, value in shown)
     yield Bars(f"Seconds by itself of the {fmt.count(len(bars), 'longest phase')}", bars)
-    yield from _text(view.rows_note, "quiet")
+    yield from paragraph(view.rows_note, "quiet")
 
 
 def _speedup(source: Source) -> Iterator[Block]:
     view = SpeedupView(source.report)
-    yield from _text(view.title)
+    yield from paragraph(view.title)
     if view.speed is None:
-        yield from _text(view.not_measured, "quiet")
+        yield from paragraph(view.not_measured, "quiet")
         return
     longest = max(high for _, _, (_, high) in view.medians)
     bars = (
@@ -262,21 +248,21 @@ def _speedup(source: Source) -> Iterator[Block]:
         for side, value, (low, high) in view.medians
     )
     yield Bars("Median time of a call in the steady state, with quartiles", tuple(bars))
-    yield from _text(view.method, "quiet")
-    yield from _text(view.cost, "quiet")
-    yield from _text(view.alternative)
+    yield from paragraph(view.method, "quiet")
+    yield from paragraph(view.cost, "quiet")
+    yield from paragraph(view.alternative)
 
 
 def _memory(source: Source) -> Iterator[Block]:
     view = MemoryView(source.report, lambda path: SourceView(source.report, source.side.text).text(path))
-    yield from _text(view.title)
+    yield from paragraph(view.title)
     if not view.uses:
-        yield from _text("\n".join(view.failures) or view.how_to_measure, "quiet")
+        yield from paragraph("\n".join(view.failures) or view.how_to_measure, "quiet")
         return
     top = max(max(curve.live_bytes) for curve in view.curves) or 1
     lines = tuple(Line(curve.side, COLOURS[curve.side], _points(curve, top)) for curve in view.curves)
     yield Curves("Allocated bytes over a call", fmt.bytes_(top), "from the start of a call to its end", lines)
-    yield from _text(view.method, "quiet")
+    yield from paragraph(view.method, "quiet")
 
 
 def _points(curve: AllocatedCurve, top: int) -> tuple[tuple[float, float], ...]:
@@ -293,19 +279,16 @@ def _code(source: Source) -> Iterator[Block]:
         text = view.text(recorded.path)
         name = recorded.path.rsplit("/", 1)[-1]
         notes = view.notes(recorded.path, report.graph_breaks, report.error)
-        yield Listing(
-            name, Code(source.excerpt(name, text), "python", notes=tuple(notes.items())), detail=recorded.path
-        )
+        shown = Code(source.excerpt(name, text), "python", notes=tuple(notes.items()))
+        yield Listing(name, shown, detail=recorded.path, is_open=bool(notes) and report.error is not None)
 
 
 def _missing(source: Source) -> Iterator[Block]:
     contents = page_contents(source.report, live=False)
     reasons = [(name, contents[name].why_empty) for name in SHOWN if contents[name].why_empty]
     if reasons:
-        rows = tuple((name.replace("_", " ").capitalize(), reason) for name, reason in reasons)
+        rows = tuple((name.replace("_", " ").capitalize().replace("Fx", "FX"), reason) for name, reason in reasons)
         yield Table(("page", "why it is empty"), rows)
     for problem in OverviewView(source.report).log_problems:
-        yield from _text(problem, "warn")
-    if source.left_out:
-        yield from _text("Left out, so that the file stays small; the dashboard shows all of it:")
-        yield Text(spans("\n".join(f"- {one_line(line, LONGEST_LINE)}" for line in source.left_out)))
+        yield from paragraph(problem, "warn")
+    yield from left_out(source.left_out)

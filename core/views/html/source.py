@@ -1,4 +1,4 @@
-"""The run of an HTML file, with what the file may still take, and what was left out of it."""
+"""The room of an HTML file, with a list of parts that did not fit, and the run that it is about."""
 
 from __future__ import annotations
 
@@ -25,25 +25,13 @@ MOST_LISTING_CHARS = 80_000
 Element = TypeVar("Element")
 
 
-@dataclass
-class Source:
-    """A stored run with its report; the page's builders take from its allowances, and note what they leave out."""
+@dataclass(kw_only=True)
+class Allowance:
+    """Room that is left in a file; the builders of a page take from it, and note the parts that do not fit."""
 
-    run: Run
-    side: RunSide
     nodes_left: int = MOST_NODES
     code_left: int = MOST_CODE_CHARS
     left_out: list[str] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, run: Run) -> Source:
-        """Return the source of a run with a log; raises StoreError, TraceError."""
-        return cls(run, side_of_run(run))
-
-    @property
-    def report(self) -> Report:
-        """The run's report."""
-        return self.side.report
 
     def first(self, what: str, elements: Sequence[Element], most: int = MOST_ROWS) -> Sequence[Element]:
         """Return the first elements; the number of the others is noted as left out."""
@@ -66,6 +54,24 @@ class Source:
         if len(kept) < len(text):
             self.left_out.append(f"{what}: {fmt.number(len(text) - len(kept))} of {fmt.number(len(text))} characters")
         return kept
+
+
+@dataclass
+class Source(Allowance):
+    """A stored run with its report, and the room that is left in its file."""
+
+    run: Run
+    side: RunSide
+
+    @classmethod
+    def of(cls, run: Run) -> Source:
+        """Return the source of a run with a log; raises StoreError, TraceError."""
+        return cls(run, side_of_run(run))
+
+    @property
+    def report(self) -> Report:
+        """The run's report."""
+        return self.side.report
 
     @cached_property
     def heaviest(self) -> Sequence[Compilation]:

@@ -8,7 +8,7 @@ AOTAutograd, Dynamo's cache) call the instrumented code, and afterwards the orig
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -28,7 +28,7 @@ class Wrapper:
 
     def __init__(self, module: ModuleType) -> None:
         self.path = str(module.__file__)
-        self._module = module
+        self.module = module
         self._call = _entry(module)
         self._codes = {function: function.__code__ for function in _functions(module)}
         self._instrumented = _instrumented(self.path, list(self._codes.values()))
@@ -37,9 +37,10 @@ class Wrapper:
     def tapped(self, kernel: Hook | None, call: Hook) -> Iterator[None]:
         """Route every call through `call(body, *args)`, and every kernel through `kernel(line, name, function, …)`.
 
-        Without `kernel`, the body is the code as Inductor wrote it.
+        Without `kernel`, the body is the code as Inductor wrote it. The hooks stay in the module, since another thread
+        may be in the instrumented code at the end.
         """
-        names = vars(self._module)
+        names = vars(self.module)
         codes = self._codes if kernel is None else {f: self._instrumented.get(c, c) for f, c in self._codes.items()}
         names.update({KERNEL_HOOK: kernel, CALL_HOOK: call, CALL_BODY: FunctionType(codes[self._call], names)})
         try:
@@ -50,14 +51,12 @@ class Wrapper:
         finally:
             for function, code in self._codes.items():
                 function.__code__ = code
-            for name in (KERNEL_HOOK, CALL_HOOK, CALL_BODY):
-                del names[name]
 
 
-def wrappers() -> list[Wrapper]:
-    """Return every output code of this process whose Python can be instrumented."""
-    found = [module for module in PyCodeCache.modules if _is_output_code(module)]
-    return [Wrapper(module) for module in dict.fromkeys(found)]
+def wrappers(besides: Collection[ModuleType] = ()) -> list[Wrapper]:
+    """Return every output code of this process whose Python can be instrumented, except for some modules."""
+    modules = [module for module in dict.fromkeys(PyCodeCache.modules) if module not in besides]
+    return [Wrapper(module) for module in modules if _is_output_code(module)]
 
 
 def _is_output_code(module: ModuleType) -> bool:

@@ -34,6 +34,7 @@ def rows(module: str, why: str, *attributes: str) -> Iterator[PrivateName]:
 
 LOG = (
     PrivateName("torch._logging", "trace_structured", "writes our records into torch's own log"),
+    PrivateName("torch.autograd.profiler", "_is_profiler_enabled", "a profiler of the user's own is left running"),
     PrivateName("torch._logging", "set_logs", "chooses messages as TORCH_LOGS does"),
     *rows(
         "torch._logging._internal",

@@ -76,8 +76,11 @@ class FlameLegend(msgspec.Struct, frozen=True):
 class FlamePicture(msgspec.Struct, frozen=True):
     """The data of a flame graph.
 
-    `rows` nest; below them, each of `threads` has a row. `links` names what each link opens.
+    `noun` is what a span is: "phase" or "slice". `rows` nest; below them, each of `threads` has a row. `links` names
+    what each link opens.
     """
+
+    noun: str
 
     spans: tuple[FlameSpan, ...]
     names: tuple[FlameName, ...]

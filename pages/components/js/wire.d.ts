@@ -300,6 +300,7 @@ export interface FlameLegend {
 /** The message to the browser: the chart's data, and the span and the area that are selected when the chart appears.
  * `areas` is True if areas can be selected. */
 export interface FlameData {
+  noun: string;
   spans: FlameSpan[];
   names: FlameName[];
   owners: FlameOwner[];

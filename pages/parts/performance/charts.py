@@ -150,6 +150,7 @@ def flame_picture(phases: CompileTimeView) -> FlamePicture:
     owners = list(dict.fromkeys(span.compilation for span in spans))
     name_at, owner_at = ({text: at for at, text in enumerate(texts)} for texts in (names, owners))
     return FlamePicture(
+        noun="phase",
         spans=tuple(
             FlameSpan(
                 id=f"p:{span.index}",

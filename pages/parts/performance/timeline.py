@@ -140,6 +140,7 @@ def timeline_picture(profile: views.TimelineView) -> FlamePicture:
     names = {(span.label, span.kind): at for at, span in enumerate({(s.label, s.kind): s for s in spans}.values())}
     owners = {kernel: at for at, kernel in enumerate(dict.fromkeys(span.kernel for span in spans))}
     return FlamePicture(
+        noun="slice",
         spans=tuple(
             FlameSpan(
                 id=f"s:{span.number}",

@@ -19,6 +19,7 @@ from pages.look.text import plain, prose
 from pages.parts.code import user_code
 from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import url
+from pages.session.downloads import scrub_choice
 from pages.session.navigate import go_to
 from pages.session.shown import RunView, ShownRun
 from pages.session.tables import in_words, newly_picked
@@ -163,9 +164,12 @@ def report_issue(shown: ShownRun) -> None:
         return
     files = RunFiles(shown.run)
     with st.popover("Report an issue", icon=":material/bug_report:", help=HELP):
+        scrubber = scrub_choice("issue", shown.run)
+        if scrubber is None:
+            return
         st.download_button(
             "Markdown",
-            files.issue_markdown,
+            lambda: files.issue_markdown(scrubber),
             "issue.md",
             "text/markdown",
             icon=":material/download:",
@@ -174,7 +178,7 @@ def report_issue(shown: ShownRun) -> None:
         )
         st.download_button(
             "ZIP with script, model, job and trace",
-            files.issue_zip,
+            lambda: files.issue_zip(scrubber),
             "issue.zip",
             "application/zip",
             icon=":material/download:",

@@ -14,6 +14,7 @@ import streamlit as st
 
 from core import Limits, Run, Status, Usage, Verdict, usage
 from core.base import words as fmt
+from core.views import header
 from core.views.speedup import seen_words
 from pages.gate.visitor import who
 from pages.look.sizes import TALL
@@ -98,7 +99,7 @@ def _row(run: Run, status: Status, verdict: Verdict | None, now: float) -> dict[
         "note": one_line(run.note(), LONGEST_LINE),
         "took": "" if status.took_s is None else fmt.duration_s(status.took_s),
         "memory": fmt.bytes_(status.peak_memory_bytes) if status.peak_memory_bytes else "",
-        "kind": "opened log" if status.kind == "log" else "run",
+        "kind": header.kind_words(status),
         "id": run.id,
     }
 

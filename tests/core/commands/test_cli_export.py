@@ -1,11 +1,11 @@
-"""Files that are asked for where none can be written: an error in words, whichever command was asked."""
+"""Files of stored runs: one HTML file of two runs, and an error in words where none can be written."""
 
 from pathlib import Path
 
 import pytest
 
 from core.commands.main import main
-from core.commands.output import FAILED
+from core.commands.output import FAILED, OK, USAGE
 from tests.support.homes import add_scenario
 
 
@@ -21,3 +21,17 @@ def test_a_file_that_cannot_be_written_is_an_error_in_words(
     name, option = command
     assert main([name, run, option, str(tmp_path / "none" / "file")]) == FAILED
     assert capsys.readouterr().err.endswith("none/file cannot be written: No such file or directory\n")
+
+
+def test_two_runs_become_one_html_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COMPILEBOARD_HOME", str(tmp_path))
+    left, right = (add_scenario(tmp_path, name) for name in ("transformer_block", "training_step"))
+    for run in (left, right):
+        (tmp_path / "runs" / run / "model.py").write_text("model = None\n")
+    file = tmp_path / "both.html"
+    assert main(["export", left, right, "--html", str(file), "--scrub", "paths"]) == OK
+    assert f"Runs {left} (left) and {right} (right)" in file.read_text(encoding="utf-8")
+    assert main(["export", left, right, "--perfetto", str(file)]) == USAGE
+    assert capsys.readouterr().err == "export: --perfetto writes one run: leave the second one out\n"

@@ -5,7 +5,7 @@ import pytest
 from core import Status, build_report
 from core.report import Report, Setting
 from core.runs.status import State
-from core.views.header import HeaderFact, HeaderView, PageContent, page_contents
+from core.views.header import HeaderFact, HeaderView, PageContent, kind_words, page_contents
 from tests.support.places import TRACES
 
 
@@ -42,6 +42,13 @@ def test_equal_results_are_a_success_of_a_run_that_came_to_its_end(state: State,
 )
 def test_without_a_verdict_the_state_stands_alone(status: Status, report: Report | None, state: HeaderFact) -> None:
     assert [fact for fact in HeaderView(status, report, None).facts if fact.tone != "quiet"] == [state]
+
+
+def test_a_header_says_where_a_log_comes_from() -> None:
+    opened, recorded = (Status("done", 0.0, kind="log", in_process=own) for own in (False, True))
+    values = [HeaderView(status, report_of("foreign"), None).facts[-2].value for status in (opened, recorded)]
+    assert values == ["opened log", "recorded in a user's process"]
+    assert kind_words(Status("done", 0.0)) == "run"
 
 
 def test_several_compilations_are_told_apart_by_their_ops() -> None:

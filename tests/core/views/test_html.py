@@ -9,13 +9,16 @@ from pathlib import Path
 import pytest
 
 from core.base.decoder import decoded
+from core.runs.sides import side_of_run
 from core.runs.store import Run, Store
-from core.views.html import as_html
-from core.views.html.render import page_of
+from core.views.compare import CompareView
+from core.views.html import as_html, comparison_as_html
+from core.views.html.page import Bars, HtmlChip, Intervals, Listing, Text
+from core.views.html.render import page_of, page_of_comparison
 from core.views.html.source import Source
 from core.views.html.spans import TextSpan, spans
 from core.views.overview import OutcomeView
-from tests.support.homes import add_run, add_scenario, hostile_log
+from tests.support.homes import add_run, add_scenario, hostile_log, job_of, measured_log
 
 SCENARIOS = ("transformer_block", "graph_break_zoo", "recompile_zoo", "training_step", "error", "measured", "foreign")
 MOST_BYTES = 3_000_000
@@ -96,6 +99,19 @@ def test_no_text_of_a_log_is_markup(empty_home: Path) -> None:
     assert handlers == []
 
 
+def test_a_failed_run_begins_with_the_error_and_the_users_line_and_its_code_is_open(empty_home: Path) -> None:
+    page = page_of(run_of(empty_home, "error"))
+    texts = ["".join(span.text for span in block.prose) for block in page.sections[0].blocks if isinstance(block, Text)]
+    assert page.sections[0].id == "failure"
+    assert texts == [
+        "ValueError at call 1: eager.",
+        'raise ValueError("at most four rows") in check at model.py:7',
+    ]
+    (code,) = (section for section in page.sections if section.id == "code")
+    (listing,) = (block for block in code.blocks if isinstance(block, Listing))
+    assert listing.is_open
+
+
 def test_what_a_file_has_no_room_for_is_said(empty_home: Path) -> None:
     run = run_of(empty_home, "transformer_block")
     source = Source.of(run)
@@ -114,6 +130,57 @@ def test_a_run_without_a_log_says_how_it_ended(empty_home: Path) -> None:
     run = add_run(empty_home, "lost", None, state="crashed", reason="signal 9")
     page = page_of(run)
     assert (page.verdict, page.sections) == ((TextSpan("The run ended: crashed."),), ())
+
+
+COMPARED = ("summary", "source", "graphs", "kernels", "guards")
+TIMES = ("compile_time", "speed")
+PAIRS = {
+    ("transformer_block", "target_h100"): (*COMPARED, *TIMES),
+    ("graph_break_zoo", "recompile_zoo"): (*COMPARED, "graph_breaks", "recompiles", *TIMES),
+    ("error", "foreign"): (*COMPARED, "graph_breaks", *TIMES),
+}
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_a_file_of_two_runs_has_the_sentence_of_compare_and_is_small(empty_home: Path, pair: tuple[str, str]) -> None:
+    left, right = (run_of(empty_home, name) for name in pair)
+    page, text = page_of_comparison(left, right), comparison_as_html(left, right)
+    compare = CompareView(side_of_run(left), side_of_run(right))
+    assert (page.title, page.verdict) == (" → ".join((left.status().title, right.status().title)), spans(compare.title))
+    assert tuple(part.id for part in page.sections) == PAIRS[pair]
+    assert {f"#{part.id}" for part in page.sections} >= {link["href"] for link in Elements(text).named("a")}
+    assert len(text.encode()) < MOST_BYTES
+
+
+def test_a_file_of_two_measured_runs_has_their_speeds_with_intervals(empty_home: Path) -> None:
+    job = job_of("transformer_block")
+    logs = (measured_log(1e-3), measured_log(0.667e-3))
+    page = page_of_comparison(*(add_run(empty_home, "transformer_block", log, job=job) for log in logs))
+    assert page.chips == (HtmlChip("1.50× faster (1.42–1.58)", "", "", "speed"),)
+    blocks = page.sections[-1].blocks
+    bars = next(block for block in blocks if isinstance(block, Bars))
+    assert [(bar.label, bar.text) for bar in bars.rows if "compiled" in bar.label] == [
+        ("compiled, left", "1.00 ms"),
+        ("compiled, right", "667 µs"),
+    ]
+    ratios = next(block for block in blocks if isinstance(block, Intervals))
+    assert [(row.text, row.claim) for row in ratios.rows][-1] == ("1.50× (1.42–1.58)", True)
+    assert all(0 <= row.low <= row.middle <= row.high <= 1 and ratios.mark < row.low for row in ratios.rows[-1:])
+
+
+def test_a_file_of_two_runs_draws_each_graph_that_differs(empty_home: Path) -> None:
+    left, right = (run_of(empty_home, name) for name in ("transformer_block", "target_h100"))
+    page = page_of_comparison(left, right)
+    pair = CompareView(side_of_run(left), side_of_run(right)).pairs[0]
+    assert (len(page.drawings), pair.unlike_graphs()) == (3, 3)
+    assert {(drawing["overlay"], drawing["frame"]) for drawing in page.drawings.values()} == {("difference", 1)}
+
+
+def test_no_text_of_two_logs_is_markup(empty_home: Path) -> None:
+    left, right = (add_run(empty_home, HOSTILE, hostile_log(), kind="log") for _ in range(2))
+    elements = Elements(comparison_as_html(left, right))
+    assert elements.named("img") == []
+    assert [name for _, attributes in elements.found for name in attributes if name.startswith("on")] == []
 
 
 @pytest.mark.parametrize(

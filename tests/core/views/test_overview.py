@@ -67,12 +67,12 @@ def test_a_run_without_a_verdict_says_how_it_ended(status: Status, report: Repor
     assert OutcomeView(status, report).title == title
 
 
-def test_an_error_is_named_with_its_place() -> None:
-    error = RunError("compiling", "ValueError", "", "no *good*\nmore", (), "Traceback …")
+def test_an_error_is_named_with_its_place_and_its_first_paragraph() -> None:
+    error = RunError("compiling", "ValueError", "", "no *good*\nmore\n\nfor developers", (), "Traceback …")
     outcome = OutcomeView(Status("failed", 0.0), Report(Setting(), error=error))
     assert outcome.title == "The run failed: ValueError: no \\*good\\*."
     assert outcome.error == "**ValueError** at `compiling`: more"
-    assert outcome.traceback == "Traceback …"
+    assert (outcome.traceback, outcome.line) == ("Traceback …", "")
 
 
 def ended(state: State, report: Report | None = None, kind: Literal["run", "log"] = "run") -> OutcomeView:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.trace.parsers import build_report
-from core.views.html.render import page_of
+from core.views.html.render import page_of, page_of_comparison
 from core.views.run_files import RunFiles
 from core.views.scrub import FIXED, FIXED_KEYS, KINDS, NOTHING, WORD, Kind, Scrubber, checked_kinds, scrubber
 from tests.support.homes import add_run, job_of
@@ -55,7 +55,7 @@ def found_in(text: str, scrub: Scrubber) -> list[str]:
 
 def test_each_kind_takes_out_its_own() -> None:
     found: dict[Kind, set[str]] = {
-        kind: {secret.text for secret in scrubber([kind], codes=[CODE], texts=[LOG], device="Fast CPU").secrets}
+        kind: {secret.text for secret in scrubber([kind], codes=[CODE], texts=[LOG], devices=["Fast CPU"]).secrets}
         for kind in KINDS
     }
     assert found == {
@@ -79,7 +79,7 @@ def test_words_of_torch_and_of_the_file_stay_and_are_listed() -> None:
 
 
 def test_the_preview_has_a_line_for_each_kind_with_examples() -> None:
-    assert scrubber(["names", "environment"], codes=[CODE], texts=[], device="Fast CPU").preview == (
+    assert scrubber(["names", "environment"], codes=[CODE], texts=[], devices=["Fast CPU"]).preview == (
         "names (classes, functions, attributes and files of the model): 3: Encoder → name_1, encode → name_2, "
         "hidden_size → name_3",
         "environment (the device's name and environment variables): 1: Fast CPU → env_1",
@@ -121,7 +121,7 @@ def test_a_scrubbed_text_has_no_secret(names: list[str], kinds: set[Kind]) -> No
     owner, model, attribute = names
     code = f'class {model}:\n    def run(self):\n        self.{attribute} = "{owner} text" + "{model}"\n'
     log = f"/home/{owner}/{model}_dir/{model}.py {code} l_self_{attribute}_weight {model}.{attribute}"
-    scrub = scrubber(kinds, codes=[code], texts=[log], names=[model], device=f"{owner} chip")
+    scrub = scrubber(kinds, codes=[code], texts=[log], names=[model], devices=[f"{owner} chip"])
     assert found_in(scrub.text(log + code), scrub) == []
 
 
@@ -132,3 +132,16 @@ def test_a_scrubbed_page_has_no_secret(empty_home: Path, name: str) -> None:
     scrub = RunFiles(run).scrubber(KINDS)
     assert len(scrub.secrets) > 5
     assert found_in("\n".join(texts_of(scrub.value(page_of(run)))), scrub) == []
+
+
+def test_a_scrubbed_comparison_has_no_secret_of_either_run(empty_home: Path) -> None:
+    codes = (CODE, CODE.replace("Encoder", "Decoder").replace("my secret", "her secret"))
+    left, right = (
+        add_run(empty_home, f"my {name}", (TRACES / name / "trace.log").read_bytes(), job=job_of(name))
+        for name in ("transformer_block", "training_step")
+    )
+    for run, code in zip((left, right), codes, strict=True):
+        run.model_path.write_text(code)
+    scrub = RunFiles(left).scrubber(KINDS, right)
+    assert {"Encoder", "Decoder", "my secret text", "her secret text"} <= {secret.text for secret in scrub.secrets}
+    assert found_in("\n".join(texts_of(scrub.value(page_of_comparison(left, right)))), scrub) == []

@@ -13,7 +13,7 @@ export class FlameFinder extends FindBox {
   // `changed` is called when other spans are hits, `go` with the one to show.
   /** @param {() => void} changed @param {(span: FlameSpan) => void} go @param {() => void} leave */
   constructor(changed, go, leave) {
-    super("Find a phase", "Find a phase", leave);
+    super("Find", "Find", leave);
     this.input.type = "search";
     this.changed = changed;
     this.go = go;
@@ -22,6 +22,8 @@ export class FlameFinder extends FindBox {
   /** @param {FlameData} data */
   over(data) {
     this.data = data;
+    this.input.placeholder = `Find a ${data.noun}`;
+    this.input.setAttribute("aria-label", this.input.placeholder);
     this.find();
   }
 

@@ -93,7 +93,8 @@ export class FlameView {
     bar.append(this.legend);
     this.stage.tabIndex = 0;
     this.stage.setAttribute("role", "application");
-    this.stage.setAttribute("aria-label", "Flame chart of compile phases. Arrows walk, W S zoom, A D move, f fits.");
+    const moves = "Arrows walk, W S zoom, A D move, f fits.";
+    this.stage.setAttribute("aria-label", `Flame chart, each box a ${this.data.noun}. ${moves}`);
     this.line.setAttribute("aria-live", "polite");
     this.tip.hidden = true;
     this.stage.append(this.canvas, this.tip);
