@@ -18,7 +18,8 @@ from benchmarks.big_log import write_log
 from benchmarks.homes import temporary_home
 from benchmarks.table import Result, at_most, spread, tell
 from core import Store
-from core.runs.stored import open_outline, start_reading
+from core.runs.stored import start_reading
+from core.views.outline import outline_view
 
 COMPILATIONS, LEAST_BYTES = 868, 233_000_000
 ROUNDS = 3
@@ -83,7 +84,7 @@ def _reading_s(home: Path, log: Path) -> tuple[float, float, str]:
     reading = start_reading(run)
     outline_s = None
     while reading.poll() is None:
-        if outline_s is None and open_outline(run) is not None:
+        if outline_s is None and outline_view(run) is not None:
             outline_s = time.perf_counter() - start
         time.sleep(0.05)
     whole_s = time.perf_counter() - start

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from core.base.remembered import remembered
-from core.report import Phase
+from core.report import Phase, Report, stored
 
 CLASSES = (
     ("compile", ("compile_file", "async_compile", "triton", "load_by_key_path", "PyCodeCache", "precompile")),
@@ -49,16 +48,25 @@ def phase_class(name: str) -> str:
     return next((kind for kind, prefixes in CLASSES if name.startswith(prefixes)), "other")
 
 
-@remembered
-def phase_totals(phases: Sequence[Phase], compilation: str = "") -> tuple[PhaseTotal, ...]:
+def phase_totals(report: Report, compilation: str = "") -> tuple[PhaseTotal, ...]:
     """Return sums by phase name, of one compilation or all, longest self time first; unfinished spans are left out."""
-    self_s = self_seconds(phases)
-    members: dict[str, list[int]] = {}
-    for index, phase in enumerate(phases):
-        if phase.duration_s is not None and compilation in ("", phase.compilation):
-            members.setdefault(phase.name, []).append(index)
+    return _totals(report, report.phases_of(compilation)) if compilation else _all_totals(report)
+
+
+@stored
+def _all_totals(report: Report) -> tuple[PhaseTotal, ...]:
+    return _totals(report, enumerate(report.phases))
+
+
+def _totals(report: Report, phases: Iterable[tuple[int, Phase]]) -> tuple[PhaseTotal, ...]:
+    self_s = self_seconds(report)
+    members: dict[str, list[tuple[int, Phase]]] = {}
+    for index, phase in phases:
+        if phase.duration_s is not None:
+            members.setdefault(phase.name, []).append((index, phase))
     totals = (
-        _total(name, [phases[i] for i in indices], sum(self_s[i] for i in indices)) for name, indices in members.items()
+        _total(name, [phase for _, phase in spans], sum(self_s[index] for index, _ in spans))
+        for name, spans in members.items()
     )
     return tuple(sorted(totals, key=lambda total: -total.self_s))
 
@@ -77,26 +85,27 @@ def _total(name: str, spans: list[Phase], self_s: float) -> PhaseTotal:
     )
 
 
-@remembered
-def compile_seconds(phases: Sequence[Phase]) -> dict[str, float]:
-    """Return compile time by compilation, defined by COMPILE_TIME for all pages and findings."""
+@stored
+def compile_seconds(report: Report) -> dict[str, float]:
+    """Return compile time by compilation, defined by COMPILE_TIME for all pages and findings; empty without phases."""
     seconds_of: dict[str, float] = {}
-    for phase, seconds in zip(phases, self_seconds(phases), strict=True):
+    for phase, seconds in zip(report.phases, self_seconds(report), strict=True):
         seconds_of[phase.compilation] = seconds_of.get(phase.compilation, 0.0) + seconds
     return seconds_of
 
 
-def compile_time_s(phases: Sequence[Phase]) -> float:
+def compile_time_s(report: Report) -> float:
     """Return the compile time of all compilations together."""
-    return sum(compile_seconds(phases).values())
+    return sum(compile_seconds(report).values())
 
 
-@remembered
-def class_seconds(phases: Sequence[Phase]) -> dict[str, float]:
+@stored
+def class_seconds(report: Report) -> dict[str, float]:
     """Return compile time by class of phase, each instant counted once; together they are `compile_time_s`.
 
     A phase without a class counts for the class of the span that is around it, and for Dynamo if there is none.
     """
+    phases = report.phases
     kinds = [phase_class(phase.name) for phase in phases]
     seconds_of: dict[str, float] = {}
     for seconds, open_spans in _open_intervals(phases):
@@ -111,12 +120,14 @@ def parallel_totals(totals: Sequence[PhaseTotal]) -> tuple[PhaseTotal, ...]:
     return tuple(sorted((total for total in totals if total.threads > 1), key=lambda total: -total.threads_s))
 
 
-def self_seconds(phases: Sequence[Phase]) -> list[float]:
+@stored
+def self_seconds(report: Report) -> tuple[float, ...]:
     """Return the self time of each span; parallel threads: of the latest span, otherwise of the innermost."""
+    phases = report.phases
     self_s = [0.0] * len(phases)
     for seconds, open_spans in _open_intervals(phases):
         self_s[_owner(phases, open_spans)] += seconds
-    return self_s
+    return tuple(self_s)
 
 
 def _owner(phases: Sequence[Phase], open_spans: tuple[int, ...]) -> int:

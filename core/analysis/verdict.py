@@ -9,9 +9,8 @@ from core.analysis.interval import Interval
 from core.analysis.results import Results, failed_words, results, results_words
 from core.analysis.speed import Speed, break_even_calls, speed
 from core.analysis.work import Work, op_count_words, work, work_words
-from core.base.remembered import remembered
 from core.base.words import count, number, ordinal
-from core.report import Compilation, Report
+from core.report import Compilation, Report, stored
 
 NO_PROGRAM = "its graph was not recorded, which TORCH_DTRACE does"
 
@@ -40,7 +39,7 @@ class Verdict:
     outside: str = ""
 
 
-@remembered
+@stored
 def verdict(report: Report) -> Verdict:
     """Return the verdict of a report."""
     compilations = report.compilations

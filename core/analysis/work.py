@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from core.base.remembered import remembered
 from core.base.words import agree, bytes_, count, number, percent
 from core.ops.costs import op_class
-from core.report import Call, Compilation, FxGraph, Kernel, Report, Schedule
+from core.report import Call, Compilation, FxGraph, Kernel, Report, Schedule, stored
 
 UNEVEN = "Memory traffic is not comparable in this log: torch counted fused nodes by another rule."
 
@@ -114,13 +113,18 @@ def captured_ops(compilation: Compilation) -> int:
     return sum(graph.calls for graph in chosen)
 
 
-@remembered
 def heaviest(report: Report) -> Compilation | None:
     """Return the compilation with the most ops, ties by graphs; None if nothing was compiled.
 
     What compiled autograd captures is compiled under another id, so it is the last choice.
     """
-    return max(report.compilations, key=_weight, default=None)
+    return report.compilation(_heaviest_id(report))
+
+
+@stored
+def _heaviest_id(report: Report) -> str:
+    chosen = max(report.compilations, key=_weight, default=None)
+    return chosen.id if chosen is not None else ""
 
 
 def _weight(compilation: Compilation) -> tuple[bool, int, int]:

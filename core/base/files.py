@@ -215,8 +215,10 @@ def _abandoned(runs_dir: Path, end_s: float) -> Iterator[Path]:
             yield path
             continue
         tools = path / "tools"
-        ranks = [directory for rank in _entries_of(path / "ranks") for directory in (rank, rank / "graphs")]
-        for directory in (path, path / "graphs", *ranks, tools, *_entries_of(tools)):
+        ranks = [
+            directory for rank in _entries_of(path / "ranks") for directory in (rank, rank / "graphs", rank / "results")
+        ]
+        for directory in (path, path / "graphs", path / "results", *ranks, tools, *_entries_of(tools)):
             yield from (entry for entry in _entries_of(directory) if UNFINISHED.fullmatch(entry.name))
 
 

@@ -5,6 +5,7 @@ Files built once by the machine's compiler, in the store's cache.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import site
@@ -12,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -110,6 +112,15 @@ def package_version(name: str) -> str:
         return version(name)
     except PackageNotFoundError:
         return ""
+
+
+@cache
+def code_version() -> str:
+    """Return a digest of the files of `core`, their sizes and times: what our code made may differ with another."""
+    core = Path(__file__).resolve().parents[1]
+    files = sorted((str(path.relative_to(core)), path.stat()) for path in core.rglob("*.py"))
+    texts = (f"{name} {status.st_size} {status.st_mtime_ns}" for name, status in files)
+    return hashlib.blake2b("\n".join(texts).encode(), digest_size=16).hexdigest()
 
 
 def own_module(name: str) -> str:

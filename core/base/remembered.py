@@ -8,12 +8,30 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from functools import wraps
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, Generic, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 V = TypeVar("V")
 T = TypeVar("T")
 MOST_REMEMBERED = 4
+
+
+class LastResults(Generic[V, T]):
+    """The last results of a function, each for one value and an equal key."""
+
+    def __init__(self) -> None:
+        """Remember nothing yet."""
+        self._last: deque[tuple[V, object, T]] = deque(maxlen=MOST_REMEMBERED)
+
+    def of(self, value: V, key: object, make: Callable[[], T]) -> T:
+        """Return the result for this value and key; `make` returns it if it is not among the last."""
+        # Another thread may add a result meanwhile.
+        for known, known_key, result in list(self._last):
+            if known is value and known_key == key:
+                return result
+        result = make()
+        self._last.appendleft((value, key, result))
+        return result
 
 
 def remembered(function: Callable[Concatenate[V, P], T]) -> Callable[Concatenate[V, P], T]:
@@ -22,17 +40,10 @@ def remembered(function: Callable[Concatenate[V, P], T]) -> Callable[Concatenate
     The value must be immutable, and the function depend on its arguments alone. Values stay in memory while they are
     among the last few.
     """
-    last: deque[tuple[V, object, T]] = deque(maxlen=MOST_REMEMBERED)
+    results = LastResults[V, T]()
 
     @wraps(function)
     def remembering(value: V, /, *args: P.args, **options: P.kwargs) -> T:
-        others = (args, options)
-        # Another thread may add a result meanwhile.
-        for known, known_others, result in list(last):
-            if known is value and known_others == others:
-                return result
-        result = function(value, *args, **options)
-        last.appendleft((value, others, result))
-        return result
+        return results.of(value, (args, options), lambda: function(value, *args, **options))
 
     return remembering

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 
 from core.commands.output import OK, Commands, add_json_option
 from core.report import as_json
@@ -23,6 +24,7 @@ def add_command(commands: Commands) -> None:
     command.add_argument("--compilation", default="", metavar="ID", help="of one compilation, such as 0/0; - for none")
     command.add_argument("--search", default="", metavar="TEXT", help="records with a text in them")
     command.add_argument("--all", action="store_true", help="also chromium events and descriptions of inputs")
+    command.add_argument("--page", type=int, default=1, metavar="N", help="page of 1,000 records (1)")
     command.add_argument("--show", type=int, metavar="N", help="print the payload of record N as it is in the log")
     add_json_option(command)
 
@@ -36,6 +38,7 @@ def _artifacts(arguments: argparse.Namespace) -> int:
 
 def _print(whole: ArtifactsView, arguments: argparse.Namespace) -> int:
     view = ArtifactsView(whole.index, arguments.compilation, arguments.kind, arguments.search, arguments.all)
+    view = replace(view, page=arguments.page)
     if arguments.show is not None:
         _write(view.raw(arguments.show)[1])
         return OK

@@ -16,6 +16,7 @@ from core.runs.store import Run, Store
 from core.runs.stored import open_report, store_graphs
 from core.trace import NO_RECORD
 from core.trace.parsers import build_report
+from core.views.prepared import summaries
 
 GOES_WELL = ("queued", "running", "done")
 
@@ -55,7 +56,7 @@ def _report_run(run: Run, arguments: argparse.Namespace) -> int:
         if arguments.json:
             sys.stdout.write(as_json({"state": status.state, "reason": status.reason}).decode() + "\n")
         return complain(f"{ending_words(status.state, status.reason, None)}.", FAILED)
-    report = _with_records(open_report(run))
+    report = _with_records(open_report(run, summaries(run)))
     store_graphs(run, report)
     print_run(run, report, as_json=arguments.json)
     if status.state in GOES_WELL and report.error is None:

@@ -104,9 +104,9 @@ def summarise(report: Report, ended: str, output: str = "") -> None:
         *NeighboursView(report).lines,
     ):
         print(f"  {line}")
-    seconds = compile_seconds(report.phases)
+    seconds = compile_seconds(report)
     if seconds:
-        print(f"  {duration_s(compile_time_s(report.phases))} of compile time")
+        print(f"  {duration_s(compile_time_s(report))} of compile time")
     for compilation in report.compilations:
         calls = sum(len(kernel.calls) for kernel in compilation.kernels)
         kernels = count(distinct_kernels(compilation.kernels), "kernel")

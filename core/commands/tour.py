@@ -50,7 +50,7 @@ def _landmarks(arguments: argparse.Namespace) -> int:
 
 
 def _tour(arguments: argparse.Namespace) -> int:
-    return _print(arguments, lambda side: TourView(side.report, side.nodes).text)
+    return _print(arguments, lambda side: TourView.of(side.report, side.nodes).text)
 
 
 def _captures(arguments: argparse.Namespace) -> int:

@@ -217,7 +217,10 @@ class RecordedRun(Checks):
     def report(self) -> Report:
         """The report: up to now while it is recorded, then of the whole log."""
         if self._growing is not None:
-            return self._growing.look()
+            report = self._growing.look()
+            while self._growing.is_behind:
+                report = self._growing.look()
+            return report
         if self._report is None:
             self._report = open_report(self.run)
         return self._report

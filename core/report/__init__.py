@@ -114,6 +114,7 @@ from core.report.pipeline import (
     RefusedNode,
 )
 from core.report.places import Frame, Module, ModulePath, Payload, Place, module_path
+from core.report.results import stored
 from core.report.run import (
     Call,
     Counters,
@@ -256,6 +257,7 @@ __all__ = [
     "guard_family",
     "module_path",
     "module_roots",
+    "stored",
     "tensor_size",
     "tensor_text",
     "to_json",

@@ -431,6 +431,10 @@ class Report:
         """Return the compilation with that id; None if the report has none."""
         return next((compilation for compilation in self.compilations if compilation.id == compile_id), None)
 
+    def phases_of(self, compile_id: str) -> list[tuple[int, Phase]]:
+        """Return the phases of one compilation, each with its index in `phases`."""
+        return [(index, phase) for index, phase in enumerate(self.phases) if phase.compilation == compile_id]
+
 
 def to_json(report: Report, indent: int = 0) -> bytes:
     """Return the report as JSON; numbers that JSON lacks (inf, nan) become null."""

@@ -1,15 +1,19 @@
 """A large report in two files: a head with the report and the small fields of its compilations, and the large fields.
 
-The second file has the JSON of each large field of each compilation, one after another; the head has their places.
-A field is read when somebody looks at it, so a report takes as much memory as what is shown of it.
+The second file has the JSON of each large field of each compilation and of the report, one after another; the head has
+their places. A field is read when somebody looks at it, so a report takes as much memory as what is shown of it. The
+phases are in stretches of one compilation each.
 """
 
 from __future__ import annotations
 
 import os
+import secrets
 import weakref
-from dataclasses import MISSING, dataclass, fields, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import lru_cache, partial
+from itertools import accumulate, chain, groupby
 from pathlib import Path
 from typing import Any, BinaryIO, get_type_hints
 
@@ -18,7 +22,7 @@ import msgspec
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, ReportError
 from core.base.files import open_regular, read
-from core.report.model import SCHEMA, Compilation, Report
+from core.report.model import SCHEMA, Compilation, Phase, Report
 
 # Fields of a compilation that every list of compilations needs.
 SMALL = (
@@ -39,32 +43,59 @@ SMALL = (
     "call",
     "cudagraph_skip",
 )
-HINTS = get_type_hints(Compilation)
-EMPTY: dict[str, Any] = {
-    field.name: field.default_factory()
-    if field.default_factory is not MISSING
-    else None
-    if field.default is None
-    else ()
-    for field in fields(Compilation)
-    if field.name not in SMALL
-}
+# Fields of the report that are in its head whatever their size.
+IN_HEAD = ("setting", "compilations", "log_bytes", "schema")
+MOST_FIELD_BYTES = 32_000
+
+
+def _empty_fields(kind: type[Any], left_out: Sequence[str]) -> dict[str, Any]:
+    """Return the fields of a type, all but some, each with its value if there is nothing."""
+    return {
+        each.name: each.default_factory()
+        if each.default_factory is not MISSING
+        else ()
+        if each.default is MISSING
+        else each.default
+        for each in fields(kind)
+        if each.name not in left_out
+    }
+
+
+EMPTY = _empty_fields(Compilation, SMALL)
+EMPTY_REPORT = _empty_fields(Report, IN_HEAD)
+HINTS = {Compilation: get_type_hints(Compilation), Report: get_type_hints(Report)}
 # Decoded fields that stay in memory.
 MOST_FIELDS = 128
-Places = dict[str, tuple[int, int]]
+Place = tuple[int, int]
+Places = dict[str, Place]
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """Phases of one compilation that follow one another in the report, and their place."""
+
+    compilation: str
+    count: int
+    place: Place
 
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """The head: the report, with compilations that have small fields alone, and (offset, length) of the others."""
+    """The head: the report, with compilations that have small fields alone, and (offset, length) of the others.
+
+    `mark` distinguishes this report from others of the same run.
+    """
 
     report: Report
     places: tuple[Places, ...]
     parts_bytes: int
+    fields: Places = field(default_factory=dict)
+    phases: tuple[_Stretch, ...] = ()
+    mark: str = ""
 
 
 class PartsWriter:
-    """Writes the large fields of compilations into an open file, in any order."""
+    """Writes the large fields of compilations into an open file, in any order, and those of the report at last."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -73,24 +104,38 @@ class PartsWriter:
 
     def add(self, compilation: Compilation) -> Compilation:
         """Write the large fields of a compilation; return it without them."""
-        places = self._places[compilation.id] = {}
-        for name, empty in EMPTY.items():
-            value = getattr(compilation, name)
-            if value != empty:
-                data = msgspec.json.encode(value)
-                self._file.write(data)
-                places[name] = (self._size, len(data))
-                self._size += len(data)
+        self._places[compilation.id] = {
+            name: self._write(msgspec.json.encode(value))
+            for name, empty in EMPTY.items()
+            if (value := getattr(compilation, name)) != empty
+        }
         return replace(compilation, **EMPTY)
 
     def head(self, report: Report) -> bytes:
-        """Return the head of a report whose compilations were all added."""
+        """Write the large fields of a report whose compilations were all added; return its head."""
         places = tuple(self._places[compilation.id] for compilation in report.compilations)
-        return msgspec.json.encode(_Head(report, places, self._size))
+        phases = tuple(self._stretches(report.phases))
+        encoded = {name: msgspec.json.encode(getattr(report, name)) for name in EMPTY_REPORT if name != "phases"}
+        large = {name: self._write(data) for name, data in encoded.items() if len(data) > MOST_FIELD_BYTES}
+        without = replace(report, **{name: EMPTY_REPORT[name] for name in (*large, "phases")})
+        return msgspec.json.encode(_Head(without, places, self._size, large, phases, secrets.token_hex(8)))
+
+    def _stretches(self, phases: Sequence[Phase]) -> Iterator[_Stretch]:
+        for compile_id, group in groupby(phases, key=lambda phase: phase.compilation):
+            stretch = tuple(group)
+            yield _Stretch(compile_id, len(stretch), self._write(msgspec.json.encode(stretch)))
+
+    def _write(self, data: bytes) -> Place:
+        self._file.write(data)
+        self._size += len(data)
+        return self._size - len(data), len(data)
 
 
-def open_parts(head: Path, parts: Path) -> Report:
-    """Return a report whose large fields are read from `parts` when they are used; raises ReportError, OSError."""
+def open_parts(head: Path, parts: Path, results: Path | None = None) -> Report:
+    """Return a report whose large fields are read from `parts` when they are used; raises ReportError, OSError.
+
+    `results` is the directory of what is made of it.
+    """
     try:
         content = decoded_as(read(head), _Head)
     except DecodeError as error:
@@ -101,8 +146,7 @@ def open_parts(head: Path, parts: Path) -> Report:
     stored = _Parts(parts)
     if stored.size != content.parts_bytes or len(content.places) != len(report.compilations):
         raise ReportError("the stored report does not fit its parts")
-    pairs = zip(report.compilations, content.places, strict=True)
-    return replace(report, compilations=tuple(_stored(compilation, places, stored) for compilation, places in pairs))
+    return _stored_report(content, stored, results)
 
 
 class _Parts:
@@ -112,12 +156,13 @@ class _Parts:
         self._file = open_regular(path)
         weakref.finalize(self, self._file.close)
         self.size = os.fstat(self._file.fileno()).st_size
-        self.read = lru_cache(maxsize=MOST_FIELDS)(partial(_read_part, self._file.fileno()))
+        self.read = partial(_read_part, self._file.fileno())
+        self.cached = lru_cache(maxsize=MOST_FIELDS)(self.read)
 
 
-def _read_part(file: int, name: str, offset: int, length: int) -> Any:
+def _read_part(file: int, kind: type[Any], name: str, offset: int, length: int) -> Any:
     try:
-        return decoded_as(os.pread(file, length, offset), HINTS[name])
+        return decoded_as(os.pread(file, length, offset), HINTS[kind][name])
     except (OSError, DecodeError) as error:
         raise ReportError(f"a part of the stored report cannot be read: {error}") from None
 
@@ -129,26 +174,97 @@ class _StoredCompilation(Compilation):
     _parts: _Parts
     _places: Places
 
-    def _large(self, name: str) -> Any:
-        place = self._places.get(name)
-        return EMPTY[name] if place is None else self._parts.read(name, *place)
+
+class StoredReport(Report):
+    """A report whose large fields are read when they are used.
+
+    `results` is the directory of what is made of it, and `mark` distinguishes it from others of the same run. What
+    `dataclasses.replace` makes of it has all fields in memory, and no directory.
+    """
+
+    __slots__ = ("_parts", "_places", "_stretches", "mark", "results")
+    _parts: _Parts
+    _places: Places
+    _stretches: tuple[_Stretch, ...]
+    mark: str
+    results: Path | None
+
+    def __new__(cls, *_: Any, **__: Any) -> StoredReport:
+        """Return a report without parts."""
+        report = object.__new__(cls)
+        for name, value in (("_places", {}), ("_stretches", ()), ("mark", ""), ("results", None)):
+            object.__setattr__(report, name, value)
+        return report
+
+    def phases_of(self, compile_id: str) -> list[tuple[int, Phase]]:
+        """Return the phases of one compilation, each with its index in `phases`; only these are read."""
+        if not self._stretches:
+            return Report.phases_of(self, compile_id)
+        starts = accumulate((stretch.count for stretch in self._stretches), initial=0)
+        return [
+            (start + index, phase)
+            for start, stretch in zip(starts, self._stretches, strict=False)
+            if stretch.compilation == compile_id
+            for index, phase in enumerate(self._read_phases(stretch))
+        ]
+
+    def _read_phases(self, stretch: _Stretch) -> tuple[Phase, ...]:
+        phases: tuple[Phase, ...] = self._parts.read(Report, "phases", *stretch.place)
+        return phases
+
+    def _all_phases(self) -> tuple[Phase, ...]:
+        """Return all phases, which do not stay in memory."""
+        return tuple(chain.from_iterable(map(self._read_phases, self._stretches)))
 
 
-def _large_field(name: str) -> property:
+def _compilation_field(name: str) -> property:
     def value(self: _StoredCompilation) -> Any:
-        return self._large(name)
+        place = self._places.get(name)
+        return EMPTY[name] if place is None else self._parts.cached(Compilation, name, *place)
 
     return property(value)
 
 
+def _report_field(name: str) -> property:
+    in_memory = getattr(Report, name)
+
+    def value(self: StoredReport) -> Any:
+        if name == "phases" and self._stretches:
+            return self._all_phases()
+        place = self._places.get(name)
+        return in_memory.__get__(self) if place is None else self._parts.cached(Report, name, *place)
+
+    return property(value, in_memory.__set__)
+
+
 for _name in EMPTY:
-    setattr(_StoredCompilation, _name, _large_field(_name))
+    setattr(_StoredCompilation, _name, _compilation_field(_name))
+for _name in EMPTY_REPORT:
+    setattr(StoredReport, _name, _report_field(_name))
 
 
-def _stored(compilation: Compilation, places: Places, parts: _Parts) -> Compilation:
+def _stored_compilation(compilation: Compilation, places: Places, parts: _Parts) -> Compilation:
     stored = object.__new__(_StoredCompilation)
     for name in SMALL:
         object.__setattr__(stored, name, getattr(compilation, name))
     object.__setattr__(stored, "_places", places)
     object.__setattr__(stored, "_parts", parts)
+    return stored
+
+
+def _stored_report(head: _Head, parts: _Parts, results: Path | None) -> StoredReport:
+    stored = StoredReport.__new__(StoredReport)
+    for each in fields(Report):
+        object.__setattr__(stored, each.name, getattr(head.report, each.name))
+    pairs = zip(head.report.compilations, head.places, strict=True)
+    own = {
+        "compilations": tuple(_stored_compilation(compilation, places, parts) for compilation, places in pairs),
+        "results": results,
+        "mark": head.mark,
+        "_parts": parts,
+        "_places": head.fields,
+        "_stretches": head.phases,
+    }
+    for name, value in own.items():
+        object.__setattr__(stored, name, value)
     return stored

@@ -17,7 +17,7 @@ from core.base.decoder import counted, decoded
 from core.base.errors import DecodeError, TraceError
 from core.base.files import one_line, open_regular, regular
 from core.base.words import number
-from core.trace.reader import HEADER
+from core.trace.reader import header_lines
 
 STORED = re.compile(r"rank_(\d{1,6})\.log")
 NAMED = re.compile(r"(?:.*[._-])?rank[._-]?(\d{1,6})(?:[._-].*)?\.log")
@@ -112,14 +112,14 @@ def rank_of(log: Path, name: Path) -> tuple[int | None, bool]:
     try:
         with open_regular(log) as file:
             start = file.read(MOST_READ_BYTES)
-            headers = list(itertools.islice(HEADER.finditer(start), 1 if named else MOST_RECORDS))
+            headers = list(itertools.islice(header_lines(start), 1 if named else MOST_RECORDS))
             if not headers or named:
                 return int(named[1]) if named and headers else None, bool(headers)
             written = _written_rank(start, headers)
             if written is None:
                 file.seek(max(0, os.fstat(file.fileno()).st_size - MOST_READ_BYTES))
                 end = file.read(MOST_READ_BYTES)
-                written = _written_rank(end, list(HEADER.finditer(end))[-MOST_RECORDS:])
+                written = _written_rank(end, list(header_lines(end))[-MOST_RECORDS:])
     except OSError:
         return None, False
     return rank_of_folder(name) if written is None else written, True

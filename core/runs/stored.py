@@ -9,6 +9,7 @@ import contextlib
 import os
 import subprocess
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -49,29 +50,43 @@ def _as_new(stored: Path, log: Path) -> bool:
 
 
 def start_reading(run: Run) -> subprocess.Popen[bytes]:
-    """Build and store the report of a large log in a separate process, so that nobody waits for it."""
-    environment = {**os.environ, "COMPILEBOARD_HOME": str(run.path.parent.parent)}
+    """Read a large log in a separate process, so that nobody waits for it.
+
+    It builds and stores the report; of a log that is being written, the outline, as far as it is written.
+    """
+    command = ("core.views.prepared",) if run.standing().live else ("core", "report")
     return subprocess.Popen(
-        own_process("core", "report", run.id),
+        own_process(*command, run.id),
         cwd=PROJECT_DIR,
-        env=environment,
+        env={**os.environ, "COMPILEBOARD_HOME": str(run.path.parent.parent)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
 
 
-def open_report(run: Run) -> Report:
-    """Return the report of a run; raises StoreError if it has no log yet."""
+@dataclass(frozen=True, slots=True)
+class Summaries:
+    """Functions of a large log that is being read: of its outline, whose result is stored, and of its report.
+
+    What functions that are `stored` make of the report is there before the report can be opened.
+    """
+
+    of_outline: Callable[[Report], object] = lambda _: None
+    of_report: Callable[[Report], object] = verdict
+
+
+def open_report(run: Run, summaries: Summaries | None = None) -> Report:
+    """Return the report of a run; raises StoreError if it has no log yet. A large log is read with `summaries`."""
     log = run.log_path()
     if log is None:
         raise StoreError(f"run {run.id} has recorded nothing: {run.standing().reason or 'it has not started'}")
     if is_stored(run):
         with contextlib.suppress(ReportError, OSError):
             if _as_new(_head_path(run), log):
-                return open_parts(_head_path(run), _parts_path(run))
+                return _open_parts(run, _head_path(run))
             return from_json(read(run.report_path))
-    report = _build_in_parts(run, log) if _is_large_log(run, log) else None
+    report = _build_in_parts(run, log, summaries or Summaries()) if _is_large_log(run, log) else None
     if report is None:
         report = build_report(log)
         _keep(run, run.report_path, lambda: to_json(report))
@@ -83,19 +98,32 @@ def _is_large_log(run: Run, log: Path) -> bool:
     return log.stat().st_size > LARGE_LOG_BYTES and not run.standing().live
 
 
-def _build_in_parts(run: Run, log: Path) -> Report | None:
+def _build_in_parts(run: Run, log: Path, summaries: Summaries) -> Report | None:
     """Build the report of a large log, its outline first; None if it cannot be stored."""
     try:
-        run.made_dir.mkdir(parents=True, exist_ok=True)
-        index = index_of(log, _index_path(run))
-        write_atomically(_outline_path(run), to_json(outline(index)))
+        index = store_outline(run, log, summaries)
         with writing(_parts_path(run)) as file:
             writer = PartsWriter(file)
-            report = build_in_parts(index, writer.add)
-        write_atomically(_head_path(run), writer.head(report))
-        return open_parts(_head_path(run), _parts_path(run))
+            head = writer.head(build_in_parts(index, writer.add))
+        with writing(_head_path(run)) as file:
+            file.write(head)
+            file.flush()
+            summaries.of_report(_open_parts(run, Path(file.name)))
+        return _open_parts(run, _head_path(run))
     except OSError:
         return None
+
+
+def _open_parts(run: Run, head: Path) -> Report:
+    return open_parts(head, _parts_path(run), run.made_dir / "results")
+
+
+def store_outline(run: Run, log: Path, summaries: Summaries) -> TraceIndex:
+    """Store the outline of a large log, as far as it is written; return its index. Raises OSError, TraceError."""
+    run.made_dir.mkdir(parents=True, exist_ok=True)
+    index = index_of(log, _index_path(run))
+    write_atomically(_outline_path(run), msgspec.json.encode(summaries.of_outline(outline(index))))
+    return index
 
 
 def open_index(run: Run) -> TraceIndex:
@@ -106,12 +134,15 @@ def open_index(run: Run) -> TraceIndex:
     return index_of(log, _index_path(run) if _is_large_log(run, log) else None)
 
 
-def open_outline(run: Run) -> Report | None:
-    """Return the outline of a large log whose report is being built; None if there is none yet."""
+def open_outline(run: Run, kind: type[Made]) -> Made | None:
+    """Return what was made of the outline of a large log; None if there is none yet.
+
+    While the log is written, it is that of an earlier moment.
+    """
     log, path = run.log_path(), _outline_path(run)
-    if log is not None and _as_new(path, log):
-        with contextlib.suppress(ReportError, OSError):
-            return from_json(read(path))
+    if log is not None and (_as_new(path, log) or run.standing().live):
+        with contextlib.suppress(DecodeError, OSError):
+            return decoded_as(read(path), kind)
     return None
 
 

@@ -8,19 +8,22 @@ An index is stored beside its log, and extended when the log grows:
             stacks, problems
   columns   one after another, each with as many values as there are records, in this machine's byte order
 
-An index that does not fit its log is made again; nothing in it is trusted without a check.
+An index that does not fit its log is made again; nothing in it is trusted without a check. Its columns are mapped, and
+not read: the index of a log of 2 GB has 70 MB.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import mmap
 import operator
+import os
 import re
 import sys
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,8 +31,9 @@ import msgspec
 
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, TraceError
-from core.base.files import open_regular, read, regular, write_atomically
-from core.trace.reader import HEADER, MAX_KIND, OUR_KEYS, TraceReader
+from core.base.files import open_regular, regular, write_atomically
+from core.base.remembered import remembered
+from core.trace.reader import MAX_KIND, OUR_KEYS, TraceReader, start_of
 
 MAGIC = b"CBindex1" if sys.byteorder == "little" else b"CBindexB"
 MAX_INDEX_BYTES = 512 * 1024**2
@@ -38,18 +42,17 @@ OTHER = "other names"
 DIGEST_BYTES = 4_096
 # Column → type code of `array`.
 COLUMNS = {"kind": "H", "compilation": "I", "attempt": "H", "rank": "i", "header": "q", "offset": "q", "length": "q"}
+Columns = Mapping[str, "array[int] | memoryview[int]"]
 NO_RANK = -1
 # Keys that are no kind by themselves, and kinds that have a name.
 NO_KIND = OUR_KEYS | {"str"}
 NAMED = (b"artifact", b"graph_dump")
-# A record with a plain header, as most are: matched as a whole, it needs no decoder.
-RECORD = re.compile(
-    HEADER.pattern
-    + rb'(?:\{"(\w{1,60})": \{(?:"name": "([^"\\\n]{1,200})", "encoding": "\w{1,20}")?\}'
-    + rb'(?:, "rank": (\d{1,9}))?'
-    + rb'(?:, "frame_id": (\d{1,9}), "frame_compile_id": (\d{1,9}), "attempt": (\d{1,9}))?'
-    + rb'(?:, "has_payload": "([0-9a-f]{32})")?\}(?=\n))?',
-    re.MULTILINE,
+# The rest of a plain header, as most are: matched as a whole, it needs no decoder.
+PLAIN = (
+    rb'(?:\{"(\w{1,60})": \{(?:"name": "([^"\\\n]{1,200})", "encoding": "\w{1,20}")?\}'
+    rb'(?:, "rank": (\d{1,9}))?'
+    rb'(?:, "frame_id": (\d{1,9}), "frame_compile_id": (\d{1,9}), "attempt": (\d{1,9}))?'
+    rb'(?:, "has_payload": "([0-9a-f]{32})")?\}(?=\n))?'
 )
 
 
@@ -87,14 +90,14 @@ class Tables:
 class TraceIndex:
     """The places of all records of one log, in order."""
 
-    def __init__(self, path: Path, tables: Tables, columns: dict[str, array[int]]) -> None:
+    def __init__(self, path: Path, tables: Tables, columns: Columns) -> None:
         self.path = path
         self.tables = tables
         self._columns = columns
 
     def column(self, name: str) -> array[int]:
         """Return a copy of one column."""
-        return self._columns[name][:]
+        return array(COLUMNS[name], self._columns[name])
 
     def __len__(self) -> int:
         return len(self._columns["kind"])
@@ -118,15 +121,16 @@ class TraceIndex:
         """Yield rows, of all records or of the given ones."""
         return map(self.row, range(len(self)) if numbers is None else numbers)
 
-    def numbers(self, kinds: Iterable[str] | None = None, compile_id: str | None = None) -> list[int]:
+    @remembered
+    def numbers(self, kinds: Iterable[str] | None = None, compile_id: str | None = None) -> array[int]:
         """Return the numbers of the records of some kinds, of one compilation, or both."""
         wanted = set(range(len(self.tables.kinds))) if kinds is None else self._numbers_of(self.tables.kinds, kinds)
         kind_of = self._columns["kind"]
         if compile_id is None:
-            return [number for number, kind in enumerate(kind_of) if kind in wanted]
+            return array("I", (number for number, kind in enumerate(kind_of) if kind in wanted))
         (place,) = self._numbers_of(self.tables.compile_ids, [compile_id]) or {-1}
         of = self._columns["compilation"]
-        return [number for number, there in enumerate(of) if there == place and kind_of[number] in wanted]
+        return array("I", (number for number, there in enumerate(of) if there == place and kind_of[number] in wanted))
 
     def last_numbers(self) -> set[int]:
         """Return the number of each compilation's last record."""
@@ -137,11 +141,13 @@ class TraceIndex:
         chosen = set(wanted)
         return {number for number, name in enumerate(names) if name in chosen}
 
+    @remembered
     def counts(self) -> dict[str, int]:
         """Return kind → number of its records."""
         counted = Counter(self._columns["kind"])
         return {name: counted[number] for number, name in enumerate(self.tables.kinds) if counted[number]}
 
+    @remembered
     def sizes(self) -> dict[str, int]:
         """Return kind → bytes of its payloads."""
         sizes = [0] * len(self.tables.kinds)
@@ -174,7 +180,7 @@ class _Scan:
         with TraceReader(self._path) as reader:
             if self._tables:
                 reader.strings.update(self._tables.strings)
-            for match, end in reader.headers(self._start, RECORD):
+            for match, end in reader.headers(self._start, PLAIN):
                 self._add(reader, match, end)
             tables = Tables(
                 log_bytes=reader.size,
@@ -208,7 +214,7 @@ class _Scan:
             compile_id,
             int(attempt or 0),
             int(rank) if rank else None,
-            (match.start(), offset, end - offset if md5 else 0),
+            (start_of(match), offset, end - offset if md5 else 0),
         )
 
     def _kind(self, key: bytes, name: bytes | None) -> int | None:
@@ -294,36 +300,49 @@ def _encoded(index: TraceIndex) -> bytes:
 def _read_index(path: Path, stored: Path) -> TraceIndex | None:
     """Return the stored index if it is that of a log, or of the log's start; None otherwise."""
     try:
-        data = read(stored, MAX_INDEX_BYTES)
-    except OSError:
+        data = _mapped(stored)
+    except (OSError, ValueError):
         return None
     end = 16 + int.from_bytes(data[8:16], "little")
     if data[:8] != MAGIC or end > len(data):
         return None
     try:
-        tables = decoded_as(data[16:end], Tables)
+        tables = decoded_as(bytes(data[16:end]), Tables)
     except DecodeError:
         return None
-    columns = _columns(memoryview(data)[end:], tables.records)
+    columns = _columns(data[end:], tables.records)
     if columns is None or not _fits(tables, columns):
         return None
+    _forget(data)
     is_same = tables.log_bytes <= _size(path) and (tables.digest == _digest(path))
     return TraceIndex(path, tables, columns) if is_same else None
 
 
-def _columns(data: memoryview, records: int) -> dict[str, array[int]] | None:
-    columns = {}
+def _mapped(path: Path) -> memoryview:
+    """Return the bytes of a file, which is replaced as a whole and never changed; raises OSError, ValueError."""
+    with open_regular(path) as file:
+        if os.fstat(file.fileno()).st_size > MAX_INDEX_BYTES:
+            raise ValueError("the index is too large")
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+
+
+def _forget(data: memoryview) -> None:
+    """Give back the memory of mapped bytes, which are read again when they are used."""
+    if hasattr(mmap, "MADV_DONTNEED"):
+        data.obj.madvise(mmap.MADV_DONTNEED)  # type: ignore[attr-defined]
+
+
+def _columns(data: memoryview, records: int) -> Columns | None:
+    columns: dict[str, memoryview[int]] = {}
     for name, code in COLUMNS.items():
-        column = array(code)
-        size = records * column.itemsize
+        size = records * array(code).itemsize
         if not 0 <= size <= len(data):
             return None
-        column.frombytes(data[:size])
-        columns[name], data = column, data[size:]
+        columns[name], data = data[:size].cast(code), data[size:]  # type: ignore[call-overload]
     return None if data else columns
 
 
-def _fits(tables: Tables, columns: dict[str, array[int]]) -> bool:
+def _fits(tables: Tables, columns: Columns) -> bool:
     """Return True if every number of a stored index is within its bounds: names that exist, places in the log."""
     if not tables.records:
         return True

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +56,8 @@ OTHERS = (
     *(f"artifact:{cache}_{outcome}" for cache in CACHES for outcome in ("hit", "miss", "bypass")),
 )
 WANTED = frozenset({*GRAPHS, *METRICS, *OTHERS})
-# Key and name at the start of a header.
-HEADER_KEY = re.compile(rb'\{"(\w{1,60})": (?:\{"name": "([^"\\\n]{1,200})")?')
+# The key and the name at the start of a header.
+KEYED = rb'(?=(?:\{"(\w{1,60})": (?:\{"name": "([^"\\\n]{1,200})")?)?)'
 # Metric of torch → our name of the phase. Each includes the ones inside it, so they are not a sum.
 PHASES = {
     "dynamo_cumulative_compile_time_us": "whole compilation",
@@ -73,23 +74,19 @@ def fingerprint(path: Path, rank: int) -> Fingerprint:
     with TraceReader(path) as reader:
         scan = _Scan(reader)
         last = None
-        for last in reader.headers():
-            if _is_wanted(reader, last[0]):
+        for last in reader.headers(rest=KEYED):
+            if _is_wanted(*last[0].group(2, 3)):
                 for record in reader.record_at(*last):
                     scan.add(record)
         return scan.finish(rank, next(reader.record_at(*last), None) if last else None)
 
 
-def _is_wanted(reader: TraceReader, header: re.Match[bytes]) -> bool:
+@lru_cache(maxsize=1_000)
+def _is_wanted(key: bytes | None, name: bytes | None) -> bool:
     """Return True if a record is compared, or fills the table of file names; most are not, and are never decoded."""
-    key = HEADER_KEY.match(reader.raw(header.end(), 280))
-    if key is None:
+    if key is None or key == b"str":
         return True
-    name = key[1].decode()
-    return (
-        name == "str"
-        or (f"artifact:{key[2].decode('utf-8', 'replace')}" if name == "artifact" and key[2] else name) in WANTED
-    )
+    return (f"artifact:{name.decode('utf-8', 'replace')}" if key == b"artifact" and name else key.decode()) in WANTED
 
 
 @dataclass

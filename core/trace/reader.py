@@ -20,7 +20,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cache
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -46,6 +47,31 @@ NO_RECORD = (
 )
 MAX_GROWING_BYTES = 64_000_000
 MOST_AT_ONCE_BYTES = 2_000_000
+
+
+@cache
+def _patterns(rest: bytes) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
+    """Return the patterns of a header line at a place, and of one after a newline.
+
+    Python searches five times as fast for a pattern that begins with a fixed byte.
+    """
+    line = HEADER.pattern.removeprefix(b"^")
+    return re.compile(HEADER.pattern + rest, re.MULTILINE), re.compile(b"\n" + line + rest, re.MULTILINE)
+
+
+def header_lines(data: bytes | bytearray | mmap.mmap, start: int = 0, rest: bytes = b"") -> Iterator[re.Match[bytes]]:
+    """Yield the match of each header line from a byte offset on; `rest` is a pattern of what follows `HEADER`.
+
+    A match may begin with the newline before its line: see `start_of`.
+    """
+    here, later = _patterns(rest)
+    first = here.match(data, start)
+    return chain([first] if first else [], later.finditer(data, start))
+
+
+def start_of(header: re.Match[bytes]) -> int:
+    """Return where the line of a header begins: with the letter before its time."""
+    return header.start(1) - 1
 
 
 def has_record(path: Path) -> bool:
@@ -95,17 +121,17 @@ class TraceReader:
         for match, end in self.headers(start):
             yield from self.record_at(match, end)
 
-    def headers(self, start: int = 0, pattern: re.Pattern[bytes] = HEADER) -> Iterator[tuple[re.Match[bytes], int]]:
-        """Yield the match of each record's header line, and where the record ends; the pattern begins as `HEADER`."""
+    def headers(self, start: int = 0, rest: bytes = b"") -> Iterator[tuple[re.Match[bytes], int]]:
+        """Yield the match of each record's header line, as `header_lines` does, and where the record ends."""
         previous: re.Match[bytes] | None = None
-        for count, match in enumerate(pattern.finditer(self._map, start), 1):
-            if previous is None and match.start() > start:
+        for count, match in enumerate(header_lines(self._map, start, rest), 1):
+            if previous is None and start_of(match) > start:
                 self.problem("text before the first record", start)
             if previous is not None:
-                yield previous, match.start()
+                yield previous, start_of(match)
             previous = match
             if count >= MAX_RECORDS:
-                self.problem("more records than are read", match.start())
+                self.problem("more records than are read", start_of(match))
                 return
         if previous is not None:
             yield previous, self.size
@@ -154,18 +180,18 @@ class TraceReader:
         """Yield the record of a header line, unless it is unreadable, or a `str` record, which fills the table."""
         line_end = self._map.find(b"\n", match.end(), min(end, match.end() + MAX_HEADER_BYTES))
         if line_end < 0 and end - match.end() >= MAX_HEADER_BYTES:
-            self.problem("header too long", match.start())
+            self.problem("header too long", start_of(match))
             return
         line_end = end if line_end < 0 else line_end
-        header = self._decoded(bytes(self._map[match.end() : line_end]), match.start(), "header is not JSON")
+        header = self._decoded(bytes(self._map[match.end() : line_end]), start_of(match), "header is not JSON")
         if not isinstance(header, dict):
             return
         key = next((name for name in header if name not in OUR_KEYS), None)
         if key == "str":
-            self._intern(header[key], match.start())
+            self._intern(header[key], start_of(match))
             return
         if key is None:
-            self.problem("record without a kind", match.start())
+            self.problem("record without a kind", start_of(match))
             return
         offset = min(line_end + 1, end)
         md5 = header.get("has_payload")
@@ -234,7 +260,7 @@ def _trace_record(
         attempt=counted(header.get("attempt")) or 0,
         rank=counted(header.get("rank")),
         timestamp=match.group(1).decode(),
-        header_offset=match.start(),
+        header_offset=start_of(match),
         offset=offset,
         length=length,
         md5=md5,
@@ -267,10 +293,10 @@ class GrowingReader(TraceReader):
     def new_records(self) -> Iterator[TraceRecord]:
         """Yield the records added since the last call; raises TraceError if the log was truncated or is gone."""
         self._grow()
-        headers = list(HEADER.finditer(self._map, self._taken))
+        headers = list(header_lines(self._map, self._taken))
         for match, following in pairwise([*headers, None]):
             assert match is not None
-            end = following.start() if following else self.size
+            end = start_of(following) if following else self.size
             if following is None and not self._is_complete(match):
                 return
             self._taken = end

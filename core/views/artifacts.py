@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import bisect
+import mmap
 import re
+from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -14,6 +16,7 @@ from core.base import words as fmt
 from core.base.decoder import decoded
 from core.base.errors import DecodeError, TraceError
 from core.base.files import mapped, open_regular
+from core.base.remembered import remembered
 from core.runs.store import Run
 from core.runs.stored import open_index
 from core.trace import IndexRow, TraceIndex, text_at
@@ -22,8 +25,9 @@ from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line
 Form = Literal["python", "cpp", "json", "text", "bytes"]
 
 MOST_SHOWN = 1_000
-MOST_HITS = 1_000
-MOST_SEARCHED_BYTES = 256 * 1024**2
+MOST_HITS = 20_000
+MOST_SEARCHED_BYTES = 2 * 1024**3
+SLICE_BYTES = 4 * 1024**2
 MAX_SHOWN_CHARS = 400_000
 MAX_HEADER_BYTES = 100_000
 MOST_TABLE_ROWS = 1_000
@@ -61,6 +65,7 @@ class RecordDetails:
 class ArtifactsView:
     """The records of a log; `compilation`, `kind` and `search` choose among them, unless they are empty.
 
+    The table has the records of one page, counted from 1.
     `compilation` is `-` for records outside of a compilation. Kinds in `BESIDE` are left out unless they are asked for,
     by their name or by `beside`.
     """
@@ -70,6 +75,22 @@ class ArtifactsView:
     kind: str = ALL
     search: str = ""
     beside: bool = False
+    page: int = 1
+
+    @property
+    def pages(self) -> int:
+        """Number of pages of the table, at least 1."""
+        return max(1, -(-len(self.matches) // MOST_SHOWN))
+
+    @property
+    def _page(self) -> int:
+        return max(1, min(self.page, self.pages))
+
+    @property
+    def shown(self) -> Sequence[int]:
+        """Numbers of the records of this page."""
+        start = (self._page - 1) * MOST_SHOWN
+        return self.matches[start : start + MOST_SHOWN]
 
     @property
     def title(self) -> str:
@@ -88,10 +109,10 @@ class ArtifactsView:
         notes = []
         if self._left_out:
             notes.append(f"Without {fmt.count(self._left_out, 'event')} and descriptions of inputs.")
-        if len(self.matches) > MOST_SHOWN:
-            notes.append(f"The first {fmt.number(MOST_SHOWN)} are listed.")
-        if self.search and self.index.tables.log_bytes > MOST_SEARCHED_BYTES:
-            notes.append(f"The first {fmt.bytes_(MOST_SEARCHED_BYTES)} of the log were searched.")
+        if self.pages > 1:
+            notes.append(f"Page {fmt.number(self._page)} of {fmt.number(self.pages)}.")
+        if self.search and self._searched_up_to is not None:
+            notes.append(f"The records up to {fmt.number(self._searched_up_to)} were searched.")
         if self.search and len(self._hits) >= MOST_HITS:
             notes.append(f"The search ended after {fmt.count(MOST_HITS, 'record')}.")
         return " ".join(notes)
@@ -109,12 +130,12 @@ class ArtifactsView:
         return [compile_id or OUTSIDE for compile_id in self.index.tables.compile_ids]
 
     @cached_property
-    def matches(self) -> list[int]:
+    def matches(self) -> Sequence[int]:
         """Numbers of the chosen records, in order."""
-        return sorted(self._hits) if self.search else self._chosen
+        return list(self._hits) if self.search else self._chosen
 
     @cached_property
-    def _chosen(self) -> list[int]:
+    def _chosen(self) -> array[int]:
         return self.index.numbers(self._wanted, self._compile_id)
 
     @property
@@ -128,7 +149,7 @@ class ArtifactsView:
                 "bytes": row.length or None,
                 **({"line": self._hits[row.number]} if self.search else {}),
             }
-            for row in self.index.rows(self.matches[:MOST_SHOWN])
+            for row in self.index.rows(self.shown)
         ]
 
     def line_of(self, number: int) -> int | None:
@@ -195,7 +216,8 @@ class ArtifactsView:
     def _left_out(self) -> int:
         if self.kind or self.beside:
             return 0
-        return len(self.index.numbers(BESIDE, self._compile_id))
+        counts = self.index.counts() if self.compilation == ALL else self._counts_of_compilation
+        return sum(counts.get(kind, 0) for kind in BESIDE)
 
     @cached_property
     def _counts_of_compilation(self) -> dict[str, int]:
@@ -204,20 +226,54 @@ class ArtifactsView:
             counts[row.kind] = counts.get(row.kind, 0) + 1
         return counts
 
-    @cached_property
+    @property
     def _hits(self) -> dict[int, int]:
-        """Return record → the line of its first hit, counted from 1, for at most `MOST_HITS` records."""
-        pattern = re.compile(re.escape(self.search.encode()), re.IGNORECASE)
-        headers, chosen = self.index.column("header"), set(self._chosen)
-        hits: dict[int, int] = {}
-        with mapped(self.index.path) as data:
-            for match in pattern.finditer(data, 0, min(len(data), MOST_SEARCHED_BYTES)):
-                number = bisect.bisect_right(headers, match.start()) - 1
-                if number in chosen and number not in hits:
-                    hits[number] = data[self.index.row(number).offset : match.start()].count(b"\n") + 1
-                    if len(hits) >= MOST_HITS:
-                        break
-        return hits
+        return self._search[0]
+
+    @property
+    def _searched_up_to(self) -> int | None:
+        return self._search[1]
+
+    @cached_property
+    def _search(self) -> tuple[dict[int, int], int | None]:
+        return _search_records(self.index, self.search, self._wanted, self._compile_id)
+
+
+@remembered
+def _search_records(
+    index: TraceIndex, text: str, kinds: tuple[str, ...] | None, compile_id: str | None
+) -> tuple[dict[int, int], int | None]:
+    """Return record → the line of its first hit, counted from 1, for at most `MOST_HITS` records.
+
+    Also return the last record that was searched, if `MOST_SEARCHED_BYTES` were before all were; otherwise None.
+    Capital letters of English are like small ones.
+    """
+    wanted, hits, searched = text.encode().lower(), dict[int, int](), 0
+    with mapped(index.path) as data:
+        for row in index.rows(index.numbers(kinds, compile_id)):
+            if searched > MOST_SEARCHED_BYTES:
+                return hits, row.number - 1
+            end = min(len(data), row.offset + row.length)
+            searched += end - row.header
+            at = _found(data, wanted, row.header, end)
+            if at is not None:
+                hits[row.number] = 1 + _newlines(data, row.offset, at)
+            if len(hits) >= MOST_HITS:
+                break
+    return hits, None
+
+
+def _newlines(data: mmap.mmap | bytes, start: int, end: int) -> int:
+    return sum(data[begin : min(end, begin + SLICE_BYTES)].count(b"\n") for begin in range(start, end, SLICE_BYTES))
+
+
+def _found(data: mmap.mmap | bytes, wanted: bytes, start: int, end: int) -> int | None:
+    """Return where a text in small letters first is, in slices, so that no copy is large; None if it is not there."""
+    for begin in range(start, end, SLICE_BYTES):
+        at = data[begin : min(end, begin + SLICE_BYTES + len(wanted) - 1)].lower().find(wanted)
+        if at >= 0:
+            return begin + at
+    return None
 
 
 def _compilation(row: IndexRow) -> str:

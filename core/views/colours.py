@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from core.base.remembered import remembered
-from core.report import Report
+from core.report import Report, stored
 
 Theme = Literal["light", "dark"]
 
@@ -77,7 +76,7 @@ def kernel_colour(index: int) -> str:
     return KERNEL_COLOURS[index % len(KERNEL_COLOURS)]
 
 
-@remembered
+@stored
 def kernel_colours(report: Report) -> dict[str, str]:
     """Return the colours of all kernels of a run by their ids, the same on all pages."""
     kernels = (kernel.id for compilation in report.compilations for kernel in compilation.kernels)

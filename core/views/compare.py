@@ -353,7 +353,7 @@ def _edge(recompile: Recompile | None) -> str:
 
 def _seconds_by_class(report: Report) -> dict[str, float]:
     seconds: dict[str, float] = {}
-    for total in phase_totals(report.phases):
+    for total in phase_totals(report):
         kind = phase_class(total.name)
         seconds[kind] = seconds.get(kind, 0.0) + total.self_s
     return seconds

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,11 +16,13 @@ from core.analysis import (
     self_seconds,
 )
 from core.base import words as fmt
-from core.report import FxGraph, Payload, Phase, Report
+from core.report import FxGraph, Payload, Phase, Report, stored
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line, plain
 from core.views.metrics import MetricsView
 
 NAMED = 3
+# Phases in the flame chart.
+MOST_SPANS = 20_000
 # Phase class → prefix of the stage of the graph that the phase produces.
 MAKES = {"dynamo": "dynamo_", "aot_autograd": "aot_", "inductor": "inductor_", "codegen": "inductor_"}
 MAKES_KERNELS = ("codegen", "compile")
@@ -81,34 +83,37 @@ class CompileTimeView:
     @property
     def title(self) -> str:
         """Compile time of the run and its most expensive phase, or that no phase was recorded."""
-        phases = self.report.phases
-        if not phases:
+        if self.why_none:
             return "No phase was recorded."
-        slowest = next(iter(phase_totals(phases)), None)
+        slowest = next(iter(phase_totals(self.report)), None)
         most = (
             f"; {plain(slowest.name, LONGEST_NAME)} took the most by itself: {fmt.duration_s(slowest.self_s)}."
             if slowest
             else "."
         )
-        return f"{fmt.duration_s(compile_time_s(phases))} of compile time{most}"
+        return f"{fmt.duration_s(compile_time_s(self.report))} of compile time{most}"
 
     @property
     def why_none(self) -> str:
         """Reason why there is no phase; empty if there are some."""
-        if self.report.phases:
+        if compile_seconds(self.report):
             return ""
         return "Torch logs its phases as chromium events; this log has none."
 
     @property
     def compile_ids(self) -> list[str]:
         """Compilations with phases."""
-        return sorted({phase.compilation for phase in self.report.phases if phase.compilation})
+        return sorted(filter(None, compile_seconds(self.report)))
 
     @property
     def chart_note(self) -> str:
         """Work outside the compiling thread, and phases that the chart omits."""
-        unfinished = sum(phase.end_us is None for phase in self._phases)
-        notes = [parallel_words(self._phases, self._totals)]
+        unfinished, beside = (
+            _unfinished_and_beside([phase for _, phase in self.report.phases_of(self.compile_id)])
+            if self.compile_id
+            else _run_unfinished_and_beside(self.report)
+        )
+        notes = [parallel_words(self._totals, beside)]
         if unfinished:
             notes.append(f"{fmt.count(unfinished, 'phase')} never ended and cannot be drawn.")
         return " ".join(filter(None, notes))
@@ -133,7 +138,7 @@ class CompileTimeView:
     @property
     def rows_note(self) -> str:
         """Sum of the self times."""
-        seconds = compile_seconds(self.report.phases)
+        seconds = compile_seconds(self.report)
         if not self.compile_id:
             return f"“By itself” adds up to {fmt.duration_s(sum(seconds.values()))}, the compile time of the run."
         self_time = fmt.duration_s(seconds.get(self.compile_id, 0.0))
@@ -157,64 +162,88 @@ class CompileTimeView:
             for event in self.report.caches
         ]
 
-    def spans(self, most: int) -> tuple[PhaseSpan, ...]:
-        """Return the ended phases in the order of their start; the longest `most` if there are more."""
-        self_s = self_seconds(self.report.phases)
-        ended = [
-            (index, phase)
-            for index, phase in enumerate(self.report.phases)
-            if phase.end_us is not None and self.compile_id in ("", phase.compilation)
-        ]
-        longest = sorted(ended, key=lambda entry: -(entry[1].duration_s or 0.0))[:most]
-        drawn = sorted(longest, key=lambda entry: (entry[1].start_us, entry[1].depth))
-        start_us = min((phase.start_us for _, phase in drawn), default=0.0)
-        top = min((phase.depth for _, phase in drawn), default=0)
-        rows = 1 + max((phase.depth - top for _, phase in drawn if not phase.thread), default=-1)
-        return tuple(
-            PhaseSpan(
-                index,
-                phase.name,
-                phase.compilation,
-                start_us=round(phase.start_us - start_us),
-                length_us=round((phase.end_us or 0.0) - phase.start_us),
-                self_us=round(self_s[index] * 1e6),
-                row=rows + phase.thread - 1 if phase.thread else phase.depth - top,
-                thread=phase.thread,
-            )
-            for index, phase in drawn
+    @property
+    def spans(self) -> tuple[PhaseSpan, ...]:
+        """The ended phases in the order of their start; the longest `MOST_SPANS` if there are more."""
+        return (
+            _spans(self.report, self.report.phases_of(self.compile_id)) if self.compile_id else _run_spans(self.report)
         )
 
     def owner(self, compile_id: str) -> PhaseOwner:
         """Return a compilation by id; one that was not recorded has no function and no results."""
-        compilation = self.report.compilation(compile_id)
-        return PhaseOwner(
+        return _owners(self.report).get(compile_id) or PhaseOwner(
             one_line(compile_id, LONGEST_NAME),
-            one_line(compilation.frame.name, LONGEST_NAME) if compilation else "",
-            self._seconds.get(compile_id, 0.0),
-            has_graph=bool(compilation and compilation.graphs),
-            has_kernels=bool(compilation and compilation.kernels),
+            "",
+            compile_seconds(self.report).get(compile_id, 0.0),
+            has_graph=False,
+            has_kernels=False,
         )
 
     def graph_of(self, compile_id: str, index: str) -> FxGraph | None:
         """Return the graph that a phase of a compilation produces; None if it produces none or none was recorded."""
-        phases = self.report.phases
-        phase = phases[int(index)] if index.isdecimal() and int(index) < len(phases) else None
+        phase = next((phase for at, phase in self.report.phases_of(compile_id) if str(at) == index), None)
         stage = MAKES.get(phase_class(phase.name), "") if phase else ""
         compilation = self.report.compilation(compile_id)
         graphs = compilation.graphs if compilation and stage else ()
         return next((graph for graph in graphs if graph.stage.startswith(stage)), None)
 
-    @property
-    def _phases(self) -> list[Phase]:
-        return [phase for phase in self.report.phases if self.compile_id in ("", phase.compilation)]
-
     @cached_property
     def _totals(self) -> tuple[PhaseTotal, ...]:
-        return phase_totals(self.report.phases, self.compile_id)
+        return phase_totals(self.report, self.compile_id)
 
-    @cached_property
-    def _seconds(self) -> dict[str, float]:
-        return compile_seconds(self.report.phases)
+
+@stored
+def _run_unfinished_and_beside(report: Report) -> tuple[int, bool]:
+    return _unfinished_and_beside(report.phases)
+
+
+def _unfinished_and_beside(phases: Sequence[Phase]) -> tuple[int, bool]:
+    """Return the number of phases that never ended, and whether some ran in other threads."""
+    return sum(phase.end_us is None for phase in phases), any(phase.thread for phase in phases)
+
+
+@stored
+def _run_spans(report: Report) -> tuple[PhaseSpan, ...]:
+    return _spans(report, enumerate(report.phases))
+
+
+def _spans(report: Report, phases: Iterable[tuple[int, Phase]]) -> tuple[PhaseSpan, ...]:
+    self_s = self_seconds(report)
+    ended = [(index, phase) for index, phase in phases if phase.end_us is not None]
+    longest = sorted(ended, key=lambda entry: -(entry[1].duration_s or 0.0))[:MOST_SPANS]
+    drawn = sorted(longest, key=lambda entry: (entry[1].start_us, entry[1].depth))
+    start_us = min((phase.start_us for _, phase in drawn), default=0.0)
+    top = min((phase.depth for _, phase in drawn), default=0)
+    rows = 1 + max((phase.depth - top for _, phase in drawn if not phase.thread), default=-1)
+    return tuple(
+        PhaseSpan(
+            index,
+            phase.name,
+            phase.compilation,
+            start_us=round(phase.start_us - start_us),
+            length_us=round((phase.end_us or 0.0) - phase.start_us),
+            self_us=round(self_s[index] * 1e6),
+            row=rows + phase.thread - 1 if phase.thread else phase.depth - top,
+            thread=phase.thread,
+        )
+        for index, phase in drawn
+    )
+
+
+@stored
+def _owners(report: Report) -> dict[str, PhaseOwner]:
+    """Return the compilations of the report by their ids."""
+    seconds = compile_seconds(report)
+    return {
+        compilation.id: PhaseOwner(
+            one_line(compilation.id, LONGEST_NAME),
+            one_line(compilation.frame.name, LONGEST_NAME),
+            seconds.get(compilation.id, 0.0),
+            has_graph=bool(compilation.graphs),
+            has_kernels=bool(compilation.kernels),
+        )
+        for compilation in report.compilations
+    }
 
 
 def _threads(total: PhaseTotal) -> str:
@@ -223,8 +252,8 @@ def _threads(total: PhaseTotal) -> str:
     return f"{fmt.duration_s(total.threads_s)} in {fmt.count(total.threads, 'thread')}"
 
 
-def parallel_words(phases: Sequence[Phase], totals: Sequence[PhaseTotal]) -> str:
-    """Describe the work outside the compiling thread; empty if there was none.
+def parallel_words(totals: Sequence[PhaseTotal], beside: bool) -> str:
+    """Describe the work outside the compiling thread; empty if there was none, so that `beside` is False.
 
     Name the phases whose threads together took more than the wall-clock time.
     """
@@ -236,7 +265,7 @@ def parallel_words(phases: Sequence[Phase], totals: Sequence[PhaseTotal]) -> str
     ]
     more = f"; and {fmt.count(len(parallel) - NAMED, 'more phase')}" if len(parallel) > NAMED else ""
     sentence = f"In parallel: {'; '.join(texts)}{more}. " if texts else ""
-    return sentence + (BELOW_THE_LINE if any(phase.thread for phase in phases) else "")
+    return sentence + (BELOW_THE_LINE if beside else "")
 
 
 __all__ = ["CompileTimeView"]

@@ -9,8 +9,7 @@ from core.analysis import compile_time_s, kernel_words, phase_totals, saved_word
 from core.analysis.kernels import kernel_names
 from core.analysis.numerics import numerics, numerics_sentence
 from core.base import words as fmt
-from core.base.remembered import remembered
-from core.report import Report
+from core.report import Report, stored
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, plain, prose
 from core.views.speedup import speed_title
 
@@ -22,7 +21,7 @@ class Evidence(NamedTuple):
     text: str
 
 
-@remembered
+@stored
 def evidence(report: Report) -> tuple[Evidence, ...]:
     """Return a line for each page that has a result of this run."""
     return (*_dynamo(report), *_graphs(report), *_performance(report))
@@ -59,10 +58,10 @@ def _graphs(report: Report) -> Iterator[Evidence]:
 
 def _performance(report: Report) -> Iterator[Evidence]:
     summary = verdict(report)
-    totals = phase_totals(report.phases)
+    totals = phase_totals(report)
     if totals:
         slowest = f"{plain(totals[0].name, LONGEST_NAME)} took {fmt.duration_s(totals[0].self_s)} by itself"
-        cost = f"{fmt.duration_s(compile_time_s(report.phases))} of compile time"
+        cost = f"{fmt.duration_s(compile_time_s(report))} of compile time"
         yield Evidence("compile_time", f"{cost}; {slowest}")
     if summary.speed is not None:
         yield Evidence("speedup", speed_title(summary.speed, summary.break_even).removesuffix("."))

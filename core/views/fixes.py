@@ -235,7 +235,7 @@ def _numbers(report: Report) -> dict[str, str]:
         "graph breaks": fmt.number(result.breaks),
         "recompiles": fmt.number(result.recompiles),
         "kernels": fmt.number(result.work.kernels),
-        "compile time": fmt.duration_s(sum(compile_seconds(report.phases).values())),
+        "compile time": fmt.duration_s(sum(compile_seconds(report).values())),
         "compiled call": fmt.duration_s(speed.compiled_s if speed else None),
         "faster than eager": _faster(speed) if speed else fmt.NOT_RECORDED,
         "result": result.result.outcome if result.result else NOT_COMPARED,

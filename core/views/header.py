@@ -18,6 +18,7 @@ from core.analysis import (
     Work,
     captured_ops,
     compared_words,
+    compile_seconds,
     counted_words,
     failure_counts,
     failures,
@@ -35,7 +36,7 @@ from core.analysis.backend import backend_problems, backend_sentence, backends_c
 from core.base import words as fmt
 from core.base.remembered import remembered
 from core.job import CompileJob
-from core.report import Compilation, Report
+from core.report import Compilation, Report, stored
 from core.runs.progress import is_compiled
 from core.runs.status import Status
 from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, one_line
@@ -82,8 +83,13 @@ def page_contents(report: Report | None, *, live: bool) -> dict[str, PageContent
     if report is None:
         return {} if live else dict.fromkeys(WHY_EMPTY, PageContent(why_empty=NO_RECORD))
     counts = _counts(report)
-    reasons = {} if live else {name: why(report) for name, why in WHY_EMPTY.items()}
+    reasons = {} if live else _reasons(report)
     return {name: PageContent(counts.get(name), reasons.get(name, "")) for name in WHY_EMPTY}
+
+
+@stored
+def _reasons(report: Report) -> dict[str, str]:
+    return {name: why(report) for name, why in WHY_EMPTY.items()}
 
 
 def _counts(report: Report) -> dict[str, int]:
@@ -201,7 +207,7 @@ WHY_EMPTY: dict[str, Callable[[Report], str]] = {
     "fusion": _unless_inductor(lambda compilation: compilation.schedules, "Fusion was not recorded"),
     "kernels": _no_kernels,
     "decisions": _unless_inductor(lambda compilation: compilation.schedules, "Fusion was not recorded"),
-    "compile_time": _unless(lambda report: report.phases or report.metrics, "No compile times were recorded"),
+    "compile_time": _unless(lambda report: compile_seconds(report) or report.metrics, "No compile times were recorded"),
     "speedup": _no_speed,
     "memory": _no_memory,
     "numerics": _no_numerics,

@@ -44,7 +44,7 @@ class LandmarksView:
 
     @cached_property
     def _times(self) -> dict[str, PhaseTotal]:
-        return {total.name: total for total in phase_totals(self.report.phases)} if self.report else {}
+        return {total.name: total for total in phase_totals(self.report)} if self.report else {}
 
     @property
     def ids(self) -> list[str]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
-from core.analysis import compile_seconds, failure_sentence, failures, frame_names
+from core.analysis import compile_seconds, compile_time_s, failure_sentence, failures, frame_names
 from core.base import words as fmt
 from core.report import Report
 from core.runs.store import Run
@@ -15,60 +14,58 @@ from core.views.markdown import LONGEST_LINE, one_line, plain
 MOST_ROWS = 200
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class OutlineView:
-    """Outline of a log by its index and small records: compilations, graph breaks, recompiles, failures, seconds."""
+    """Outline of a log by its index and small records: compilations, graph breaks, recompiles, failures, seconds.
 
-    report: Report
+    `title` counts them in one sentence, `failure` has the compilations that failed, empty if none did. `rows` are the
+    slowest compilations, and `note` says how many others there are.
+    """
 
-    @property
-    def title(self) -> str:
-        """Counts of the whole log in one sentence."""
-        report = self.report
-        stages = [graph.stage for compilation in report.compilations for graph in compilation.graphs]
-        graphs = stages.count("dynamo_output_graph")
-        parts = (
-            f"{fmt.count(graphs, 'graph')} in {fmt.count(len(report.compilations), 'compilation')}",
-            fmt.count(len(report.graph_breaks), "graph break"),
-            fmt.count(len({recompile.compilation for recompile in report.recompiles}), "recompile"),
-            f"{fmt.duration_s(sum(self._seconds.values()))} of compile time",
-        )
-        return ", ".join(parts) + "."
+    title: str
+    failure: str
+    rows: tuple[dict[str, str | int | float | None], ...]
+    note: str
 
-    @property
-    def failure(self) -> str:
-        """The compilations that failed, in a sentence; empty if none did."""
-        return plain(failure_sentence(failures(self.report)))
+    @staticmethod
+    def of(report: Report) -> OutlineView:
+        """Return the outline as it is shown; `report` is that of `core.trace.parsers.outline`."""
+        return OutlineView(_title(report), plain(failure_sentence(failures(report))), _rows(report), _note(report))
 
-    @property
-    def rows(self) -> list[dict[str, object]]:
-        """The slowest compilations."""
-        names = frame_names(self.report)
-        slowest = sorted(self.report.compilations, key=lambda compilation: -self._seconds.get(compilation.id, 0.0))
-        return [
-            {
-                "compilation": f"[{compilation.id}]",
-                "function": one_line(names.get(compilation.id, ""), LONGEST_LINE),
-                "status": compilation.status,
-                "seconds": self._seconds.get(compilation.id),
-                "ops": compilation.graph_op_count,
-            }
-            for compilation in slowest[:MOST_ROWS]
-        ]
 
-    @property
-    def note(self) -> str:
-        """The number of compilations that the table leaves out, and what the log's outline does not say."""
-        left_out = max(0, len(self.report.compilations) - MOST_ROWS)
-        more = f"{fmt.count(left_out, 'faster compilation')} not listed. " if left_out else ""
-        return f"{more}Graphs, guards and kernels follow once the whole log is read; this page updates itself."
+def _title(report: Report) -> str:
+    stages = [graph.stage for compilation in report.compilations for graph in compilation.graphs]
+    graphs = stages.count("dynamo_output_graph")
+    parts = (
+        f"{fmt.count(graphs, 'graph')} in {fmt.count(len(report.compilations), 'compilation')}",
+        fmt.count(len(report.graph_breaks), "graph break"),
+        fmt.count(len({recompile.compilation for recompile in report.recompiles}), "recompile"),
+        f"{fmt.duration_s(compile_time_s(report))} of compile time",
+    )
+    return ", ".join(parts) + "."
 
-    @cached_property
-    def _seconds(self) -> dict[str, float]:
-        return compile_seconds(self.report.phases)
+
+def _rows(report: Report) -> tuple[dict[str, str | int | float | None], ...]:
+    names, seconds = frame_names(report), compile_seconds(report)
+    slowest = sorted(report.compilations, key=lambda compilation: -seconds.get(compilation.id, 0.0))
+    return tuple(
+        {
+            "compilation": f"[{compilation.id}]",
+            "function": one_line(names.get(compilation.id, ""), LONGEST_LINE),
+            "status": compilation.status,
+            "seconds": seconds.get(compilation.id),
+            "ops": compilation.graph_op_count,
+        }
+        for compilation in slowest[:MOST_ROWS]
+    )
+
+
+def _note(report: Report) -> str:
+    left_out = max(0, len(report.compilations) - MOST_ROWS)
+    more = f"{fmt.count(left_out, 'faster compilation')} not listed. " if left_out else ""
+    return f"{more}Graphs, guards and kernels follow once the whole log is read; this page updates itself."
 
 
 def outline_view(run: Run) -> OutlineView | None:
     """Return the outline of a large log that is being read; None before there is one."""
-    report = open_outline(run)
-    return None if report is None else OutlineView(report)
+    return open_outline(run, OutlineView)

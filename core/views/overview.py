@@ -27,7 +27,7 @@ from core.analysis.findings import FIRST, Finding, findings
 from core.base import words as fmt
 from core.graph import source_path
 from core.job import CompileJob, Model
-from core.report import Report
+from core.report import Report, stored
 from core.runs.crash import ending_words
 from core.runs.status import Status
 from core.runs.store import Run
@@ -313,7 +313,7 @@ class OverviewView:
     def heaviest(self) -> dict[str, dict[str, object]]:
         """The heaviest compilations by id, each as a row; counts and seconds are None if unknown."""
         entries = [entry for _, entry in flattened(compilation_tree(self.report))]
-        lowered = {compilation.id: lowered_ops(compilation) for compilation in self.report.compilations}
+        lowered = _lowered_ops(self.report)
         weight = {entry.id: (lowered.get(entry.id) or 0, entry.ops, entry.seconds or 0.0) for entry in entries}
         heavy = sorted(entries, key=lambda entry: weight[entry.id], reverse=True)[:HEAVIEST]
         return {entry.id: _compilation_row(entry, lowered.get(entry.id)) for entry in heavy}
@@ -384,6 +384,11 @@ class OverviewView:
             }
             for kind, count in kinds
         ]
+
+
+@stored
+def _lowered_ops(report: Report) -> dict[str, int | None]:
+    return {compilation.id: lowered_ops(compilation) for compilation in report.compilations}
 
 
 def _shown(records: int, unparsed: int) -> str:

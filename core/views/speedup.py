@@ -334,7 +334,7 @@ def cost_words(report: Report, cost_s: float) -> str:
     cost = fmt.agree(calls, "the first call", f"all {fmt.count(calls, 'call')} (of any inputs)")
     return (
         f"Cost: {fmt.duration_s(cost_s)} beyond the steady state in {cost}. It is "
-        f"{fmt.duration_s(compile_time_s(report.phases))} of compile time, the first execution, and Compileboard's "
+        f"{fmt.duration_s(compile_time_s(report))} of compile time, the first execution, and Compileboard's "
         "recording (about a tenth). C++ objects that were built before come from the cache. Saving per call: that of "
         "the last call's inputs."
     )

@@ -12,11 +12,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from core.analysis import Verdict, captured_ops, class_seconds, compile_time_s, kernel_words, rejections, verdict
+from core.analysis import (
+    Verdict,
+    captured_ops,
+    class_seconds,
+    compile_seconds,
+    compile_time_s,
+    kernel_words,
+    rejections,
+    verdict,
+)
 from core.analysis.dynamo.failures import break_costs
 from core.base import words as fmt
 from core.graph import source_path
-from core.report import Compilation, FxGraph, FxNode, Report
+from core.report import Compilation, FxGraph, FxNode, Report, stored
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, plain
 from core.views.speedup import NOT_COMPARED
 
@@ -60,9 +69,45 @@ class TourAnswer:
     page: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TourView:
-    """The tour of a report; `nodes_of` reads the nodes of a graph."""
+    """The tour of a report; `claims` are common claims about torch.compile, each with what this run has measured."""
+
+    title: str
+    stops: tuple[TourStop, ...]
+    answers: tuple[TourAnswer, ...]
+    claims: tuple[tuple[str, str], ...]
+
+    @staticmethod
+    def of(report: Report, nodes_of: NodesOf) -> TourView:
+        """Return the tour of a report; `nodes_of` reads the nodes of a graph."""
+        return _tour(report, nodes_of)
+
+    @property
+    def text(self) -> Iterator[str]:
+        """The tour as lines of plain text."""
+        yield self.title
+        for number, stop in enumerate(self.stops, 1):
+            yield f"\n{number}. {stop.name}: {stop.time}"
+            yield f"   {stop.sentence}"
+            yield from (f"   - {fact}" for fact in stop.facts)
+        yield ""
+        for answer in self.answers:
+            yield f"{answer.question}\n   {answer.answer}"
+        yield ""
+        for claim, measured in self.claims:
+            yield f"“{claim}”\n   {measured}"
+
+
+@stored
+def _tour(report: Report, nodes_of: NodesOf) -> TourView:
+    facts = _RunFacts(report, nodes_of)
+    return TourView(facts.title, facts.stops, facts.answers, facts.claims)
+
+
+@dataclass(frozen=True)
+class _RunFacts:
+    """The facts of a report for its tour."""
 
     report: Report
     nodes_of: NodesOf
@@ -75,8 +120,8 @@ class TourView:
     @property
     def title(self) -> str:
         """The time that compiling took, from the first stop to the fourth."""
-        total = fmt.duration_s(compile_time_s(self.report.phases))
-        return f"From Python to kernels in {total} of compile time." if self.report.phases else "Nothing was compiled."
+        total = fmt.duration_s(compile_time_s(self.report))
+        return f"From Python to kernels in {total} of compile time." if self._was_timed else "Nothing was compiled."
 
     @cached_property
     def stops(self) -> tuple[TourStop, ...]:
@@ -85,10 +130,14 @@ class TourView:
 
     @cached_property
     def _seconds(self) -> dict[str, float]:
-        return class_seconds(self.report.phases)
+        return class_seconds(self.report)
+
+    @property
+    def _was_timed(self) -> bool:
+        return bool(compile_seconds(self.report))
 
     def _time(self, *kinds: str) -> float | None:
-        return sum(self._seconds.get(kind, 0.0) for kind in kinds) if self.report.phases else None
+        return sum(self._seconds.get(kind, 0.0) for kind in kinds) if self._was_timed else None
 
     @property
     def _ok(self) -> list[Compilation]:
@@ -227,7 +276,7 @@ class TourView:
     @property
     def _first_call(self) -> str:
         calls = [call for call in self.report.calls if call.compiled_s is not None]
-        if not calls or not self.report.phases:
+        if not calls or not self._was_timed:
             return "This run has no recorded call that compiled."
         first, parts = calls[0], (f"{stop.name} {stop.time}" for stop in self.stops[:4])
         later = [call.compiled_s or 0.0 for call in calls[1:] if call.how == "reused"]
@@ -235,7 +284,7 @@ class TourView:
         repeat = f" A later call takes {fmt.duration_s(again)}." if again is not None else ""
         return (
             f"The first call took {fmt.duration_s(first.compiled_s)}. Compiling in this run took "
-            f"{fmt.duration_s(compile_time_s(self.report.phases))}: {', '.join(parts)}.{repeat}"
+            f"{fmt.duration_s(compile_time_s(self.report))}: {', '.join(parts)}.{repeat}"
         )
 
     @cached_property
@@ -338,18 +387,3 @@ class TourView:
             f"Not here: {calls} of a library, with the bias inside. The ops after it are a kernel of their own. "
             "Templates, such as those of `max-autotune`, can fuse them."
         )
-
-    @property
-    def text(self) -> Iterator[str]:
-        """The tour as lines of plain text."""
-        yield self.title
-        for number, stop in enumerate(self.stops, 1):
-            yield f"\n{number}. {stop.name}: {stop.time}"
-            yield f"   {stop.sentence}"
-            yield from (f"   - {fact}" for fact in stop.facts)
-        yield ""
-        for answer in self.answers:
-            yield f"{answer.question}\n   {answer.answer}"
-        yield ""
-        for claim, measured in self.claims:
-            yield f"“{claim}”\n   {measured}"

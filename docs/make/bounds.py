@@ -170,13 +170,20 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_STORED_BYTES": "the stored fingerprint of a rank",
             "MAX_TEXT_BYTES": "a text of a rank's log that is shown or compared",
         },
-        "core/report/parts.py": {"MOST_FIELDS": "large fields of a stored report that stay in memory"},
+        "core/report/parts.py": {
+            "MOST_FIELD_BYTES": "a field in the head of a stored report, as JSON",
+            "MOST_FIELDS": "large fields of a stored report that stay in memory",
+        },
+        "core/report/results.py": {"MOST_BYTES": "a stored sum over all compilations of a report"},
         "core/views/outline.py": {"MOST_ROWS": "compilations in the outline of a large log"},
         "core/trace/parsers/draft.py": {
             "MAX_ITEMS": "entries of one list in a report",
             "MAX_STACK": "frames of a stack",
         },
-        "core/trace/parsers/build.py": {"MAX_KINDS": "kinds of records that are distinguished"},
+        "core/trace/parsers/build.py": {
+            "MAX_KINDS": "kinds of records that are distinguished",
+            "LONGEST_LOOK_S": "seconds that a page reads a growing log before it shows what there is",
+        },
         "core/trace/parsers/inductor.py": {
             "MOST_DEEP": "frames of a node's stack",
             "MOST_NAME_CHARS": "characters of a dumped graph's name, of a kernel's config, of a collective's name",

@@ -133,9 +133,9 @@ BACKENDS: dict[str, dict[str, str]] = {
     },
     "core/worker/measuring/profiler.py": {"MOST_FILE_BYTES": "a run's own profile before compression"},
     "core/views/artifacts.py": {
-        "MOST_SHOWN": "records of a log in a table",
+        "MOST_SHOWN": "records of a log on a page of the table",
         "MOST_HITS": "records that a search finds",
-        "MOST_SEARCHED_BYTES": "what is searched of a log",
+        "MOST_SEARCHED_BYTES": "records of a log that are searched",
         "MAX_SHOWN_CHARS": "characters of a record that are shown; the download has all",
         "MAX_HEADER_BYTES": "the header of a record that is shown",
         "MOST_TABLE_ROWS": "objects of a record in a table",

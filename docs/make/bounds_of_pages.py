@@ -78,6 +78,7 @@ PAGES: dict[str, dict[str, str]] = {
         "MOST_RANGES": "ranges of ranks in a sentence",
         "MOST_NAMED": "compilations in a sentence",
     },
+    "core/views/compile_time.py": {"MOST_SPANS": "phases in a flame chart"},
     "core/views/compare.py": {"MOST_PHASES": "phases of two runs beside each other"},
     "pages/parts/palette/palette.py": {
         "MOST_RUNS": "runs in the command palette",
@@ -87,7 +88,7 @@ PAGES: dict[str, dict[str, str]] = {
     },
     "core/views/palette.py": {"LARGEST_GRAPH": "ops of a graph whose nodes are in it"},
     "pages/session/cache.py": {"MOST_KEPT": "answers that are kept for all sessions, of each kind"},
-    "pages/components/flame/view.py": {"MOST_SPANS": "phases in a flame chart"},
+    "pages/components/flame/view.py": {"MOST_SPANS": "slices in the chart of a profile"},
     "pages/components/progress/view.py": {
         "MOST_PHASES": "phases of a run that goes",
         "MOST_STEPS": "its steps",

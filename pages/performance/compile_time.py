@@ -28,7 +28,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
     chosen = st.selectbox(
         "Frame", [ALL, *ids], key=url.FRAME, bind="query-params", label_visibility="collapsed", width=260
     )
-    json_twin("phases", report.phases, key="phases")
+    json_twin("phases", lambda: report.phases, key="phases")
     perfetto_download(view.run)
 phases = CompileTimeView(report, "" if chosen == ALL else chosen)
 flame_chart(view, phases)

@@ -7,7 +7,7 @@ from pages.parts.run.tour import boxes, claims, picked_stop, questions, stop_det
 from pages.session.require import require_report
 
 view = require_report("A tour of torch.compile on a run will stand here.")
-tour = TourView(view.report, view.side.nodes)
+tour = TourView.of(view.report, view.side.nodes)
 st.title(tour.title, anchor=False)
 number = picked_stop(tour)
 boxes(tour, number)

@@ -143,4 +143,4 @@ def wait_for_reading(run: Run) -> None:
     if outline.failure:
         st.error(outline.failure)
     st.caption(f"Reading the log of {size}. {outline.note}")
-    st.dataframe(outline.rows, hide_index=True)
+    st.dataframe(list(outline.rows), hide_index=True)

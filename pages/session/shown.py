@@ -128,7 +128,7 @@ def open_shown(run_id: str) -> ShownRun | None:
     if log is None:
         return ShownRun(run, status, None)
     if status.live:
-        return ShownRun(run, status, _going(run.id, str(log), status.kind == "log").look())
+        return _live_run(run, status, log)
     try:
         stat = log.stat()
     except FileNotFoundError:
@@ -140,6 +140,17 @@ def open_shown(run_id: str) -> ShownRun | None:
         return ShownRun(run, status, _report(run.id, stat.st_mtime_ns))
     except CompileboardError as error:
         return ShownRun(run, status, None, str(error))
+
+
+def _live_run(run: Run, status: Status, log: Path) -> ShownRun:
+    """Return a run that is being written; of a large log that is not read up to its end, there is an outline."""
+    is_followed = status.kind == "log"
+    growing = _going(run.id, str(log), is_followed)
+    report = growing.look()
+    if not (is_followed and growing.is_behind):
+        return ShownRun(run, status, report)
+    _outlining(run.id, log.stat().st_size.bit_length())
+    return ShownRun(run, status, None, reading=True)
 
 
 def _status(run: Run) -> Status:
@@ -167,6 +178,12 @@ def _mtime_ns(path: Path) -> int:
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _reading(run_id: str, mtime_ns: int) -> subprocess.Popen[bytes]:
+    return start_reading(server.runner().store.open(run_id))
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _outlining(run_id: str, size_bits: int) -> subprocess.Popen[bytes]:
+    """Start a process that outlines a log, again for each doubling of its size."""
     return start_reading(server.runner().store.open(run_id))
 
 

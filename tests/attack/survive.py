@@ -123,8 +123,8 @@ def _whole(report: Report) -> None:
     told = results(report)
     differing = [difference_words(item) for item in (*told.differing, *told.untold)] if told else []
     words = [sentence(found), work_words(work(report)), differing, target_words(report), ended_words(report)]
-    figures = [failures(report), speed(report.timing), break_even_calls(report), compile_seconds(report.phases)]
-    as_json([*words, *figures, phase_totals(report.phases), summary(report), source_path(report)])
+    figures = [failures(report), speed(report.timing), break_even_calls(report), compile_seconds(report)]
+    as_json([*words, *figures, phase_totals(report), summary(report), source_path(report)])
 
 
 def _compilation(run: Run, report: Report, compilation: Compilation) -> None:

@@ -9,9 +9,9 @@ from core.base.words import duration_s
 from core.commands.main import main
 from core.report import Phase
 from core.trace.parsers import build_report
-from core.views.compile_time import CompileTimeView, parallel_words
+from core.views.compile_time import MOST_SPANS, CompileTimeView, parallel_words
 from pages import menu
-from pages.components.flame.view import MOST_SPANS, FlameSpan
+from pages.components.flame.view import FlameSpan
 from pages.look.text import LONGEST_NAME
 from pages.parts.performance.charts import flame_picture
 from tests.support.apps import assert_sound, component, opened, titles, words
@@ -71,28 +71,28 @@ def test_of_too_many_phases_the_longest_are_drawn_and_names_are_cut() -> None:
 
 def test_what_ran_in_parallel_is_told_with_both_its_times() -> None:
     totals = (PhaseTotal("compile_file", 7, 2.0, 2.0, 2, 3.5), PhaseTotal("wait", 1, 3.0, 1.0, 1, 3.0))
-    assert parallel_words(PHASES, totals) == (
+    assert parallel_words(totals, beside=True) == (
         "In parallel: `compile_file` in up to 2 threads, 3.50 s of thread time in 2.00 s of wall time. "
         "Below the dashed line: other threads."
     )
     beside = "Below the dashed line: other threads."
-    assert parallel_words(PHASES, totals[1:]) == beside
-    assert parallel_words(PHASES[:1], totals[1:]) == ""
+    assert parallel_words(totals[1:], beside=True) == beside
+    assert parallel_words(totals[1:], beside=False) == ""
 
 
 def test_of_many_phases_in_parallel_three_are_named_and_the_others_counted() -> None:
     totals = tuple(PhaseTotal(f"phase_{at}", 2, 2.0, 2.0, 2, 3.5) for at in range(5))
-    text = parallel_words(PHASES[:1], totals)
+    text = parallel_words(totals, beside=False)
     assert [f"phase_{at}" in text for at in range(5)] == [True, True, True, False, False]
     assert text.endswith("; and 2 more phases. ")
-    assert "more" not in parallel_words(PHASES[:1], totals[:3])
+    assert "more" not in parallel_words(totals[:3], beside=False)
 
 
 def test_all_pages_and_the_command_line_tell_one_compile_time(
     runs: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    whole = duration_s(compile_time_s(REPORT.phases))
-    seconds = compile_seconds(REPORT.phases)
+    whole = duration_s(compile_time_s(REPORT))
+    seconds = compile_seconds(REPORT)
     page, overview = (opened(one.script, runs["training_step"]) for one in (menu.COMPILE_TIME, menu.OVERVIEW))
     main(["report", str(SCENARIO)])
 

@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from core import Run, Store
+from core.trace import reader
+from core.trace.parsers import build
 from pages import menu
+from pages.session import shown
 from tests.support.apps import EVIDENCE, assert_sound, chips, homed, opened, titles, words
 from tests.support.homes import add_run, keeper
 from tests.support.places import TRACES
@@ -15,6 +18,7 @@ from tests.support.screen import plain
 
 LOG = (TRACES / "foreign" / "trace.log").read_bytes()
 ZOO = (TRACES / "graph_break_zoo" / "trace.log").read_bytes()
+PATIENCE_S = 60.0
 
 
 def ranked(home: Path, *logs: bytes, **status: object) -> Run:
@@ -98,6 +102,19 @@ def test_a_followed_log_shows_what_is_recorded_and_can_be_stopped(followed: Run)
     assert chips(app)[0] == "following …"
     assert "So far: 2 ranks, " in plain(words(app))
     assert app.button(key="cancel").label == "Stop following"
+
+
+def test_who_joins_a_large_followed_log_late_gets_its_outline(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = add_run(home, "late", LOG, kind="log", state="running", origin="Followed: /tmp/trace.", **keeper())
+    for module in (reader, build):
+        monkeypatch.setattr(module, "MOST_AT_ONCE_BYTES", len(LOG) // 10)
+    monkeypatch.setattr(build, "LONGEST_LOOK_S", 0.0)
+    assert titles(opened(menu.OVERVIEW.script, run.id)) == ["Reading the log…"]
+    assert shown._outlining(run.id, len(LOG).bit_length()).wait(PATIENCE_S) == 0
+    app = opened(menu.OVERVIEW.script, run.id)
+    assert_sound(app)
+    assert titles(app)[0].startswith("6 graphs in ")
+    assert "Reading the log of " in plain(words(app))
 
 
 def test_a_followed_log_without_a_record_waits(home: Path) -> None:

@@ -81,7 +81,7 @@ COUNTS: dict[str, tuple[FigureReader, Unit]] = {
     "eager memory at the peak": (lambda report, _: _peak(report, "eager"), "B"),
 }
 MEASURED: dict[str, tuple[FigureReader, Unit]] = {
-    "compile time": (lambda report, _: compile_time_s(report.phases) or None, "s"),
+    "compile time": (lambda report, _: compile_time_s(report) or None, "s"),
     "first compiled call": (lambda report, _: report.calls[0].compiled_s if report.calls else None, "s"),
     "compiled call": (lambda _, summary: summary.speed.compiled_s if summary.speed else None, "s"),
     "eager call": (lambda _, summary: summary.speed.eager_s if summary.speed else None, "s"),
@@ -116,7 +116,7 @@ def ratio_words(measured: Speed | None) -> str:
 def phase_pairs(left: Report, right: Report) -> tuple[PhasePair, ...]:
     """Return the phases of both runs, longest first."""
     left_seconds, right_seconds = (
-        {total.name: total.total_s for total in phase_totals(side.phases)} for side in (left, right)
+        {total.name: total.total_s for total in phase_totals(side)} for side in (left, right)
     )
     names = sorted(
         {*left_seconds, *right_seconds},

@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
 from core.analysis.dynamo.failures import FailureKind, failures
-from core.analysis.dynamo.frame_names import Function, Functions, frame_names, functions, resumed
+from core.analysis.dynamo.frame_names import Function, Functions, functions, names_of, resumed
 from core.analysis.phases import compile_seconds
 from core.analysis.work import captured_ops, distinct_kernels, frame_of
-from core.base.remembered import remembered
 from core.base.words import count, number
-from core.report import Bytecode, Compilation, Frame, Report, Status
+from core.report import Bytecode, Compilation, Frame, Report, Status, stored
 
 Kind = Literal["frame", "resume", "recompile"]
 # A compilation with a smaller share of all captured ops is a helper.
@@ -48,7 +47,7 @@ class Entry:
     below: tuple[Entry, ...] = ()
 
 
-@remembered
+@stored
 def compilation_tree(report: Report) -> tuple[Entry, ...]:
     """Return the compilations without a compiled caller, each with its children, in compile order.
 
@@ -57,7 +56,8 @@ def compilation_tree(report: Report) -> tuple[Entry, ...]:
     parts: dict[str, list[Compilation]] = {}
     for compilation in report.compilations:
         parts.setdefault(compilation.id.rpartition(":")[0], []).append(compilation)
-    trees = (_Tree(replace(report, compilations=tuple(part))) for part in parts.values())
+    seconds = compile_seconds(report)
+    trees = (_Tree(Report(report.setting, tuple(part), report.graph_breaks), seconds) for part in parts.values())
     return tuple(entry for tree in trees for entry in tree.roots())
 
 
@@ -83,9 +83,9 @@ def alike(entries: Sequence[Entry]) -> dict[str, int]:
 class _Tree:
     """Builder of the tree: the compilations of each frame, and the frames of each function."""
 
-    def __init__(self, report: Report) -> None:
-        self._names = frame_names(report)
-        self._seconds = compile_seconds(report.phases)
+    def __init__(self, report: Report, seconds: Mapping[str, float]) -> None:
+        self._names = names_of(report.compilations)
+        self._seconds = seconds
         self._kinds = {failure.compilation: failure.kind for failure in failures(report)}
         self._breaks = Counter(
             compilation_id for graph_break in report.graph_breaks for compilation_id in graph_break.compilations
@@ -94,7 +94,7 @@ class _Tree:
         for compilation in report.compilations:
             self._frames.setdefault(frame_of(compilation), []).append(compilation)
         self._of: dict[Function, list[str]] = {}
-        for frame, function in functions(report).items():
+        for frame, function in functions(report.compilations).items():
             self._of.setdefault(function, []).append(frame)
         self._calls = _callees(report, self._of)
 

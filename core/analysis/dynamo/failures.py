@@ -31,7 +31,7 @@ class BreakCost:
 
 def break_costs(report: Report) -> tuple[BreakCost, ...]:
     """Return the costs of all graph breaks, most expensive first: by compile seconds, graphs, then log order."""
-    seconds = compile_seconds(report.phases)
+    seconds = compile_seconds(report)
     counted: set[str] = set()
     costs = []
     for graph_break in report.graph_breaks:

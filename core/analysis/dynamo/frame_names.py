@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from core.analysis.work import frame_of
-from core.base.remembered import remembered
-from core.report import Compilation, Frame, Report
+from core.report import Compilation, Frame, Report, stored
 
 RESUMES = "torch_dynamo_resume_in_"
 RESUMED = re.compile(rf"^{RESUMES}(.+)_at_(\d{{1,9}})$")
@@ -76,37 +75,42 @@ class Functions:
         return of_it[index - 1] if index else None
 
 
-def functions(report: Report) -> dict[str, Function]:
+def functions(compilations: Iterable[Compilation]) -> dict[str, Function]:
     """Return frame (`0` of `0/1`) → function; for a resume function, the function that it resumes."""
     frames: dict[str, Frame] = {}
-    for compilation in report.compilations:
+    for compilation in compilations:
         frames.setdefault(frame_of(compilation), compilation.frame)
     direct = Functions(Function(at.name, at.file, at.line) for at in frames.values() if resumed(at.name)[1] is None)
     return {frame: direct.at(at) or Function(resumed(at.name)[0], at.file, 0) for frame, at in frames.items()}
 
 
-@remembered
+@stored
 def frame_names(report: Report) -> dict[str, str]:
     """Return compilation id → name: `LlamaForCausalLM.forward`, `forward at m.py:31`, `look, after line 20`."""
-    of = functions(report)
+    return names_of(report.compilations)
+
+
+def names_of(compilations: Sequence[Compilation]) -> dict[str, str]:
+    """Return the names of some compilations alone."""
+    of = functions(compilations)
     classes: dict[Function, str] = {}
     qualified: dict[Function, str] = {}
-    for compilation in report.compilations:
+    for compilation in compilations:
         function = of[frame_of(compilation)]
         classes.setdefault(function, "")
         classes[function] = classes[function] or _class_of_self(compilation)
         if compilation.bytecode is not None and resumed(compilation.frame.name)[1] is None:
             qualified[function] = compilation.bytecode.qualname.replace(".<locals>", "")
-    forward = {of[frame_of(compilation)] for compilation in report.compilations if _is_forward(compilation)}
+    forward = {of[frame_of(compilation)] for compilation in compilations if _is_forward(compilation)}
     names = {
         function: _function_name(function, owner, qualified.get(function, ""), function in forward)
         for function, owner in classes.items()
     }
-    wrapped = _wrapped_names(report.compilations)
+    wrapped = _wrapped_names(compilations)
     return {
         compilation.id: wrapped.get(frame_of(compilation))
         or names[of[frame_of(compilation)]] + _resume_suffix(compilation.frame.name)
-        for compilation in report.compilations
+        for compilation in compilations
     }
 
 

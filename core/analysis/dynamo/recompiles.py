@@ -124,7 +124,7 @@ def lineage_groups(trees: Sequence[FrameLineage]) -> tuple[LineageGroup, ...]:
 
 def lineages(report: Report) -> tuple[FrameLineage, ...]:
     """Return the tree of each recompiled frame, longest recompile time first."""
-    seconds = compile_seconds(report.phases)
+    seconds = compile_seconds(report)
     uses = call_uses(report)
     by_id = {compilation.id: compilation for compilation in report.compilations}
     reasons: dict[str, list[Recompile]] = {}

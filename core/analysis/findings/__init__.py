@@ -11,8 +11,7 @@ from typing import get_args
 from core.analysis.findings import answers, calls, dynamo, kernels
 from core.analysis.findings.calls import printed
 from core.analysis.findings.finding import CALLS, Evidence, Finding, Proposal, RunFacts, Weight
-from core.base.remembered import remembered
-from core.report import Report
+from core.report import Report, stored
 
 RULES: tuple[Callable[[RunFacts], Iterator[Finding]], ...] = (
     dynamo.not_compiled,
@@ -45,7 +44,7 @@ FIRST = 3
 WEIGHTS: tuple[Weight, ...] = get_args(Weight)
 
 
-@remembered
+@stored
 def findings(report: Report, output: str = "") -> tuple[Finding, ...]:
     """Return all findings of a report, by weight, then by the cost of a first call and a thousand later calls.
 

@@ -135,7 +135,7 @@ def first_call(facts: RunFacts) -> Iterator[Finding]:
     total_s = sum(facts.seconds.values())
     if total_s < LONG_S:
         return
-    totals = phase_totals(facts.report.phases)
+    totals = phase_totals(facts.report)
     by_class: dict[str, float] = {}
     for total in totals:
         kind = phase_class(total.name)

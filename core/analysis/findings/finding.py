@@ -93,7 +93,7 @@ class RunFacts:
     @cached_property
     def seconds(self) -> Mapping[str, float]:
         """Compile seconds per compilation."""
-        return compile_seconds(self.report.phases)
+        return compile_seconds(self.report)
 
     @cached_property
     def steady(self) -> Speed | None:

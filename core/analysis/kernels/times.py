@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from core.analysis.interval import BUSY, busy
-from core.base.remembered import remembered
 from core.base.words import duration_s
-from core.report import Compilation, Kernel, KernelTime, Report
+from core.report import Compilation, Kernel, KernelTime, Report, stored
 
 Timed = Literal["by itself", "in place", "estimated", ""]
 ALONE: Final = "by itself"
@@ -123,7 +122,7 @@ def measured_seconds(compilation: Compilation) -> dict[str, float]:
     return seconds_of
 
 
-@remembered
+@stored
 def uneven_repeats(report: Report) -> UnevenRepeats | None:
     """Return the repeats (calls with equal work) whose seconds differ most.
 

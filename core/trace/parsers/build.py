@@ -37,12 +37,14 @@ from core.trace.parsers.fx_text import parse_graph
 from core.trace.parsers.inductor import dumped_graph, is_dumped_graph, join_kernels, with_stacks
 from core.trace.parsers.roots import is_root, root_frame
 from core.trace.parsers.table import parser_of
+from core.trace.reader import MOST_AT_ONCE_BYTES
 
 MAX_KINDS = 2_000
 MOST_CONTEXTS = 16
 MOST_CONTEXT_CHARS = 256
 OURS = "artifact:compileboard_"
 LOOK_S = 0.2
+LONGEST_LOOK_S = 0.5
 
 
 def build_report(path: Path, strict: bool = False) -> Report:
@@ -266,7 +268,8 @@ class GrowingReport:
     """The report of a log so far, for all threads that show it.
 
     While one thread reads, and shortly afterwards, the others get the last report. `appended` is for a log that never
-    shrinks, of any size; of others the first 64 MB are read.
+    shrinks, of any size; of others the first 64 MB are read. `is_behind` is True if the last look ended before the end
+    of the log; of an appended log, the report is then that of the last look that came to the end.
     """
 
     def __init__(self, path: Path, rests_s: float = LOOK_S, *, appended: bool = False) -> None:
@@ -280,6 +283,7 @@ class GrowingReport:
     def _begin(self) -> None:
         self._draft: ReportDraft | None = None
         self._report = Report(Setting())
+        self.is_behind = self._changed = False
 
     def look(self) -> Report:
         """Return the report of the log now, or from the last reading; empty if there is no log yet."""
@@ -304,8 +308,14 @@ class GrowingReport:
             self._draft = ReportDraft((AppendedReader if self._appended else GrowingReader)(self.path))
         reader = self._draft.reader
         assert isinstance(reader, GrowingReader)
-        before = reader.size
-        for record in reader.new_records():
-            read_record(self._draft, record)
-        if reader.size != before:
-            self._report = draft_report(self._draft)
+        ends_s, before = time.monotonic() + LONGEST_LOOK_S, reader.size
+        while True:
+            size = reader.size
+            for record in reader.new_records():
+                read_record(self._draft, record)
+            self.is_behind = reader.size - size >= MOST_AT_ONCE_BYTES
+            if not self.is_behind or time.monotonic() > ends_s:
+                break
+        self._changed |= reader.size != before
+        if self._changed and not (self._appended and self.is_behind):
+            self._report, self._changed = draft_report(self._draft), False

@@ -224,7 +224,7 @@ def _guards(source: Source) -> Iterator[Block]:
 
 def _compile_time(source: Source) -> Iterator[Block]:
     view = CompileTimeView(source.report)
-    if not source.report.phases:
+    if view.why_none:
         return
     yield from paragraph(view.title)
     rows = [(str(row["phase"]), row["self"]) for row in view.rows]

@@ -61,7 +61,12 @@ def choose_records(artifacts: views.ArtifactsView) -> views.ArtifactsView:
         beside = st.toggle(
             "Events and inputs", key="records-beside", help="chromium events, and descriptions of inputs"
         )
-    return replace(artifacts, search=search, compilation=compilation, kind=kind, beside=beside)
+        chosen = replace(artifacts, search=search, compilation=compilation, kind=kind, beside=beside)
+        if chosen.pages > 1:
+            key = f"record-page-{search}-{compilation}-{kind}-{beside}"
+            page = st.number_input("Page", 1, chosen.pages, key=key, width=120)
+            chosen = replace(chosen, page=int(page))
+    return chosen
 
 
 def _choice(label: str, name: str, titles: dict[str, str], width: int) -> str:
@@ -74,7 +79,7 @@ def _choice(label: str, name: str, titles: dict[str, str], width: int) -> str:
 def record_table(artifacts: views.ArtifactsView) -> int:
     """Draw the records; return the number of the selected one, of the one in the URL, or of the first."""
     height = TALL if len(artifacts.rows) > FEW else "auto"
-    numbers = artifacts.matches[: len(artifacts.rows)]
+    numbers = list(artifacts.shown)
     table = in_words(pd.DataFrame(artifacts.rows), {"record": fmt.number, "bytes": fmt.number, "line": fmt.number})
     chosen = picked(table, numbers, "record-table", height=height, column_config=WIDE)
     if artifacts.note:

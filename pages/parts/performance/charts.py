@@ -16,7 +16,6 @@ from core.views.compile_time import CompileTimeView
 from core.views.speedup import CallTotals
 from pages import menu
 from pages.components.flame.view import (
-    MOST_SPANS,
     FlameLegend,
     FlameName,
     FlameOwner,
@@ -146,7 +145,7 @@ def _picture(run_id: str, log_bytes: int, compile_id: str, _phases: CompileTimeV
 
 def flame_picture(phases: CompileTimeView) -> FlamePicture:
     """Return the ended phases of one compilation or of all; the longest if there are too many."""
-    spans = phases.spans(MOST_SPANS)
+    spans = phases.spans
     names = {span.name: span for span in spans}
     owners = list(dict.fromkeys(span.compilation for span in spans))
     name_at, owner_at = ({text: at for at, text in enumerate(texts)} for texts in (names, owners))

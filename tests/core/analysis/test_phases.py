@@ -6,17 +6,21 @@ from itertools import pairwise
 import pytest
 
 from core.analysis import PhaseTotal, compile_seconds, compile_time_s, parallel_totals, phase_totals
-from core.report import Phase
+from core.report import Phase, Report, Setting
 
 S = 1_000_000.0
-THREADED = (
-    Phase("load", "0/0", 0, 10 * S, 0),
-    Phase("file", "0/0", 1 * S, 5 * S, 2, thread=1),
-    Phase("wait", "0/0", 2 * S, 9 * S, 1),
-    Phase("file", "0/0", 3 * S, 8 * S, 3, thread=2),
-    Phase("load", "1/0", 20 * S, 21 * S, 0),
-    Phase("left open", "1/0", 20 * S, None, 1),
+THREADED = Report(
+    Setting(),
+    phases=(
+        Phase("load", "0/0", 0, 10 * S, 0),
+        Phase("file", "0/0", 1 * S, 5 * S, 2, thread=1),
+        Phase("wait", "0/0", 2 * S, 9 * S, 1),
+        Phase("file", "0/0", 3 * S, 8 * S, 3, thread=2),
+        Phase("load", "1/0", 20 * S, 21 * S, 0),
+        Phase("left open", "1/0", 20 * S, None, 1),
+    ),
 )
+NOTHING = Report(Setting())
 
 
 def test_threads_are_one_union_and_their_sum_is_told_apart() -> None:
@@ -41,18 +45,18 @@ def test_one_compilation_has_the_time_that_is_its_own() -> None:
 
 def test_a_phase_inside_one_of_its_own_name_counts_once() -> None:
     inside = (Phase("pass", "0/0", 0, 4 * S, 0), Phase("pass", "0/0", 1 * S, 2 * S, 1))
-    assert phase_totals(inside) == (PhaseTotal("pass", 2, 4.0, 4.0, 1, 4.0),)
+    assert phase_totals(Report(Setting(), phases=inside)) == (PhaseTotal("pass", 2, 4.0, 4.0, 1, 4.0),)
 
 
 def test_a_phase_without_a_length_has_one_thread() -> None:
-    (total,) = phase_totals([Phase("a", "0/0", 5.0, 5.0, 0)])
+    (total,) = phase_totals(Report(Setting(), phases=(Phase("a", "0/0", 5.0, 5.0, 0),)))
     assert (total.count, total.total_s, total.threads, total.threads_s) == (1, 0.0, 1, 0.0)
 
 
 def test_without_phases_there_is_no_time() -> None:
-    assert phase_totals(()) == ()
-    assert compile_seconds(()) == {}
-    assert compile_time_s(()) == 0.0
+    assert phase_totals(NOTHING) == ()
+    assert compile_seconds(NOTHING) == {}
+    assert compile_time_s(NOTHING) == 0.0
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -62,12 +66,13 @@ def test_own_times_add_up_to_the_time_in_which_anything_was_open(seed: int) -> N
     spans += [_beside(chance, thread) for thread in range(1, 6)]
     phases = tuple(sorted(spans, key=lambda phase: (phase.start_us, -phase.depth)))
     wall_s = _union_s(phases)
-    totals = phase_totals(phases)
+    report = Report(Setting(), phases=phases)
+    totals = phase_totals(report)
 
     assert sum(total.self_s for total in totals) == pytest.approx(wall_s)
-    assert sum(compile_seconds(phases).values()) == pytest.approx(wall_s)
-    for compilation, seconds in compile_seconds(phases).items():
-        assert sum(total.self_s for total in phase_totals(phases, compilation)) == pytest.approx(seconds)
+    assert sum(compile_seconds(report).values()) == pytest.approx(wall_s)
+    for compilation, seconds in compile_seconds(report).items():
+        assert sum(total.self_s for total in phase_totals(report, compilation)) == pytest.approx(seconds)
     for total in totals:
         members = [phase for phase in phases if phase.name == total.name]
         assert total.total_s == pytest.approx(_union_s(members))

@@ -1,14 +1,20 @@
 """A large log: its outline comes first, its report is stored in parts, and what is read of it is the same."""
 
+import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchmarks.big_log import write_log
-from core import Run, Store, build_report, open_report, to_json
+from core import Run, Store, build_report, from_json, open_report, to_json, verdict
+from core.analysis import compile_time_s
+from core.report import results
 from core.runs import stored
-from core.runs.stored import is_stored, open_index, open_outline
+from core.runs.stored import is_stored, open_index
 from core.views.outline import outline_view
+from core.views.prepared import prepared, summaries
 from tests.support.homes import add_run, add_scenario
 from tests.support.places import TRACES
 
@@ -39,6 +45,72 @@ def test_a_report_in_parts_is_the_report(tmp_path: Path, scenario: str) -> None:
     assert to_json(open_report(run)) == whole
     assert is_stored(run)
     assert to_json(open_report(run)) == whole
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_what_is_made_of_a_whole_report_is_read_as_it_was_made(tmp_path: Path, scenario: str) -> None:
+    run = Store(tmp_path).open(add_scenario(tmp_path, scenario))
+    open_report(run, summaries(run))
+    files = {path: path.stat().st_mtime_ns for path in (run.path / "results").iterdir()}
+    assert len(files) > 10
+    assert prepared(run, open_report(run)) == prepared(run, build_report(TRACES / scenario / "trace.log"))
+    assert {path: path.stat().st_mtime_ns for path in (run.path / "results").iterdir()} == files
+
+
+@pytest.mark.parametrize("damage", [b"", b"0123 4567\n{}", b"{"])
+def test_what_does_not_fit_its_report_is_made_again(tmp_path: Path, damage: bytes) -> None:
+    run = Store(tmp_path).open(add_scenario(tmp_path, "foreign"))
+    made = verdict(open_report(run))
+    (path,) = (run.path / "results").glob("analysis.verdict.*")
+    whole = path.read_bytes()
+    path.write_bytes(damage or whole.replace(b'"graphs":', b'"drawings":'))
+    assert verdict(open_report(run)) == made
+    assert path.read_bytes() == whole
+
+
+def test_what_another_version_of_our_code_made_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Store(tmp_path).open(add_scenario(tmp_path, "foreign"))
+    made = verdict(open_report(run))
+    (path,) = (run.path / "results").glob("analysis.verdict.*")
+    changed = path.read_bytes().replace(b'"graphs":', b'"graphs":1')
+    path.write_bytes(changed)
+    assert verdict(open_report(run)) != made
+    monkeypatch.setattr(results, "code_version", lambda: "another")
+    assert verdict(open_report(run)) == made
+
+
+def test_a_changed_report_has_its_own_results(tmp_path: Path) -> None:
+    run = Store(tmp_path).open(add_scenario(tmp_path, "training_step"))
+    report = open_report(run)
+    changed = replace(report, phases=report.phases[:1], graph_breaks=())
+    assert (changed.phases, verdict(changed).breaks) == (report.phases[:1], 0)
+    assert compile_time_s(changed) == report.phases[0].duration_s != compile_time_s(report)
+
+
+def test_the_phases_of_a_compilation_are_read_alone(tmp_path: Path, of_torch_alone: bytes) -> None:
+    run = add_run(tmp_path, "big", of_torch_alone, kind="log")
+    report, log = open_report(run), run.log_path()
+    assert log is not None
+    whole = build_report(log)
+    ids = {phase.compilation for phase in whole.phases}
+    assert len(ids) > 20
+    assert {name: report.phases_of(name) for name in ids} == {name: whole.phases_of(name) for name in ids}
+
+
+def test_a_report_in_parts_of_an_older_version_opens_as_it_did(tmp_path: Path) -> None:
+    """Its head had the phases, and no mark."""
+    run = Store(tmp_path).open(add_scenario(tmp_path, "graph_break_zoo"))
+    whole = to_json(open_report(run))
+    head = json.loads(path_of(run, "head.json").read_bytes())
+    report = {**json.loads(whole), "compilations": head["report"]["compilations"]}
+    older = {"report": report, "places": head["places"], "parts_bytes": head["parts_bytes"]}
+    path_of(run, "head.json").write_text(json.dumps(older))
+    shutil.rmtree(run.path / "results")
+    report_then = open_report(run)
+    assert to_json(report_then) == whole
+    assert verdict(report_then) == verdict(from_json(whole))
+    assert path_of(run, "head.json").read_text() == json.dumps(older)
+    assert not (run.path / "results").exists()
 
 
 def test_a_log_of_torch_alone_is_read_one_compilation_after_another(tmp_path: Path, of_torch_alone: bytes) -> None:
@@ -79,9 +151,9 @@ def test_the_outline_is_there_before_the_report(tmp_path: Path, monkeypatch: pyt
         seen.append(outline_view(run))
         raise OSError("no room")
 
-    assert (open_outline(run), outline_view(run)) == (None, None)
+    assert outline_view(run) is None
     monkeypatch.setattr(stored, "build_in_parts", cut_short)
-    report = open_report(run)
+    report = open_report(run, summaries(run))
     (view,) = seen
     assert view is not None
     assert view.title.startswith(f"{sum(len(c.graphs) > 0 for c in report.compilations)} graphs in ")

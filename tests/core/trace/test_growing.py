@@ -8,7 +8,8 @@ import pytest
 from core import GrowingReport, build_report
 from core.base.errors import TraceError
 from core.report import Report, Setting
-from core.trace import GrowingReader, TraceReader, TraceRecord
+from core.trace import GrowingReader, TraceReader, TraceRecord, reader
+from core.trace.parsers import build
 from tests.support.homes import line, record
 from tests.support.places import TRACES
 
@@ -79,3 +80,17 @@ def test_it_is_read_again_after_a_while_only(tmp_path: Path) -> None:
 
 def test_before_there_is_a_log_there_is_nothing(tmp_path: Path) -> None:
     assert GrowingReport(tmp_path / "none.log").look() == Report(Setting())
+
+
+def test_who_joins_late_gets_no_report_before_the_end_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (reader, build):
+        monkeypatch.setattr(module, "MOST_AT_ONCE_BYTES", 20_000)
+    monkeypatch.setattr(build, "LONGEST_LOOK_S", 0.0)
+    log = TRACES / "foreign" / "trace.log"
+    growing = GrowingReport(log, rests_s=0.0, appended=True)
+    looks = [(growing.look().kinds, growing.is_behind)]
+    while growing.is_behind:
+        looks.append((growing.look().kinds, growing.is_behind))
+    assert len(looks) == 1 + log.stat().st_size // 20_000
+    assert looks[:-1] == [({}, True)] * (len(looks) - 1)
+    assert growing.look() == build_report(log)

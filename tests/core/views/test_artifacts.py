@@ -212,3 +212,19 @@ def test_the_pages_in_the_table_of_tlparse_are_in_the_menu() -> None:
     parts = {"Payload", "Header", "Open as a script"}
     assert "Artifacts" in named
     assert named - titles - parts == set()
+
+
+def test_all_records_are_listed_by_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(artifacts, "MOST_SHOWN", 2)
+    view = view_of(tmp_path, *[record({"dump_file": {"name": str(number)}}, "text") for number in range(5)])
+    pages = [replace(view, page=page) for page in (-1, 1, 2, 3, 9)]
+    assert [[row["record"] for row in page.rows] for page in pages] == [[0, 1], [0, 1], [2, 3], [4], [4]]
+    assert (view.pages, pages[-1].note) == (3, "Page 3 of 3.")
+
+
+def test_a_text_at_the_border_of_two_slices_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(artifacts, "SLICE_BYTES", 7)
+    view = view_of(tmp_path, record({"dump_file": {}}, "one\n" * 9 + "Needle"), record({"dump_file": {}}, "none"))
+    for start in range(4):
+        assert replace(view, search="needle"[start:]).line_of(0) == 10
+    assert replace(view, search="needle").matches == [0]

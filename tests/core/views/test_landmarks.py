@@ -31,7 +31,7 @@ def test_a_place_that_is_not_installed_says_so() -> None:
 
 
 def test_the_times_are_those_of_torchs_phases() -> None:
-    totals = {total.name: total for total in phase_totals(REPORT.phases)}
+    totals = {total.name: total for total in phase_totals(REPORT)}
     rows = {str(row["landmark"]): row for row in LandmarksView(REPORT).rows}
     timed = [landmark for landmark in LANDMARKS if landmark.phase in totals]
     assert len(timed) > 15

@@ -15,7 +15,7 @@ from tests.support.apps import assert_sound, opened, titles, words
 from tests.support.homes import add_run, line
 from tests.support.places import TRACES
 
-SECONDS = compile_seconds(build_report(TRACES / "graph_break_zoo" / "trace.log").phases)
+SECONDS = compile_seconds(build_report(TRACES / "graph_break_zoo" / "trace.log"))
 
 
 def links(app: object) -> list[str]:

@@ -10,7 +10,7 @@ from tests.support.apps import assert_sound, component, opened, titles, words
 from tests.support.homes import add_run, add_scenario
 from tests.support.places import TRACES
 
-SECONDS = compile_seconds(build_report(TRACES / "recompile_zoo" / "trace.log").phases)
+SECONDS = compile_seconds(build_report(TRACES / "recompile_zoo" / "trace.log"))
 
 
 def test_the_tree_shows_guard_values_call_and_time_of_each_recompile(runs: dict[str, str]) -> None:

@@ -60,7 +60,7 @@ def test_each_break_has_the_functions_after_it_and_their_time_and_together_they_
     report = build_report(TRACES / "graph_break_zoo" / "trace.log")
     found = of(report, "graph breaks")
     assert len(found) == len(report.graph_breaks) == 5
-    seconds = compile_seconds(report.phases)
+    seconds = compile_seconds(report)
     resumed = {item.id for item in report.compilations if item.frame.name.startswith("torch_dynamo_resume_in_")}
     assert sum(finding.once_s for finding in found) == pytest.approx(sum(seconds[number] for number in resumed))
     (shape,) = [finding for finding in found if "`model.py:36`" in finding.title]

@@ -1,0 +1,49 @@
+"""Results over all compilations of a large report, made once, when it is stored, for pages and the command line.
+
+python -m core.views.prepared RUN    store the outline of a large log that is being written
+"""
+
+from __future__ import annotations
+
+import sys
+
+from core.report import Report
+from core.runs.store import Run, Store
+from core.runs.stored import Summaries, open_graph, store_outline
+from core.views.colours import kernel_colours
+from core.views.compile_time import CompileTimeView
+from core.views.header import HeaderView, page_contents
+from core.views.outline import OutlineView
+from core.views.overview import OverviewView
+from core.views.tour import TourView
+
+
+def summaries(run: Run) -> Summaries:
+    """Return what is made of a run's log while it is read."""
+    return Summaries(OutlineView.of, lambda report: prepared(run, report))
+
+
+def prepared(run: Run, report: Report) -> tuple[object, ...]:
+    """Return what is shown of a report on every page, on *Overview*, on *Tour* and on *Compile time*."""
+    header = HeaderView(run.status(), report, run.job())
+    overview = OverviewView(report, run.output_tail())
+    phases = CompileTimeView(report)
+    return (
+        page_contents(report, live=False),
+        (header.facts, header.compilations, kernel_colours(report)),
+        (overview.findings, overview.evidence, overview.heaviest),
+        TourView.of(report, lambda compilation, graph: open_graph(run, compilation, graph)),
+        (phases.rows, phases.chart_note, phases.spans, phases.owner("")),
+    )
+
+
+def main(run_id: str) -> None:
+    """Store the outline of a run's log, as far as it is written."""
+    run = Store().open(run_id)
+    log = run.log_path()
+    if log is not None:
+        store_outline(run, log, summaries(run))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
