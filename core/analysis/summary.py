@@ -46,7 +46,7 @@ def summary(report: Report) -> Summary:
         kernels=of_run.work.kernels,
         outcome=of_run.result.outcome if of_run.result else "",
         speed=of_run.speed,
-        compile_s=compile_time_s(report.phases) if report.phases else None,
+        compile_s=compile_time_s(report) or None,
         torch=setting.torch[:MOST_VERSION_CHARS],
         device=setting.device[:MOST_DEVICE_CHARS],
         inputs=report.calls[0].inputs[:MOST_INPUTS_CHARS] if report.calls else "",

@@ -73,7 +73,7 @@ class Summaries:
     """
 
     of_outline: Callable[[Report], object] = lambda _: None
-    of_report: Callable[[Report], object] = verdict
+    of_report: Callable[[Report], object] = summary
 
 
 def open_report(run: Run, summaries: Summaries | None = None) -> Report:
