@@ -12,6 +12,7 @@ from core import CompileJob, Model, Run, Runner, open_report
 from core.report import FusionRound, Report
 from core.runs.sides import side_of_run
 from core.views.logs import LogsView, log_messages
+from tests.support.homes import NO_LOOKUPS
 
 pytestmark = pytest.mark.torch
 CODE = """import torch
