@@ -71,10 +71,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _group(item: pytest.Item) -> str:
-    """Name what shares a process: a compiled sample, the dashboards that are attacked, else a file."""
+    """Name what shares a process: a compiled sample, one dashboard and its browser, those that are attacked, else a
+    file.
+    """
     sample = getattr(item, "callspec", None) and item.callspec.params.get("both")
     if sample:
         return str(sample)
+    if _place(item) == "browser":
+        return "browser"
     if _place(item) == "attack" and "torch" not in item.keywords and hasattr(item.module, "Server"):  # type: ignore[attr-defined]
         return "dashboards"
     return item.path.relative_to(ROOT).as_posix()
