@@ -102,12 +102,12 @@ def told(
         (
             "return (y * (3 if wrong() else 2)).masked_fill(y > 0, -1e9)",
             False,
-            "output: 199,532 of 400,000 elements differ, by up to 0.500 of the magnitude around them",
+            "output: 4,029 of 8,000 elements differ, by up to 0.500 of the magnitude around them",
         ),
         (
             "return (y * (3 if wrong() else 2)).masked_fill(y > 0, torch.finfo(y.dtype).min)",
             False,
-            "output: 199,532 of 400,000 elements differ, by up to 0.500 of the magnitude around them",
+            "output: 4,029 of 8,000 elements differ, by up to 0.500 of the magnitude around them",
         ),
         (
             "z = y.clone()\nz[0] = z[0] * (0 if wrong() else 1e-6)\nreturn z",
