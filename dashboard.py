@@ -4,18 +4,21 @@ import base64
 import hashlib
 import os
 import re
+import sys
 from pathlib import Path
 
 import streamlit as st
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from core import CompileboardError
 from pages.components.graph.routes import graph_routes
 from pages.components.modules import module_routes
 from pages.gate.addresses import Addresses
 from pages.gate.ahead import Ahead
 from pages.gate.greeting import greeting
 from pages.gate.middleware import Gate
+from pages.gate.people import the_people
 from pages.gate.rules import rules
 from pages.session import server
 from pages.session.uploads import upload_routes
@@ -63,13 +66,17 @@ class SecurityHeaders:
 os.umask(0o077)
 
 BASE = st.get_option("server.baseUrlPath") or ""
-RULES = rules()
+try:
+    PEOPLE = the_people()
+except CompileboardError as error:
+    sys.exit(f"Compileboard does not start: {error}")
+RULES = rules(PEOPLE.kind if PEOPLE is not None else None)
 app = st.App(
     "pages/app.py",
     lifespan=greeting(RULES, begin=server.take_up_sweeps, announced=server.announced),
     routes=[*graph_routes(BASE), *module_routes(BASE), *upload_routes(BASE)],
     middleware=[
         *(Middleware(SecurityHeaders), Middleware(Ahead)),
-        *(Middleware(Gate, rules=RULES), Middleware(Addresses, base=BASE)),
+        *(Middleware(Gate, rules=RULES, people=PEOPLE), Middleware(Addresses, base=BASE)),
     ],
 )

@@ -79,15 +79,16 @@ async def visitor(server: Server, runs: Sequence[str], seed: int) -> list[Visit 
     return visits
 
 
-def pages(rounds: Sequence[Sequence[Visit | str]]) -> list[Result]:
-    """Return the page times, and the number of failed pages."""
+def pages(rounds: Sequence[Sequence[Visit | str]], aim_s: float = AIM_S, processes: int = 1) -> list[Result]:
+    """Return the page times of the visitors of so many server processes, and the number of failed pages."""
     took = [sorted(visit.seconds for visit in visits if isinstance(visit, Visit)) for visits in rounds]
     errors = [visit for visits in rounds for visit in visits if isinstance(visit, str)]
     middle = [statistics.median(visits) for visits in took]
     late = [visits[int(len(visits) * 0.95)] for visits in took]
     figure = ", ".join(f"{value:.1f}" for value in middle)
+    visitors = VISITORS * processes
     return [
-        Result(f"page, median of {VISITORS} visitors", f"{figure} s", f"≤ {AIM_S:g} s", max(middle) <= AIM_S),
+        Result(f"page, median of {visitors} visitors", f"{figure} s", f"≤ {aim_s:g} s", max(middle) <= aim_s),
         Result("page, 95th percentile", f"{', '.join(f'{value:.1f}' for value in late)} s"),
         Result("pages that failed", f"{len(errors)} of {sum(map(len, rounds))} {errors[:3] or ''}", "0", not errors),
     ]

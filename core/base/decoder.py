@@ -39,6 +39,7 @@ BUT_BRACKETS = bytes(sorted(set(range(256)) - set(b'"[]{}')))
 SURROGATE = re.compile("[\ud800-\udfff]")
 _making = Lock()
 _decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
+_unpackers: dict[Any, msgspec.msgpack.Decoder[Any]] = {}
 STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 
 
@@ -73,6 +74,19 @@ def decoded_as(data: str | bytes, kind: Any) -> Any:
         if _is_odd(_check_bounds(data)):
             return msgspec.convert(decoded(data), kind, str_keys=True)
         return decoder.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise DecodeError(str(error)) from None
+
+
+def unpacked_as(data: bytes, kind: Any, most_bytes: int) -> Any:
+    """Return the value of a MessagePack message as a type; raises DecodeError, also beyond `most_bytes`."""
+    if len(data) > most_bytes:
+        raise DecodeError(f"the message has more than {number(most_bytes)} bytes")
+    with _making:
+        if kind not in _unpackers:
+            _unpackers[kind] = msgspec.msgpack.Decoder(kind)
+    try:
+        return _unpackers[kind].decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise DecodeError(str(error)) from None
 

@@ -10,6 +10,7 @@
     ├── AccessError       a request is not permitted on this server
     ├── SettingError      an environment variable has an invalid value
     ├── WorkerError       the fork server or a worker cannot be started or has ended
+    │   └── NodeError     the node of a run does not answer, or is lost
     └── LayoutError       a graph cannot be laid out
 
 A message says what happened and what to do about it; it is shown to the user unchanged.
@@ -66,6 +67,10 @@ class WorkerError(CompileboardError):
     def __init__(self, message: str, signal: str | None = None) -> None:
         super().__init__(message)
         self.signal = signal
+
+
+class NodeError(WorkerError):
+    """The node of a run does not answer, or is lost."""
 
 
 class LayoutError(CompileboardError):

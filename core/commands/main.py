@@ -7,7 +7,7 @@
     python -m core tour RUN | NAME | FILE.py[:NAME] | job.json [options]
     python -m core captures RUN | NAME | FILE.py[:NAME] | job.json [options]
     python -m core exercises [NAME [FILE.py]] [--json]
-    python -m core dashboard [--port N] [--no-browser] [-- OPTION…]
+    python -m core dashboard [--port N] [--processes N] [--no-browser] [-- OPTION…]
     python -m core open LOG | DIR | ARCHIVE [--follow] [--port N] [--no-browser]
     python -m core report RUN | LOG [--rank N] [--check] [--least-speedup X] [--json]
     python -m core pipeline NAME | FILE.py[:NAME] | job.json [options] [--out FILE] [--json]
@@ -29,7 +29,9 @@
     python -m core doctor [--no-compile] [--json]
     python -m core options [WORD…] [--module inductor|dynamo] [--changed] [--json]
     python -m core landmarks [RUN]
+    python -m core audit [--by ADDRESS] [--refused] [--json]
     python -m core seeds [ITEM…]
+    python -m core work --server URL --token-file FILE [--name NAME] [--samples-only]
 
 With --json the report alone goes to standard output; progress and messages go to standard error. Exit codes: 0 done, 1
 the run or every cell of the sweep failed, or the sweep stopped, 2 the command or the job is invalid, 3 the run, sweep
@@ -49,6 +51,7 @@ from core.base.machine import PROGRAM
 from core.commands import (
     aoti,
     artifacts,
+    audit,
     backends,
     check,
     compare,
@@ -70,6 +73,7 @@ from core.commands import (
     seeds,
     sweep,
     tour,
+    work,
 )
 from core.commands.output import CANCELLED, FAILED, MISSING, USAGE, complain
 
@@ -102,7 +106,9 @@ COMMANDS = (
     export.add_command,
     doctor.add_command,
     options.add_command,
+    audit.add_command,
     seeds.add_command,
+    work.add_command,
 )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
+import secrets
 import socket
 import subprocess
 import sys
@@ -26,6 +28,8 @@ HOST, PORT = "127.0.0.1", 8501
 STARTS_S = 120.0
 POLL_S = 0.1
 ENDS_S = 10.0
+# Variable for a process of several: the first port, and the secret of all (pages/gate/rules.py).
+GROUP = "COMPILEBOARD_GROUP"
 
 
 def add_command(commands: Commands) -> None:
@@ -42,6 +46,9 @@ def add_dashboard_command(commands: Commands) -> None:
     command = commands.add_parser("dashboard", help="start the dashboard")
     command.set_defaults(function=_start)
     _add_address(command)
+    command.add_argument(
+        "--processes", type=int, default=1, metavar="N", help="servers of one store, on ports from --port up (1)"
+    )
     command.add_argument("options", nargs="*", metavar="OPTION", help="after --: options of `streamlit run`")
 
 
@@ -65,9 +72,27 @@ def _open(arguments: argparse.Namespace) -> int:
 
 
 def _start(arguments: argparse.Namespace) -> int:
-    """Serve the dashboard until it is ended."""
-    with _dashboard(arguments.port or _free_port(), arguments.options) as (server, address):
-        return _show(address, arguments, server.wait)
+    """Serve the dashboard until it is ended, or one of its processes ends."""
+    port = arguments.port or _free_port()
+    if arguments.processes < 2:
+        with _dashboard(port, arguments.options) as (server, address):
+            return _show(address, arguments, server.wait)
+    group = f"{port}:{secrets.token_urlsafe(32)}"
+    with contextlib.ExitStack() as stack:
+        started = [
+            stack.enter_context(_dashboard(each, arguments.options, group))
+            for each in range(port, port + arguments.processes)
+        ]
+        servers, addresses = zip(*started, strict=True)
+        print("\n".join(addresses))
+        return _show(f"{addresses[0]}/?token={group.partition(':')[2]}", arguments, lambda: _wait_for_any(servers))
+
+
+def _wait_for_any(servers: Sequence[subprocess.Popen[bytes]]) -> None:
+    """Wait until one of the processes ends; raises WorkerError."""
+    while all(server.poll() is None for server in servers):
+        time.sleep(POLL_S)
+    raise WorkerError("one of the dashboard's processes has ended, and the others with it")
 
 
 def _show(url: str, arguments: argparse.Namespace, wait: Callable[[], object]) -> int:
@@ -94,12 +119,16 @@ def _run_of(store: Store, arguments: argparse.Namespace) -> Iterator[tuple[Run, 
 
 
 @contextlib.contextmanager
-def _dashboard(port: int, more: Sequence[str] = ()) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """Start a dashboard, and yield it with its address once it listens; raises WorkerError if it doesn't."""
+def _dashboard(port: int, more: Sequence[str] = (), group: str = "") -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """Start a dashboard, and yield it with its address once it listens; raises WorkerError if it doesn't.
+
+    Dashboards of one `group` know each other's visitors.
+    """
     # -P: no module of the current directory hides one of Python's. Streamlit reads .streamlit beside dashboard.py.
     command = [sys.executable, "-P", "-m", "streamlit", "run", str(DASHBOARD_DIR / "dashboard.py")]
     options = ["--server.headless", "true", "--server.address", HOST, "--server.port", str(port), *more]
-    server = subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL)
+    environment = {**os.environ, **({GROUP: group} if group else {})}
+    server = subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL, env=environment)
     try:
         _wait_until_it_listens(server, port)
         yield server, f"http://{HOST}:{port}"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from core.analysis.repairs import repaired
-from core.base.errors import CompileboardError, WorkerError
+from core.base.errors import CompileboardError, JobError, NodeError, WorkerError
 from core.base.words import limit_s
 from core.job import CompileJob, fingerprint
 from core.job.exercises import exercise
@@ -19,7 +19,7 @@ from core.job.prepared import prepared, torch_version
 from core.runs.engine.following import start_following, stop_following, wait_for_end
 from core.runs.engine.opening import open_engine
 from core.runs.engine.protocol import Assignment, Engine
-from core.runs.engine.queues import Lane, assigned
+from core.runs.engine.queues import Lane, assigned, device_of
 from core.runs.limits import Limits, check_job, check_room, check_storage, check_tool, check_upload
 from core.runs.permission import allowed, allowed_request
 from core.runs.profile import add_profile
@@ -54,10 +54,12 @@ class Runner:
         self._admitting = threading.Lock()
         self._code_allowed = code_allowed
         self._lock = threading.RLock()
-        self._jobs, self._tools = self._lanes = (Lane(parallel), Lane(TOOLS_AT_ONCE))
+        nodes = self.engine.nodes
+        self._jobs, self._tools = self._lanes = (Lane(parallel, nodes), Lane(TOOLS_AT_ONCE, nodes))
         self._unwanted: set[str] = set()
         self._cancelled: set[str] = set()
         self._blocked: set[str] = set()
+        self.engine.on_change(self._advance)
 
     def submit(self, job: CompileJob, by: str = "") -> Run:
         """Queue a visitor's job; it is not part of a sweep, even if it was copied from one.
@@ -75,6 +77,8 @@ class Runner:
         code = repaired(written, job.repairs)
         original = exercise(job.exercise).code if job.exercise else written
         check_job(self.limits, job)
+        if refusal := self.engine.refusal(device_of(job)):
+            raise JobError("device", refusal)
         with self._admitting:
             check_room(self.limits, self.store, by)
             run = self.store.create(job, fingerprint(job, written, torch_version()), code, by, original)
@@ -234,8 +238,8 @@ class Runner:
         except CompileboardError as error:
             if not self._is_unwanted(run):
                 ended_by = error.signal if isinstance(error, WorkerError) else None
-                crashed = replace(run.status(), state="crashed", reason=str(error), signal=ended_by, handle="")
-                run.write_status(crashed)
+                state: State = "interrupted" if isinstance(error, NodeError) else "crashed"
+                run.write_status(replace(run.status(), state=state, reason=str(error), signal=ended_by, handle=""))
             with self._lock:
                 self._forget(run)
         finally:

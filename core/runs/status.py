@@ -23,7 +23,7 @@ class Status:
     then its supervisor; only the engine reads it. `by` is the visitor who submitted the run, empty for the server's
     owner. `recorded` is the device, torch and date of a gallery recording. `origin` says which files beside an
     imported log were not read. `in_process` is True for a log that a user's process writes itself: its owner is that
-    process, which must never be ended.
+    process, which must never be ended. `node` is the name of the machine of a cluster that executes it.
     """
 
     state: State
@@ -42,6 +42,7 @@ class Status:
     recorded: str = ""
     origin: Annotated[str, Meta(max_length=20_000)] = ""
     in_process: bool = False
+    node: Annotated[str, Meta(max_length=2_000)] = ""
 
     @property
     def live(self) -> bool:

@@ -6,6 +6,7 @@
                       /original.py    the eager side's code, if it differs: before the job's fixes, or of an exercise
                       /backend.py     a backend's code; rival_backend.py, rival_model.py: the alternative's
                       /name.txt       the owner's name for it, if not its title; note.txt: notes
+                      /audience.txt   who may see it, if its author chose
                       /trace/*.log    PyTorch's structured trace; output.txt: the worker's printed output, bounded
                       /trace/rank_3.log  that of one rank, whose report, verdict and graphs are in ranks/3
                       /report.json    the report, rebuilt when the log is newer; verdict-*.json: its verdict
@@ -15,6 +16,8 @@
                       /programs/*     the accelerator's; aoti/*: the package of AOTInductor
   <home>/cache/                       compiled objects that runs share
   <home>/servers/*.json               dashboards that listen on the store
+  <home>/store-id, carried/           its id in a cluster, and locks of the runs that its servers carry from there
+  <home>/audit.jsonl                  what people changed, where they sign in
 Runs and cache are readable by their owner only, and so is the home unless it has other files, too.
 """
 
@@ -25,7 +28,7 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableSequence
 from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -56,6 +59,7 @@ from core.base.machine import default_home
 from core.base.run_id import RUN_ID, creation_time_s, fresh_id, slug_of, split_rank, with_rank
 from core.base.words import gib, ranges_words
 from core.job import MAX_CODE_BYTES, CompileJob, job_from_json, job_to_json
+from core.runs.audit import audited
 from core.runs.engine.handles import LOCAL, handle_of_pids
 from core.runs.engine.servers import address, announced
 from core.runs.inputs import logs_in
@@ -63,7 +67,12 @@ from core.runs.rank_logs import RankLogs, stored_name, stored_ranks
 from core.runs.status import Liveness, Status
 from core.trace import NO_RECORD, has_record
 
-NAME, NOTE, RANKS = "name.txt", "note.txt", "ranks"
+# What a home has that is used for nothing else.
+OURS = {
+    *("runs", "cache", "sweeps", "turns", "servers", "hosts", "hosted", "carried", "store-id", "workers-token"),
+    *("audit.jsonl", "audit.1.jsonl"),
+}
+NAME, NOTE, RANKS, AUDIENCE = "name.txt", "note.txt", "ranks", "audience.txt"
 MAX_LOG_BYTES = 8 * 1024**3
 MAX_STATUS_BYTES = 1_000_000
 MAX_JOB_BYTES = 16_000_000
@@ -71,6 +80,11 @@ MOST_TAIL_BYTES = 20_000
 MOST_NAME_CHARS = 80
 MOST_NOTE_CHARS = 400
 MOST_TITLE_CHARS = 120
+
+
+PRIVATE = "private"
+# Who may see a run besides its author and the server's owner: nobody, whoever has its address, or all in their lists.
+AUDIENCES = (PRIVATE, "link", "all")
 
 
 class _DamageError(StoreError):
@@ -133,6 +147,11 @@ class Run:
     def note(self) -> str:
         """Return the owner's note; empty if there is none."""
         return read_line(self.path / NOTE, MOST_NOTE_CHARS)
+
+    def audience(self) -> str:
+        """Return who may see it, one of AUDIENCES; empty if its author did not choose. An unknown one is private."""
+        text = read_line(self.path / AUDIENCE, MOST_NAME_CHARS)
+        return text if text in ("", *AUDIENCES) else PRIVATE
 
     def ranks(self) -> tuple[int, ...]:
         """Return the ranks that have a log, lowest first; empty for a run without ranks."""
@@ -259,7 +278,7 @@ class Store:
         self.runs_dir, self.cache_dir = self.home / "runs", self.home / "cache"
         with in_words(self.home):
             self.home.mkdir(parents=True, exist_ok=True, mode=OWNER_ALONE)
-            if {entry.name for entry in self.home.iterdir()} <= {"runs", "cache", "sweeps", "turns", "servers"}:
+            if {entry.name for entry in self.home.iterdir()} <= OURS:
                 make_private(self.home)
             make_private(self.runs_dir)
             make_private(self.cache_dir)
@@ -382,6 +401,17 @@ class Store:
         """Set the note of a run; an empty one removes it. Raises StoreError."""
         with in_words(run.path):
             write_atomically(run.path / NOTE, one_line(note, MOST_NOTE_CHARS).encode())
+
+    def set_audience(self, run: Run, audience: str) -> None:
+        """Set who may see a run, one of AUDIENCES; raises StoreError."""
+        if audience not in AUDIENCES:
+            raise StoreError(f"a run is for one of {', '.join(AUDIENCES)}")
+        with in_words(run.path):
+            write_atomically(run.path / AUDIENCE, audience.encode())
+
+    def audited(self, by: str, action: str) -> AbstractContextManager[MutableSequence[str]]:
+        """Log a person's action in this context; its subjects are what the caller adds to the list."""
+        return audited(self.home, by, action)
 
     def announced(self, url: str) -> AbstractContextManager[None]:
         """Leave the address of a dashboard of this process in the store, in this context."""

@@ -50,7 +50,8 @@ class SweepRow:
     seconds of forward and backward. `made` are digests of the kernels and of the lines that call them, `generated`
     counts kernels without library calls, `skips` counts graphs that did not become CUDA graphs, and `skipped` is
     torch's reason. `numerics_words` is the result of the comparison with float64. `killed` is True if its worker was
-    ended from outside, and `took_s` is the run's total time, so far if it is still running.
+    ended from outside, and `took_s` is the run's total time, so far if it is still running. `node` is the machine of a
+    cluster that executed it.
     """
 
     at: tuple[str, ...]
@@ -97,6 +98,7 @@ class SweepRow:
     notes: tuple[str, ...] = ()
     killed: bool = False
     took_s: float | None = None
+    node: str = ""
 
     @property
     def first_eager_s(self) -> float | None:

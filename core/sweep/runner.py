@@ -16,7 +16,7 @@ from core.base.run_id import fresh_id
 from core.base.words import agree, count, number
 from core.job import MODES, CompileJob
 from core.job.prepared import model_code, prepared, torch_version
-from core.runs.engine.queues import device_of
+from core.runs.engine.queues import device_of, is_measured
 from core.runs.limits import Limits, check_job, check_storage, usage
 from core.runs.permission import allowed
 from core.runs.recordings import Recording, recordings
@@ -96,15 +96,20 @@ class SweepExecutor:
         time.sleep(self._poll_s)
 
     def _submit(self) -> None:
-        """Submit the next cell for each device that none of our runs uses."""
-        busy = {self._device(index) for index in self._live}
+        """Submit the next cells for each device that our runs leave free, on each node that has it."""
+        busy = Counter(map(self._device, self._live))
         for index in list(self._waiting):
-            if (device := self._device(index)) in busy:
+            device = self._device(index)
+            if busy[device] >= self._places(device, self._cells[index].job):
                 continue
-            busy.add(device)
+            busy[device] += 1
             if not self._try_submit(self._cells[index]):
                 self._not_before = time.monotonic() + NO_ROOM_S
                 return
+
+    def _places(self, device: str, job: CompileJob) -> int:
+        """Return how many cells a device executes at once: one on each node that has it."""
+        return max(1, len(self._runner.engine.nodes(device, self._sweep.id if is_measured(job) else "")))
 
     def _device(self, index: int) -> str:
         return device_of(self._cells[index].job)

@@ -40,7 +40,7 @@ from core.sweep.store import ROWS, SweepStore
 PHASES = ("dynamo", "aot_autograd", "inductor", "codegen", "compile")
 SweepState = Literal["going", "stopping", "done", "cancelled", "interrupted", "stopped"]
 # Increase this number when a row's content changes, so that rows of older versions are not shown.
-VERSION = 3
+VERSION = 4
 MAX_ROW_BYTES = 4_000_000
 MOST_ROWS = 4_000
 
@@ -129,6 +129,7 @@ COLUMNS: dict[str, Any] = {
     "threads": lambda row: row.threads,
     "disturbed": lambda row: row.disturbed,
     "took_s": lambda row: row.took_s,
+    "node": lambda row: row.node,
     "error": lambda row: row.error,
 }
 
@@ -269,7 +270,7 @@ MOST_NAMES = 500
 def row_of(at: tuple[str, ...], run: str, status: Status, report: Report | None = None) -> SweepRow:
     """Return the row of a cell; without a report it has only the run's status."""
     error = "" if status.state == "done" else status.reason[:MAX_ERROR_CHARS]
-    row = SweepRow(at, run, status.state, error, killed=was_killed(status), took_s=status.took_s)
+    row = SweepRow(at, run, status.state, error, killed=was_killed(status), took_s=status.took_s, node=status.node)
     if report is None or status.live:
         return row
     return _with_compilations(_with_speed(_with_setting(row, report), report), report)

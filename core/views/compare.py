@@ -27,7 +27,7 @@ from core.base import words as fmt
 from core.job import CompileJob, CompileOptions
 from core.report import GraphBreak, Recompile, Report
 from core.views.graph import GraphUnionView
-from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, one_line, plain
+from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, one_line, plain, sentence
 
 SIGNS: dict[Change, str] = {"only right": "+", "only left": "−", "changed": "~", "moved": "↕"}
 UNLIKE, UNKNOWN = "≠", "–"
@@ -160,15 +160,21 @@ class CompareView:
     phases_note = PHASES_NOTE
     unlike, unknown = UNLIKE, UNKNOWN
 
-    def __init__(self, left: RunSide, right: RunSide) -> None:
-        """Compare two runs."""
-        self.left, self.right = left, right
+    def __init__(self, left: RunSide, right: RunSide, nodes: tuple[str, str] = ("", "")) -> None:
+        """Compare two runs, and the names of the nodes that executed them, empty for the server."""
+        self.left, self.right, self._nodes = left, right, nodes
         self._comparison = compare_runs(left, right)
 
     @cached_property
     def title(self) -> str:
         """The comparison in one sentence, as Markdown."""
         return plain(comparison_sentence(self._comparison), LONGEST_TEXT)
+
+    @property
+    def nodes_warning(self) -> str:
+        """A sentence if two machines executed the runs, as Markdown; empty if one did."""
+        left, right = (plain(node or "the server", LONGEST_LINE) for node in self._nodes)
+        return f"Executed on {left} and on {right}, so seconds differ by machine." if left != right else ""
 
     @property
     def data(self) -> dict[str, Any]:
@@ -397,7 +403,7 @@ class CompareTimes:
         """A sentence about why there is no ratio; empty if there is one."""
         if self.comparison.interval is not None and not self.comparison.interval.wide:
             return ""
-        return f"{_capital(self.comparison.why_not)}."
+        return sentence(self.comparison.why_not)
 
     @property
     def claim(self) -> str:
@@ -405,7 +411,7 @@ class CompareTimes:
         disturbed = self.comparison.disturbed
         if not self.comparison.comparable:
             return f"Not comparable: {disturbed}, and eager does different work in both, so it cannot correct for this."
-        return f"{_capital(speed_words(self.comparison))}{f'; {disturbed}' if disturbed else ''}."
+        return sentence(f"{speed_words(self.comparison)}{f'; {disturbed}' if disturbed else ''}")
 
     @property
     def medians(self) -> list[MedianBar]:
@@ -451,7 +457,3 @@ def _workload(job: CompileJob) -> CompileJob:
         job, compile=CompileOptions(), rival=None, measure=True, memory=False, numerics="", sweep="",
         time_limit_s=1.0, memory_limit_bytes=1, from_file=None,
     )  # fmt: skip
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -283,7 +283,8 @@ class HeaderView:
     def _settings(self) -> list[str]:
         torch = self.report.setting.torch if self.report else ""
         log = ["opened log"] if self.status.kind == "log" else []
-        parts = [self.job.device, *self.job.differences()] if self.job else log
+        node = f"on {self.status.node}" if self.status.node else ""
+        parts = [self.job.device, node, *self.job.differences()] if self.job else log
         return [one_line(part, LONGEST_NAME) for part in (*parts, f"torch {torch}" if torch else "") if part]
 
     @property

@@ -33,6 +33,44 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_NOTE_CHARS": "what its owner notes of a run",
             "MOST_TITLE_CHARS": "the title of an opened log, which is its file's name",
         },
+        "core/runs/audit.py": {
+            "MOST_FILE_BYTES": "a file of the audit log, of which there are two",
+            "MOST_TEXT_CHARS": "a text of an event",
+        },
+    },
+    "Nodes of a cluster": {
+        "core/runs/engine/cluster/messages.py": {
+            "MOST_CALL_BYTES": "a call to a host",
+            "MOST_REPLY_BYTES": "its reply",
+            "MOST_FILES": "files of a run, and runs that a host has",
+        },
+        "core/runs/engine/cluster/directory.py": {
+            "MOST_DEPTH": "directories in one another",
+            "MOST_DELIVERED_BYTES": "files of a new run, which are sent at once",
+            "MOST_COLLECTED_BYTES": "files that an ended run has left",
+        },
+        "core/runs/engine/cluster/host.py": {
+            "MOST_SLOTS": "hosts of one machine over one home",
+            "MOST_NAME_CHARS": "the name of a host",
+            "MOST_REASON_CHARS": "the reason why a call failed",
+            "MOST_NEW_BYTES": "new bytes of a run in a reply",
+        },
+        "core/runs/engine/cluster/nodes.py": {
+            "MOST_NAME_CHARS": "the name of a host in a message",
+            "MOST_REASON_CHARS": "a host's reason in a message",
+        },
+        "core/runs/engine/cluster/workers.py": {
+            "MOST_WAITING": "calls that wait for one worker",
+            "MOST_WORKERS": "workers of a server",
+            "MOST_CONNECTIONS": "connections to the workers' port",
+            "MOST_BODY_BYTES": "a worker's request",
+        },
+        "core/runs/engine/cluster/pulling.py": {"MOST_ANSWER_BYTES": "the server's response to a worker"},
+        "core/runs/engine/cluster/bridge.py": {
+            "MOST_FRAME_BYTES": "a message from and to the process of Ray or of the sandbox"
+        },
+        "core/runs/engine/cluster/sandbox.py": {"MOST_BYTES": "files that runs write in the sandbox"},
+        "core/commands/work.py": {"MOST_TOKEN_BYTES": "the file of a worker's token"},
     },
     "A recording of a user's process": {
         "core/library/recording.py": {

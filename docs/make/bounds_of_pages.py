@@ -12,6 +12,11 @@ PAGES: dict[str, dict[str, str]] = {
         "MOST_BYTES_WITHOUT_CODE": "the same, where code is not allowed",
         "MOST_QUERY_CHARS": "its query parameters",
         "MOST_WIDGETS": "widgets that it sets",
+        "MOST_WANTED_CHARS": "the address to which a sign-in leads back; a longer one leads to the first page",
+    },
+    "pages/gate/people.py": {
+        "MOST_FILE_BYTES": "the file of roles",
+        "MOST_ADDRESS_CHARS": "the address of a person",
     },
     "pages/gate/greeting.py": {
         "MAX_PLACES": "problems that are printed into the terminal, each once",

@@ -1,6 +1,7 @@
 """The gate as ASGI middleware: refuses requests, exchanges the secret for a cookie, and adds the visitor as a header.
 
-A cookie identifies a guest, so that guests own their runs; it grants no other right.
+A cookie identifies a guest, so that guests own their runs; it grants no other right. Where people sign in, the cookie
+of their sign-in identifies them, and the owner's file of roles grants them rights.
 
 Filter of WebSocket messages: a page may send only some; Streamlit's others are for developers.
 
@@ -12,7 +13,8 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Iterable
-from urllib.parse import parse_qsl, urlencode
+from dataclasses import replace
+from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from google.protobuf.message import DecodeError
 from starlette.requests import cookie_parser
@@ -21,14 +23,23 @@ from streamlit.proto.BackMsg_pb2 import BackendOperationRequest, BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
 
 from pages.gate.peer import uid_of
+from pages.gate.people import People
 from pages.gate.rules import Refusal, Rules, Visitor, VisitorRequest
 
 # A header name that cannot be guessed, so that a request that bypasses the gate cannot claim to be the owner's.
 VISITOR = f"x-compileboard-visitor-{secrets.token_hex(8)}"
 TOKEN = "token"
+# Key of a scope for the first port of several processes.
+PORT = "compileboard.port"
 FORWARDED = {b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip"}
 PAGE_SCHEMES = {"ws": "http", "wss": "https"}
 POLICY_VIOLATION = 1008
+# Seconds for a sign-in, after which the page that was wanted is forgotten.
+WANTED_S = 600
+MOST_WANTED_CHARS = 3_000
+NOT_SIGNED_IN = "The sign-in was not completed, and the log of this server says why. Reload the page to try again.\n"
+# A path of this server: no other host, and nothing that ends a header.
+OWN_PATH = re.compile(r"/(?![/\\])[\x21-\x7e]*")
 NAME = re.compile(r"[A-Za-z0-9_-]{32}")
 KNOWN_S = 365 * 86_400
 Headers = Iterable[tuple[bytes, bytes]]
@@ -49,9 +60,10 @@ WIDGET = re.compile(r"(\$\$STREAMLIT_INTERNAL_KEY_)?\$\$ID-[0-9a-f]{32}-[^\x00-\
 class Gate:
     """Middleware that passes a request on if the rules allow it. Plain ASGI, since it must not buffer."""
 
-    def __init__(self, app: ASGIApp, rules: Rules) -> None:
+    def __init__(self, app: ASGIApp, rules: Rules, people: People | None = None) -> None:
         self.app = app
         self.rules = rules
+        self.people = people
         self._most_bytes = MOST_BYTES if rules.code else MOST_BYTES_WITHOUT_CODE
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -59,10 +71,15 @@ class Gate:
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
-        asked = read(scope)
+        scope = {**scope, PORT: self.rules.group}
+        asked = self._signed_in(read(scope), scope)
         refused = self.rules.refusal(asked)
-        if refused is not None:
+        if refused is not None and refused.may_sign_in and self.people and _wants_page(scope):
+            await self._sign_in(asked, scope, send, self.people)
+        elif refused is not None:
             await _refuse(refused, scope, send)
+        elif self.people and asked.method == "GET" and (wanted := self._wanted(asked, scope)):
+            await _answer(303, [(b"location", wanted.encode()), _forgotten(scope)], b"", send)
         elif asked.method == "GET" and asked.token and self.rules.is_secret(asked.token):
             await _answer(303, self._exchange(asked, scope), b"", send)
         else:
@@ -70,9 +87,44 @@ class Gate:
             heard = heeded(receive, self._most_bytes) if scope["type"] == "websocket" else receive
             await self.app({**scope, "headers": self._told(asked, scope["headers"])}, heard, answer)
 
+    def _signed_in(self, request: VisitorRequest, scope: Scope) -> VisitorRequest:
+        """Return the request with the person who has signed in, where people sign in."""
+        return replace(request, person=self.people.person(_cookies(scope))) if self.people else request
+
+    async def _sign_in(self, request: VisitorRequest, scope: Scope, send: Send, people: People) -> None:
+        """Redirect a browser to the sign-in; one that has just come from there without a person is told so."""
+        if _wanted_cookie(scope) in _cookies(scope):
+            await _refuse(Refusal(401, NOT_SIGNED_IN), scope, send, [_forgotten(scope)])
+        else:
+            await _answer(303, self._to_sign_in(request, scope, people), b"", send)
+
+    def _to_sign_in(self, request: VisitorRequest, scope: Scope, people: People) -> Headers:
+        """Return a redirect to the sign-in, and a cookie with the page that was wanted."""
+        query = scope.get("query_string", b"").decode("latin-1")
+        wanted = quote(f"{request.path}?{query}" if query else request.path)
+        secure = "; Secure" if request.scheme == "https" else ""
+        wanted = wanted if len(wanted) <= MOST_WANTED_CHARS else "/"
+        cookie = f"{_wanted_cookie(scope)}={wanted}; Path=/; Max-Age={WANTED_S}; HttpOnly; SameSite=Lax{secure}"
+        return [
+            (b"location", f"{self.rules.base}{people.sign_in_path()}".encode()),
+            (b"set-cookie", cookie.encode()),
+            (b"cache-control", b"no-store"),
+        ]
+
+    def _wanted(self, request: VisitorRequest, scope: Scope) -> str:
+        """Return the page that was wanted before the sign-in, which ends at the server's first page; empty if none."""
+        wanted = unquote(_cookies(scope).get(_wanted_cookie(scope), ""))
+        is_first = request.path.rstrip("/") == self.rules.base and not scope.get("query_string")
+        return wanted if is_first and OWN_PATH.fullmatch(wanted) else ""
+
     def _is_new(self, request: VisitorRequest) -> bool:
-        """Return True if the visitor is a guest without a name."""
-        return request.method == "GET" and not request.name and self.rules.visitor(request) is Visitor.GUEST
+        """Return True if the visitor is a guest without a name; people have their address."""
+        return (
+            not self.people
+            and request.method == "GET"
+            and not request.name
+            and self.rules.visitor(request) is Visitor.GUEST
+        )
 
     def _told(self, request: VisitorRequest, headers: Headers) -> list[tuple[bytes, bytes]]:
         """Return the headers with the visitor; a visitor's own header of that name is dropped."""
@@ -148,6 +200,32 @@ def _name_cookie(scope: Scope) -> str:
     return f"{_cookie_name(scope)}-visitor"
 
 
+def _wanted_cookie(scope: Scope) -> str:
+    return f"{_cookie_name(scope)}-wanted"
+
+
+def _forgotten(scope: Scope) -> tuple[bytes, bytes]:
+    """Return the header that removes the cookie of the page that was wanted."""
+    return b"set-cookie", f"{_wanted_cookie(scope)}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax".encode()
+
+
+def _wants_page(scope: Scope) -> bool:
+    """Return True if a browser opens an address, rather than a file or a WebSocket of a page."""
+    return (
+        scope["type"] == "http"
+        and scope["method"] == "GET"
+        and any(name.lower() == b"accept" and b"text/html" in value for name, value in scope["headers"])
+    )
+
+
+def _cookies(scope: Scope) -> dict[str, str]:
+    """Return the cookies of a request; of two with one name, the first."""
+    parsed: dict[str, str] = {}
+    for header in _values([(name.lower(), value) for name, value in scope["headers"]], b"cookie"):
+        parsed = cookie_parser(header) | parsed
+    return parsed
+
+
 def _values(headers: Headers, name: bytes) -> tuple[str, ...]:
     return tuple(value.decode("latin-1") for found, value in headers if found == name)
 
@@ -158,21 +236,21 @@ def _query(scope: Scope) -> list[tuple[str, str]]:
 
 def _cookie_name(scope: Scope) -> str:
     """Return the cookie's name, which contains the port: cookies ignore ports, so each dashboard of a host needs its
-    own.
+    own. Processes of one dashboard have the first one's.
     """
-    return f"compileboard-{(scope.get('server') or ('', 0))[1]}"
+    return f"compileboard-{scope.get(PORT) or (scope.get('server') or ('', 0))[1]}"
 
 
 def _cookie(headers: tuple[str, ...], name: str) -> str:
     return next((found[name] for found in map(cookie_parser, headers) if name in found), "")
 
 
-async def _refuse(refused: Refusal, scope: Scope, send: Send) -> None:
+async def _refuse(refused: Refusal, scope: Scope, send: Send, more: Headers = ()) -> None:
     """Refuse a request; the server answers 403 to a WebSocket handshake that is closed before it is accepted."""
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": POLICY_VIOLATION, "reason": ""})
     else:
-        headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store")]
+        headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store"), *more]
         await _answer(refused.status, headers, refused.words.encode(), send)
 
 

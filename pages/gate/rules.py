@@ -10,8 +10,8 @@ import hmac
 import os
 import re
 import secrets
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import streamlit as st
@@ -26,6 +26,8 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 NOBODY = -1
 NAMELESS = "nameless"
 SAFE_METHODS = ("GET", "HEAD")
+# Streamlit's routes of a sign-in, the only ones for visitors who have not signed in.
+SIGN_IN, SIGN_OUT, SIGNED_IN = "/auth/login", "/auth/logout", "/oauth2callback"
 HOST_UNKNOWN = (
     "This server does not answer to this host. Its owner names hosts in STREAMLIT_SERVER_ALLOWED_HOSTS, "
     "separated by spaces, or in .streamlit/config.toml.\n"
@@ -38,6 +40,12 @@ STRANGER = (
     "This server runs code, so only its owner may use it. If that is you, open the address with `?token=` that the "
     "server printed at its start.\n"
 )
+SIGN_IN_FIRST = "Sign in first: open the dashboard's address in the browser.\n"
+NO_ROLE = (
+    "You are signed in as {}, and the owner of this server has given this address no role. /auth/logout signs out.\n"
+)
+# Set by `python -m core dashboard --processes`: the first port, and the secret of all processes.
+GROUP = re.compile(r"([0-9]{1,5}):([\w-]{32,100})")
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9_.-]+))(?::[0-9]{1,5})?")
 
@@ -56,11 +64,15 @@ def known_as(name: str) -> str:
 
 
 class Visitor(Enum):
-    """A kind of visitor: the owner of the server, a guest who may start runs, or an onlooker who may only look."""
+    """A kind of visitor: the owner of the server, a coder who may also run code, a guest who may start runs of samples,
+    an onlooker who may only look, or a stranger who may not even look.
+    """
 
     OWNER = "owner"
+    CODER = "coder"
     GUEST = "guest"
     ONLOOKER = "onlooker"
+    STRANGER = "stranger"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +81,7 @@ class VisitorRequest:
 
     `method` is WEBSOCKET for a handshake; `scheme` is the requesting page's, http or https; `uid` is None if the kernel
     does not know it; `here` is the server's address of the connection; `forwarded` is True if a proxy forwarded the
-    request; `name` identifies a guest's browser.
+    request; `name` identifies a guest's browser, and `person` is the address of somebody who has signed in.
     """
 
     method: str
@@ -83,14 +95,19 @@ class VisitorRequest:
     token: str = ""
     cookie: str = ""
     name: str = ""
+    person: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The reason why a request is refused: the HTTP status, and a sentence for the reader."""
+    """The reason why a request is refused: the HTTP status, and a sentence for the reader.
+
+    `may_sign_in` is True if a sign-in may change it.
+    """
 
     status: int
     words: str
+    may_sign_in: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +116,8 @@ class Rules:
 
     `hosts` are the allowed host names, `code` is True if it runs visitors' code, and `private` is True if it serves
     only its own machine. `owner` is the user id that it runs as, `base` its path prefix; a visitor with the `secret`
-    counts as its owner.
+    counts as its owner. Where people sign in, `kind_of` tells what kind of visitor a person is. `group` is the first
+    port of several processes behind one proxy, which know each other's cookies.
     """
 
     hosts: tuple[str, ...]
@@ -108,6 +126,8 @@ class Rules:
     owner: int
     base: str = ""
     secret: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    kind_of: Callable[[str], Visitor] | None = None
+    group: int | None = None
 
     def refusal(self, request: VisitorRequest) -> Refusal | None:
         """Return the reason for refusing a request; None if it may pass."""
@@ -122,19 +142,41 @@ class Rules:
             return Refusal(400, "A path has no control characters.\n")
         if STREAMLITS in request.path.lower() and not OPEN.fullmatch(request.path.removeprefix(self.base)):
             return Refusal(404, "Not found.\n")
-        if self.code and self.visitor(request) is not Visitor.OWNER and request.path != self.base + HEALTH:
+        if request.path in (self.base + HEALTH, *(self.base + path for path in self.open_to_strangers)):
+            return None
+        visitor = self.visitor(request)
+        if visitor is Visitor.STRANGER:
+            return Refusal(403, NO_ROLE.format(request.person)) if request.person else Refusal(401, SIGN_IN_FIRST, True)
+        if self.code and self.kind_of is None and visitor is not Visitor.OWNER:
             return Refusal(403, STRANGER)
         return None
 
+    @property
+    def open_to_strangers(self) -> tuple[str, ...]:
+        """The paths of a sign-in; none where nobody signs in."""
+        return (SIGN_IN, SIGN_OUT, SIGNED_IN) if self.kind_of is not None else ()
+
     def visitor(self, request: VisitorRequest) -> Visitor:
-        """Return the kind of visitor: the owner by user id or secret; on a public server, everybody else is a guest."""
+        """Return the kind of visitor: the owner by user id or secret.
+
+        Everybody else has the role of a person where people sign in, and is a guest of a public server.
+        """
         if self._is_owners_process(request) or self._knows_secret(request):
             return Visitor.OWNER
+        if self.kind_of is not None:
+            return self.kind_of(request.person)
         return Visitor.ONLOOKER if self.private else Visitor.GUEST
 
     def mark(self, request: VisitorRequest) -> str:
-        """Return the visitor as text for the pages: the kind, and for a guest the name."""
+        """Return the visitor as text for the pages: the kind, and the name of a person or a guest.
+
+        The owner by user id or secret has no name, also if they have signed in.
+        """
+        if self._is_owners_process(request) or self._knows_secret(request):
+            return Visitor.OWNER.value
         kind = self.visitor(request)
+        if self.kind_of is not None:
+            return f"{kind.value} {request.person}"
         return f"{kind.value} {known_as(request.name)}" if kind is Visitor.GUEST else kind.value
 
     def cookie_for(self, uid: int | None) -> str:
@@ -163,13 +205,16 @@ class Rules:
         return direct and request.uid == self.owner
 
 
-def rules() -> Rules:
-    """Return the rules of this server, from Streamlit's options and the environment."""
+def rules(kind_of: Callable[[str], Visitor] | None = None) -> Rules:
+    """Return the rules of this server, from Streamlit's options and the environment; `kind_of` as in Rules."""
     hosts = tuple(st.get_option("server.allowedHosts") or ("*",))
     private = is_private(st.get_option("server.address"), hosts)
     base = (st.get_option("server.baseUrlPath") or "").strip("/")
     owner = os.getuid() if hasattr(os, "getuid") else NOBODY
-    return Rules(hosts, code_allowed(), private, owner, f"/{base}" if base else "")
+    own = Rules(hosts, code_allowed(), private, owner, f"/{base}" if base else "", kind_of=kind_of)
+    # Runs inherit the environment, and must not know the secret.
+    group = GROUP.fullmatch(os.environ.pop("COMPILEBOARD_GROUP", ""))
+    return replace(own, group=int(group[1]), secret=group[2]) if group else own
 
 
 def name_of(host: str) -> str | None:

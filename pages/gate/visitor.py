@@ -10,6 +10,7 @@ from streamlit import runtime
 
 from core import AccessError, CompileboardError, Run, Sweep
 from pages.gate.middleware import VISITOR
+from pages.gate.people import is_address, the_people
 from pages.gate.rules import NAMELESS, Visitor, code_allowed
 
 NOT_YOURS = (
@@ -18,20 +19,32 @@ NOT_YOURS = (
     "that it printed at its start."
 )
 ANOTHERS = "This is another visitor's; only who has made it, and the owner of this server, may cancel or delete it."
+LOOKS_ONLY = "Your role on this server is `look`: you may not start, cancel and delete runs. Its owner gives roles."
+CODE_IS_CLOSED = "Your role on this server does not include running your own code and reading files of its machine."
+NO_ROLE_NOW = "You have no role on this server any more. Its owner gives roles."
 NO_GATE = "Nothing is shown, because access control is off. Start the dashboard with `streamlit run dashboard.py`."
 
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """A visitor: the kind, and the name under which a guest's runs are stored."""
+    """A visitor: the kind, and the name under which the runs of a person or a guest are stored.
+
+    The name of a person who has signed in is their address.
+    """
 
     kind: Visitor
     name: str = ""
 
     def require_change(self) -> None:
         """Raise AccessError for a visitor who may only look."""
-        if self.kind is Visitor.ONLOOKER:
-            raise AccessError(NOT_YOURS)
+        if self.kind in (Visitor.ONLOOKER, Visitor.STRANGER):
+            raise AccessError(LOOKS_ONLY if self.name else NOT_YOURS)
+
+    def require_code(self) -> None:
+        """Raise AccessError for a visitor who may not run their own code here, nor read this machine's files."""
+        self.require_change()
+        if not self.runs_code:
+            raise AccessError(CODE_IS_CLOSED)
 
     def require_own(self, run: Run | Sweep) -> None:
         """Raise AccessError for a visitor who may not cancel and delete this run, or this sweep."""
@@ -43,21 +56,52 @@ class Who:
         """Return True if this visitor may change a run made by the visitor `by`; an empty `by` is the
         server's owner.
         """
-        if self.kind is Visitor.GUEST:
+        if self.kind in (Visitor.GUEST, Visitor.CODER):
             return by == self.name != NAMELESS
         return self.kind is Visitor.OWNER
 
-    def sees(self, by: str) -> bool:
-        """Return True if a run made by `by` is listed: a guest sees their own runs and those of the server's owner."""
-        return self.kind is not Visitor.GUEST or by in ("", self.name)
+    @property
+    def runs_code(self) -> bool:
+        """True if this server runs code, and this visitor's."""
+        return code_allowed() and self.kind in (Visitor.OWNER, Visitor.CODER)
+
+    @property
+    def is_person(self) -> bool:
+        """True for somebody who has signed in."""
+        return is_address(self.name)
+
+    def sees(self, run: Run | Sweep, by: str) -> bool:
+        """Return True if a run or a sweep of `by` is listed for this visitor.
+
+        That is the case for a visitor's own, for all if this is the owner, and for those that all may see. If its
+        author chose no audience, all see what people and the owner made.
+        """
+        if self.kind is Visitor.OWNER or by == self.name != "":
+            return True
+        listed = by == "" or is_address(by) or self.kind is Visitor.ONLOOKER
+        audience = _audience(run) or ("all" if listed else "link")
+        return audience == "all" and self.kind is not Visitor.STRANGER
+
+    def may_open(self, run: Run, by: str) -> bool:
+        """Return True if this visitor may open a run of `by` by its address, whether it is listed or not."""
+        return self.sees(run, by) or (_audience(run) != "private" and self.kind is not Visitor.STRANGER)
+
+
+def _audience(run: Run | Sweep) -> str:
+    """Return who may see a run; a sweep is as public as its author's kind of visitor makes it."""
+    return run.audience() if isinstance(run, Run) else ""
 
 
 def told(marks: Sequence[str]) -> Who:
-    """Return the visitor named by the gate's headers; an onlooker unless there is exactly one header."""
+    """Return the visitor named by the gate's headers; an onlooker unless there is exactly one header.
+
+    The kind of a person is that of their current role, since a page may stay open for days.
+    """
     if len(marks) != 1:
         return Who(Visitor.ONLOOKER)
     kind, _, name = marks[0].partition(" ")
-    return Who(Visitor(kind), name)
+    known = the_people() if is_address(name) else None
+    return Who(known.kind(name) if known is not None else Visitor(kind), name)
 
 
 def who() -> Who:
@@ -74,6 +118,9 @@ def require_gate() -> None:
     if _is_served() and not _said():
         st.error(NO_GATE, icon=":material/lock:")
         st.stop()
+    if who().kind is Visitor.STRANGER:
+        st.error(NO_ROLE_NOW, icon=":material/lock:")
+        st.stop()
 
 
 def _said() -> list[str]:
@@ -87,7 +134,7 @@ def _is_served() -> bool:
 
 def may_bring_code() -> bool:
     """Return True if this visitor may run custom code."""
-    return code_allowed() and who().kind is Visitor.OWNER
+    return who().runs_code
 
 
 def maker_of(run: Run | Sweep) -> str:

@@ -50,6 +50,8 @@ if shown.going:
 right = RunView(shown, shown.report)
 compare = compare_view(view, right)
 title.title(compare.title, anchor=False)
+if compare.nodes_warning:
+    st.warning(compare.nodes_warning, icon=":material/lan:")
 compilation = shown_compilation(view.report)
 pair = compare.pair(compilation.id) if compilation is not None else None
 labels = compare.aspects(pair)

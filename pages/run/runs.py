@@ -8,6 +8,7 @@ from pages import menu
 from pages.gate.visitor import ANOTHERS, who
 from pages.look.sizes import MAX_LINE_CHARS
 from pages.look.text import LONGEST_TEXT, plain
+from pages.parts.run.audience import audience_picker
 from pages.parts.run.measure import measure_picked
 from pages.parts.run.runs_table import runs_table, what_is_used, words_of
 from pages.session import actions, url
@@ -64,6 +65,7 @@ if len(picked) == 1 and who().owns(status.by):
             max_chars=MOST_NOTE_CHARS,
             on_change=lambda: attempt(lambda: actions.annotate(run, held(f"note-{run.id}")), toasted),
         )
+        audience_picker(run)
 with st.container(horizontal=True):
     if len(picked) == 1:
         if st.button("Open", type="primary", icon=":material/open_in_new:"):

@@ -6,8 +6,9 @@ Execution of a visitor's actions that may fail, so that pages need not catch exc
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO, ParamSpec, TypeVar
 
 import streamlit as st
 
@@ -19,8 +20,43 @@ from pages.look.text import LONGEST_TEXT, plain, prose
 from pages.session import server
 
 Made = TypeVar("Made")
+Given = ParamSpec("Given")
 
 
+def logged(action: Callable[Given, Made]) -> Callable[Given, Made]:
+    """Log an action in the server's audit log if it is a person's; decorator."""
+
+    @wraps(action)
+    def log(*args: Given.args, **kwargs: Given.kwargs) -> Made:
+        values = (*args, *kwargs.values())
+        visitor = next((value for value in values if isinstance(value, Who)), None) or who()
+        if not visitor.is_person:
+            return action(*args, **kwargs)
+        with server.the_runner().store.audited(visitor.name, action.__name__.strip("_")) as subject:
+            subject.extend(filter(None, map(_subject, values)))
+            result = action(*args, **kwargs)
+            if isinstance(result, (Run, Sweep)):
+                subject.append(result.id)
+        return result
+
+    return log
+
+
+def _subject(value: object) -> str:
+    """Return how the audit log names an argument of an action; empty for one without a name."""
+    match value:
+        case Run() | Sweep():
+            return value.id
+        case KernelTool():
+            return value.run.id
+        case CompileJob():
+            return value.title()
+        case str() | Path():
+            return str(value)
+    return ""
+
+
+@logged
 def submit(job: CompileJob) -> Run:
     """Queue a job; raises CompileboardError."""
     visitor = who()
@@ -28,6 +64,7 @@ def submit(job: CompileJob) -> Run:
     return server.runner().submit(job, visitor.name)
 
 
+@logged
 def start_tool(tool: KernelTool) -> Run:
     """Start a tool about a kernel of a run; raises CompileboardError."""
     visitor = who()
@@ -35,6 +72,7 @@ def start_tool(tool: KernelTool) -> Run:
     return server.runner().start_tool(tool.run, tool.request, visitor.name)
 
 
+@logged
 def add_log(name: str, file: BinaryIO, visitor: Who | None = None) -> Run:
     """Store an imported log for `visitor`, by default the page's visitor; raises CompileboardError."""
     visitor = visitor or who()
@@ -42,6 +80,7 @@ def add_log(name: str, file: BinaryIO, visitor: Who | None = None) -> Run:
     return server.the_runner().add_log(name, file, visitor.name)
 
 
+@logged
 def add_profile(run_id: str, file: BinaryIO, visitor: Who | None = None) -> Run:
     """Store a profile beside the log of a run that `visitor` owns; raises CompileboardError."""
     visitor = visitor or who()
@@ -50,20 +89,23 @@ def add_profile(run_id: str, file: BinaryIO, visitor: Who | None = None) -> Run:
     return server.the_runner().add_profile(run, file, visitor.name)
 
 
+@logged
 def add_log_at(path: Path) -> Run:
     """Store the logs of a file or a directory of this machine; raises CompileboardError."""
     visitor = who()
-    visitor.require_change()
+    visitor.require_code()
     return server.the_runner().add_path(path, visitor.name)
 
 
+@logged
 def follow_at(path: Path) -> Run:
     """Follow the logs that are written at a path of this machine; raises CompileboardError."""
     visitor = who()
-    visitor.require_change()
+    visitor.require_code()
     return server.the_runner().follow_path(path, visitor.name)
 
 
+@logged
 def start_sweep(sweep: Sweep) -> Sweep:
     """Store a sweep and start it; raises CompileboardError."""
     visitor = who()
@@ -71,6 +113,7 @@ def start_sweep(sweep: Sweep) -> Sweep:
     return server.sweeps().start(sweep, visitor.name)
 
 
+@logged
 def open_recorded_sweep(recorded: RecordedSweep) -> Sweep:
     """Store a recorded sweep, and return it; raises CompileboardError."""
     visitor = who()
@@ -78,24 +121,28 @@ def open_recorded_sweep(recorded: RecordedSweep) -> Sweep:
     return server.sweeps().add_recorded(recorded, visitor.name)
 
 
+@logged
 def resume_sweep(sweep_id: str, again: bool = False) -> Sweep:
     """Resume a sweep, with its failed cells too if `again`; raises CompileboardError."""
     _require_own_sweep(sweep_id)
     return server.sweeps().resume(sweep_id, again)
 
 
+@logged
 def cancel_sweep(sweep_id: str) -> None:
     """Cancel a sweep; raises CompileboardError."""
     _require_own_sweep(sweep_id)
     server.sweeps().cancel(sweep_id)
 
 
+@logged
 def rename_sweep(sweep_id: str, name: str) -> None:
     """Rename a sweep; raises CompileboardError."""
     _require_own_sweep(sweep_id)
     server.sweeps().store.rename(sweep_id, name)
 
 
+@logged
 def delete_sweep(sweep_id: str, with_runs: bool = False) -> None:
     """Delete a sweep, and on request its runs; raises CompileboardError."""
     _require_own_sweep(sweep_id)
@@ -111,6 +158,7 @@ def _require_own_sweep(sweep_id: str) -> None:
     visitor.require_own(store.open(sweep_id))
 
 
+@logged
 def open_recording(name: str) -> Run:
     """Store a recorded run, and return it; raises CompileboardError."""
     visitor = who()
@@ -123,23 +171,34 @@ def cancel(run: Run) -> None:
     attempt(lambda: _cancel(run), toasted)
 
 
+@logged
 def _cancel(run: Run) -> None:
     who().require_own(run)
     server.runner().cancel(run)
 
 
+@logged
 def rename(run: Run, name: str) -> None:
     """Rename a run; raises CompileboardError."""
     who().require_own(run)
     server.runner().store.rename(run, name)
 
 
+@logged
 def annotate(run: Run, note: str) -> None:
     """Add a note to a run; raises CompileboardError."""
     who().require_own(run)
     server.runner().store.annotate(run, note)
 
 
+@logged
+def set_audience(run: Run, audience: str) -> None:
+    """Set who may see a run; raises CompileboardError."""
+    who().require_own(run)
+    server.runner().store.set_audience(run, audience)
+
+
+@logged
 def delete(*runs: Run) -> int:
     """Delete runs, and return their number; raises CompileboardError."""
     for run in runs:
@@ -148,6 +207,7 @@ def delete(*runs: Run) -> int:
     return len(runs)
 
 
+@logged
 def forget(tool: KernelTool) -> None:
     """Delete a tool result of the visitor's own, or of their own run, so that it can be requested again.
 

@@ -19,7 +19,7 @@ MOST_SOLUTIONS = 2_000
 
 @st.cache_resource(max_entries=MOST_SOLUTIONS, show_spinner=False)
 def _is_solution(run_id: str, ended_s: float) -> bool:
-    return ExerciseView.is_solution(server.runner().store.open(run_id))
+    return ExerciseView.is_solution(server.open_run(run_id))
 
 
 def _solves(run: Run) -> bool:

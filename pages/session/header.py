@@ -19,6 +19,7 @@ from pages.components.menu.view import Mark, mark_menu
 from pages.look.text import LONGEST_NAME, code, plain
 from pages.session import url
 from pages.session.navigate import go_to
+from pages.session.person import account
 from pages.session.runs import named_runs, run_label
 from pages.session.shown import ShownRun, header_run, shown_compilation
 
@@ -61,6 +62,7 @@ def header(page: str) -> None:
     url.write(url.RUN, url.COMPILATION)
     with line:
         clicked = chips(_chips(view), key="header-chips") if view is not None else None
+        account()
     ids = list(view.compilations) if view is not None else []
     by = page_keys(lambda pressed: _step(ids, pressed), key="page-keys")
     opened = _turned(page, by) if by else menu.of_script(clicked)

@@ -39,7 +39,7 @@ def last_took_s(job: CompileJob) -> float | None:
 def listed_runs() -> list[tuple[Run, Status]]:
     """Return the runs that are listed for this visitor, newest first, with current states."""
     visitor = who()
-    return [(run, status) for run, status in server.runner().store.list() if visitor.sees(status.by)]
+    return [(run, status) for run, status in server.runner().store.list() if visitor.sees(run, status.by)]
 
 
 def named_runs() -> list[tuple[Run, Status]]:
@@ -49,12 +49,12 @@ def named_runs() -> list[tuple[Run, Status]]:
     """
     store, visitor = server.runner().store, who()
     known = _known(store.runs_dir.stat().st_mtime_ns, int(time.monotonic() / KNOWN_S))
-    kept = [(run, status) for run, status in known if visitor.sees(status.by)]
+    kept = [(run, status) for run, status in known if visitor.sees(run, status.by)]
     asked = {st.query_params.get(url.RUN), st.session_state.get(url.RUN), st.session_state.get(f"url-{url.RUN}")}
     shown = []
     for run_id in asked - {run.id for run, _ in kept} - {None}:
         try:
-            run = store.open(str(run_id))
+            run = server.open_run(str(run_id))
         except StoreError:
             continue
         shown.append((run, run.standing()))

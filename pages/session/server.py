@@ -9,9 +9,9 @@ from contextlib import ExitStack, contextmanager, suppress
 
 import streamlit as st
 
-from core import CompileboardError, Environment, Runner, Store, SweepRunner, limits_of, open_engine
+from core import CompileboardError, Environment, Run, Runner, Store, StoreError, SweepRunner, limits_of, open_engine
 from pages.gate.rules import code_allowed
-from pages.gate.visitor import may_bring_code, require_gate
+from pages.gate.visitor import maker_of, may_bring_code, require_gate, who
 
 
 def runner() -> Runner:
@@ -20,12 +20,21 @@ def runner() -> Runner:
     return the_runner()
 
 
+def open_run(run_id: str) -> Run:
+    """Return a stored run that this visitor may open; raises StoreError as if there were none."""
+    run, visitor = runner().store.open(run_id), who()
+    if not visitor.may_open(run, maker_of(run)):
+        raise StoreError(f"there is no run `{run_id[:80]}` here; it may have been deleted")
+    return run
+
+
 @st.cache_resource(show_spinner=False)
 def the_runner() -> Runner:
     """Return the server's runner, for threads that belong to no visitor."""
     store = Store()
-    limits = limits_of(os.environ, code_allowed())
-    return Runner(store, open_engine(store), code_allowed=may_bring_code, limits=limits)
+    allowed = code_allowed()
+    limits = limits_of(os.environ, allowed)
+    return Runner(store, open_engine(store, allowed), code_allowed=may_bring_code, limits=limits)
 
 
 def sweeps() -> SweepRunner:

@@ -118,7 +118,7 @@ def header_run() -> ShownRun | None:
 def open_shown(run_id: str) -> ShownRun | None:
     """Return a run by its id, with its report so far; None if there is no such run."""
     try:
-        run = server.runner().store.open(run_id)
+        run = server.open_run(run_id)
     except StoreError:
         return None
     status = _status(run)

@@ -98,7 +98,7 @@ def _state(run_id: str) -> str:
 def listed_sweeps() -> list[Sweep]:
     """Return the sweeps that are listed for this visitor, newest first."""
     visitor = who()
-    return [sweep for sweep in server.sweeps().store.list() if visitor.sees(sweep.by)][:MOST_LISTED]
+    return [sweep for sweep in server.sweeps().store.list() if visitor.sees(sweep, sweep.by)][:MOST_LISTED]
 
 
 def show_sweep(sweep_id: str) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import httpx
+import psutil
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -58,6 +61,31 @@ def test_a_second_log_opens_in_the_dashboard_that_listens_already(tmp_path: Path
         assert second.wait(PATIENCE_S) == 0
         assert urlsplit(again).netloc == urlsplit(address).netloc
         assert urlsplit(again).query != urlsplit(address).query
+
+
+def test_several_processes_are_one_dashboard(tmp_path: Path) -> None:
+    """One token opens all; the end of one is the end of all."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "core", "dashboard", "--no-browser", "--processes", "2", "--port", str(port)]
+    environment = {**os.environ, "COMPILEBOARD_HOME": str(tmp_path / "home")}
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        first, second, with_token = (process.stdout.readline().strip() for _ in range(3))
+        assert (first, second) == (f"http://127.0.0.1:{port}", f"http://127.0.0.1:{port + 1}")
+        stranger = {"X-Forwarded-For": "192.0.2.1", "Accept": "text/html"}
+        token = with_token.removeprefix(f"{first}/")
+        statuses = [
+            httpx.get(f"{each}/{query}", headers=stranger).status_code
+            for each in (first, second)
+            for query in ("", token)
+        ]
+        assert statuses == [403, 303, 403, 303]
+        servers = psutil.Process(process.pid).children()
+        servers[0].kill()
+        assert process.wait(PATIENCE_S) == 1
+        assert psutil.wait_procs(servers, PATIENCE_S)[1] == []
 
 
 def test_a_path_without_a_log_starts_no_dashboard(tmp_path: Path) -> None:

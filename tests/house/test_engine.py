@@ -46,7 +46,8 @@ def test_handles_are_read_by_their_engine_alone() -> None:
 
 def test_an_engine_is_made_in_one_place() -> None:
     made = {name for name in CORE if "LocalEngine" in taken(name, "core.runs.engine.local")}
-    assert made == {"core/__init__.py", "core/runs/engine/opening.py"}
+    # A host executes the runs of other machines on its own.
+    assert made == {"core/__init__.py", "core/runs/engine/opening.py", "core/runs/engine/cluster/host.py"}
     assert offending(CORE, lambda name: taken(name, "core") & {"LocalEngine"}) == {}
 
 

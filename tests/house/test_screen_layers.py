@@ -209,7 +209,18 @@ def test_tables_tell_what_was_picked_in_one_way() -> None:
 
 
 # What changes the store: a page asks an action for it, which asks who is there.
-CHANGES = {"annotate", "submit", "start_tool", "add_log", "add_path", "follow_path", "delete", "forget", "cancel"}
+CHANGES = {
+    "annotate",
+    "set_audience",
+    "submit",
+    "start_tool",
+    "add_log",
+    "add_path",
+    "follow_path",
+    "delete",
+    "forget",
+    "cancel",
+}
 ACTIONS = "pages/session/actions.py"
 
 
@@ -222,3 +233,19 @@ def past_the_actions(name: str) -> set[str]:
 
 def test_pages_change_the_store_through_actions_alone() -> None:
     assert offending((name for name in SCREEN if name != ACTIONS), past_the_actions) == {}
+
+
+# Files that open runs by the store: the door that asks who is there, actions that ask, and what follows an opened run.
+OPENERS = {"pages/session/server.py", ACTIONS, "pages/session/shown.py", "pages/session/sweeps.py"}
+
+
+def past_the_door(name: str) -> list[int]:
+    """Where a file opens a run by the store itself."""
+    calls = (node for node in nodes_of(name) if isinstance(node, ast.Attribute) and node.attr in ("open", "find"))
+    return [node.lineno for node in calls if ast.unparse(node.value).endswith("store")]
+
+
+def test_pages_open_what_a_visitor_names_by_one_door() -> None:
+    assert offending((name for name in SCREEN if name not in OPENERS), past_the_door) == {}
+    named = (ROOT / "pages/session/shown.py").read_text(encoding="utf-8").partition("def open_shown")[2]
+    assert "server.open_run(run_id)" in named.partition("\n\n\n")[0]

@@ -17,7 +17,14 @@ from typing import Any
 from tests.supply import pins
 
 TOOL = pins.ROOT / ".audit" / "bin" / "pip-audit"
-PINNED = (pins.REQUIREMENTS, pins.CONSTRAINTS, pins.DEVELOPMENT, pins.DEVELOPMENT_CONSTRAINTS, pins.NEIGHBOURS)
+PINNED = (
+    pins.REQUIREMENTS,
+    pins.CONSTRAINTS,
+    pins.DEVELOPMENT,
+    pins.DEVELOPMENT_CONSTRAINTS,
+    pins.NEIGHBOURS,
+    pins.RAY,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from packaging.utils import canonicalize_name
 from tests.support.places import ROOT
 
 REQUIREMENTS, DEVELOPMENT = "requirements.txt", "requirements-dev.txt"
-NEIGHBOURS = "requirements-neighbours.txt"
+NEIGHBOURS, RAY = "requirements-neighbours.txt", "requirements-ray.txt"
+LOGIN = "requirements-login.txt"
 CONSTRAINTS, DEVELOPMENT_CONSTRAINTS = "constraints.txt", "constraints-dev.txt"
 HASHES = "hashes.txt"
 PYTHONS = ("3.11", "3.12", "3.13")

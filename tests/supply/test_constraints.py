@@ -52,6 +52,10 @@ def test_every_package_that_is_brought_is_pinned_once_and_no_other(files: tuple[
     assert Counter(names(*files)) == Counter(wanted)
 
 
+def test_the_tests_sign_in_with_the_packages_that_a_server_would() -> None:
+    assert set(pins.pins(pins.LOGIN)) <= set(pins.pins(pins.DEVELOPMENT))
+
+
 def test_every_pin_is_a_version_that_each_package_beside_it_takes() -> None:
     pinned = {name: version for file in DEVELOPMENT for name, version in pins.pins(file)}
     unfit = [item for item in brought(*DEVELOPMENT) if pinned[canonicalize_name(item.name)] not in item.specifier]

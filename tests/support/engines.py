@@ -14,6 +14,7 @@ from core import Environment, Run, WorkerError
 from core.runs.engine.handles import LocalLiveness
 from core.runs.engine.local import Turns
 from core.runs.engine.protocol import Assignment
+from core.runs.engine.queues import HERE
 from core.runs.status import Liveness
 
 WAIT_S = 120.0
@@ -113,6 +114,14 @@ class FakeSite:
         self.site = site or FakeSite.new_site()
         self.local_handle, self.is_alive = self.site.local_handle, self.site.is_alive
         self.take_turn, self.end_turn = self.site.take_turn, self.site.end_turn
+
+    def nodes(self, _: str, _alike: str = "", /) -> tuple[str, ...]:
+        return HERE
+
+    def refusal(self, _: str, /) -> str:
+        return ""
+
+    def on_change(self, _: Callable[[], None]) -> None: ...
 
     def warm_up(self) -> None: ...
 

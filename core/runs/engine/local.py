@@ -25,7 +25,7 @@ from core.runs.engine.handles import LocalLiveness, engine_of, supervisor_of
 from core.runs.engine.messages import Probe, ProbeResult
 from core.runs.engine.processes import end_tree
 from core.runs.engine.protocol import Assignment
-from core.runs.engine.queues import CPU
+from core.runs.engine.queues import CPU, HERE
 from core.runs.status import Status
 from core.runs.store import Run
 
@@ -54,6 +54,17 @@ class LocalEngine(LocalLiveness):
         self._supervisors: dict[Path, psutil.Process] = {}
         self._environment: Environment | None = None
         self._closed = False
+
+    def nodes(self, _device: str, _alike: str = "", /) -> Sequence[str]:
+        """Return the one node, this machine, whose name is empty."""
+        return HERE
+
+    def refusal(self, _device: str, /) -> str:
+        """Return an empty text: the run says whether torch has the device."""
+        return ""
+
+    def on_change(self, _changed: Callable[[], None]) -> None:
+        """Do nothing: there is always the one node."""
 
     def prepare(self, assignment: Assignment) -> None:
         """Start the fork server for an assignment, which may take minutes the first time."""

@@ -1,16 +1,58 @@
-"""The only constructor of engines, so that commands, pages and the Runner name no specific engine."""
+"""The only constructor of engines, so that commands, pages and the Runner name no specific engine.
+
+`COMPILEBOARD_ENGINE` chooses it: empty for this machine, `sandbox` for a sandbox on it, `ray://HOST:PORT` for a Ray
+cluster, `workers://HOST:PORT` for workers that connect to that address.
+"""
 
 from __future__ import annotations
 
+import os
+from typing import TYPE_CHECKING
+
+from core.base.errors import SettingError
 from core.base.machine import Environment
 from core.runs.engine.local import LocalEngine
 from core.runs.engine.protocol import Engine
 from core.runs.store import Store
 
+if TYPE_CHECKING:
+    from core.runs.engine.cluster.nodes import Transport
 
-def open_engine(store: Store) -> Engine:
-    """Return an engine that executes the runs of a store and uses its cache; the caller must close it."""
-    return LocalEngine(store.cache_dir)
+VARIABLE = "COMPILEBOARD_ENGINE"
+
+
+def open_engine(store: Store, code_allowed: bool = True) -> Engine:
+    """Return the engine that executes the runs of a store; the caller must close it.
+
+    `code_allowed` is False on a server that runs samples only: it uses no node that runs other code. Raises
+    SettingError.
+    """
+    address = os.environ.get(VARIABLE, "")
+    if not address:
+        return LocalEngine(store.cache_dir)
+    # What one machine does not need is not imported for it.
+    from core.runs.engine.cluster.remote import RemoteEngine
+
+    return RemoteEngine(store, _transport(address, store, code_allowed), code_allowed)
+
+
+def _transport(address: str, store: Store, code_allowed: bool) -> Transport:
+    scheme = address.partition("://")[0]
+    if scheme == "sandbox":
+        from core.runs.engine.cluster.sandbox import SandboxTransport
+
+        return SandboxTransport(store)
+    if scheme == "ray":
+        from core.runs.engine.cluster.ray_transport import RayTransport
+
+        return RayTransport(address, code_allowed)
+    if scheme == "workers":
+        from core.runs.engine.cluster.workers import WorkersTransport
+
+        return WorkersTransport(address, store.home)
+    raise SettingError(
+        f"{VARIABLE} is {address[:80]!r}; write sandbox, ray://HOST:PORT or workers://HOST:PORT, or leave it empty"
+    )
 
 
 def environment_here() -> Environment:

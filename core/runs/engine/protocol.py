@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -19,7 +19,7 @@ class Assignment:
     """Work for an engine: a run directory with a job or a tool's task, and its resources.
 
     They are the target of its code (empty for this machine), the device, whether it is measured there, and the visitor
-    who submitted it.
+    who submitted it. `alike` is the sweep whose measured cells need equal nodes; `node` is the one that was chosen.
     """
 
     run: Run
@@ -27,10 +27,21 @@ class Assignment:
     device: str = "cpu"
     measures: bool = False
     by: str = ""
+    alike: str = ""
+    node: str = ""
 
 
 class Engine(Liveness, Protocol):
     """An executor of assignments, which knows the live runs and can end them. Safe to use from threads."""
+
+    def nodes(self, device: str, alike: str = "", /) -> Sequence[str]:
+        """Return the nodes that can execute runs on a device now, the best first; of equal kind for one `alike`."""
+
+    def refusal(self, device: str, /) -> str:
+        """Return why no node will execute a run on a device; empty if one may."""
+
+    def on_change(self, changed: Callable[[], None], /) -> None:
+        """Call `changed` whenever other nodes can execute runs."""
 
     def prepare(self, assignment: Assignment) -> None:
         """Wait until an assignment can start; raises WorkerError if it can't."""

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 from core.job import CompileJob
 from core.runs.engine.protocol import Assignment
 from core.runs.store import Run
 
 CPU = "cpu"
+# The nodes of an engine that executes on one machine.
+HERE = ("",)
 
 
 def assigned(run: Run, job: CompileJob, by: str = "") -> Assignment:
-    """Return the assignment of a visitor's job: its device, and whether it is timed.
+    """Return the assignment of a visitor's job: its device, and whether it is timed."""
+    measures = is_measured(job)
+    return Assignment(run, job.target, device_of(job), measures, by, job.sweep if measures else "")
 
-    Code for a target is not executed.
-    """
-    return Assignment(run, job.target, device_of(job), job.measure and not job.target, by)
+
+def is_measured(job: CompileJob) -> bool:
+    """Return True if a job is timed on its device: code for a target is not executed."""
+    return job.measure and not job.target
 
 
 def device_of(job: CompileJob) -> str:
@@ -28,6 +34,8 @@ def device_of(job: CompileJob) -> str:
 
 def disturbs(left: Assignment, right: Assignment) -> bool:
     """Return True if one is measured while the other uses its device, or the CPUs that launch its kernels."""
+    if left.node != right.node:
+        return False
     apart = left.device != right.device and CPU not in (left.device, right.device)
     return (left.measures or right.measures) and not apart
 
@@ -36,10 +44,12 @@ def disturbs(left: Assignment, right: Assignment) -> bool:
 class Lane:
     """A queue, the running assignments, and those already started by the engine.
 
-    At most `most` run at once, plus one on each further accelerator; a measured one runs alone on its device.
+    On each of its nodes at most `most` run at once, plus one on each further accelerator; a measured one runs alone on
+    its device. `nodes` returns those for a device, and for what must be measured alike.
     """
 
     most: int
+    nodes: Callable[[str, str], Sequence[str]] = lambda device, alike: HERE
     queue: deque[Assignment] = field(default_factory=deque)
     going: dict[str, Assignment] = field(default_factory=dict)
     started: set[str] = field(default_factory=set)
@@ -76,16 +86,18 @@ class Lane:
         It may not pass an assignment in the queue that it would disturb.
         """
         for place, assignment in enumerate(self.queue):
-            if self._has_room(assignment) and not any(
-                disturbs(assignment, self.queue[before]) for before in range(place)
-            ):
+            if any(disturbs(assignment, self.queue[before]) for before in range(place)):
+                continue
+            at_nodes = (replace(assignment, node=node) for node in self.nodes(assignment.device, assignment.alike))
+            placed = next(filter(self._has_room, at_nodes), None)
+            if placed is not None:
                 del self.queue[place]
-                self.going[assignment.run.id] = assignment
-                return assignment
+                self.going[placed.run.id] = placed
+                return placed
         return None
 
     def _has_room(self, assignment: Assignment) -> bool:
-        running = list(self.going.values())
+        running = [current for current in self.going.values() if current.node == assignment.node]
         if any(disturbs(assignment, current) for current in running):
             return False
         return len(running) < self.most or all(CPU != current.device != assignment.device != CPU for current in running)

@@ -82,7 +82,7 @@ def compare_view(left: RunView, right: RunView) -> CompareView:
 
 @cached("Comparing")
 def _compared(ids: tuple[str, ...], _left: RunView, _right: RunView) -> CompareView:
-    return CompareView(_left.side, _right.side)
+    return CompareView(_left.side, _right.side, (_left.shown.status.node, _right.shown.status.node))
 
 
 def kernel_pairs_view(left: RunView, left_id: str, right: RunView, right_id: str = "") -> KernelPairsView | None:

@@ -73,7 +73,7 @@ def asked_again() -> Beginning | None:
     run_id = url.asked(url.AGAIN)
     if not run_id:
         return None
-    run = attempt(lambda: server.runner().store.open(run_id), passed_over)
+    run = attempt(lambda: server.open_run(run_id), passed_over)
     job = attempt(run.job, passed_over) if run is not None else None
     return Beginning(run_id, _repaired(job, run)) if run is not None and job is not None else None
 

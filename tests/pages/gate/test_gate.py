@@ -16,6 +16,7 @@ from pages.gate.greeting import words
 from pages.gate.middleware import VISITOR, read
 from pages.gate.peer import Socket, uid_of
 from pages.gate.rules import Rules, Visitor, VisitorRequest, is_ours, is_private, name_of
+from pages.gate.rules import rules as rules_of_the_server
 from tests.support.gates import ASKED, HANDSHAKE, HOSTS, LOOKING, MINE, PUBLIC, through
 
 
@@ -253,6 +254,24 @@ def test_the_secret_becomes_a_cookie_that_scripts_and_other_sites_cannot_use() -
     shown = [(b"host", b"127.0.0.1:8501"), (b"cookie", f"a=b; broken; {cookie}".encode())]
     assert through(MINE, headers=shown)[1] is not None
     assert through(MINE, headers=shown, server=("127.0.0.1", 8502))[1] is None
+
+
+def test_processes_of_one_dashboard_know_each_others_cookies(monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = "s" * 40
+    monkeypatch.setenv("COMPILEBOARD_GROUP", f"8501:{secret}")
+    group = rules_of_the_server()
+    assert (group.group, group.secret, "COMPILEBOARD_GROUP" in os.environ) == (8501, secret, False)
+    mine = replace(MINE, group=8501)
+    shown = [(b"host", b"127.0.0.1:8503"), (b"cookie", f"compileboard-8501={mine.cookie_for(None)}".encode())]
+    assert through(mine, headers=shown, server=("127.0.0.1", 8503))[1] is not None
+    assert through(MINE, headers=shown, server=("127.0.0.1", 8503))[1] is None
+
+
+@pytest.mark.parametrize("value", ["", "8501", "8501:short", f"x:{'s' * 40}", f"8501:{'s' * 40}\n"])
+def test_another_value_makes_no_group(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("COMPILEBOARD_GROUP", value)
+    own = rules_of_the_server()
+    assert (own.group, len(own.secret), own.secret in value) == (None, 43, False)
 
 
 def test_over_https_the_cookie_is_for_https_alone() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from core import Run
 from pages import menu
 from pages.gate import visitor
 from pages.gate.middleware import VISITOR
@@ -62,8 +63,9 @@ def test_runs_are_changed_by_who_made_them_and_by_the_owner(
 
 
 def test_a_guest_is_shown_their_own_runs_and_the_owners() -> None:
-    assert [told(["guest ann"]).sees(by) for by in ("ann", "", "bob")] == [True, True, False]
-    assert [told(["owner"]).sees(by) for by in ("ann", "", "bob")] == [True, True, True]
+    run = Run("one", Path("none"))
+    assert [told(["guest ann"]).sees(run, by) for by in ("ann", "", "bob")] == [True, True, False]
+    assert [told(["owner"]).sees(run, by) for by in ("ann", "", "bob")] == [True, True, True]
 
 
 @pytest.mark.parametrize(

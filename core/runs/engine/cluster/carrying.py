@@ -1,0 +1,260 @@
+"""Carrying of runs that hosts execute: their new bytes while they go on, all they have left, and how they ended.
+
+Each run that a server carries has a thread, and a lock in the store. The runs of a server that has ended are carried by
+another one over the same store.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from core.base.errors import CompileboardError, NodeError, StoreError
+from core.base.files import OWNER_ALONE, in_words
+from core.base.words import gib
+from core.runs.engine.cluster import directory
+from core.runs.engine.cluster.messages import (
+    CancelCall,
+    DoneReply,
+    FilesReply,
+    ForgetCall,
+    HostFile,
+    ListCall,
+    PieceReply,
+    PollCall,
+    ProgressReply,
+    ReadCall,
+    StartCall,
+)
+from core.runs.engine.cluster.nodes import LONG_CALL_S, RETRY_S, Nodes
+from core.runs.status import Liveness, State, Status
+from core.runs.store import Run, Store
+from core.runs.tools import read_task
+
+# Between two looks at a run: until its first bytes, and then, when more of them would disturb what is measured.
+FIRST_POLL_S, POLL_S, CANCEL_S = 0.01, 0.1, 2.0
+# A host that does not answer has ended its run by the run's own time limit, and so many seconds.
+OVERDUE_S = 60.0
+# Locks of the runs that servers carry, and what they collect.
+CARRIED = "carried"
+
+
+@dataclass(slots=True)
+class CarriedRun:
+    """A run that this server carries, with the locked file that says so, and its start, which may be repeated.
+
+    `sizes` are the bytes of its growing files here; `over` is set once it is carried no longer.
+    """
+
+    run: Run
+    host: str
+    lock: int
+    ended: Callable[[], None]
+    start: StartCall | None
+    cancelled: bool = False
+    sizes: dict[str, int] = field(default_factory=dict)
+    over: threading.Event = field(default_factory=threading.Event)
+
+
+class Carrier:
+    """The runs of a store that its server carries from hosts. Safe to use from threads."""
+
+    def __init__(self, store: Store, nodes: Nodes, liveness: Liveness) -> None:
+        self._store, self._nodes, self._liveness = store, nodes, liveness
+        self._lock = threading.Lock()
+        self._carried: dict[Path, CarriedRun] = {}
+        # Live runs whose hosts may be lost.
+        self._unseen: set[Run] = set()
+
+    def all(self) -> list[CarriedRun]:
+        """Return the runs that are carried now."""
+        return list(self._carried.values())
+
+    def get(self, run: Run) -> CarriedRun | None:
+        """Return a run as it is carried; None if it is not."""
+        return self._carried.get(run.path)
+
+    def key(self, run: Run) -> str:
+        """Return a run's name on its host: its id, or that of a tool's directory in a run."""
+        return run.path.relative_to(self._store.runs_dir).as_posix().replace("/tools/", "/")
+
+    def claim(
+        self, run: Run, host: str, ended: Callable[[], None] = lambda: None, start: StartCall | None = None
+    ) -> CarriedRun | None:
+        """Claim a run for this server; None if another one carries it."""
+        folder = self._store.home / CARRIED
+        with in_words(folder), self._lock:
+            folder.mkdir(exist_ok=True, mode=OWNER_ALONE)
+            lock = os.open(folder / self._file_name(run), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                os.close(lock)
+                return None
+            return self._carried.setdefault(run.path, CarriedRun(run, host, lock, ended, start))
+
+    def follow(self, carried: CarriedRun) -> None:
+        """Carry a run to its end, in a thread of its own."""
+        threading.Thread(target=self._follow, args=(carried,), daemon=True).start()
+
+    def release(self, carried: CarriedRun, has_ended: bool = True) -> None:
+        """Carry a run no longer. Its lock's file stays as long as another server may carry it."""
+        with self._lock, contextlib.suppress(OSError):
+            self._carried.pop(carried.run.path, None)
+            if has_ended:
+                (self._store.home / CARRIED / self._file_name(carried.run)).unlink(missing_ok=True)
+            os.close(carried.lock)
+        carried.over.set()
+
+    def take_up(self) -> None:
+        """Carry the runs on the hosts that no server carries any more, and close those that are lost."""
+        for host, node in self._nodes.all().items():
+            for key in node.facts.runs if node.answers and not node.lost else ():
+                with contextlib.suppress(CompileboardError):
+                    self._take_up_run(self._run(key), host)
+        for run in list(self._unseen):
+            with contextlib.suppress(CompileboardError):
+                self._close_if_lost(run)
+
+    def look_for_lost(self) -> None:
+        """Look through the store for runs that are live on hosts, at the start and when a host is lost."""
+        listed = self._store.list()
+        self._unseen |= {run for run, status in listed if status.live and self._nodes.host_of(status.handle)}
+
+    def _follow(self, carried: CarriedRun) -> None:
+        """Carry a run's new bytes until it has ended, then all that it has left."""
+        cancel_s = 0.0
+        while not self._nodes.closed.wait(POLL_S if carried.sizes else FIRST_POLL_S):
+            try:
+                if carried.cancelled and time.monotonic() > cancel_s:
+                    cancel_s = time.monotonic() + CANCEL_S
+                    self._nodes.try_call(carried.host, CancelCall(self._nodes.store_id, self.key(carried.run)))
+                if self._step(carried):
+                    break
+            except NodeError:
+                if self._is_lost(carried.host, carried.run):
+                    self._end_lost(carried)
+                    break
+                self._nodes.closed.wait(RETRY_S)
+            except (CompileboardError, OSError) as error:
+                self._end(carried, "crashed", f"its files could not be carried here: {error}")
+                break
+        else:
+            self.release(carried, has_ended=False)
+            return
+        self.release(carried)
+        carried.ended()
+
+    def _step(self, carried: CarriedRun) -> bool:
+        """Take the new bytes of a run; return True once it has ended and all of it is here."""
+        run, key = carried.run, self.key(carried.run)
+        progress = self._nodes.call(carried.host, PollCall(self._nodes.store_id, key, carried.sizes), ProgressReply)
+        for new in progress.pieces:
+            carried.sizes[new.name] = directory.append(run.path, new)
+        if progress.status is None:
+            self._end(carried, "interrupted", "its node no longer has it")
+            return True
+        if progress.live:
+            if progress.status.state == "queued" and carried.start and not carried.cancelled:
+                self._nodes.call(carried.host, carried.start, DoneReply)
+            return False
+        self._collect(carried)
+        run.write_status(_ended(run.written_status(), progress.status))
+        self._nodes.try_call(carried.host, ForgetCall(self._nodes.store_id, key))
+        return True
+
+    def _collect(self, carried: CarriedRun) -> None:
+        """Fetch each file of an ended run that differs from the one here."""
+        run, room = carried.run, directory.MOST_COLLECTED_BYTES
+        listed = self._nodes.call(carried.host, ListCall(self._nodes.store_id, self.key(run)), FilesReply, LONG_CALL_S)
+        with in_words(run.path), TemporaryDirectory(dir=self._store.home / CARRIED) as scratch:
+            for entry in listed.files:
+                directory.check_name(entry.name)
+                room -= entry.size
+                if room < 0:
+                    raise StoreError(f"they are larger than {gib(directory.MOST_COLLECTED_BYTES)}")
+                if not directory.has(run.path, entry):
+                    directory.place(run.path, entry.name, self._fetch(carried, entry, Path(scratch) / "file"))
+
+    def _fetch(self, carried: CarriedRun, entry: HostFile, path: Path) -> Path:
+        with path.open("wb") as file:
+            while file.tell() < entry.size:
+                call = ReadCall(self._nodes.store_id, self.key(carried.run), entry.name, file.tell())
+                data = self._nodes.call(carried.host, call, PieceReply).data
+                if not data:
+                    raise StoreError(f"{entry.name} ends early")
+                file.write(data)
+        return path
+
+    def _take_up_run(self, run: Run, host: str) -> None:
+        """Carry a run that its host has, if nobody does; have it removed there if it has ended here."""
+        status = run.status() if run.path.is_dir() else None
+        if run.path in self._carried:
+            return
+        if status is None or not status.live:
+            for kind in (CancelCall, ForgetCall):
+                self._nodes.try_call(host, kind(self._nodes.store_id, self.key(run)))
+        elif self._nodes.host_of(status.handle) == host and (carried := self.claim(run, host)):
+            self.follow(carried)
+
+    def _close_if_lost(self, run: Run) -> None:
+        """Write the end of a run whose host is lost, and that no server carries."""
+        status = run.written_status() if run.path.is_dir() else None
+        host = self._nodes.host_of(status.handle) if status and status.live else None
+        if status is None or host is None:
+            self._unseen.discard(run)
+        elif run.path not in self._carried and self._is_lost(host, run) and (carried := self.claim(run, host)):
+            self._end_lost(carried)
+            self.release(carried)
+
+    def _end_lost(self, carried: CarriedRun) -> None:
+        self._end(carried, "interrupted", f"its node {self._nodes.name(carried.host)} was lost")
+
+    def _end(self, carried: CarriedRun, state: State, reason: str) -> None:
+        """Write how a run ended whose host cannot say it."""
+        with contextlib.suppress(CompileboardError):
+            status = carried.run.written_status()
+            if status.live:
+                state, reason = (
+                    ("cancelled", f"cancelled by the user; {reason}") if carried.cancelled else (state, reason)
+                )
+                carried.run.write_status(replace(status, state=state, reason=reason, ended_s=time.time(), handle=""))
+
+    def _is_lost(self, host: str, run: Run) -> bool:
+        """Return True if nothing of a run can be alive, and its host cannot say how it ended."""
+        node = self._nodes.all().get(host)
+        if node is not None and (node.lost or node.answers):
+            return node.lost
+        limits, status = read_task(run) or run.job(), run.written_status()
+        return bool(limits and status.started_s and time.time() > status.started_s + limits.time_limit_s + OVERDUE_S)
+
+    def _run(self, key: str) -> Run:
+        run, _, tool = key.partition("/")
+        path = self._store.runs_dir / run
+        return Run(key, path / "tools" / tool if tool else path, self._liveness)
+
+    def _file_name(self, run: Run) -> str:
+        return self.key(run).replace("/", "+")
+
+
+def _ended(started: Status, host_status: Status) -> Status:
+    """Return the status of an ended run: how it ended there, in the times of this machine's clock."""
+    took_s = host_status.took_s
+    ended_s = time.time() if took_s is None or started.started_s is None else started.started_s + took_s
+    return replace(
+        started,
+        state=host_status.state,
+        reason=host_status.reason,
+        exit_code=host_status.exit_code,
+        signal=host_status.signal,
+        peak_memory_bytes=host_status.peak_memory_bytes,
+        ended_s=ended_s,
+        handle="",
+    )

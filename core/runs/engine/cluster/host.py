@@ -1,0 +1,422 @@
+"""Host: executes the runs of any number of servers on one machine, by an engine of its own.
+
+<home>/hosts/<n>/id         the host's id; `lock` is held while it lives, so that several have one home
+<home>/hosted/<host>-<store>-<run>/ a run's directory, as on a server; `started` beside it once it may have started
+<home>/turns, <home>/cache  device locks and compiled objects, which the hosts of one machine share
+
+What it knows of a run is on its disk, so that it answers for it after a restart, too. A run is started at most once: a
+mark is left before, and a marked run without a live supervisor has ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import secrets
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import assert_never
+
+import psutil
+
+from core.analysis.repairs import repaired
+from core.base.errors import CompileboardError, NodeError, StoreError, WorkerError
+from core.base.files import OWNER_ALONE, in_words, make_private, one_line, remove
+from core.base.machine import Environment, default_home, package_version
+from core.job.exercises import exercise
+from core.job.prepared import prepared
+from core.runs.engine.cluster import directory
+from core.runs.engine.cluster.messages import (
+    MOST_FILES,
+    PROTOCOL,
+    CallAboutRun,
+    CancelCall,
+    DeliverCall,
+    DescribeCall,
+    DescriptionReply,
+    DoneReply,
+    EndTurnCall,
+    FactsReply,
+    FailureReply,
+    FilesReply,
+    ForgetCall,
+    HelloCall,
+    HostCall,
+    HostReply,
+    LackReply,
+    ListCall,
+    PieceReply,
+    PollCall,
+    PrepareCall,
+    ProgressReply,
+    ReadCall,
+    StartCall,
+    TakeTurnCall,
+    TurnReply,
+    call_of,
+    packed,
+)
+from core.runs.engine.handles import LOCAL
+from core.runs.engine.local import LocalEngine
+from core.runs.engine.protocol import Assignment, Engine
+from core.runs.permission import allowed
+from core.runs.status import Status
+from core.runs.store import Run
+
+MOST_SLOTS = 64
+POLL_S = 0.1
+MOST_NAME_CHARS = 80
+MOST_REASON_CHARS = 600
+# A server that was silent for so long has lost its locks, and an ended run that nobody collects is removed.
+LEASE_S, KEEP_S = 30.0, 7 * 86_400.0
+# Growing files of a run, and the bytes of one reply.
+GROWING = ("trace/*.log", "output.txt")
+MOST_NEW_BYTES = 8 * 1024**2
+GIB = 1024**3
+
+
+class Host:
+    """Executor of runs for servers, by calls of `messages`. Safe to use from threads; close it at the end.
+
+    `code_allowed` is False for a host that runs samples only, with the settings that `permission` allows.
+    """
+
+    def __init__(
+        self, home: Path | None = None, engine: Engine | None = None, name: str = "", code_allowed: bool = True
+    ) -> None:
+        base = (home or default_home()).resolve()
+        self._runs_dir, self._cache_dir = base / "hosted", base / "cache"
+        with in_words(base):
+            base.mkdir(parents=True, exist_ok=True, mode=OWNER_ALONE)
+            for private in (self._runs_dir, self._cache_dir, base / "hosts"):
+                make_private(private)
+            slot, self.id = _take_slot(base / "hosts")
+        self.name = one_line(name or f"{os.uname().nodename}{f'#{slot}' if slot else ''}", MOST_NAME_CHARS)
+        self._engine: Engine = engine or LocalEngine(self._cache_dir)
+        self._code_allowed = code_allowed
+        self._lock = threading.RLock()
+        self._live: set[str] = set()
+        # Key → the server that has locked the device for a run.
+        self._turns: dict[str, str] = {}
+        self._heard_s: dict[str, float] = {}
+        self._problems: dict[str, str] = {}
+        self._starting: set[str] = set()
+        self._environment: Environment | None = None
+        self._remove_old()
+        threading.Thread(target=self._describe, daemon=True).start()
+
+    def answer(self, data: bytes) -> bytes:
+        """Return the reply to a call, both as bytes; what fails is a reply, too."""
+        try:
+            reply = self._reply(call_of(data))
+        except WorkerError as error:
+            reply = FailureReply(str(error)[:MOST_REASON_CHARS], error.signal)
+        except CompileboardError as error:
+            reply = FailureReply(str(error)[:MOST_REASON_CHARS])
+        except OSError as error:
+            reply = FailureReply(f"{self.name}: {error.strerror or error}"[:MOST_REASON_CHARS])
+        return packed(reply)
+
+    def close(self) -> None:
+        """End all runs, and start none any more; still answers for them."""
+        self._engine.close()
+
+    def wait_until_collected(self, limit_s: float) -> None:
+        """Wait until servers have collected what ended runs have left, at most for so many seconds."""
+        end_s = time.monotonic() + limit_s
+        while time.monotonic() < end_s and any(self._runs_dir.glob(f"{self.id}-*")):
+            time.sleep(POLL_S)
+
+    def _reply(self, call: HostCall) -> HostReply:
+        match call:
+            case HelloCall():
+                return self._hello(call)
+            case DescribeCall():
+                return DescriptionReply(self._environment)
+            case PrepareCall():
+                return LackReply(self._lack(call.target))
+            case _:
+                return self._reply_about_run(call)
+
+    def _reply_about_run(self, call: CallAboutRun) -> HostReply:
+        match call:
+            case TakeTurnCall():
+                return TurnReply(self._take_turn(call))
+            case DeliverCall():
+                self._deliver(call)
+            case StartCall():
+                self._start(call)
+            case PollCall():
+                return self._progress(call)
+            case ListCall():
+                return FilesReply(directory.entries(self._ended_run(call).path))
+            case ReadCall():
+                return directory.piece(self._ended_run(call).path, call.name, call.offset)
+            case CancelCall():
+                self._cancel(call)
+            case EndTurnCall():
+                self._end_turn(self._key(call))
+            case ForgetCall():
+                self._forget(call)
+            case _:
+                assert_never(call)
+        return DoneReply()
+
+    def _hello(self, call: HelloCall) -> FactsReply:
+        self._heard_s[call.server] = time.monotonic()
+        environment = self._environment or Environment()
+        devices = {_device(name): words for name, words in environment.devices.items()}
+        versions = environment.torch, package_version("triton")
+        return FactsReply(
+            host=self.id,
+            protocol=PROTOCOL,
+            name=self.name,
+            code_allowed=self._code_allowed,
+            devices=devices,
+            torch=environment.torch,
+            triton=versions[1],
+            kind=_kind(devices, versions) if devices else "",
+            problem=environment.problem,
+            runs=self._runs_of(call.store),
+        )
+
+    def _describe(self) -> None:
+        """Start torch, and ask it what is here."""
+        try:
+            environment = self._engine.environment()
+        except CompileboardError as error:
+            environment = Environment(problem=str(error)[:MOST_REASON_CHARS])
+        self._environment = environment
+        if environment.compiler:
+            with contextlib.suppress(CompileboardError):
+                self._engine.warm_up()
+
+    def _lack(self, target: str) -> str:
+        """Start the torch of a target in the background; return what is not there yet. Raises WorkerError."""
+        assignment = Assignment(Run("", self._runs_dir / "none"), target)
+        lack = self._engine.lacks(assignment)
+        with self._lock:
+            if (problem := self._problems.pop(target, "")) and lack:
+                raise WorkerError(problem)
+            if lack and target not in self._starting:
+                self._starting.add(target)
+                threading.Thread(target=self._prepare, args=(assignment,), daemon=True).start()
+        return lack
+
+    def _prepare(self, assignment: Assignment) -> None:
+        try:
+            self._engine.prepare(assignment)
+        except CompileboardError as error:
+            self._problems[assignment.target] = str(error)
+        finally:
+            with self._lock:
+                self._starting.discard(assignment.target)
+
+    def _take_turn(self, call: TakeTurnCall) -> bool:
+        key = self._key(call)
+        with self._lock:
+            self._release_silent()
+            if key in self._turns:
+                return True
+            device = _physical(call.device)
+            if not self._engine.take_turn(Assignment(self._run(call), "", device, call.measures)):
+                return False
+            self._turns[key] = call.server
+            self._heard_s.setdefault(call.server, time.monotonic())
+        return True
+
+    def _release_silent(self) -> None:
+        """Release the locks of servers that have ended before they started the run."""
+        now = time.monotonic()
+        for key, server in list(self._turns.items()):
+            if key not in self._live and now - self._heard_s.get(server, now) > LEASE_S:
+                self._end_turn(key)
+
+    def _end_turn(self, key: str) -> None:
+        """Release the lock of a run that has not started, or has ended."""
+        with self._lock:
+            if key not in self._live and self._turns.pop(key, None) is not None:
+                self._engine.end_turn(Run(key, self._runs_dir / key))
+
+    def _deliver(self, call: DeliverCall) -> None:
+        if directory.digest(call.files) != call.digest:
+            raise StoreError("the run's files were damaged on their way; try again")
+        run = self._run(call)
+        if run.path.exists():
+            return
+        fresh = run.path.with_name(f".{run.path.name}.{secrets.token_hex(4)}")
+        with in_words(self._runs_dir):
+            try:
+                fresh.mkdir(mode=OWNER_ALONE)
+                directory.unpack(call.files, fresh)
+                (fresh / "trace").mkdir(exist_ok=True)
+                received = Run(run.id, fresh)
+                self._check_code(received)
+                received.write_status(Status("queued", time.time(), handle=LOCAL.local_handle()))
+                fresh.rename(run.path)
+            finally:
+                if fresh.exists():
+                    remove(fresh)
+
+    def _check_code(self, run: Run) -> None:
+        """Raise JobError, StoreError unless the host may run a directory's code."""
+        if self._code_allowed:
+            return
+        job = run.job()
+        if job is None:
+            raise StoreError(f"{self.name} runs samples only, and no kernel tools")
+        job, written = prepared(allowed(job))
+        original = exercise(job.exercise).code if job.exercise else written
+        same = run.code() == repaired(written, job.repairs)
+        if not same or (job.has_original and run.original_path.read_text(encoding="utf-8") != original):
+            raise StoreError(f"{self.name} runs samples only, and this code is not its sample's")
+
+    def _start(self, call: StartCall) -> None:
+        run, mark = self._run(call), self._mark(call)
+        with self._lock:
+            if mark.exists():
+                return
+            if not run.path.is_dir() or run.status().state != "queued":
+                raise NodeError(f"{self.name} has no such run to start, or it was cancelled")
+            mark.touch(mode=0o600)
+            self._live.add(run.path.name)
+        try:
+            assignment = Assignment(run, call.target, call.device, call.measures)
+            self._engine.start(assignment, lambda: self._end(run))
+        except CompileboardError as error:
+            signal = error.signal if isinstance(error, WorkerError) else None
+            run.write_status(
+                replace(run.written_status(), state="crashed", reason=str(error), signal=signal, handle="")
+            )
+            self._end(run)
+
+    def _end(self, run: Run) -> None:
+        """Note that nothing of a run is alive, and write the end that its supervisor could not."""
+        with contextlib.suppress(CompileboardError):
+            status = run.written_status()
+            if status.live:
+                ended = replace(status, state="interrupted", reason="its supervisor was killed", ended_s=time.time())
+                run.write_status(replace(ended, handle=""))
+        with self._lock:
+            self._live.discard(run.path.name)
+            self._end_turn(run.path.name)
+
+    def _progress(self, call: PollCall) -> ProgressReply:
+        run = self._run(call)
+        if not run.path.is_dir():
+            return ProgressReply(None)
+        live = run.path.name in self._live
+        status = run.status()
+        pieces, complete = _new_pieces(run.path, call.sizes)
+        return ProgressReply(status, live or status.live or not complete, pieces)
+
+    def _ended_run(self, call: CallAboutRun) -> Run:
+        run = self._run(call)
+        if not run.path.is_dir() or self._is_live(run):
+            raise StoreError(f"{self.name} has no such run that has ended")
+        return run
+
+    def _cancel(self, call: CancelCall) -> None:
+        run = self._run(call)
+        with self._lock:
+            if not self._mark(call).exists():
+                if run.path.is_dir():
+                    cancelled = replace(run.written_status(), state="cancelled", handle="")
+                    run.write_status(replace(cancelled, reason="cancelled before it started"))
+                return
+        self._engine.cancel(run)
+
+    def _forget(self, call: ForgetCall) -> None:
+        run = self._run(call)
+        if run.path.is_dir() and self._is_live(run):
+            raise StoreError("the run is still going; cancel it first")
+        with in_words(run.path):
+            remove(run.path)
+            remove(self._mark(call))
+
+    def _is_live(self, run: Run) -> bool:
+        return run.path.name in self._live or run.status().live
+
+    def _key(self, call: CallAboutRun) -> str:
+        return f"{self.id}-{call.store}-{call.run.replace('/', '+')}"
+
+    def _run(self, call: CallAboutRun) -> Run:
+        key = self._key(call)
+        return Run(call.run, self._runs_dir / key)
+
+    def _mark(self, call: CallAboutRun) -> Path:
+        return self._runs_dir / f"{self._key(call)}.started"
+
+    def _runs_of(self, store: str) -> tuple[str, ...]:
+        prefix = f"{self.id}-{store}-"
+        found = (path.name for path in self._runs_dir.glob(f"{prefix}*") if path.is_dir())
+        return tuple(sorted(name.removeprefix(prefix).replace("+", "/") for name in found))[:MOST_FILES]
+
+    def _remove_old(self) -> None:
+        """Remove the ended runs that no server has collected for long."""
+        oldest = time.time() - KEEP_S
+        for path in self._runs_dir.glob(f"{self.id}-*"):
+            with contextlib.suppress(OSError, CompileboardError):
+                if path.stat().st_mtime < oldest and not (path.is_dir() and Run(path.name, path).status().live):
+                    remove(path)
+
+
+def _take_slot(hosts: Path) -> tuple[int, str]:
+    """Lock the first free slot as long as this process lives; return its number and id. Raises OSError, StoreError."""
+    for number in range(MOST_SLOTS):
+        slot = hosts / str(number)
+        slot.mkdir(exist_ok=True, mode=OWNER_ALONE)
+        file = os.open(slot / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(file)
+            continue
+        named = slot / "id"
+        if not named.exists():
+            named.write_text(secrets.token_hex(8))
+        return number, named.read_text()
+    raise StoreError(f"{MOST_SLOTS} hosts are running over {hosts.parent}; use another home")
+
+
+def _device(name: str) -> str:
+    """Return a device as assignments name it: `cuda:0` for `cuda`."""
+    return name if name == "cpu" or ":" in name else f"{name}:0"
+
+
+def _physical(device: str) -> str:
+    """Return the name of a device for locks that hosts of one machine share, of which each may see other cards."""
+    kind, _, index = device.partition(":")
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "") if kind == "cuda" else ""
+    cards = [card.strip() for card in visible.split(",") if card.strip()]
+    if not index or int(index) >= len(cards):
+        return device
+    card = cards[int(index)]
+    return f"cuda:{card}" if card.isdigit() else f"cuda:{hashlib.sha256(card.encode()).hexdigest()[:8]}"
+
+
+def _kind(devices: dict[str, str], versions: tuple[str, ...]) -> str:
+    """Return the hardware and versions that decide what is measured, in words."""
+    memory = round(psutil.virtual_memory().total / GIB)
+    size = f"{os.cpu_count()} CPUs, {memory} GiB"
+    return "; ".join((*(f"{name} {words}" for name, words in sorted(devices.items())), size, *versions))[:2_000]
+
+
+def _new_pieces(run: Path, sizes: dict[str, int]) -> tuple[tuple[PieceReply, ...], bool]:
+    """Return new bytes of the growing files, and whether they are all that there are now."""
+    pieces: list[PieceReply] = []
+    room = MOST_NEW_BYTES
+    for path in sorted(path for pattern in GROWING for path in run.glob(pattern)):
+        name = path.relative_to(run).as_posix()
+        if not directory.is_carried(name):
+            continue
+        offset = sizes.get(name, 0)
+        while room > 0 and (new := directory.piece(run, name, offset)).data:
+            pieces.append(new)
+            offset += len(new.data)
+            room -= len(new.data)
+    return tuple(pieces), room > 0

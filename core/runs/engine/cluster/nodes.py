@@ -1,0 +1,235 @@
+"""Nodes of a server: the hosts behind a transport, what they say about themselves, and calls to them."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import secrets
+import threading
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
+
+from core.base.errors import CompileboardError, DecodeError, NodeError, StoreError, WorkerError
+from core.base.files import in_words, one_line, read_line
+from core.base.machine import Environment
+from core.job.prepared import torch_version
+from core.runs.engine.cluster.messages import (
+    PROTOCOL,
+    DescribeCall,
+    DescriptionReply,
+    DoneReply,
+    FactsReply,
+    FailureReply,
+    HelloCall,
+    HostCall,
+    HostReply,
+    packed,
+    reply_of,
+)
+from core.runs.store import Store
+
+CALL_S, LONG_CALL_S, RETRY_S = 30.0, 300.0, 1.0
+MOST_NAME_CHARS = 80
+MOST_REASON_CHARS = 600
+HOST_ID = re.compile(r"[0-9a-f]{16}")
+R = TypeVar("R", bound=HostReply)
+
+
+class Transport(Protocol):
+    """A way to hosts. Safe to use from threads."""
+
+    scheme: str
+
+    def peers(self) -> Mapping[str, bool]:
+        """Return the hosts by the transport's names, and whether each can be called.
+
+        One that is lost for good is not in it. Raises NodeError while that is unknown.
+        """
+
+    def call(self, peer: str, data: bytes, limit_s: float) -> bytes:
+        """Return a host's reply to a call; raises NodeError if none comes in time."""
+
+    def close(self) -> None:
+        """End the connections; the hosts go on."""
+
+
+@dataclass(slots=True)
+class HostNode:
+    """A host: where it is called, and what it says about itself. `lost` is True once it is gone for good."""
+
+    peer: str
+    facts: FactsReply
+    environment: Environment | None = None
+    lost: bool = False
+    answers: bool = True
+
+    def has(self, device: str) -> bool:
+        """Return True if it can execute a run on a device now."""
+        return self.answers and not self.lost and device in self.facts.devices
+
+
+class Nodes:
+    """The hosts behind a transport that a server with a store may use. Safe to use from threads.
+
+    `closed` ends what waits. `code_allowed` is False if the server uses no host that runs visitors' code.
+    """
+
+    def __init__(self, store: Store, transport: Transport, code_allowed: bool) -> None:
+        self.closed = threading.Event()
+        self.transport = transport
+        self.store_id, self.server = _store_id(store), secrets.token_hex(8)
+        # Why a host that answers is not used.
+        self.refused = ""
+        self._code_allowed = code_allowed
+        self._nodes: dict[str, HostNode] = {}
+        # Sweep → the kind of the nodes that measure its cells.
+        self._kinds: dict[str, str] = {}
+
+    def all(self) -> dict[str, HostNode]:
+        """Return the nodes by their hosts' ids, lost ones, too."""
+        return dict(self._nodes)
+
+    def name(self, host: str) -> str:
+        """Return the name of a host, its id if it is unknown."""
+        node = self._nodes.get(host)
+        return node.facts.name if node else host
+
+    def handle(self, host: str) -> str:
+        """Return the handle of a host's runs."""
+        return f"{self.transport.scheme}:{host}"
+
+    def host_of(self, handle: str) -> str | None:
+        """Return the host in a handle of this engine; None for others."""
+        scheme, _, host = handle.partition(":")
+        return host if scheme == self.transport.scheme and HOST_ID.fullmatch(host) else None
+
+    def with_device(self, device: str, alike: str, busy: Collection[str]) -> tuple[str, ...]:
+        """Return the hosts with a device, those that are less often in `busy` first.
+
+        What must be measured alike (`alike`, the cells of a sweep) gets hosts of one kind: the commonest at its begin.
+        """
+        able = [(host, node.facts) for host, node in self.all().items() if node.has(device)]
+        if alike and able:
+            commonest = Counter(facts.kind for _, facts in able).most_common(1)[0][0]
+            kind = self._kinds.setdefault(alike, commonest)
+            able = [(host, facts) for host, facts in able if facts.kind == kind]
+        runs = Counter(busy)
+        return tuple(host for host, facts in sorted(able, key=lambda pair: (runs[pair[0]], pair[1].name, pair[0])))
+
+    def refusal(self, device: str) -> str:
+        """Return why no node can execute a run on a device; empty if one can, or while one has not said it yet."""
+        nodes = [node.facts for node in self._nodes.copy().values() if not node.lost]
+        if not nodes or any(device in facts.devices or not (facts.devices or facts.problem) for facts in nodes):
+            return ""
+        offered = sorted({name for facts in nodes for name in facts.devices})
+        return f"no node has it; the nodes have {', '.join(offered) or 'no torch that starts'}"
+
+    def greet(self) -> bool:
+        """Greet all hosts; return True if one came, is lost, or can execute more than before. Raises NodeError."""
+        before = self._states()
+        peers = self.transport.peers()
+        for node in self.all().values():
+            node.lost = node.peer not in peers
+            node.answers = peers.get(node.peer, False)
+        for peer in (peer for peer, can_be_called in peers.items() if can_be_called):
+            self._greet_peer(peer)
+        return before != self._states()
+
+    @contextlib.contextmanager
+    def unless_lost(self, host: str) -> Iterator[None]:
+        """Leave out what a node does not answer, unless it is lost: then raises NodeError."""
+        try:
+            yield
+        except NodeError:
+            node = self._nodes.get(host)
+            if node is None or node.lost or self.closed.wait(RETRY_S):
+                raise
+
+    def call_in_background(self, host: str, call: HostCall) -> None:
+        """Make a call without waiting for it."""
+        threading.Thread(target=self.try_call, args=(host, call), daemon=True).start()
+
+    def try_call(self, host: str, call: HostCall) -> None:
+        """Make a call that nobody waits for, or that will be made again."""
+        with contextlib.suppress(CompileboardError):
+            self.call(host, call, DoneReply)
+
+    def call(self, host: str, call: HostCall, kind: type[R], limit_s: float = CALL_S) -> R:
+        """Return the reply of a host; raises NodeError if none comes, WorkerError with the host's reason."""
+        node = self._nodes.get(host)
+        if node is None or node.lost:
+            raise NodeError(f"the node {self.name(host)} was lost")
+        return self._ask(node.peer, call, kind, limit_s)
+
+    def _ask(self, peer: str, call: HostCall, kind: type[R], limit_s: float = CALL_S) -> R:
+        try:
+            reply = reply_of(self.transport.call(peer, packed(call), limit_s))
+        except DecodeError as error:
+            raise NodeError(f"a node's reply cannot be read: {error}") from None
+        if isinstance(reply, FailureReply):
+            raise WorkerError(one_line(reply.why, MOST_REASON_CHARS), reply.signal)
+        if not isinstance(reply, kind):
+            raise NodeError("a node's reply is not one to this call")
+        return reply
+
+    def _greet_peer(self, peer: str) -> None:
+        try:
+            facts = self._ask(peer, HelloCall(self.store_id, self.server), FactsReply)
+            if refusal := self._why_not(facts):
+                self.refused = refusal
+                return
+            node = self._nodes.get(facts.host) or HostNode(peer, facts)
+            if facts.torch and (node.environment is None or node.environment.torch != facts.torch):
+                node.environment = self._ask(peer, DescribeCall(), DescriptionReply).environment
+            node.peer, node.facts, node.answers, node.lost = peer, facts, True, False
+            self._nodes[facts.host] = node
+        except CompileboardError:
+            for node in self.all().values():
+                node.answers = node.answers and node.peer != peer
+
+    def _why_not(self, facts: FactsReply) -> str:
+        """Return why this server does not use a host; empty if it does."""
+        name = one_line(facts.name, MOST_NAME_CHARS)
+        if facts.protocol != PROTOCOL:
+            return f"the node {name} has another version of Compileboard; install the server's there"
+        if facts.code_allowed and not self._code_allowed:
+            return f"the node {name} runs visitors' code, which this server forbids; start it with --samples-only"
+        return ""
+
+    def _states(self) -> dict[str, tuple[object, ...]]:
+        return {host: (node.lost, node.answers, node.facts.devices) for host, node in self.all().items()}
+
+
+def union(nodes: Sequence[HostNode]) -> Environment:
+    """Return the capabilities of all nodes: the first's, with the devices of all and where they are."""
+    first = nodes[0].environment or Environment()
+    devices: dict[str, dict[str, list[str]]] = {}
+    for node in nodes:
+        for name, words in node.facts.devices.items():
+            here = "" if has_servers_torch(node.facts) else f" (torch {node.facts.torch})"
+            devices.setdefault(name, {}).setdefault(words, []).append(f"{node.facts.name}{here}")
+    named = {
+        name: "; ".join(f"{words} on {', '.join(at)}" for words, at in kinds.items()) for name, kinds in devices.items()
+    }
+    backends = tuple(sorted({name for node in nodes if node.environment for name in node.environment.backends}))
+    return replace(first, devices=named, backends=backends)
+
+
+def has_servers_torch(facts: FactsReply) -> bool:
+    """Return True if a host has the server's version of torch, of whichever build."""
+    return facts.torch.partition("+")[0] == torch_version().partition("+")[0]
+
+
+def _store_id(store: Store) -> str:
+    """Return the id by which hosts tell the runs of stores apart, made once; raises StoreError."""
+    path = store.home / "store-id"
+    with in_words(store.home):
+        if not path.exists():
+            with contextlib.suppress(FileExistsError), path.open("x") as file:
+                file.write(secrets.token_hex(8))
+        text = read_line(path, 16)
+    if not HOST_ID.fullmatch(text):
+        raise StoreError(f"{path} holds no id; remove it, and try again")
+    return text

@@ -1,0 +1,140 @@
+"""Process between the server and a Ray cluster, the only one that imports Ray: it can die, hang or lose the cluster.
+
+    python -m core.runs.engine.cluster.ray_bridge ADDRESS    started by `ray_transport`; ends when its input is closed
+
+Nodes with the resource `compileboard` get a detached actor each, which owns a host; Ray carries its bytes, and says
+which nodes are alive.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, BinaryIO
+
+from core.base.machine import own_module
+from core.runs.engine.cluster.bridge import (
+    BridgeCall,
+    BridgeNodes,
+    BridgeProblem,
+    BridgeReply,
+    FromBridge,
+    read_frame,
+    write_frame,
+)
+
+NAMESPACE = RESOURCE = "compileboard"
+NODES_S = 1.0
+# Calls at once; a host answers as many at once itself.
+THREADS, HOST_THREADS = 32, 8
+# Without them Ray hides all cards from an actor that asks for none.
+ALL_CARDS = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+
+
+class HostActor:
+    """Actor of one node. Ray sends the class by value, so that it names nothing of this module."""
+
+    def __init__(self, module: str, code_allowed: bool) -> None:
+        import importlib
+
+        self._host = importlib.import_module(module).Host(code_allowed=code_allowed)
+
+    def answer(self, data: bytes) -> bytes:
+        """Return the host's reply to a call."""
+        reply: bytes = self._host.answer(data)
+        return reply
+
+
+class Bridge:
+    """Connection to a cluster, and the actors of its nodes."""
+
+    def __init__(self, address: str, code_allowed: bool, output: BinaryIO) -> None:
+        self._ray = importlib.import_module("ray")
+        self._ray.init(address, namespace=NAMESPACE, log_to_driver=False, logging_level="error")
+        self._affinity = importlib.import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy
+        self._code_allowed = code_allowed
+        self._output = output
+        self._writing, self._making = threading.Lock(), threading.Lock()
+        self._actors: dict[str, Any] = {}
+
+    def write(self, message: FromBridge) -> None:
+        """Write a message from any thread."""
+        with self._writing:
+            write_frame(self._output, message)
+
+    def report_nodes(self) -> None:
+        """Write the nodes every second; end the process once the cluster can no longer be asked."""
+        try:
+            while True:
+                nodes = [node for node in self._ray.nodes() if node["Alive"]]
+                heads = [node["NodeID"] for node in nodes if "node:__internal_head__" in node["Resources"]]
+                hosts = [node["NodeID"] for node in nodes if RESOURCE in node["Resources"]]
+                self.write(BridgeNodes(" ".join(sorted(heads)), tuple(hosts)))
+                time.sleep(NODES_S)
+        except Exception as error:
+            self.write(BridgeProblem(_words(error)))
+            os._exit(1)
+
+    def answer(self, call: BridgeCall) -> None:
+        """Make a call, and write its reply."""
+        try:
+            data = self._ray.get(self._actor(call.node).answer.remote(call.data), timeout=call.limit_s)
+            self.write(BridgeReply(call.number, data))
+        except Exception as error:
+            if isinstance(error, self._ray.exceptions.RayActorError):
+                self._actors.pop(call.node, None)
+            self.write(BridgeReply(call.number, why=_words(error)))
+
+    def _actor(self, node: str) -> Any:
+        """Return the actor of a node, which one of the servers makes."""
+        with self._making:
+            if node not in self._actors:
+                self._actors[node] = (
+                    self._host_class()
+                    .options(
+                        name=f"host-{node}",
+                        get_if_exists=True,
+                        lifetime="detached",
+                        num_cpus=0,
+                        resources={RESOURCE: 1},
+                        max_concurrency=HOST_THREADS,
+                        runtime_env={"env_vars": ALL_CARDS},
+                        scheduling_strategy=self._affinity(node, soft=False),
+                    )
+                    .remote(own_module("core.runs.engine.cluster.host"), self._code_allowed)
+                )
+            return self._actors[node]
+
+    def _host_class(self) -> Any:
+        return self._ray.remote(HostActor)
+
+
+def _words(error: Exception) -> str:
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[-1][:600]
+
+
+def main(address: str, code: str) -> None:
+    """Connect, report the nodes, and make calls until the input ends."""
+    # Whatever Ray prints goes to standard error.
+    output = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    try:
+        bridge = Bridge(address, code == "code", output)
+    except Exception as error:
+        write_frame(output, BridgeProblem(_words(error)))
+        return
+    threading.Thread(target=bridge.report_nodes, daemon=True).start()
+    with ThreadPoolExecutor(THREADS) as threads:
+        while (call := read_frame(sys.stdin.buffer, BridgeCall)) is not None:
+            threads.submit(bridge.answer, call)
+    # Calls that hang would keep the process.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

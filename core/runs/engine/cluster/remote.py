@@ -1,0 +1,178 @@
+"""Engine of the hosts behind a transport: places runs on them, delivers and starts them there.
+
+A run's handle is `<scheme>:<host>`: its host answers for it, whichever server asks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from core.base.errors import CompileboardError, WorkerError
+from core.base.machine import Environment
+from core.runs.engine.cluster import directory
+from core.runs.engine.cluster.carrying import POLL_S, Carrier
+from core.runs.engine.cluster.messages import (
+    CancelCall,
+    DeliverCall,
+    DoneReply,
+    EndTurnCall,
+    LackReply,
+    PrepareCall,
+    StartCall,
+    TakeTurnCall,
+    TurnReply,
+)
+from core.runs.engine.cluster.nodes import LONG_CALL_S, Nodes, Transport, has_servers_torch, union
+from core.runs.engine.handles import LocalLiveness, engine_of
+from core.runs.engine.protocol import Assignment
+from core.runs.store import Run, Store
+
+HELLO_S = 1.0
+# Seconds until torch of a first node must have started, and for `close` to see runs end.
+FIRST_NODE_S, CLOSE_S = 120.0, 10.0
+CLOSED = "the engine has been closed"
+
+
+class RemoteEngine(LocalLiveness):
+    """Hosts behind a transport, as one engine over a store.
+
+    A server's runs wait in its own queue, so that it owns them as a process of this machine. A run on a host is live
+    until its end is written here, which some server over the store does, also if its node is lost.
+    """
+
+    def __init__(self, store: Store, transport: Transport, code_allowed: bool = True) -> None:
+        self._nodes = Nodes(store, transport, code_allowed)
+        self._carrier = Carrier(store, self._nodes, self)
+        self._turns: dict[Path, str] = {}
+        self._changed: Callable[[], None] = lambda: None
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def nodes(self, device: str, alike: str = "", /) -> tuple[str, ...]:
+        """Return the hosts with a device, those without a run first; of equal kind for one `alike`."""
+        return self._nodes.with_device(device, alike, [carried.host for carried in self._carrier.all()])
+
+    def refusal(self, device: str, /) -> str:
+        """Return why no node can execute a run on a device; empty if one can, or while one has not said it yet."""
+        return self._nodes.refusal(device)
+
+    def prepare(self, assignment: Assignment) -> None:
+        """Wait until the torch that an assignment needs has started on its node; raises WorkerError."""
+        if not assignment.target and not self.lacks(assignment):
+            return
+        while self._lack(assignment):
+            if self._nodes.closed.wait(POLL_S):
+                raise WorkerError(CLOSED)
+
+    def lacks(self, assignment: Assignment) -> str:
+        """Return the torch that must start on the assignment's node; empty if it runs."""
+        node = self._nodes.all().get(assignment.node)
+        if node is None or (node.answers and node.facts.devices):
+            return ""
+        return f"torch on {node.facts.name}" if node.answers else f"the node {node.facts.name}, which does not answer"
+
+    def take_turn(self, assignment: Assignment) -> bool:
+        """Lock the assignment's device on its node; False if another server measures there, or it does not answer."""
+        run = assignment.run
+        key = self._carrier.key(run)
+        call = TakeTurnCall(self._nodes.store_id, key, self._nodes.server, assignment.device, assignment.measures)
+        with self._nodes.unless_lost(assignment.node):
+            if self._nodes.call(assignment.node, call, TurnReply).taken:
+                self._turns[run.path] = assignment.node
+                return True
+        return False
+
+    def end_turn(self, run: Run) -> None:
+        """Release the device lock of a run, if it has one, in the background."""
+        host = self._turns.pop(run.path, None)
+        if host is not None:
+            self._nodes.call_in_background(host, EndTurnCall(self._nodes.store_id, self._carrier.key(run)))
+
+    def start(self, assignment: Assignment, ended: Callable[[], None]) -> None:
+        """Deliver a run to its node and start it there; raises WorkerError.
+
+        If no reply to the start comes, the run counts as started until its node says otherwise.
+        """
+        run, host, key = assignment.run, assignment.node, self._carrier.key(assignment.run)
+        files = directory.parcel(run.path)
+        deliver = DeliverCall(self._nodes.store_id, key, directory.digest(files), files)
+        self._nodes.call(host, deliver, DoneReply, LONG_CALL_S)
+        start = StartCall(self._nodes.store_id, key, assignment.target, assignment.device, assignment.measures)
+        carried = self._carrier.claim(run, host, ended, start)
+        if carried is None:
+            raise WorkerError("another server carries this run")
+        try:
+            self._write_running(run, host)
+            with self._nodes.unless_lost(host):
+                self._nodes.call(host, start, DoneReply)
+        except CompileboardError:
+            self._carrier.release(carried)
+            raise
+        self._carrier.follow(carried)
+
+    def cancel(self, run: Run) -> None:
+        """Request the end of a run from its host, again and again until it has ended; raises WorkerError."""
+        handle = run.written_status().handle
+        host = self._nodes.host_of(handle)
+        if host is None:
+            if name := engine_of(handle):
+                raise WorkerError(f"the run belongs to the engine `{name}`; cancel it from a server that uses it")
+            return
+        if (carried := self._carrier.get(run)) is not None:
+            carried.cancelled = True
+        self._nodes.call_in_background(host, CancelCall(self._nodes.store_id, self._carrier.key(run)))
+
+    def warm_up(self) -> None:
+        """Do nothing: each host starts its torch by itself."""
+
+    def environment(self) -> Environment:
+        """Return the union of all nodes; waits for the first. Raises WorkerError if none answers."""
+        end_s = time.monotonic() + FIRST_NODE_S
+        while not (nodes := [node for node in self._nodes.all().values() if node.environment]):
+            if time.monotonic() > end_s or self._nodes.closed.wait(POLL_S):
+                raise WorkerError(self._nodes.refused or "no node has answered yet; start one, and try again")
+        return union(nodes)
+
+    def on_change(self, changed: Callable[[], None]) -> None:
+        """Call `changed` whenever nodes come or go."""
+        self._changed = changed
+
+    def close(self) -> None:
+        """End the runs that this server carries, and the connections; the hosts go on."""
+        carried = self._carrier.all()
+        for each in carried:
+            with contextlib.suppress(CompileboardError):
+                self.cancel(each.run)
+        end_s = time.monotonic() + CLOSE_S
+        for each in carried:
+            each.over.wait(max(0.0, end_s - time.monotonic()))
+        self._nodes.closed.set()
+        self._nodes.transport.close()
+
+    def _lack(self, assignment: Assignment) -> str:
+        with self._nodes.unless_lost(assignment.node):
+            return self._nodes.call(assignment.node, PrepareCall(assignment.target), LackReply).words
+        return "an answer"
+
+    def _write_running(self, run: Run, host: str) -> None:
+        """Write the status of a run that starts: from now on its host answers for it."""
+        status, facts = run.written_status(), self._nodes.all()[host].facts
+        handle = self._nodes.handle(host)
+        running = replace(status, state="running", started_s=time.time(), handle=handle, node=facts.name)
+        # A run of another torch is not reused for a job of this one.
+        run.write_status(running if has_servers_torch(facts) else replace(running, fingerprint=""))
+
+    def _watch(self) -> None:
+        """Greet the hosts, notice those that are lost, and carry the runs of servers that have ended."""
+        self._carrier.look_for_lost()
+        while not self._nodes.closed.is_set():
+            with contextlib.suppress(CompileboardError):
+                if self._nodes.greet():
+                    self._carrier.look_for_lost()
+                    self._changed()
+            self._carrier.take_up()
+            self._nodes.closed.wait(HELLO_S)

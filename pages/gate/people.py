@@ -1,0 +1,144 @@
+"""People who sign in by OpenID Connect, and their roles from a file of the server's owner.
+
+Streamlit signs people in (`[auth]` of its secrets.toml) and keeps the provider's claims in a signed cookie, which the
+gate reads on every request. A role is looked up when it is needed, so that a changed file counts at once.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from streamlit import auth_util
+from streamlit.web.server.starlette import starlette_websocket
+from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
+
+from core import CompileboardError
+from pages.gate.rules import SIGN_IN, Visitor
+
+VARIABLE = "COMPILEBOARD_PEOPLE"
+MOST_FILE_BYTES = 1_000_000
+# The longest address of RFC 5321.
+MOST_ADDRESS_CHARS = 254
+EVERYBODY = "*"
+SETTINGS = ("redirect_uri", "cookie_secret", "client_id", "client_secret", "server_metadata_url")
+LEAST_SECRET_CHARS = 32
+KINDS = {"admin": Visitor.OWNER, "code": Visitor.CODER, "samples": Visitor.GUEST, "look": Visitor.ONLOOKER}
+
+
+class Roles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Addresses by role; the first role that names a person counts.
+
+    An address is `ada@example.org`, `*@example.org` or `*`. If `verified` is False, an address counts although the
+    provider does not call it verified: for a provider that knows the people of one organization only.
+    """
+
+    admin: tuple[str, ...] = ()
+    code: tuple[str, ...] = ()
+    samples: tuple[str, ...] = ()
+    look: tuple[str, ...] = ()
+    verified: bool = True
+
+    def kind(self, person: str) -> Visitor:
+        """Return the kind of visitor that an address is; STRANGER if no role names it."""
+        for role, kind in KINDS.items():
+            if any(_names(pattern.lower(), person) for pattern in getattr(self, role)):
+                return kind
+        return Visitor.STRANGER
+
+
+class People:
+    """The roles in a file, read again when it changes; while the file is invalid, nobody has a role.
+
+    `origin` is the scheme and host at which the provider sends people back.
+    """
+
+    def __init__(self, path: Path, origin: str) -> None:
+        self._path = path
+        self._origin = origin
+        self._roles = (self._state(), read_roles(path))
+
+    def kind(self, person: str) -> Visitor:
+        """Return the kind of visitor that a person is; STRANGER for nobody."""
+        return self._current().kind(person) if person else Visitor.STRANGER
+
+    def person(self, cookies: Mapping[str, str]) -> str:
+        """Return the address of the person who has signed in with these cookies; empty if nobody has.
+
+        Raises no error, whatever the cookies are.
+        """
+        signed = {name: value for name, value in cookies.items() if value.isascii()}
+        cookie = starlette_websocket._get_signed_cookie_with_chunks(signed, USER_COOKIE_NAME)
+        claims = starlette_websocket._parse_decoded_user_cookie(cookie, self._origin) if cookie else {}
+        return self.address(claims) if claims.get("is_logged_in") is True else ""
+
+    def address(self, claims: Mapping[str, Any]) -> str:
+        """Return the address in the claims of an ID token, in lower case; empty if it is invalid or not verified."""
+        address = claims.get("email")
+        verified = claims.get("email_verified") is True or not self._current().verified
+        return address.lower() if verified and isinstance(address, str) and is_address(address) else ""
+
+    def sign_in_path(self) -> str:
+        """Return the path and query that begin the sign-in, below the server's own path."""
+        return f"{SIGN_IN}?provider={auth_util.encode_provider_token('default')}"
+
+    def _current(self) -> Roles:
+        try:
+            if (state := self._state()) != self._roles[0]:
+                self._roles = (state, read_roles(self._path))
+        except (OSError, CompileboardError):
+            return Roles()
+        return self._roles[1]
+
+    def _state(self) -> tuple[int, int]:
+        stat = self._path.stat()
+        return stat.st_mtime_ns, stat.st_size
+
+
+def read_roles(path: Path) -> Roles:
+    """Return the roles in a TOML file; raises CompileboardError."""
+    try:
+        with path.open("rb") as file:
+            return msgspec.convert(tomllib.loads(file.read(MOST_FILE_BYTES).decode("utf-8")), Roles)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise CompileboardError(f"{VARIABLE} names {path}, which is no file of roles: {reason}") from None
+
+
+def role_of(kind: Visitor) -> str:
+    """Return the name of the role that makes a person this kind of visitor; `none` for a stranger."""
+    return next((role for role, its_kind in KINDS.items() if its_kind is kind), "none")
+
+
+def is_address(text: str) -> bool:
+    """Return True if a text can name a person: a short address without spaces and control characters."""
+    return len(text) <= MOST_ADDRESS_CHARS and "@" in text and text.isprintable() and " " not in text
+
+
+def _names(pattern: str, person: str) -> bool:
+    return pattern in (EVERYBODY, person) or (pattern.startswith("*@") and person.endswith(pattern[1:]))
+
+
+@cache
+def the_people() -> People | None:
+    """Return the people of this server; None if its owner names no file of roles. Raises CompileboardError."""
+    named = os.environ.get(VARIABLE, "")
+    if not named:
+        return None
+    if not auth_util.is_authlib_installed():
+        raise CompileboardError(f"{VARIABLE} needs the packages of requirements-login.txt")
+    section = auth_util.get_secrets_auth_section()
+    missing = [key for key in SETTINGS if not section.get(key)]
+    if missing:
+        raise CompileboardError(f"{VARIABLE} needs `[auth]` in .streamlit/secrets.toml; missing: {', '.join(missing)}")
+    if len(section["cookie_secret"]) < LEAST_SECRET_CHARS:
+        raise CompileboardError(
+            f"`cookie_secret` in .streamlit/secrets.toml needs {LEAST_SECRET_CHARS} characters or more"
+        )
+    read_roles(path := Path(named))
+    return People(path, auth_util.get_origin_from_redirect_uri() or "")

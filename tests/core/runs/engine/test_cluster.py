@@ -1,0 +1,395 @@
+"""Hosts behind a transport: runs start once, come back whole, and end whatever is lost on the way."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core import CompileJob, JobError, Model, Run, Runner, Status, StoreError, new_sweep
+from core.runs.engine.cluster.directory import check_name, unpack
+from core.runs.engine.cluster.host import Host
+from core.runs.engine.cluster.messages import FilesReply, HostFile, PieceReply, StartCall, packed, reply_of
+from core.runs.engine.cluster.remote import RemoteEngine
+from core.runs.engine.protocol import Assignment
+from core.sweep import Axis, SweepRunner
+from tests.support.cluster import LOG, NodeEngine, Nodes, kill, nodes_below
+from tests.support.engines import until
+
+JOB = CompileJob(Model("sample", "mlp"), measure=False)
+
+
+@pytest.fixture
+def nodes(tmp_path: Path) -> Iterator[Nodes]:
+    with nodes_below(tmp_path) as nodes:
+        yield nodes
+
+
+def runner_of(nodes: Nodes, server: RemoteEngine | None = None) -> Runner:
+    runner = Runner(nodes.store(), server or nodes.server())
+    until(lambda: len(runner.engine.nodes("cpu")) == len(nodes.transport.hosts))
+    return runner
+
+
+def ended(runner: Runner, job: CompileJob = JOB) -> tuple[Run, Status]:
+    run = runner.wait(runner.submit(job))
+    return run, run.status()
+
+
+def files(run: Run) -> dict[str, bytes]:
+    return {str(path.relative_to(run.path)): path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
+
+
+def is_empty(nodes: Nodes, name: str) -> bool:
+    """A host has kept nothing of any run."""
+    return not list((nodes.folder / name / "hosted").iterdir())
+
+
+def starts(nodes: Nodes) -> Counter[str]:
+    """How often the engines of all hosts were told to start each run."""
+    return Counter(run.id for engine in nodes.engines.values() for run in engine.started)
+
+
+def test_a_run_comes_back_whole_and_its_host_forgets_it(nodes: Nodes) -> None:
+    nodes.add("one")
+    run, status = ended(runner_of(nodes))
+    assert (status.state, status.node, status.handle) == ("done", "one", "")
+    assert set(files(run)) == {"job.json", "model.py", "status.json", "output.txt", LOG}
+    assert (files(run)[LOG], run.output_tail()) == (b"first\n", "printed\n")
+    until(lambda: is_empty(nodes, "one"))
+
+
+def test_a_log_grows_here_while_the_run_goes_on(nodes: Nodes) -> None:
+    engine = nodes.add("one", NodeEngine(hold_after=0))
+    runner = runner_of(nodes)
+    run = runner.submit(JOB)
+    until(lambda: (run.path / LOG).exists() and (run.path / LOG).read_bytes() == b"first\n")
+    there = engine.started[0]
+    assert run.status().state == "running"
+    with (there.path / LOG).open("ab") as log:
+        log.write(b"second\n")
+    until(lambda: (run.path / LOG).read_bytes() == b"first\nsecond\n")
+    engine.end(there)
+    assert runner.wait(run).status().state == "done"
+
+
+def test_a_log_that_was_cut_off_there_is_the_same_here_in_the_end(nodes: Nodes) -> None:
+    engine = nodes.add("one", NodeEngine(hold_after=0))
+    runner = runner_of(nodes)
+    run = runner.submit(JOB)
+    until(lambda: (run.path / LOG).exists())
+    (engine.started[0].path / LOG).write_bytes(b"anew")
+    engine.end(engine.started[0])
+    assert files(runner.wait(run))[LOG] == b"anew"
+
+
+def test_replies_that_are_lost_start_nothing_twice(nodes: Nodes) -> None:
+    nodes.add("one")
+    runner = runner_of(nodes)
+    nodes.transport.lose_replies = 4
+    runs = [runner.submit(JOB) for _ in range(5)]
+    assert [runner.wait(run).status().state for run in runs if run.status()] == ["done"] * 5
+    assert set(starts(nodes).values()) == {1}
+
+
+def test_a_start_that_is_replayed_does_nothing(nodes: Nodes) -> None:
+    engine = nodes.add("one", NodeEngine(hold_after=0))
+    runner = runner_of(nodes)
+    run = runner.submit(JOB)
+    until(lambda: len(engine.started) == 1)
+    start = next(call for call in nodes.transport.calls if isinstance(call, StartCall))
+    nodes.transport.call("one", packed(start), 1.0)
+    engine.end(engine.started[0])
+    runner.wait(run)
+    until(lambda: is_empty(nodes, "one"))
+    nodes.transport.call("one", packed(start), 1.0)
+    assert len(engine.started) == 1
+
+
+def test_a_lost_node_interrupts_its_run_and_the_next_goes_to_another(nodes: Nodes) -> None:
+    nodes.add("one", NodeEngine(hold_after=0))
+    nodes.add("two")
+    runner = runner_of(nodes)
+    run = runner.submit(JOB)
+    until(lambda: len(nodes.engines["one"].started) == 1)
+    host = nodes.lose("one")
+    status = runner.wait(run).status()
+    assert (status.state, status.reason) == ("interrupted", "its node one was lost")
+    assert ended(runner)[1].node == "two"
+    nodes.transport.hosts["one"] = host
+    until(lambda: is_empty(nodes, "one"))
+    assert run.status() == status
+
+
+def test_a_cluster_that_does_not_answer_loses_nothing(nodes: Nodes) -> None:
+    engine = nodes.add("one", NodeEngine(hold_after=0))
+    runner = runner_of(nodes)
+    run = runner.submit(JOB)
+    until(lambda: len(engine.started) == 1)
+    nodes.transport.broken = True
+    engine.end(engine.started[0])
+    time.sleep(0.5)
+    assert run.status().state == "running"
+    nodes.transport.broken = False
+    assert runner.wait(run).status().state == "done"
+
+
+def test_a_node_that_stays_silent_beyond_the_runs_limit_has_lost_it(
+    nodes: Nodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.runs.engine.cluster.carrying.OVERDUE_S", 0.5)
+    engine = nodes.add("one", NodeEngine(hold_after=0))
+    runner = runner_of(nodes)
+    run = runner.submit(replace(JOB, time_limit_s=1.0))
+    until(lambda: len(engine.started) == 1)
+    nodes.transport.silent.add("one")
+    assert runner.wait(run).status().reason == "its node one was lost"
+
+
+def test_a_killed_servers_run_is_carried_to_its_end_by_the_next(nodes: Nodes) -> None:
+    engine = nodes.add("one", NodeEngine(hold_after=0))
+    first = nodes.server()
+    run = runner_of(nodes, first).submit(JOB)
+    until(lambda: len(engine.started) == 1)
+    kill(first)
+    second = runner_of(nodes)
+    assert second.store.open(run.id).status().state == "running"
+    engine.end(engine.started[0])
+    assert second.wait(second.store.open(run.id)).status().state == "done"
+    assert files(run)[LOG] == b"first\n"
+
+
+def test_two_servers_over_one_store_carry_a_run_once(nodes: Nodes) -> None:
+    engine = nodes.add("one", NodeEngine(hold_after=0))
+    first, second = runner_of(nodes), runner_of(nodes)
+    run = first.submit(JOB)
+    until(lambda: len(engine.started) == 1)
+    time.sleep(1.5)
+    second.cancel(second.store.open(run.id))
+    assert first.wait(run).status().state == "cancelled"
+    assert list(starts(nodes).values()) == [1]
+
+
+def test_cancel_ends_the_run_on_its_host(nodes: Nodes) -> None:
+    engine = nodes.add("one", NodeEngine(hold_after=0))
+    runner = runner_of(nodes)
+    run = runner.submit(JOB)
+    until(lambda: len(engine.started) == 1)
+    runner.cancel(run)
+    assert (runner.wait(run).status().state, run.status().reason) == ("cancelled", "cancelled by the user")
+
+
+def test_close_ends_what_this_server_has_started(nodes: Nodes) -> None:
+    engine = nodes.add("one", NodeEngine(hold_after=0))
+    runner = runner_of(nodes)
+    run = runner.submit(JOB)
+    until(lambda: len(engine.started) == 1)
+    runner.engine.close()
+    assert run.status().state == "cancelled"
+
+
+def test_what_no_node_has_is_refused_at_once(nodes: Nodes) -> None:
+    nodes.add("one")
+    with pytest.raises(JobError, match=r"device: no node has it; the nodes have cpu"):
+        runner_of(nodes).submit(replace(JOB, device="cuda"))
+
+
+def test_a_run_waits_for_a_first_node(nodes: Nodes) -> None:
+    runner = Runner(nodes.store(), nodes.server())
+    run = runner.submit(JOB)
+    time.sleep(0.3)
+    assert run.status().state == "queued"
+    nodes.add("one")
+    assert runner.wait(run).status().state == "done"
+
+
+def test_each_node_measures_one_run_at_a_time_whichever_server_asks(nodes: Nodes) -> None:
+    engines = [nodes.add(name, NodeEngine(hold_after=0)) for name in ("one", "two")]
+    first, second = runner_of(nodes), runner_of(nodes)
+    measured = replace(JOB, measure=True)
+    runs = [first.submit(measured) for _ in range(3)]
+    until(lambda: [len(engine.started) for engine in engines] == [1, 1])
+    waits = second.submit(measured)
+    until(lambda: second.is_blocked(waits))
+    assert (runs[2].status().state, waits.status().state) == ("queued", "queued")
+    for engine in engines:
+        engine.outcome = lambda run: "done"
+        engine.hold_after = None
+        engine.end(engine.started[0])
+    assert {runner.wait(run).status().state for runner, run in ((first, runs[2]), (second, waits))} == {"done"}
+    assert {len(devices) for engine in engines for devices in engine.at_once} == {1}
+
+
+def test_people_take_turns_over_all_nodes(nodes: Nodes) -> None:
+    engines = [nodes.add(name, NodeEngine(hold_after=0)) for name in ("one", "two")]
+    runner = runner_of(nodes)
+    wanted = {"many": 40, "some": 7, "few": 3}
+    runs = {runner.submit(JOB, by).id: by for by, number in wanted.items() for _ in range(number)}
+    order: list[str] = []
+    while len(order) < 50:
+        until(lambda: sum(len(engine.started) for engine in engines) > len(order))
+        engine = next(engine for engine in engines if len(engine.started) > len(engine.ended))
+        engine.ended.append(run := engine.started[len(engine.ended)])
+        order.append(runs[run.id])
+        engine.end(run)
+    assert [order[:12].count(by) for by in wanted] == [6, 3, 3]
+    assert order.index("few") < 5
+
+
+def test_locks_of_a_server_that_has_ended_are_released(nodes: Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.runs.engine.cluster.host.LEASE_S", 0.5)
+    nodes.add("one")
+    gone, stays = nodes.server(), nodes.server()
+    until(lambda: all(server.nodes("cpu") for server in (gone, stays)))
+    host = gone.nodes("cpu")[0]
+    theirs, ours = (nodes.store().create(JOB) for _ in range(2))
+    assert gone.take_turn(Assignment(theirs, measures=True, node=host))
+    assert not stays.take_turn(Assignment(ours, measures=True, node=host))
+    kill(gone)
+    until(lambda: stays.take_turn(Assignment(ours, measures=True, node=host)))
+
+
+def test_measured_cells_of_a_sweep_get_equal_nodes(nodes: Nodes) -> None:
+    nodes.add("one")
+    nodes.add("two")
+    nodes.add("odd", NodeEngine(devices={"cpu": "another CPU"}))
+    runner = runner_of(nodes)
+    sweeps = SweepRunner(runner, poll_s=0.001)
+    sweep = sweeps.start(new_sweep(replace(JOB, measure=True), (Axis("seed", tuple(range(12))),)))
+    sweeps.wait(sweep.id)
+    assert [len(nodes.engines[name].started) for name in ("one", "two", "odd")] == [6, 6, 0]
+    unmeasured = sweeps.start(new_sweep(JOB, (Axis("seed", tuple(range(12))),)))
+    sweeps.wait(unmeasured.id)
+    assert nodes.engines["odd"].started
+
+
+def test_a_run_of_another_torch_is_not_reused(nodes: Nodes) -> None:
+    nodes.add("one", NodeEngine(torch="2.11.0"))
+    runner = runner_of(nodes)
+    ended(runner)
+    assert runner.stored(JOB) is None
+    assert runner.engine.environment().devices == {"cpu": "a CPU on one (torch 2.11.0)"}
+
+
+def test_a_server_that_forbids_code_uses_no_node_that_allows_it(nodes: Nodes) -> None:
+    nodes.add("open")
+    nodes.add("closed", code_allowed=False)
+    server = nodes.server(code_allowed=False)
+    runner = Runner(nodes.store(), server, code_allowed=lambda: False)
+    assert [ended(runner)[1].node for _ in range(3)] == ["closed"] * 3
+    assert nodes.engines["open"].started == []
+
+
+def test_a_node_that_runs_samples_only_refuses_other_code(nodes: Nodes) -> None:
+    engine = nodes.add("closed", code_allowed=False)
+    code = "def model(x): return x\ninputs = (1,)"
+    _, status = ended(runner_of(nodes), CompileJob(Model("code", code), measure=False))
+    assert (status.state, engine.started) == ("crashed", [])
+    assert status.reason.startswith("model.")
+
+
+def test_a_node_that_runs_samples_only_refuses_code_under_a_samples_name(nodes: Nodes) -> None:
+    engine = nodes.add("closed", code_allowed=False)
+    server = nodes.server()
+    runner = runner_of(nodes, server)
+    run = runner.admit(JOB, created=lambda run: run.model_path.write_text("import os\n"))
+    status = runner.wait(run).status()
+    assert (status.state, engine.started) == ("crashed", [])
+    assert status.reason == "closed runs samples only, and this code is not its sample's"
+
+
+def test_two_hundred_cells_over_four_nodes_lose_nothing_and_make_nothing_twice(nodes: Nodes) -> None:
+    for name in ("one", "two", "three", "four"):
+        nodes.add(name)
+    nodes.engines["two"].hold_after = 10
+    first = nodes.server()
+    sweeps = SweepRunner(runner_of(nodes, first), poll_s=0.001)
+    sweep = sweeps.start(new_sweep(JOB, (Axis("batch", tuple(range(1, 21))), Axis("seed", tuple(range(10))))))
+    until(lambda: len(nodes.engines["two"].started) == 11)
+    nodes.lose("two")
+    until(lambda: sum(starts(nodes).values()) > 80)
+    nodes.transport.broken = True
+    time.sleep(1.5)
+    nodes.transport.broken = False
+    sweeps.wait(sweep.id)
+    found = sweeps.standing(sweeps.store.open(sweep.id))
+    assert (found.state, found.done, found.total) == ("done", 200, 200)
+    runs = [(run, status) for run, status in sweeps.runner.store.list()]
+    assert Counter(status.state for _, status in runs) == {"done": 200, "interrupted": 1}
+    assert set(starts(nodes).values()) == {1}
+    until(lambda: all(is_empty(nodes, name) for name in ("one", "three", "four")))
+
+
+def test_an_ended_run_that_no_server_has_any_more_is_removed_from_its_host(nodes: Nodes) -> None:
+    engine = nodes.add("one", NodeEngine(hold_after=0))
+    first = nodes.server()
+    run = runner_of(nodes, first).submit(JOB)
+    until(lambda: len(engine.started) == 1)
+    kill(first)
+    run.write_status(replace(run.written_status(), state="done", handle=""))
+    nodes.store().delete(run)
+    runner_of(nodes)
+    until(lambda: is_empty(nodes, "one"))
+
+
+OUTSIDE = ("../model.py", "/etc/passwd", "a/../../b", ".hidden", "a//b", "", "a\0b")
+SERVERS_OWN = ("status.json", "report.json", "verdict-1.json", "tools/x/answer.json", "ranks/1/report.json")
+
+
+@pytest.mark.parametrize("name", [*OUTSIDE, *SERVERS_OWN])
+def test_no_name_leads_out_of_a_run_or_to_the_servers_files(name: str, tmp_path: Path) -> None:
+    with pytest.raises(StoreError):
+        check_name(name)
+    with pytest.raises(StoreError):
+        unpack({name: b""}, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_is_neither_sent_nor_followed(nodes: Nodes) -> None:
+    secret = nodes.folder / "secret"
+    secret.write_text("secret")
+    (nodes.folder / "elsewhere").mkdir()
+
+    sent = []
+
+    def leave_links(there: Run) -> str:
+        sent.append(sorted(path.name for path in there.path.iterdir()))
+        (there.path / "programs").mkdir()
+        (there.path / "programs" / "link").symlink_to(secret)
+        (there.path / "aoti").symlink_to(nodes.folder / "elsewhere")
+        (there.path / LOG).unlink()
+        (there.path / LOG).symlink_to(secret)
+        return "done"
+
+    nodes.add("one", NodeEngine(leave_links))
+    runner = runner_of(nodes)
+    run = runner.admit(JOB, created=lambda run: (run.path / "sent").symlink_to(secret))
+    assert runner.wait(run).status().state == "done"
+    assert sent == [["job.json", "model.py", "output.txt", "status.json", "trace"]]
+    (run.path / "sent").unlink()
+    assert set(files(run)) - {LOG} == {"job.json", "model.py", "status.json", "output.txt"}
+    assert b"secret" not in files(run).values()
+
+
+class LyingHost(Host):
+    """A host whose replies name files that are not a run's."""
+
+    def answer(self, data: bytes) -> bytes:
+        reply = reply_of(super().answer(data))
+        if isinstance(reply, FilesReply):
+            reply = FilesReply((*reply.files, HostFile("../../escaped", 1, "0" * 64)))
+        if isinstance(reply, PieceReply):
+            reply = PieceReply(reply.name, reply.offset, b"x")
+        return packed(reply)
+
+
+def test_a_host_that_lies_about_names_writes_nothing_outside(nodes: Nodes) -> None:
+    nodes.transport.hosts["liar"] = LyingHost(nodes.folder / "liar", NodeEngine(), "liar")
+    _, status = ended(runner_of(nodes))
+    assert (status.state, status.reason) == (
+        "crashed",
+        "its files could not be carried here: `../../escaped` is no name of a run's file",
+    )
+    assert not list(nodes.folder.rglob("escaped"))

@@ -1,0 +1,171 @@
+"""Workers that connect to a server over HTTP: what they are refused, and runs that they execute."""
+
+import http.client
+import stat
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from core import CompileJob, Model, Runner, Store
+from core.base.errors import NodeError, SettingError
+from core.runs.engine.cluster.host import Host
+from core.runs.engine.cluster.messages import HelloCall, packed
+from core.runs.engine.cluster.pulling import Puller
+from core.runs.engine.cluster.remote import RemoteEngine
+from core.runs.engine.cluster.workers import MOST_BODY_BYTES, TOKEN_FILE, WorkerReply, WorkersTransport, token_of
+from tests.support.cluster import LOG, NodeEngine, kill
+from tests.support.engines import WAIT_S, until
+
+JOB = CompileJob(Model("sample", "mlp"), measure=False)
+HOST = "0123456789abcdef"
+HELLO = packed(HelloCall(HOST, HOST))
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return Store(tmp_path / "server").home
+
+
+@pytest.fixture
+def transport(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WorkersTransport]:
+    monkeypatch.setattr("core.runs.engine.cluster.workers.WAIT_S", 0.5)
+    transport = WorkersTransport("workers://127.0.0.1:0", home)
+    yield transport
+    transport.close()
+
+
+class Reply(msgspec.Struct):
+    status: int
+    data: bytes
+
+
+def send(
+    transport: WorkersTransport, body: bytes = b"", token: str = "", path: str = f"/work/{HOST}", method: str = "POST"
+) -> Reply:
+    connection = http.client.HTTPConnection("127.0.0.1", transport.port, timeout=WAIT_S)
+    connection.request(method, path, body, {"Authorization": f"Bearer {token}"})
+    response = connection.getresponse()
+    reply = Reply(response.status, response.read())
+    connection.close()
+    return reply
+
+
+@contextmanager
+def worker(transport: WorkersTransport, home: Path, token: str, engine: NodeEngine | None = None) -> Iterator[Host]:
+    host, ended = Host(home, engine or NodeEngine(), home.name), threading.Event()
+    puller = Puller(f"http://127.0.0.1:{transport.port}", token, host, lambda text: None)
+    thread = threading.Thread(target=puller.run, args=(ended,))
+    thread.start()
+    yield host
+    ended.set()
+    thread.join()
+
+
+@pytest.mark.parametrize("method", ["POST", "DELETE"])
+@pytest.mark.parametrize("token", ["", "guess", "é"])
+def test_a_token_that_is_not_the_servers_is_refused(
+    transport: WorkersTransport, home: Path, token: str, method: str
+) -> None:
+    if method == "DELETE":
+        send(transport, token=token_of(home))
+    peers = transport.peers()
+    assert send(transport, token=token, method=method).status == 401
+    assert transport.peers() == peers
+
+
+def test_the_token_is_in_a_file_that_only_its_owner_reads(transport: WorkersTransport, home: Path) -> None:
+    assert stat.S_IMODE((home / TOKEN_FILE).stat().st_mode) == 0o600
+    assert len(token_of(home)) >= 32
+    (home / TOKEN_FILE).write_text("short")
+    with pytest.raises(SettingError, match="holds no token"):
+        token_of(home)
+
+
+@pytest.mark.parametrize(
+    ("path", "status"), [("/work/x", 404), ("/work/../..", 404), ("/work/0123456789ABCDEF", 404), ("/", 404)]
+)
+def test_only_hosts_are_answered(transport: WorkersTransport, home: Path, path: str, status: int) -> None:
+    assert send(transport, token=token_of(home), path=path).status == status
+    assert transport.peers() == {}
+
+
+@pytest.mark.parametrize(("body", "status"), [(b"\xc1", 400), (b"{}", 400), (b"x" * (MOST_BODY_BYTES + 1), 413)])
+def test_a_body_that_is_no_reply_is_refused(transport: WorkersTransport, home: Path, body: bytes, status: int) -> None:
+    try:
+        assert send(transport, body, token_of(home)).status == status
+    except (BrokenPipeError, ConnectionResetError):
+        # The server has hung up before all of it was sent.
+        assert status == 413
+    assert transport.peers() == {}
+
+
+def test_a_reply_nobody_waits_for_is_left_out(transport: WorkersTransport, home: Path) -> None:
+    late = msgspec.msgpack.encode((WorkerReply(7, b"late"), WorkerReply(7, b"again")))
+    assert send(transport, late, token_of(home)).status == 204
+    assert transport.peers() == {HOST: True}
+
+
+def test_a_worker_that_does_not_answer_is_no_reply(transport: WorkersTransport, home: Path) -> None:
+    send(transport, token=token_of(home))
+    with pytest.raises(NodeError, match=r"does not answer within 0\.2 s"):
+        transport.call(HOST, HELLO, 0.2)
+    assert send(transport, token=token_of(home)).status == 204
+
+
+def test_workers_execute_the_runs_of_a_server(transport: WorkersTransport, home: Path, tmp_path: Path) -> None:
+    runner = Runner(Store(home), RemoteEngine(Store(home), transport))
+    with worker(transport, tmp_path / "one", token_of(home)), worker(transport, tmp_path / "two", token_of(home)):
+        until(lambda: len(runner.engine.nodes("cpu")) == 2)
+        runs = [runner.submit(JOB) for _ in range(10)]
+        assert {(runner.wait(run).status().state, (run.path / LOG).read_bytes()) for run in runs} == {
+            ("done", b"first\n")
+        }
+        assert {run.status().node for run in runs} <= {"one", "two"}
+    assert transport.peers() == {}
+    runner.engine.close()
+
+
+def test_a_worker_with_another_token_ends_and_says_why(transport: WorkersTransport, tmp_path: Path) -> None:
+    host = Host(tmp_path / "one", NodeEngine(), "one")
+    puller = Puller(f"http://127.0.0.1:{transport.port}", "x" * 40, host, lambda text: None)
+    with pytest.raises(SettingError, match="does not take this token"):
+        puller.run(threading.Event())
+
+
+def test_a_server_that_starts_anew_gets_its_workers_and_their_runs_back(home: Path, tmp_path: Path) -> None:
+    first = WorkersTransport("workers://127.0.0.1:0", home)
+    engine = NodeEngine(hold_after=0)
+    server = RemoteEngine(Store(home), first)
+    runner = Runner(Store(home), server)
+    with worker(first, tmp_path / "one", token_of(home), engine):
+        run = runner.submit(JOB)
+        until(lambda: len(engine.started) == 1)
+        kill(server)
+        engine.end(engine.started[0])
+        second = WorkersTransport(f"workers://127.0.0.1:{first.port}", home)
+        again = Runner(Store(home), RemoteEngine(Store(home), second))
+        assert again.wait(again.store.open(run.id)).status().state == "done"
+        again.engine.close()
+
+
+@pytest.mark.parametrize("url", ["http://example.org", "ftp://localhost", "localhost:8600", ""])
+def test_an_address_that_would_show_the_token_is_refused(tmp_path: Path, url: str) -> None:
+    with pytest.raises(SettingError):
+        Puller(url, "token", Host(tmp_path, NodeEngine()), print)
+
+
+@pytest.mark.parametrize(
+    "address", ["workers://", "workers://localhost", "workers://localhost:99999", "workers://a b:1"]
+)
+def test_an_address_that_is_none_is_refused(home: Path, address: str) -> None:
+    with pytest.raises(SettingError):
+        WorkersTransport(address, home)
+
+
+def test_a_port_that_is_taken_is_refused_in_words(transport: WorkersTransport, home: Path) -> None:
+    with pytest.raises(SettingError, match=f"no worker can connect to 127.0.0.1:{transport.port}"):
+        WorkersTransport(f"workers://127.0.0.1:{transport.port}", home)
