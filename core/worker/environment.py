@@ -38,6 +38,12 @@ def devices() -> list[str]:
     return names
 
 
+def has_device(device: str) -> bool:
+    """Return True if a job's device is here; `cuda` and `cuda:0` are the same, on any number of accelerators."""
+    names, kind = devices(), device.partition(":")[0]
+    return device in names or f"{device}:0" in names or (device == f"{kind}:0" and kind in names)
+
+
 def device_name(device: str) -> str:
     """Return the device as its driver names it."""
     kind = device.partition(":")[0]

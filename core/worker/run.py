@@ -55,7 +55,7 @@ from core.worker.calls import Pair, PreparedCall, make_calls
 from core.worker.capture import CAPTURING, emit_captures
 from core.worker.compiling import compile_notes, compiled_side, effective_job, make_compiled_calls
 from core.worker.conditions import cache_hit_words, fill_caches, set_dynamo, set_threads, use_run_caches
-from core.worker.environment import device_name, devices
+from core.worker.environment import device_name, devices, has_device
 from core.worker.frames import suggestion, user_frames
 from core.worker.load import ModelCopy
 from core.worker.log_watch import LogWatch
@@ -252,8 +252,8 @@ def _generate(job: CompileJob, eager: ModelCopy, compiled: ModelCopy, stage: Run
 
 
 def _check_device(job: CompileJob) -> None:
-    if job.device not in (known := devices()) and job.device.partition(":")[0] not in known:
-        raise JobError("device", f"`{job.device}` is not here; this machine has {', '.join(known)}")
+    if not has_device(job.device):
+        raise JobError("device", f"`{job.device}` is not here; this machine has {', '.join(devices())}")
 
 
 def _measure(job: CompileJob, eager: PreparedCall, compiled: PreparedCall) -> float:

@@ -41,6 +41,7 @@ from core.runs.tools import Task, has_answer, read_task
 from core.worker.conditions import DIRECTORY
 from core.worker.kernel_tools import run_tool
 from core.worker.log_watch import has_end
+from core.worker.memory_use import MemoryUse
 from core.worker.output import OutputFile
 from core.worker.run import DISK_FULL, DONE, FAILED, LOG_LOST, OUT_OF_MEMORY, work
 
@@ -121,7 +122,7 @@ def _watch(run: Run, task: WorkerTask, status: Status, stop: _Stop) -> Status:
     os.close(writer)
     output = OutputFile(run.output_path)
     deadline = time.monotonic() + limits.time_limit_s
-    next_memory, peak, exit_status = 0.0, 0, None
+    next_memory, memory, exit_status = 0.0, MemoryUse(), None
     while exit_status is None:
         _drain(reader, output, stop, POLL_S)
         exit_status = _exit_status(pid)
@@ -134,7 +135,8 @@ def _watch(run: Run, task: WorkerTask, status: Status, stop: _Stop) -> Status:
             )
         if now > next_memory:
             next_memory = now + MEMORY_POLL_S
-            peak = max(peak, _check_memory(limits, stop))
+            if memory.exceeds(descendants(supervisor), limits.memory_limit_bytes):
+                stop.set("out of memory", _memory_reason(limits))
             _check_trace(run, stop)
         if stop.state is not None and exit_status is None:
             end_descendants(supervisor)
@@ -148,7 +150,7 @@ def _watch(run: Run, task: WorkerTask, status: Status, stop: _Stop) -> Status:
     output.close()
     if output.full:
         stop.set("crashed", DISK_WAS_FULL)
-    return _ended(replace(status, peak_memory_bytes=peak), exit_status, stop, task)
+    return _ended(replace(status, peak_memory_bytes=memory.peak_bytes), exit_status, stop, task)
 
 
 def _print_stacks(pid: int, reader: int, output: OutputFile, stop: _Stop) -> None:
@@ -206,19 +208,6 @@ def _exit_status(pid: int) -> int | None:
             return status
         if ended == 0:
             return None
-
-
-def _check_memory(job: CompileJob | Task, stop: _Stop) -> int:
-    used = 0
-    for process in descendants(psutil.Process()):
-        try:
-            memory = process.memory_info()
-            used += memory.rss - getattr(memory, "shared", 0)
-        except psutil.Error:
-            continue
-    if used > job.memory_limit_bytes:
-        stop.set("out of memory", _memory_reason(job))
-    return used
 
 
 def _check_trace(run: Run, stop: _Stop) -> None:

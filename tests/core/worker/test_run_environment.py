@@ -44,3 +44,22 @@ def test_a_file_that_imports_mlx_without_it_says_how_to_install_it() -> None:
     missing = ModuleNotFoundError("No module named 'mlx.core'; 'mlx' is not a package", name="mlx.core")
     assert 'pip install "mlx[cpu]"' in suggestion(missing)
     assert suggestion(ModuleNotFoundError("No module named 'other'", name="other")) == ""
+
+
+@pytest.mark.parametrize(
+    ("here", "known", "unknown"),
+    [
+        (["cpu"], ["cpu"], ["cuda", "cuda:0", "xpu"]),
+        (["cpu", "cuda"], ["cuda", "cuda:0"], ["cuda:1", "xpu"]),
+        (["cpu", "cuda:0", "cuda:1"], ["cuda", "cuda:0", "cuda:1"], ["cuda:2"]),
+    ],
+)
+def test_a_device_without_a_number_is_the_first(
+    monkeypatch: pytest.MonkeyPatch, here: list[str], known: list[str], unknown: list[str]
+) -> None:
+    from core.worker import environment
+
+    monkeypatch.setattr(environment, "devices", lambda: here)
+    assert [environment.has_device(device) for device in (*known, *unknown)] == [True] * len(known) + [False] * len(
+        unknown
+    )
