@@ -1,10 +1,11 @@
 """What tests share: one warm fork server, and one cache of compiled objects that lives longer than a test run."""
 
+import gc
 import os
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,8 @@ QUICK = ("core", "house", "pages")
 # whose tests all need it: they would load it by what they import.
 SLOW_FOLDERS, SLOW_MARKS = ("attack", "browser", "live"), ("torch", "browser")
 NEEDS_TORCH = re.compile(r"^((import|from) torch\b|pytestmark = pytest\.mark\.torch$)", re.MULTILINE)
+# What compiles in a process of its own finds the objects of the others.
+os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(CACHE / "inductor"))
 # A busy machine is slow, not wrong.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
@@ -56,6 +59,16 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return (is_test and NEEDS_TORCH.search(collection_path.read_text(encoding="utf-8")) is not None) or None
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Look for no garbage while tests are collected: they stay, and looking takes a quarter of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What shares a fixture that is dear goes to one process; folders whose tests take long begin, so that none waits
@@ -69,10 +82,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _group(item: pytest.Item) -> str:
-    """Name what shares a process: a compiled sample, the dashboards that are attacked, else a file."""
+    """Name what shares a process: a compiled sample, one dashboard and its browser, those that are attacked, else a
+    file.
+    """
     sample = getattr(item, "callspec", None) and item.callspec.params.get("both")
     if sample:
         return str(sample)
+    if _place(item) == "browser":
+        return "browser"
     if _place(item) == "attack" and "torch" not in item.keywords and hasattr(item.module, "Server"):  # type: ignore[attr-defined]
         return "dashboards"
     return item.path.relative_to(ROOT).as_posix()

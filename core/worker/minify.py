@@ -36,6 +36,9 @@ MAX_SCRIPT_CHARS = 200_000
 MAX_NAN_LINE_CHARS = 500
 MOST_INLINE = 64
 BLANK_LINES = re.compile(r"\n\s*\n(\s*\n)*")
+# A graph of an earlier compilation, without the model's file, would hide the cause; compiled objects are found by their
+# own source.
+NO_LOOKUPS = {"TORCHINDUCTOR_FX_GRAPH_CACHE": "0", "TORCHINDUCTOR_AUTOGRAD_CACHE": "0"}
 ALONE = "no graph of Dynamo, compiled alone, fails or differs"
 TOO_LONG = "the minified graph is too long for a script"
 SCRIPT = '''"""{title}"""
@@ -220,8 +223,7 @@ def _fails_alone(trial: GraphTrial, script: str) -> bool:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "minified.py"
         path.write_text(checked, encoding="utf-8")
-        # A graph of an earlier compilation, without the model's file, would hide the cause.
-        environment = {**os.environ, "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1"}
+        environment = {**os.environ, **NO_LOOKUPS}
         command, left_s = [sys.executable, str(path)], trial.until_s - time.monotonic()
         try:
             ended = subprocess.run(

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -28,38 +29,46 @@ def ended(store: Store, run_id: str) -> str:
     return store.open(run_id).status().state
 
 
-@pytest.mark.attack("kill 17", "two servers run, cancel and delete on one store")
-def test_two_servers_share_a_store(tmp_path: Path) -> None:
-    one, other = Server(tmp_path), Server(tmp_path)
-    store = Store(tmp_path)
-    try:
-        runs = [server.submit(FINE, "eager") for _ in range(3) for server in (one, other)]
-        assert [ended(store, run.id) for run in runs] == ["done"] * 6
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The home of two servers."""
+    return tmp_path_factory.mktemp("shared")
 
-        sleeping = one.submit(SLEEPS, "eager")
-        assert until(lambda: store.open(sleeping.id).status().state == "running")
-        with pytest.raises(StoreError):
-            store.delete(sleeping)
-        other.cancel(sleeping)
-        assert ended(store, sleeping.id) == "cancelled"
+
+@pytest.fixture(scope="module")
+def servers(shared: Path) -> Iterator[tuple[Server, Server]]:
+    """Two servers over one store, which leave nothing when they end."""
+    servers = Server(shared), Server(shared)
+    yield servers
+    assert [process for server in servers for process in server.end()] == []
+
+
+@pytest.mark.attack("kill 17", "two servers run, cancel and delete on one store")
+def test_two_servers_share_a_store(shared: Path, servers: tuple[Server, Server]) -> None:
+    one, other = servers
+    store = Store(shared)
+    runs = [server.submit(FINE, "eager") for _ in range(3) for server in servers]
+    assert [ended(store, run.id) for run in runs] == ["done"] * 6
+
+    sleeping = one.submit(SLEEPS, "eager")
+    assert until(lambda: store.open(sleeping.id).status().state == "running")
+    with pytest.raises(StoreError):
         store.delete(sleeping)
-    finally:
-        assert [*one.end(), *other.end()] == []
+    other.cancel(sleeping)
+    assert ended(store, sleeping.id) == "cancelled"
+    store.delete(sleeping)
 
 
 @pytest.mark.attack("kill 16", "the store is deleted while its server goes on")
-def test_a_store_that_is_deleted_is_begun_anew(tmp_path: Path) -> None:
-    server = Server(tmp_path)
-    try:
-        first = server.submit(FINE, "eager")
-        assert ended(Store(tmp_path), first.id) == "done"
-        shutil.rmtree(tmp_path / "runs")
+def test_a_store_that_is_deleted_is_begun_anew(shared: Path, servers: tuple[Server, Server]) -> None:
+    server, _ = servers
+    first = server.submit(FINE, "eager")
+    assert ended(Store(shared), first.id) == "done"
+    shutil.rmtree(shared / "runs")
 
-        second = server.submit(FINE, "eager")
-        assert ended(Store(tmp_path), second.id) == "done"
-        assert [run.id for run, _ in Store(tmp_path).list()] == [second.id]
-    finally:
-        assert server.end() == []
+    second = server.submit(FINE, "eager")
+    assert ended(Store(shared), second.id) == "done"
+    assert [run.id for run, _ in Store(shared).list()] == [second.id]
 
 
 @pytest.mark.attack("kill 8", "the command line is interrupted, terminated and killed while a model runs")

@@ -45,11 +45,11 @@ def witnessed(name: str, engine: LocalEngine, home: Path, **fields: object) -> B
     return Both(_seen(home / "witness"), ours, changed, report, run)
 
 
-@pytest.fixture
-def alone(tmp_path: Path) -> Iterator[Runner]:
-    """A runner with a fork server of its own, which may be harmed."""
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
+    """A runner with a fork server of its own, which may be harmed; the last test of a file may close its engine."""
     engine = LocalEngine(CACHE)
-    yield Runner(Store(tmp_path), engine)
+    yield Runner(Store(tmp_path_factory.mktemp("alone")), engine)
     engine.close()
 
 

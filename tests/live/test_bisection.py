@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core import CompileJob, CompileOptions, Model, Run, Runner, open_report
+from core import CompileJob, CompileOptions, LocalEngine, Model, Run, Runner, Store, open_report
 from core.analysis.bisection import bisection_words, minified_words, nan_words, opaque_words
 from core.report import Bisection
 from core.views.issue import issue_of
@@ -62,6 +62,12 @@ def bisected(runner: Runner, code: str, **options: object) -> Bisection:
     return report.bisection
 
 
+@pytest.fixture(scope="module")
+def wrong_lowering(engine: LocalEngine, tmp_path_factory: pytest.TempPathFactory) -> Bisection:
+    """One bisection of the wrong lowering, which two tests ask."""
+    return bisected(Runner(Store(tmp_path_factory.mktemp("wrong_lowering")), engine), WRONG_LOWERING)
+
+
 def test_a_wrong_pass_is_named(runner: Runner) -> None:
     found = bisected(runner, WRONG_PASS)
     assert (found.backend, found.subsystem, found.what) == (
@@ -75,15 +81,15 @@ def test_a_wrong_pass_is_named(runner: Runner) -> None:
     assert minified_words(found) == "Torch's minifier left 1 of 3 ops: that graph gives other results than eager."
 
 
-def test_a_wrong_lowering_is_named_with_its_node(runner: Runner) -> None:
-    found = bisected(runner, WRONG_LOWERING)
-    assert (found.backend, found.subsystem) == ("inductor", "lowerings")
-    assert "sin" in found.what
+def test_a_wrong_lowering_is_named_with_its_node(wrong_lowering: Bisection) -> None:
+    assert (wrong_lowering.backend, wrong_lowering.subsystem) == ("inductor", "lowerings")
+    assert "sin" in wrong_lowering.what
 
 
-def test_an_opaque_custom_op_avoids_a_wrong_lowering_as_it_is_advised(runner: Runner) -> None:
-    found = bisected(runner, WRONG_LOWERING)
-    assert opaque_words(found).endswith(f"put `{found.what}` into one.")
+def test_an_opaque_custom_op_avoids_a_wrong_lowering_as_it_is_advised(
+    runner: Runner, wrong_lowering: Bisection
+) -> None:
+    assert opaque_words(wrong_lowering).endswith(f"put `{wrong_lowering.what}` into one.")
     opaque = f"{WRONG_LOWERING}\n{OPAQUE}"
     run = runner.wait(runner.submit(CompileJob(Model("code", opaque), measure=False)))
     report = open_report(run)

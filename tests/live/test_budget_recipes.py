@@ -14,6 +14,7 @@ from core import CompileJob, LocalEngine, Model, Runner, Store, open_report
 from core.analysis import alternative_sentence
 from core.analysis.budget import read_budget
 from tests.support.documents import blocks
+from tests.support.homes import CACHE, link_cache
 from tests.support.places import ROOT
 
 pytestmark = pytest.mark.torch
@@ -41,6 +42,7 @@ def carried_out(folder: Path, recipe: str, line: str, *options: str) -> subproce
     """Carry a recipe's command out for a model with that line, without measuring."""
     (folder / "model.py").write_text(MODEL.format(line=f"    {line}"))
     (folder / "compileboard.toml").write_text(BUDGET)
+    link_cache(folder / "home", CACHE)
     python = f'"{sys.executable}"'
     text = command(yaml.safe_load(recipe)).replace("python", python, 1) + " --no-measure " + " ".join(options)
     variables = {

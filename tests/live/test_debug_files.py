@@ -13,14 +13,13 @@ from core import CompileJob, Model, Runner, open_report
 from core.base.errors import StoreError
 from core.job.gallery import sample
 from core.views.run_files import debug_folder
+from tests.support.homes import NO_LOOKUPS
 
 pytestmark = pytest.mark.torch
 ALONE = """
 import runpy
 import sys
 import torch
-from torch._inductor import config
-config.force_disable_caches = True
 values = runpy.run_path(sys.argv[1])
 with torch.no_grad():
     torch.compile(values["model"])(*values["inputs"])
@@ -39,7 +38,7 @@ def normal(text: str) -> list[str]:
 
 def torchs(tmp_path: Path, name: str) -> dict[str, str]:
     """The files of the one graph that torch writes for a sample, by name."""
-    environment = {**os.environ, "TORCH_COMPILE_DEBUG": "1", "TORCH_COMPILE_DEBUG_DIR": str(tmp_path)}
+    environment = {**os.environ, **NO_LOOKUPS, "TORCH_COMPILE_DEBUG": "1", "TORCH_COMPILE_DEBUG_DIR": str(tmp_path)}
     subprocess.run(
         [sys.executable, "-c", ALONE, str(sample(name).path)],
         env=environment,

@@ -3,14 +3,14 @@ move.
 """
 
 import re
-import subprocess
-import sys
 
 import pytest
+import torch
 
 from core import CompileOptions, Report, open_report
 from core.analysis.kernels import LedgerRow, kernels_disturbed, ledger, summary
 from core.analysis.kernels.times import kernel_times
+from core.worker.measuring.kernel_times import Copies, _measured
 from tests.support.user_code import RunCode
 
 pytestmark = pytest.mark.torch
@@ -100,49 +100,31 @@ def test_without_generated_code_the_record_says_why_nothing_was_timed(run_code: 
     assert report.untimed.startswith("the last call used no output code of Inductor in Python")
 
 
-COPIES = """
-import torch
-from core.worker.measuring.kernel_times import Copies
-
-base = torch.arange(6.0)
-values = {"whole": base, "view": base[2:4], "transposed": base.view(2, 3).t(), "number": 3}
-copies = Copies(values)
-copied = copies.values
-copied["whole"].add_(1)
-assert torch.equal(base, torch.arange(6.0))
-assert copied["view"].tolist() == [3.0, 4.0]
-assert copied["transposed"].stride() == values["transposed"].stride()
-assert copied["number"] == 3
-copies.note_changes()
-copies.restore()
-assert torch.equal(copied["whole"], base)
-"""
-
-
 def test_copies_of_arguments_share_memory_as_the_originals_do_and_none_with_them() -> None:
-    assert subprocess.run([sys.executable, "-c", COPIES], check=False).returncode == 0
+    base = torch.arange(6.0)
+    values = {"whole": base, "view": base[2:4], "transposed": base.view(2, 3).t(), "number": 3}
+    copies = Copies(values)
+    copied = copies.values
+    copied["whole"].add_(1)
+    assert torch.equal(base, torch.arange(6.0))
+    assert copied["view"].tolist() == [3.0, 4.0]
+    assert copied["transposed"].stride() == values["transposed"].stride()
+    assert copied["number"] == 3
+    copies.note_changes()
+    copies.restore()
+    assert torch.equal(copied["whole"], base)
 
 
-SLOW = """
-import torch
-from core.worker.measuring.kernel_times import _measured
-
-compiled = torch.compile(lambda x: (x @ x).softmax(-1))
-x = torch.randn(64, 64)
-compiled(x)
-call_s, (times,) = _measured(lambda: compiled(x), 2.0, "cpu", 300.0)
-assert len(call_s) == len(times.wrapper_s) == 1
-assert all(len(timed.in_place_s) == 1 and timed.samples_s for timed in times.kernels.values())
-call_s, (times,) = _measured(lambda: compiled(x), 2.0, "cpu", 3.0)
-assert all(len(timed.in_place_s) == 1 for timed in times.kernels.values())
-try:
-    _measured(lambda: compiled(x), 2.0, "cpu", 1.0)
-except TimeoutError as error:
-    assert str(error).startswith("one call takes 2.00 s, and the run's time limit leaves 1.00 s"), error
-else:
-    raise AssertionError("a pass was begun that there is no time for")
-"""
-
-
+@pytest.mark.filterwarnings("ignore:.torch.jit.script_method. is deprecated:DeprecationWarning")
 def test_kernels_of_a_call_that_takes_seconds_are_timed_as_far_as_the_runs_time_goes() -> None:
-    assert subprocess.run([sys.executable, "-c", SLOW], check=False).returncode == 0
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda x: (x @ x).softmax(-1))
+    x = torch.randn(64, 64)
+    compiled(x)
+    call_s, (times,) = _measured(lambda: compiled(x), 2.0, "cpu", 300.0)
+    assert len(call_s) == len(times.wrapper_s) == 1
+    assert all(len(timed.in_place_s) == 1 and timed.samples_s for timed in times.kernels.values())
+    call_s, (times,) = _measured(lambda: compiled(x), 2.0, "cpu", 3.0)
+    assert all(len(timed.in_place_s) == 1 for timed in times.kernels.values())
+    with pytest.raises(TimeoutError, match="^one call takes 2.00 s, and the run's time limit leaves 1.00 s"):
+        _measured(lambda: compiled(x), 2.0, "cpu", 1.0)

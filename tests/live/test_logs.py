@@ -12,6 +12,7 @@ from core import CompileJob, Model, Run, Runner, open_report
 from core.report import FusionRound, Report
 from core.runs.sides import side_of_run
 from core.views.logs import LogsView, log_messages
+from tests.support.homes import NO_LOOKUPS
 
 pytestmark = pytest.mark.torch
 CODE = """import torch
@@ -51,7 +52,7 @@ def test_the_messages_are_those_that_torch_prints_by_itself(runner: Runner, tmp_
     view = view_of(run_with(runner, NAMES))
     script = tmp_path / "model.py"
     script.write_text(ALONE)
-    environment = {**os.environ, "TORCH_LOGS": NAMES, "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1"}
+    environment = {**os.environ, **NO_LOOKUPS, "TORCH_LOGS": NAMES}
     printed = subprocess.run([sys.executable, script], capture_output=True, text=True, env=environment, check=True)
     messages = [message for message in log_messages(printed.stderr) if message.name in NAMES.split(",")]
     alone = Counter((message.name, message.compilation) for message in messages)

@@ -8,6 +8,7 @@ import pytest
 from core import CompileJob, Model, Report, Runner, open_report
 from core.commands.main import main
 from core.report import Neighbour
+from tests.support.homes import CACHE, link_cache
 from tests.support.user_code import ended
 
 pytestmark = pytest.mark.torch
@@ -98,6 +99,7 @@ def test_a_run_that_trains_says_that_neighbours_run_the_forward_alone(runner: Ru
 def test_the_command_prints_a_line_for_each_neighbour_and_json_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    link_cache(tmp_path, CACHE)
     monkeypatch.setenv("COMPILEBOARD_HOME", str(tmp_path))
     assert main(["neighbours", "sin_cos", "--no-measure"]) == 0
     lines = capsys.readouterr().out.splitlines()

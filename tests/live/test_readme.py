@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 
 from tests.support.documents import blocks
+from tests.support.homes import CACHE, link_cache
 from tests.support.places import ROOT
 
 pytestmark = pytest.mark.torch
 
 
 def test_the_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    link_cache(tmp_path, CACHE)
     monkeypatch.setenv("COMPILEBOARD_HOME", str(tmp_path))
     example = next(block for block in blocks("README.md", "python") if "Runner(" in block)
     assert '"transformer_block"' in example

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.support.homes import CACHE, link_cache
 from tests.support.places import ROOT, TRACES
 
 TOPS = ("core", "pages", "docs/make", "tests", "benchmarks")
@@ -23,6 +24,7 @@ class Copy:
                 ROOT / top, folder / top, ignore=lambda at, names: _linked(Path(at), names), copy_function=_copied
             )
         shutil.copy(ROOT / "dashboard.py", folder)
+        link_cache(folder / "home", CACHE)
         for name in LINKED:
             (folder / name).symlink_to(ROOT / name, target_is_directory=True)
 

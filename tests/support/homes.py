@@ -20,6 +20,12 @@ from tests.record import normalised
 from tests.support.places import TRACES
 
 CACHE = Path(os.environ.get("COMPILEBOARD_TEST_CACHE", "~/.cache/compileboard-tests")).expanduser()
+# A Python that compiles each graph again, though it finds compiled objects.
+NO_LOOKUPS = {
+    "TORCHINDUCTOR_CACHE_DIR": str(CACHE / "inductor"),
+    "TORCHINDUCTOR_FX_GRAPH_CACHE": "0",
+    "TORCHINDUCTOR_AUTOGRAD_CACHE": "0",
+}
 CREATED_S = 1_767_225_600.0
 RELU = 'relu: "f32[8, 4]cpu" = torch.ops.aten.relu.default(x)'
 EXP = 'exp: "f32[8, 4]cpu" = torch.ops.aten.exp.default(relu)'

@@ -9,6 +9,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.homes import CACHE, link_cache
 from tests.support.places import ROOT
 
 # setuptools puts the packages that it brings on the path, where they would count as installed.
@@ -60,6 +61,7 @@ class Installed:
 
     def output(self, command: list[str], home: Path, cwd: Path, *, code: int = 0) -> str:
         """Run a command from a folder, with a store of its own; return what it prints."""
+        link_cache(home, CACHE)
         return _done(command, home, cwd, code)
 
 

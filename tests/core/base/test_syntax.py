@@ -55,7 +55,7 @@ HOSTILE = {
     "one statement": "a = [" + "1," * 1_000_000 + "]",
     "a string that never ends": "'''" + "x = 1;\n" * 200_000,
     "a bracket that never ends": "a = (\n" + "b\n" * 500_000,
-    "short statements": "x = 1\n" * 400_000,
+    "short statements": "x = 1\n" * 250_000,
     "classes in classes": "".join(f"{' ' * depth}class A:\n" for depth in range(90)) + (" " * 90 + "x=1\n") * 20_000,
     "wrong at the end": "x = 1\n" * 100_000 + "(",
 }
