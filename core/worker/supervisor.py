@@ -41,8 +41,8 @@ from core.runs.tools import Task, has_answer, read_task
 from core.worker.conditions import DIRECTORY
 from core.worker.kernel_tools import run_tool
 from core.worker.log_watch import has_end
-from core.worker.memory_watch import MemoryWatch
 from core.worker.output import OutputFile
+from core.worker.process_memory import ProcessMemory
 from core.worker.run import DISK_FULL, DONE, FAILED, LOG_LOST, OUT_OF_MEMORY, work
 
 SUPERVISOR_SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
@@ -122,7 +122,7 @@ def _watch(run: Run, task: WorkerTask, status: Status, stop: _Stop) -> Status:
     os.close(writer)
     output = OutputFile(run.output_path)
     deadline = time.monotonic() + limits.time_limit_s
-    next_memory, memory, exit_status = 0.0, MemoryWatch(), None
+    next_memory, memory, exit_status = 0.0, ProcessMemory(), None
     while exit_status is None:
         _drain(reader, output, stop, POLL_S)
         exit_status = _exit_status(pid)

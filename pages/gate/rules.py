@@ -44,7 +44,7 @@ SIGN_IN_FIRST = "Sign in first: open the dashboard's address in the browser.\n"
 NO_ROLE = (
     "You are signed in as {}, and the owner of this server has given this address no role. /auth/logout signs out.\n"
 )
-# Set by `python -m core dashboard --processes`: the first port, and the secret of all processes.
+# Set by the command `dashboard --processes`: the first port, and the secret of all processes.
 GROUP = re.compile(r"([0-9]{1,5}):([\w-]{32,100})")
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9_.-]+))(?::[0-9]{1,5})?")

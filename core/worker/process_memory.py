@@ -20,7 +20,7 @@ SHARE = re.compile(rb"^Pss_Anon:\s+(\d+) kB$", re.MULTILINE)
 GROWTH, AGAIN_S = 1.1, 1.0
 
 
-class MemoryWatch:
+class ProcessMemory:
     """Largest memory of processes so far in `peak_bytes`, of those that `exceeds` has looked at."""
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import psutil
 import pytest
 
-from core.worker.memory_watch import MemoryWatch
+from core.worker.process_memory import ProcessMemory
 
 MB = 1_000_000
 FORKS = """
@@ -39,7 +39,7 @@ def forked(own: int) -> Iterator[list[psutil.Process]]:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process's share of a page")
 def test_pages_that_forked_processes_share_count_once() -> None:
-    use = MemoryWatch()
+    use = ProcessMemory()
     with forked(own=1) as processes:
         assert sum(process.memory_info().rss for process in processes) > 1_000 * MB
         assert not use.exceeds(processes, 400 * MB)
@@ -47,14 +47,14 @@ def test_pages_that_forked_processes_share_count_once() -> None:
 
 
 def test_what_each_allocates_counts_for_each() -> None:
-    use = MemoryWatch()
+    use = ProcessMemory()
     with forked(own=100 * MB) as processes:
         assert use.exceeds(processes, 500 * MB)
         assert use.peak_bytes > 600 * MB
 
 
 def test_processes_that_have_ended_take_none() -> None:
-    use = MemoryWatch()
+    use = ProcessMemory()
     with forked(own=1) as processes:
         pass
     assert (use.exceeds(processes, 1), use.peak_bytes) == (False, 0)
@@ -67,10 +67,10 @@ def test_processes_beyond_the_limit_are_counted_exactly_once_a_second(monkeypatc
         counted.append(process.pid)
         return 0
 
-    monkeypatch.setattr("core.worker.memory_watch._share", share)
+    monkeypatch.setattr("core.worker.process_memory._share", share)
     now = [100.0]
-    monkeypatch.setattr("core.worker.memory_watch.time.monotonic", lambda: now[0])
-    use, own = MemoryWatch(), psutil.Process()
+    monkeypatch.setattr("core.worker.process_memory.time.monotonic", lambda: now[0])
+    use, own = ProcessMemory(), psutil.Process()
     for now[0] in (100.0, 100.2, 100.4, 101.1, 101.3):
         assert not use.exceeds([own], 1)
     assert counted == [own.pid] * 2
