@@ -35,6 +35,7 @@ def forked(own: int) -> Iterator[list[psutil.Process]]:
         yield processes
         for process in reversed(processes):
             process.kill()
+        assert psutil.wait_procs(processes[1:], 60)[1] == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process's share of a page")
