@@ -119,7 +119,7 @@ def work(run: Run, job: CompileJob) -> int:
     is_file = job.model.kind == "file" and not job.model.value.endswith(SUFFIX)
     on_disk = Path(job.model.value) if is_file else run.model_path
     sys.path.insert(0, str(on_disk.parent))
-    path = run.model_path if job.repairs else on_disk
+    path = on_disk if not job.repairs and _has_code(run, on_disk) else run.model_path
     conditions = job.conditions
     register_built_in()
     write_code(job, run.path)
@@ -249,6 +249,14 @@ def _generate(job: CompileJob, eager: ModelCopy, compiled: ModelCopy, stage: Run
 
     with generating(TARGETS[job.target]):
         make_calls(job, eager, compiled, compiled_for(compiled.model, job.compile), stage.enter)
+
+
+def _has_code(run: Run, path: Path) -> bool:
+    """Return True if a file has the code that the run was submitted with: on another machine, or later, it may not."""
+    try:
+        return path.read_text(encoding="utf-8") == run.model_path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return path.exists()
 
 
 def _check_device(job: CompileJob) -> None:

@@ -1,10 +1,13 @@
 """What a run says of an error beside Python's own message."""
 
 import math
+from pathlib import Path
 
 import pytest
 import torch
 import torch._dynamo
+
+from core import Run
 
 # Torch's own modules warn of each other while they are imported.
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
@@ -63,3 +66,16 @@ def test_a_device_without_a_number_is_the_first(
     assert [environment.has_device(device) for device in (*known, *unknown)] == [True] * len(known) + [False] * len(
         unknown
     )
+
+
+def test_a_model_file_runs_if_it_still_has_the_submitted_code(tmp_path: Path) -> None:
+    from core.worker.run import _has_code
+
+    run, path = Run("run", tmp_path), tmp_path / "mine.py"
+    run.model_path.write_text("model = 1\n")
+    assert not _has_code(run, path)
+    for text, same in (("model = 1\n", True), ("model = 1\r\n", True), ("model = 2\n", False)):
+        path.write_bytes(text.encode())
+        assert _has_code(run, path) is same
+    run.model_path.unlink()
+    assert _has_code(run, path)
