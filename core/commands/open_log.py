@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import os
 import secrets
+import signal
 import socket
 import subprocess
 import sys
@@ -61,6 +62,7 @@ def _add_address(command: argparse.ArgumentParser) -> None:
 
 def _open(arguments: argparse.Namespace) -> int:
     """Make a run of the path, and show it in a dashboard that listens on the store, or in one that is started here."""
+    _end_on_sigterm()
     store = Store()
     with _run_of(store, arguments) as (run, copied):
         where = f"/overview?{urlencode({'run': run.id})}"
@@ -73,6 +75,7 @@ def _open(arguments: argparse.Namespace) -> int:
 
 def _start(arguments: argparse.Namespace) -> int:
     """Serve the dashboard until it is ended, or one of its processes ends."""
+    _end_on_sigterm()
     port = arguments.port or _free_port()
     if arguments.processes < 2:
         with _dashboard(port, arguments.options) as (server, address):
@@ -88,6 +91,11 @@ def _start(arguments: argparse.Namespace) -> int:
         return _show(f"{addresses[0]}/?token={group.partition(':')[2]}", arguments, lambda: _wait_for_any(servers))
 
 
+def _end_on_sigterm() -> None:
+    """Have SIGTERM end this process as Ctrl-C does, with the dashboard that it has started."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
 def _wait_for_any(servers: Sequence[subprocess.Popen[bytes]]) -> None:
     """Wait until one of the processes ends; raises WorkerError."""
     while all(server.poll() is None for server in servers):
@@ -96,7 +104,7 @@ def _wait_for_any(servers: Sequence[subprocess.Popen[bytes]]) -> None:
 
 
 def _show(url: str, arguments: argparse.Namespace, wait: Callable[[], object]) -> int:
-    """Print an address, open it, and wait for what serves it or writes there, or for Ctrl-C."""
+    """Print an address, open it, and wait for what serves it or writes there, or for Ctrl-C or SIGTERM."""
     print(url, flush=True)
     if not arguments.no_browser:
         webbrowser.open(url)

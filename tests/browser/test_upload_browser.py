@@ -108,8 +108,8 @@ def test_an_upload_that_is_cut_short_leaves_nothing(public: Server) -> None:
     assert bring(public, LOG.read_bytes(), length=LOG.stat().st_size + 100) == (0, {})
     process = process_of(public)
     wait_for(lambda: not any("(deleted)" in file for file in _files(process)))
-    # Beside its log, the server leaves its address.
-    files = [path for path in public.home.rglob("*") if path.is_file() and path.parent.name != "servers"]
+    # Beside its log, the server leaves its address and the index of the runs.
+    files = [path for path in public.home.rglob("*") if path.is_file() and path.parent.name not in ("servers", "index")]
     assert [path.name for path in files] == ["server.log"]
     assert list(public.home.glob("runs/*")) == []
 

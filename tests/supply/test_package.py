@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -188,7 +189,9 @@ def test_the_dashboard_starts_where_the_package_is_installed(
             assert (fetched(f"{address}/_stcore/health"), "<title>" in fetched(address)) == ("ok", True)
             assert fetched(f"{address}/app/static/samples/sin_cos.svg").startswith("<svg")
         finally:
+            dashboards = psutil.Process(server.pid).children()
             server.terminate()
+            assert psutil.wait_procs(dashboards, 30)[1] == []
 
 
 def fetched(url: str) -> str:

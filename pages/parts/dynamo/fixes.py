@@ -8,7 +8,7 @@ from contextlib import nullcontext
 import pandas as pd
 import streamlit as st
 
-from core import Run, Status
+from core import CompileJob, Run, Status
 from core.views.fixes import Fix, FixesView, TrialView
 from pages import menu
 from pages.gate.visitor import ANOTHERS, who
@@ -16,7 +16,7 @@ from pages.look.text import LONGEST_NAME, LONGEST_TEXT, plain
 from pages.parts.code import diff_view, source_text
 from pages.parts.run.submit import job_again, needs_device
 from pages.session import actions, server, url
-from pages.session.actions import attempt, passed_over
+from pages.session.actions import attempt, passed_over, toasted
 from pages.session.runs import newest_of
 from pages.session.shown import RunView, open_shown, open_view
 
@@ -125,9 +125,8 @@ def _trial(view: RunView, fix: Fix, key: str, label: str) -> None:
     mark = attempt(lambda: server.runner().fingerprint(job), passed_over)
     tried = newest_of(mark) if mark else None
     if tried is None or tried.status.state in ("cancelled", "interrupted"):
-        pressed = st.button(label, key=f"try-{key}", icon=":material/play_arrow:", help=TRIED)
-        if pressed and attempt(lambda: actions.submit(job)) is not None:
-            st.rerun()
+        # A callback, since another rerun may end the page before it comes to a button that was pressed.
+        st.button(label, key=f"try-{key}", icon=":material/play_arrow:", help=TRIED, on_click=_submit, args=(job,))
         return
     run, status = tried.pair
     if status.live:
@@ -140,6 +139,10 @@ def _trial(view: RunView, fix: Fix, key: str, label: str) -> None:
         return
     _before_and_after(view, after)
     _link(run)
+
+
+def _submit(job: CompileJob) -> None:
+    attempt(lambda: actions.submit(job), toasted)
 
 
 def _link(run: Run) -> None:

@@ -1,6 +1,6 @@
 """Where code is not allowed, nothing that a visitor sets reaches a compiler, a path or a command."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -223,6 +223,11 @@ def test_the_interpreter_takes_no_code_and_no_odd_program_from_a_visitor(tmp_pat
 
 class Untouched(LocalLiveness):
     """An engine that says who it is, and executes nothing."""
+
+    def on_change(self, changed: Callable[[], None]) -> None: ...
+
+    def nodes(self, *_: str) -> tuple[str, ...]:
+        raise AssertionError("nodes")
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(name)

@@ -89,12 +89,11 @@ export class FlameView {
       button.setAttribute("aria-label", title);
       bar.append(button);
     }
-    if (this.data.areas) bar.append(this.selector());
-    bar.append(this.legend);
+    bar.append(...(this.data.areas ? [this.selector()] : []), this.legend);
     this.stage.tabIndex = 0;
     this.stage.setAttribute("role", "application");
-    const moves = "Arrows walk, W S zoom, A D move, f fits.";
-    this.stage.setAttribute("aria-label", `Flame chart, each box a ${this.data.noun}. ${moves}`);
+    const label = `Flame chart, each box a ${this.data.noun}. Arrows walk, W S zoom, A D move, f fits.`;
+    this.stage.setAttribute("aria-label", label);
     this.line.setAttribute("aria-live", "polite");
     this.tip.hidden = true;
     this.stage.append(this.canvas, this.tip);
