@@ -378,10 +378,15 @@ class Store:
         """Return a stored run by its id, of several ranks the lowest, or the one in `ID@3`; raises StoreError."""
         name, rank = split_rank(run_id)
         if not name or not (self.runs_dir / name).is_dir():
-            raise StoreError(f"there is no run `{run_id[:80]}` here; it may have been deleted")
+            raise self.missing(run_id)
         run = Run(name, self.runs_dir / name, self.liveness)
         ranks = () if rank is not None else run.ranks()
         return run.of_rank(ranks[0] if rank is None else rank) if rank is not None or ranks else run
+
+    @staticmethod
+    def missing(run_id: str) -> StoreError:
+        """Return the error for a run that is not here."""
+        return StoreError(f"there is no run `{run_id[:80]}` here; it may have been deleted")
 
     def list(self) -> list[tuple[Run, Status]]:
         """Return every run, newest first; unreadable runs have the status `damaged`."""

@@ -255,7 +255,7 @@ def _search_records(
                 return hits, row.number - 1
             end = min(len(data), row.offset + row.length)
             searched += end - row.header
-            at = _found(data, wanted, row.header, end)
+            at = _position(data, wanted, row.header, end)
             if at is not None:
                 hits[row.number] = 1 + _newlines(data, row.offset, at)
             if len(hits) >= MOST_HITS:
@@ -267,7 +267,7 @@ def _newlines(data: mmap.mmap | bytes, start: int, end: int) -> int:
     return sum(data[begin : min(end, begin + SLICE_BYTES)].count(b"\n") for begin in range(start, end, SLICE_BYTES))
 
 
-def _found(data: mmap.mmap | bytes, wanted: bytes, start: int, end: int) -> int | None:
+def _position(data: mmap.mmap | bytes, wanted: bytes, start: int, end: int) -> int | None:
     """Return where a text in small letters first is, in slices, so that no copy is large; None if it is not there."""
     for begin in range(start, end, SLICE_BYTES):
         at = data[begin : min(end, begin + SLICE_BYTES + len(wanted) - 1)].lower().find(wanted)

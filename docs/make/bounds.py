@@ -53,7 +53,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/runs/index/query.py": {"MOST_CHARS": "a search for runs", "MOST_TERMS": "terms of such a search"},
         "core/runs/index/database.py": {"MOST_OPEN": "live runs that are read again at each listing"},
         "core/runs/audit.py": {
-            "MOST_FILE_BYTES": "a file of the audit log, of which there are two",
+            "MOST_FILE_BYTES": "a file of the audit log, which has two files",
             "MOST_TEXT_CHARS": "a text of an event",
         },
     },

@@ -161,7 +161,7 @@ class Rules:
 
         Everybody else has the role of a person where people sign in, and is a guest of a public server.
         """
-        if self._is_owners_process(request) or self._knows_secret(request):
+        if self._is_owner(request):
             return Visitor.OWNER
         if self.kind_of is not None:
             return self.kind_of(request.person)
@@ -172,7 +172,7 @@ class Rules:
 
         The owner by user id or secret has no name, also if they have signed in.
         """
-        if self._is_owners_process(request) or self._knows_secret(request):
+        if self._is_owner(request):
             return Visitor.OWNER.value
         kind = self.visitor(request)
         if self.kind_of is not None:
@@ -190,6 +190,10 @@ class Rules:
     def is_secret(self, token: str) -> bool:
         """Return True if the token is the secret; the comparison takes constant time."""
         return secrets.compare_digest(token.encode("utf-8", "replace"), self.secret.encode())
+
+    def _is_owner(self, request: VisitorRequest) -> bool:
+        """Return True for the server's owner, by user id or secret."""
+        return self._is_owners_process(request) or self._knows_secret(request)
 
     def _knows_secret(self, request: VisitorRequest) -> bool:
         shown, wanted = request.cookie.encode("utf-8", "replace"), self.cookie_for(request.uid).encode()

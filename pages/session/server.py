@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 
 import streamlit as st
 
-from core import CompileboardError, Environment, Run, Runner, Store, StoreError, SweepRunner, limits_of, open_engine
+from core import CompileboardError, Environment, Run, Runner, Store, SweepRunner, limits_of, open_engine
 from pages.gate.rules import code_allowed
 from pages.gate.visitor import maker_of, may_bring_code, require_gate, who
 
@@ -22,9 +22,10 @@ def runner() -> Runner:
 
 def open_run(run_id: str) -> Run:
     """Return a stored run that this visitor may open; raises StoreError as if there were none."""
-    run, visitor = runner().store.open(run_id), who()
-    if not visitor.may_open(run, maker_of(run)):
-        raise StoreError(f"there is no run `{run_id[:80]}` here; it may have been deleted")
+    store = runner().store
+    run = store.open(run_id)
+    if not who().may_open(run, maker_of(run)):
+        raise store.missing(run_id)
     return run
 
 

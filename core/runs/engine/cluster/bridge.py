@@ -10,10 +10,11 @@ import contextlib
 import itertools
 import os
 import subprocess
+import sys
 import threading
 import time
-from collections.abc import Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, BinaryIO, cast
 
 import msgspec
@@ -81,6 +82,27 @@ def read_frame(file: BinaryIO, kind: Any) -> Any:
     return unpacked_as(data, kind, MOST_FRAME_BYTES) if data else None
 
 
+class BridgeOutput:
+    """Standard output of a bridge, for its messages alone: what a library prints goes to standard error."""
+
+    def __init__(self) -> None:
+        self._file = os.fdopen(os.dup(1), "wb")
+        self._writing = threading.Lock()
+        os.dup2(2, 1)
+
+    def write(self, message: FromBridge) -> None:
+        """Write a message from any thread; raises OSError."""
+        with self._writing:
+            write_frame(self._file, message)
+
+
+def answer_calls(answer: Callable[[BridgeCall], None], at_once: int) -> None:
+    """Answer the calls of a bridge's server, so many at once, until the input ends."""
+    with ThreadPoolExecutor(at_once) as threads:
+        while (call := read_frame(sys.stdin.buffer, BridgeCall)) is not None:
+            threads.submit(answer, call)
+
+
 class BridgeTransport:
     """Hosts behind a bridge that is started by `command`; `name` is what it leads to, in messages.
 
@@ -143,7 +165,7 @@ class BridgeTransport:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 cwd=PROJECT_DIR,
-                env={**os.environ, "PYTHONPATH": python_path(), "RAY_USAGE_STATS_ENABLED": "0"},
+                env={**os.environ, "PYTHONPATH": python_path()},
                 start_new_session=True,
             )
             self._process = process

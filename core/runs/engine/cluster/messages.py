@@ -59,78 +59,63 @@ class PrepareCall(msgspec.Struct, frozen=True, tag=True):
     target: Words
 
 
-class TakeTurnCall(msgspec.Struct, frozen=True, tag=True):
-    """Request to lock a device for a server's run that is not delivered yet."""
+class RunMessage(msgspec.Struct, frozen=True):
+    """Request about a run of a store."""
 
     store: Id
     run: RunKey
+
+
+class TakeTurnCall(RunMessage, frozen=True, tag=True):
+    """Request to lock a device for a server's run that is not delivered yet."""
+
     server: Id
     device: Device
     measures: bool
 
 
-class EndTurnCall(msgspec.Struct, frozen=True, tag=True):
+class EndTurnCall(RunMessage, frozen=True, tag=True):
     """Request to release a run's lock."""
 
-    store: Id
-    run: RunKey
 
-
-class DeliverCall(msgspec.Struct, frozen=True, tag=True):
+class DeliverCall(RunMessage, frozen=True, tag=True):
     """Files of a run's directory by their names, with the digest of all."""
 
-    store: Id
-    run: RunKey
     digest: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
     files: dict[Name, bytes]
 
 
-class StartCall(msgspec.Struct, frozen=True, tag=True):
+class StartCall(RunMessage, frozen=True, tag=True):
     """Request to start a delivered run, at most once."""
 
-    store: Id
-    run: RunKey
     target: Words
     device: Device
     measures: bool
 
 
-class PollCall(msgspec.Struct, frozen=True, tag=True):
+class PollCall(RunMessage, frozen=True, tag=True):
     """Request for what is new in a run: `sizes` are the bytes of the growing files that the server has."""
 
-    store: Id
-    run: RunKey
     sizes: dict[Name, Size]
 
 
-class ListCall(msgspec.Struct, frozen=True, tag=True):
+class ListCall(RunMessage, frozen=True, tag=True):
     """Request for the files of an ended run."""
 
-    store: Id
-    run: RunKey
 
-
-class ReadCall(msgspec.Struct, frozen=True, tag=True):
+class ReadCall(RunMessage, frozen=True, tag=True):
     """Request for a piece of an ended run's file."""
 
-    store: Id
-    run: RunKey
     name: Name
     offset: Size
 
 
-class CancelCall(msgspec.Struct, frozen=True, tag=True):
+class CancelCall(RunMessage, frozen=True, tag=True):
     """Request to end a run."""
 
-    store: Id
-    run: RunKey
 
-
-class ForgetCall(msgspec.Struct, frozen=True, tag=True):
+class ForgetCall(RunMessage, frozen=True, tag=True):
     """Request to remove the directory of a run that has ended."""
-
-    store: Id
-    run: RunKey
 
 
 class FactsReply(msgspec.Struct, frozen=True, tag=True):

@@ -13,18 +13,16 @@ import os
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, BinaryIO
+from typing import Any
 
 from core.base.machine import own_module
 from core.runs.engine.cluster.bridge import (
     BridgeCall,
     BridgeNodes,
+    BridgeOutput,
     BridgeProblem,
     BridgeReply,
-    FromBridge,
-    read_frame,
-    write_frame,
+    answer_calls,
 )
 
 NAMESPACE = RESOURCE = "compileboard"
@@ -52,19 +50,14 @@ class HostActor:
 class Bridge:
     """Connection to a cluster, and the actors of its nodes."""
 
-    def __init__(self, address: str, code_allowed: bool, output: BinaryIO) -> None:
+    def __init__(self, address: str, code_allowed: bool, output: BridgeOutput) -> None:
         self._ray = importlib.import_module("ray")
         self._ray.init(address, namespace=NAMESPACE, log_to_driver=False, logging_level="error")
         self._affinity = importlib.import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy
         self._code_allowed = code_allowed
         self._output = output
-        self._writing, self._making = threading.Lock(), threading.Lock()
+        self._making = threading.Lock()
         self._actors: dict[str, Any] = {}
-
-    def write(self, message: FromBridge) -> None:
-        """Write a message from any thread."""
-        with self._writing:
-            write_frame(self._output, message)
 
     def report_nodes(self) -> None:
         """Write the nodes every second; end the process once the cluster can no longer be asked."""
@@ -73,21 +66,21 @@ class Bridge:
                 nodes = [node for node in self._ray.nodes() if node["Alive"]]
                 heads = [node["NodeID"] for node in nodes if "node:__internal_head__" in node["Resources"]]
                 hosts = [node["NodeID"] for node in nodes if RESOURCE in node["Resources"]]
-                self.write(BridgeNodes(" ".join(sorted(heads)), tuple(hosts)))
+                self._output.write(BridgeNodes(" ".join(sorted(heads)), tuple(hosts)))
                 time.sleep(NODES_S)
         except Exception as error:
-            self.write(BridgeProblem(_words(error)))
+            self._output.write(BridgeProblem(_words(error)))
             os._exit(1)
 
     def answer(self, call: BridgeCall) -> None:
         """Make a call, and write its reply."""
         try:
             data = self._ray.get(self._actor(call.node).answer.remote(call.data), timeout=call.limit_s)
-            self.write(BridgeReply(call.number, data))
+            self._output.write(BridgeReply(call.number, data))
         except Exception as error:
             if isinstance(error, self._ray.exceptions.RayActorError):
                 self._actors.pop(call.node, None)
-            self.write(BridgeReply(call.number, why=_words(error)))
+            self._output.write(BridgeReply(call.number, why=_words(error)))
 
     def _actor(self, node: str) -> Any:
         """Return the actor of a node, which one of the servers makes."""
@@ -120,18 +113,15 @@ def _words(error: Exception) -> str:
 
 def main(address: str, code: str) -> None:
     """Connect, report the nodes, and make calls until the input ends."""
-    # Whatever Ray prints goes to standard error.
-    output = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
+    output = BridgeOutput()
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     try:
         bridge = Bridge(address, code == "code", output)
     except Exception as error:
-        write_frame(output, BridgeProblem(_words(error)))
+        output.write(BridgeProblem(_words(error)))
         return
     threading.Thread(target=bridge.report_nodes, daemon=True).start()
-    with ThreadPoolExecutor(THREADS) as threads:
-        while (call := read_frame(sys.stdin.buffer, BridgeCall)) is not None:
-            threads.submit(bridge.answer, call)
+    answer_calls(bridge.answer, THREADS)
     # Calls that hang would keep the process.
     os._exit(0)
 

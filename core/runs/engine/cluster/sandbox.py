@@ -68,7 +68,7 @@ def options(home: Path, environment: Mapping[str, str]) -> list[str]:
         *(option for path in dict.fromkeys(hidden) if Path(path).is_dir() for option in ("--tmpfs", path)),
         *("--size", str(MOST_BYTES), "--tmpfs", "/tmp"),
         *_each("--ro-bind", shown),
-        *(option for path in masked for option in _masked(path.resolve())),
+        *(option for path in masked for option in _hiding_options(path.resolve())),
         *("--dir", HOME_INSIDE, "--chdir", str(PROJECT_DIR), "--clearenv"),
         *(option for name, value in _variables(environment).items() for option in ("--setenv", name, value)),
     ]
@@ -78,7 +78,7 @@ def _each(option: str, paths: Iterable[str]) -> list[str]:
     return [word for path in paths for word in (option, path, path)]
 
 
-def _masked(path: Path) -> tuple[str, ...]:
+def _hiding_options(path: Path) -> tuple[str, ...]:
     return ("--tmpfs", str(path)) if path.is_dir() else ("--ro-bind", os.devnull, str(path))
 
 
