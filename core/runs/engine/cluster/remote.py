@@ -99,8 +99,7 @@ class RemoteEngine(LocalLiveness):
         """
         run, host, key = assignment.run, assignment.node, self._carrier.key(assignment.run)
         files = directory.parcel(run.path)
-        deliver = DeliverCall(self._nodes.store_id, key, directory.digest(files), files)
-        self._nodes.call(host, deliver, DoneReply, LONG_CALL_S)
+        self._deliver(host, DeliverCall(self._nodes.store_id, key, directory.digest(files), files))
         start = StartCall(self._nodes.store_id, key, assignment.target, assignment.device, assignment.measures)
         carried = self._carrier.claim(run, host, ended, start)
         if carried is None:
@@ -152,6 +151,13 @@ class RemoteEngine(LocalLiveness):
             each.over.wait(max(0.0, end_s - time.monotonic()))
         self._nodes.closed.set()
         self._nodes.transport.close()
+
+    def _deliver(self, host: str, call: DeliverCall) -> None:
+        """Make a call until its node has answered; raises NodeError if the node is lost."""
+        while True:
+            with self._nodes.unless_lost(host):
+                self._nodes.call(host, call, DoneReply, LONG_CALL_S)
+                return
 
     def _lack(self, assignment: Assignment) -> str:
         with self._nodes.unless_lost(assignment.node):
