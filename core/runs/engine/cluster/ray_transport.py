@@ -8,7 +8,7 @@ from core.base.errors import SettingError
 from core.base.machine import own_process
 from core.runs.engine.cluster.bridge import BridgeTransport
 
-MISSING = "COMPILEBOARD_ENGINE names a Ray cluster, but Ray is not installed: pip install -r requirements-ray.txt"
+MISSING = "the engine is a Ray cluster, but Ray is not installed: pip install -r requirements-ray.txt"
 
 
 class RayTransport(BridgeTransport):

@@ -237,7 +237,7 @@ def _put(calls: asyncio.Queue[WorkerCall], call: WorkerCall) -> None:
 def _listen(address: str) -> socket.socket:
     match = ADDRESS.fullmatch(address)
     if match is None or int(match[2]) > 65_535:
-        raise SettingError(f"COMPILEBOARD_ENGINE is {address[:80]!r}; write workers://HOST:PORT")
+        raise SettingError(f"the engine is {address[:80]!r}; write workers://HOST:PORT")
     host, port = match[1].strip("[]"), int(match[2])
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
