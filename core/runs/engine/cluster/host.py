@@ -29,6 +29,7 @@ from core.base.files import OWNER_ALONE, in_words, make_private, one_line, remov
 from core.base.machine import Environment, default_home, package_version
 from core.job.exercises import exercise
 from core.job.prepared import prepared
+from core.runs.ending import ended_for
 from core.runs.engine.cluster import directory
 from core.runs.engine.cluster.messages import (
     MOST_FILES,
@@ -100,6 +101,7 @@ class Host:
         self._code_allowed = code_allowed
         self._lock = threading.RLock()
         self._live: set[str] = set()
+        self._cancelled: set[str] = set()
         # Key → the server that has locked the device for a run.
         self._turns: dict[str, str] = {}
         self._heard_s: dict[str, float] = {}
@@ -299,9 +301,9 @@ class Host:
         with contextlib.suppress(CompileboardError):
             status = run.written_status()
             if status.live:
-                ended = replace(status, state="interrupted", reason="its supervisor was killed", ended_s=time.time())
-                run.write_status(replace(ended, handle=""))
+                run.write_status(ended_for(run, status, run.path.name in self._cancelled))
         with self._lock:
+            self._cancelled.discard(run.path.name)
             self._live.discard(run.path.name)
             self._end_turn(run.path.name)
 
@@ -328,6 +330,8 @@ class Host:
                     cancelled = replace(run.written_status(), state="cancelled", handle="")
                     run.write_status(replace(cancelled, reason="cancelled before it started"))
                 return
+            if run.path.name in self._live:
+                self._cancelled.add(run.path.name)
         self._engine.cancel(run)
 
     def _forget(self, call: ForgetCall) -> None:
