@@ -29,9 +29,12 @@ from core import CompileJob
 from core.sweep import new_sweep
 from tests.support.places import ROOT
 from tests.support.engines import Cluster, Elsewhere, PromptEngine, FakeSite
+from tests.support.ray_site import server_at
 
 if sys.argv[2] == "elsewhere":
     FakeSite.new_site = lambda: Elsewhere(Cluster())
+elif sys.argv[2] != "here":
+    FakeSite.new_site = lambda: server_at(sys.argv[2])
 engine = PromptEngine(hold_after=30)
 sweep = sweeper(Path(sys.argv[1]), engine).start(new_sweep(CompileJob(CODE), BATCH_SEED))
 while len(engine.started) < 31:
