@@ -145,8 +145,8 @@ def any_site(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
         if (elsewhere := request.node.get_closest_marker("not_on_ray")) is not None:
             pytest.skip(elsewhere.args[0])
         sites: RaySites = request.getfixturevalue("ray")
-        words = sites.next_words()
-        monkeypatch.setattr(FakeSite, "new_site", lambda: sites.server(words))
+        words, home = sites.next_words(), request.getfixturevalue("tmp_path")
+        monkeypatch.setattr(FakeSite, "new_site", lambda: sites.server(words, home))
         yield words
         sites.end_servers()
         return

@@ -59,7 +59,10 @@ def add_node(cluster: Any, **resources: float) -> Any:
 
 @dataclass
 class OnRay(LocalLiveness):
-    """A server whose runs are on one of the nodes. Its store is known with its first run."""
+    """A server whose runs are on one of the nodes.
+
+    Its store is known with its first run; over a store that another server has used, `greet` carries what that left.
+    """
 
     transport: RayTransport
     host: str
@@ -71,6 +74,10 @@ class OnRay(LocalLiveness):
 
     def nodes(self) -> tuple[str, ...]:
         return (self.host,)
+
+    def greet(self, home: Path) -> None:
+        if (home / "store-id").exists():
+            self._engine_over(home)
 
     def take_turn(self, assignment: Assignment) -> bool:
         return self._engine(assignment.run).take_turn(replace(assignment, node=self.host))
@@ -110,9 +117,12 @@ class OnRay(LocalLiveness):
             self._remote._nodes.closed.set()
 
     def _engine(self, run: Run) -> RemoteEngine:
+        return self._engine_over(run.path.parents[1])
+
+    def _engine_over(self, home: Path) -> RemoteEngine:
         with self._making:
             if self._remote is None:
-                remote = RemoteEngine(Store(run.path.parents[1]), self.transport)
+                remote = RemoteEngine(Store(home), self.transport)
                 until(lambda: self.host in remote.nodes("cpu"))
                 self._remote = remote
             return self._remote
@@ -137,11 +147,13 @@ class RaySites:
         """What a process needs to be a server over the next node."""
         return f"{self.address} {next(self._hosts)} {self.home / 'nodes'}"
 
-    def server(self, words: str) -> OnRay:
-        """One more server over a node."""
-        _, host, home = words.split(" ", 2)
-        self._sites.append(OnRay(self.transport, host, Path(home)))
-        return self._sites[-1]
+    def server(self, words: str, home: Path) -> OnRay:
+        """One more server over a node, whose store may be at `home`."""
+        _, host, nodes_home = words.split(" ", 2)
+        site = OnRay(self.transport, host, Path(nodes_home))
+        self._sites.append(site)
+        site.greet(home)
+        return site
 
     def end_servers(self) -> None:
         """End the servers of a test."""

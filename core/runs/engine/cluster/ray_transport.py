@@ -8,7 +8,7 @@ from core.base.errors import SettingError
 from core.base.machine import own_module, own_process
 from core.runs.engine.cluster.bridge import BridgeTransport
 
-HOSTS = "core.runs.engine.cluster.host"
+HOSTS = "core.runs.engine.cluster.ray_host"
 MISSING = "the engine is a Ray cluster, but Ray is not installed: pip install -r requirements-ray.txt"
 
 

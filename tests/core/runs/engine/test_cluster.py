@@ -1,5 +1,6 @@
 """Hosts behind a transport: runs start once, come back whole, and end whatever is lost on the way."""
 
+import os
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from core import CompileJob, JobError, Model, Run, Runner, Status, StoreError, new_sweep
+from core.runs.engine.cluster import machine
 from core.runs.engine.cluster.directory import check_name, unpack
 from core.runs.engine.cluster.host import Host
 from core.runs.engine.cluster.messages import FilesReply, HostFile, PieceReply, StartCall, packed, reply_of
@@ -50,6 +52,17 @@ def is_empty(nodes: Nodes, name: str) -> bool:
 def starts(nodes: Nodes) -> Counter[str]:
     """How often the engines of all hosts were told to start each run."""
     return Counter(run.id for engine in nodes.engines.values() for run in engine.started)
+
+
+def test_nodes_of_equal_kind_have_the_same_drivers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "nvidia").mkdir()
+    (tmp_path / "nvidia" / "version").write_text("580.65.06\n")
+    (tmp_path / "amdgpu").mkdir()
+    assert machine.drivers(tmp_path) == f"nvidia 580.65.06, amdgpu {os.uname().release}"
+    monkeypatch.setattr(machine, "drivers", lambda: "nvidia 580.65.06")
+    card = {"cpu": "a CPU", "cuda:0": "a card"}
+    assert machine.kind_of(card, "2.13.0").endswith("nvidia 580.65.06")
+    assert "nvidia" not in machine.kind_of({"cpu": "a CPU"}, "2.13.0")
 
 
 def test_a_run_comes_back_whole_and_its_host_forgets_it(nodes: Nodes) -> None:
