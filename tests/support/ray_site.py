@@ -30,14 +30,18 @@ NODES = 4
 STORE_BYTES = 80 * 1024**2
 
 
-@contextmanager
-def ray_cluster(home: Path, nodes: int) -> Iterator[tuple[Any, int]]:
-    """A cluster of processes of this machine with the nodes' home below `home`; yields it and its client's port."""
-    from ray.cluster_utils import Cluster
-
+def free_port() -> int:
+    """A port for a head."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def ray_cluster(home: Path, nodes: int, port: int) -> Iterator[Any]:
+    """A cluster of processes of this machine, with the nodes' home below `home` and the client's port."""
+    from ray.cluster_utils import Cluster
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("COMPILEBOARD_HOME", str(home / "nodes"))
@@ -47,14 +51,15 @@ def ray_cluster(home: Path, nodes: int) -> Iterator[tuple[Any, int]]:
         try:
             for _ in range(nodes):
                 add_node(cluster)
-            yield cluster, port
+            yield cluster
         finally:
             cluster.shutdown()
 
 
-def add_node(cluster: Any, **resources: float) -> Any:
+def add_node(cluster: Any) -> Any:
     """Add a node with a host to a cluster."""
-    return cluster.add_node(num_cpus=1, object_store_memory=STORE_BYTES, resources={"compileboard": 1, **resources})
+    resources = {"compileboard": 1, "compileboard_quiet": 1}
+    return cluster.add_node(num_cpus=1, object_store_memory=STORE_BYTES, resources=resources)
 
 
 @dataclass
@@ -175,7 +180,7 @@ def _transport(address: str) -> RayTransport:
 def ray_sites(home: Path) -> Iterator[RaySites]:
     """The cluster of a test run."""
     (home / "nodes" / "control").mkdir(parents=True)
-    with ray_cluster(home, NODES) as (_, port):
+    with ray_cluster(home, NODES, port := free_port()):
         sites = RaySites(home, port)
         yield sites
         sites.transport.close()
