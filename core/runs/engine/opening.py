@@ -36,6 +36,15 @@ def open_engine(store: Store, code_allowed: bool = True, address: str | None = N
     return RemoteEngine(store, _transport(address, store, code_allowed), code_allowed)
 
 
+def check_shared(address: str | None) -> None:
+    """Raise SettingError if several server processes cannot share an engine's address."""
+    address = os.environ.get(VARIABLE, "") if address is None else address
+    if address.startswith("workers://"):
+        raise SettingError(
+            "workers connect to one server process: use --processes 1, or a Ray cluster (ray://HOST:PORT)"
+        )
+
+
 def open_local_engine(store: Store) -> Engine:
     """Return the engine of this machine, for what is about it, whichever executes runs; the caller must close it."""
     return LocalEngine(store.cache_dir)

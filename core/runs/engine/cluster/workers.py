@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import hmac
 import itertools
 import os
@@ -242,4 +243,5 @@ def _listen(address: str) -> socket.socket:
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
-        raise SettingError(f"no worker can connect to {host}:{port}: {error.strerror}") from None
+        taken = "; another server has this port, choose one of its own" if error.errno == errno.EADDRINUSE else ""
+        raise SettingError(f"no worker can connect to {host}:{port}: {error.strerror}{taken}") from None
