@@ -1,6 +1,7 @@
 """Workers that connect to a server over HTTP: what they are refused, and runs that they execute."""
 
 import http.client
+import socket
 import stat
 import threading
 from collections.abc import Iterator
@@ -16,7 +17,14 @@ from core.runs.engine.cluster.host import Host
 from core.runs.engine.cluster.messages import HelloCall, packed
 from core.runs.engine.cluster.pulling import Puller
 from core.runs.engine.cluster.remote import RemoteEngine
-from core.runs.engine.cluster.workers import MOST_BODY_BYTES, TOKEN_FILE, WorkerReply, WorkersTransport, token_of
+from core.runs.engine.cluster.workers import (
+    MOST_BODY_BYTES,
+    TOKEN_FILE,
+    WorkerReply,
+    WorkersTransport,
+    listening_socket,
+    token_of,
+)
 from tests.support.cluster import LOG, NodeEngine, kill
 from tests.support.engines import WAIT_S, until
 
@@ -83,6 +91,15 @@ def test_the_token_is_in_a_file_that_only_its_owner_reads(transport: WorkersTran
     (home / TOKEN_FILE).write_text("short")
     with pytest.raises(SettingError, match="holds no token"):
         token_of(home)
+
+
+def test_no_answer_waits_until_the_worker_acknowledges_the_last_one() -> None:
+    with (
+        listening_socket("workers://127.0.0.1:0") as listening,
+        socket.create_connection(listening.getsockname()),
+        listening.accept()[0] as accepted,
+    ):
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 @pytest.mark.parametrize(
