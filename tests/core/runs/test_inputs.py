@@ -203,7 +203,7 @@ PACKED = {
 }
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(sorted(PACKED)), st.data())
 def test_a_damaged_archive_is_a_run_or_nothing(tmp_path: Path, kind: str, data: st.DataObject) -> None:
     made = bytearray(PACKED[kind])
@@ -218,7 +218,7 @@ def test_a_damaged_archive_is_a_run_or_nothing(tmp_path: Path, kind: str, data: 
     assert nothing_is_left(store, tmp_path)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.dictionaries(st.text(min_size=1, max_size=40), st.just(RECORD), min_size=1, max_size=4), st.booleans())
 def test_names_in_an_archive_stay_within_the_run(tmp_path: Path, files: dict[str, bytes], zips: bool) -> None:
     store = Store(tmp_path / "home")
