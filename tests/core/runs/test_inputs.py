@@ -102,6 +102,12 @@ def test_a_directory_may_hold_compressed_logs(store: Store, tmp_path: Path) -> N
     assert store.add_path(folder).ranks() == (0, 1, 2)
 
 
+def test_a_directory_may_be_listed_twice_in_an_archive(store: Store, tmp_path: Path) -> None:
+    made = tarred({"a": linked("a", "", tarfile.DIRTYPE), "./a": linked("./a", "", tarfile.DIRTYPE), "a/x.log": LOG})
+    run = store.add_log("log.tar", io.BytesIO(made))
+    assert (run.log_path() or tmp_path).read_bytes() == LOG
+
+
 @pytest.mark.parametrize("name", ["../out.log", "/tmp/out.log", "a/../../out.log", "..", "a\\..\\out.log", "C:out.log"])
 @pytest.mark.parametrize("pack", [zipped, tarred])
 def test_a_name_that_leads_out_of_an_archive_refuses_it(
