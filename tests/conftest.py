@@ -19,6 +19,7 @@ from tests.support.apps import (  # noqa: F401
     components_found_once,
     empty_home,
     runs,
+    scripts_compiled_once,
     submitted,
     torch_still_starting,
 )
@@ -118,7 +119,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def quick_apps() -> Iterator[None]:
     """Pages without a browser open at once, and start no torch."""
-    with components_found_once(), torch_still_starting():
+    with components_found_once(), scripts_compiled_once(), torch_still_starting():
         yield
 
 
