@@ -30,8 +30,8 @@ from tests.support.places import ROOT
 from tests.support.user_code import RunCode
 
 # Pages of one server need no process against each other, and what is drawn in software none of its own: a page's load
-# takes a quarter less.
-FEWER_PROCESSES = ("--in-process-gpu", "--disable-site-isolation-trials")
+# takes half less.
+FEWER_PROCESSES = ("--in-process-gpu", "--disable-site-isolation-trials", "--process-per-site")
 QUICK = ("core", "house", "pages")
 # What `--fast` leaves out: folders and marks of what takes torch, a browser or a server, and files that import torch or
 # whose tests all need it: they would load it by what they import.
