@@ -127,7 +127,7 @@ def forge(server: Server, query: str, script: str, names: list[str], value: dict
 
 
 def fail_for_ever(server: Server, query: str, script: str, name: str) -> None:
-    """Have a session read what is no JSON, each time in other words: from the second time on, only its error is drawn."""
+    """Have a session read what is no JSON, each time in other words: then only its error is drawn."""
     with talking(server, **GUEST) as visitor:
         for number in range(FAILURES):
             state = WidgetState(id=name, json_value=f"{NO_JSON}{number}")
