@@ -20,6 +20,7 @@ from pages.gate.greeting import greeting
 from pages.gate.middleware import Gate
 from pages.gate.people import the_people
 from pages.gate.rules import rules
+from pages.gate.theme import read_theme_once
 from pages.session import server
 from pages.session.uploads import upload_routes
 
@@ -70,6 +71,7 @@ try:
     PEOPLE = the_people()
 except CompileboardError as error:
     sys.exit(f"Compileboard does not start: {error}")
+read_theme_once()
 RULES = rules(PEOPLE.kind if PEOPLE is not None else None)
 app = st.App(
     "pages/app.py",

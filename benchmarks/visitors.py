@@ -60,36 +60,45 @@ async def visit_pages(server: Server, runs: Sequence[str]) -> None:
                 await tab.visit(page, run=run)
 
 
-async def crowd(server: Server, runs: Sequence[str], seed: int) -> list[Visit | str]:
+async def crowd(server: Server, runs: Sequence[str], seed: int, reads_s: float = 0.0) -> list[Visit | str]:
     """Run all visitors at once; return the time or the error of each page visit."""
-    rounds = await asyncio.gather(*(visitor(server, runs, seed * VISITORS + index) for index in range(VISITORS)))
+    seeds = (seed * VISITORS + index for index in range(VISITORS))
+    rounds = await asyncio.gather(*(visitor(server, runs, each, reads_s) for each in seeds))
     return [visit for visits in rounds for visit in visits]
 
 
-async def visitor(server: Server, runs: Sequence[str], seed: int) -> list[Visit | str]:
-    """Visit a few pages as one visitor; return the visits and the errors."""
-    rng = random.Random(seed)
+async def visitor(server: Server, runs: Sequence[str], seed: int, reads_s: float = 0.0) -> list[Visit | str]:
+    """Visit a few pages as one visitor, who reads each for some seconds, `reads_s` on average, and so comes late.
+
+    Return the visits and the errors.
+    """
+    rng, pauses = random.Random(seed), random.Random(seed)
     visits: list[Visit | str] = []
     try:
+        await asyncio.sleep(pauses.uniform(0, 2 * reads_s))
         async with session(server.url) as tab:
             for _ in range(PAGES_EACH):
                 visits.append(await tab.visit(rng.choice(PAGES), run=rng.choice(runs)))
+                await asyncio.sleep(pauses.expovariate(1 / reads_s) if reads_s else 0)
     except (PageFailed, OSError) as error:
         visits.append(str(error))
     return visits
 
 
-def pages(rounds: Sequence[Sequence[Visit | str]], aim_s: float = AIM_S, processes: int = 1) -> list[Result]:
+def pages(
+    rounds: Sequence[Sequence[Visit | str]], aim_s: float = AIM_S, processes: int = 1, who: str = "visitors"
+) -> list[Result]:
     """Return the page times of the visitors of so many server processes, and the number of failed pages."""
     took = [sorted(visit.seconds for visit in visits if isinstance(visit, Visit)) for visits in rounds]
     errors = [visit for visits in rounds for visit in visits if isinstance(visit, str)]
     middle = [statistics.median(visits) for visits in took]
     late = [visits[int(len(visits) * 0.95)] for visits in took]
     figure = ", ".join(f"{value:.1f}" for value in middle)
-    visitors = VISITORS * processes
+    sizes = [visit.size for visits in rounds for visit in visits if isinstance(visit, Visit)]
     return [
-        Result(f"page, median of {visitors} visitors", f"{figure} s", f"≤ {aim_s:g} s", max(middle) <= aim_s),
+        Result(f"page, median of {VISITORS * processes} {who}", f"{figure} s", f"≤ {aim_s:g} s", max(middle) <= aim_s),
         Result("page, 95th percentile", f"{', '.join(f'{value:.1f}' for value in late)} s"),
+        Result("page, mean size", f"{statistics.fmean(sizes) / 1e3:.0f} kB"),
         Result("pages that failed", f"{len(errors)} of {sum(map(len, rounds))} {errors[:3] or ''}", "0", not errors),
     ]
 
@@ -98,6 +107,11 @@ def memory(before_mb: float, during_mb: float, after_mb: float) -> list[Result]:
     """Return the server's memory before the visits, at the end of the last round, and after all sessions expired."""
     figure = f"{before_mb:.0f} → {during_mb:.0f} → {after_mb:.0f} MB"
     return [Result("server before, with, after", figure, f"≤ +{MORE_MB:.0f} MB", after_mb - before_mb <= MORE_MB)]
+
+
+def cpu_s(pid: int) -> float:
+    """Return the CPU seconds of a process, without its children."""
+    return float(sum(psutil.Process(pid).cpu_times()[:2]))
 
 
 def resident_mb(server: Server) -> float:

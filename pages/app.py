@@ -18,6 +18,7 @@ from pages.menu import ENTRIES, NEW_RUN  # noqa: E402
 from pages.parts.palette.palette import command_palette  # noqa: E402
 from pages.session.header import header  # noqa: E402
 from pages.session.navigate import PAGE, arrive  # noqa: E402
+from pages.session.presses import drop_press  # noqa: E402
 from pages.session.state import hold  # noqa: E402
 
 st.set_page_config(page_title="Compileboard", page_icon=image("icon.png"), layout="wide", initial_sidebar_state=MENU_PX)
@@ -38,5 +39,6 @@ try:
     header(page.url_path or NEW_RUN.name)
     command_palette()
     page.run()
+    drop_press()
 except CompileboardError as error:
     st.error(plain(str(error), LONGEST_TEXT), icon=":material/error:")

@@ -76,7 +76,7 @@ def _open(arguments: argparse.Namespace) -> int:
 
 
 def _start(arguments: argparse.Namespace) -> int:
-    """Serve the dashboard until it is ended, or one of its processes ends."""
+    """Serve the dashboard until it is ended; of several processes, one that ends is started again."""
     _end_on_sigterm()
     port = arguments.port or _free_port()
     if arguments.processes < 2:
@@ -86,13 +86,13 @@ def _start(arguments: argparse.Namespace) -> int:
     group = f"{port}:{secrets.token_urlsafe(32)}"
     variables = {**_variables(arguments), GROUP: group}
     with contextlib.ExitStack() as stack:
-        started = [
-            stack.enter_context(_dashboard(each, variables, arguments.options))
-            for each in range(port, port + arguments.processes)
-        ]
-        servers, addresses = zip(*started, strict=True)
-        print("\n".join(addresses))
-        return _show(f"{addresses[0]}/?token={group.partition(':')[2]}", arguments, lambda: _wait_for_any(servers))
+
+        def start(at: int) -> subprocess.Popen[bytes]:
+            return stack.enter_context(_dashboard(at, variables, arguments.options))[0]
+
+        servers = {at: start(at) for at in range(port, port + arguments.processes)}
+        print("\n".join(map(_address, servers)))
+        return _show(f"{_address(port)}/?token={group.partition(':')[2]}", arguments, lambda: _keep(servers, start))
 
 
 def _variables(arguments: argparse.Namespace) -> dict[str, str]:
@@ -104,11 +104,14 @@ def _end_on_sigterm() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
-def _wait_for_any(servers: Sequence[subprocess.Popen[bytes]]) -> None:
-    """Wait until one of the processes ends; raises WorkerError."""
-    while all(server.poll() is None for server in servers):
+def _keep(servers: dict[int, subprocess.Popen[bytes]], start: Callable[[int], subprocess.Popen[bytes]]) -> None:
+    """Start each server that ends again, by its port; raises WorkerError if one does not start."""
+    while True:
+        for port, server in servers.items():
+            if (code := server.poll()) is not None:
+                print(f"the dashboard on port {port} has ended with exit code {code}, and is started again", flush=True)
+                servers[port] = start(port)
         time.sleep(POLL_S)
-    raise WorkerError("one of the dashboard's processes has ended, and the others with it")
 
 
 def _show(url: str, arguments: argparse.Namespace, wait: Callable[[], object]) -> int:
@@ -148,10 +151,14 @@ def _dashboard(
     server = subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL, env={**os.environ, **variables})
     try:
         _wait_until_it_listens(server, port)
-        yield server, f"http://{HOST}:{port}"
+        yield server, _address(port)
     finally:
         server.terminate()
         server.wait(ENDS_S)
+
+
+def _address(port: int) -> str:
+    return f"http://{HOST}:{port}"
 
 
 def _wait_until_it_listens(server: subprocess.Popen[bytes], port: int) -> None:
@@ -159,7 +166,7 @@ def _wait_until_it_listens(server: subprocess.Popen[bytes], port: int) -> None:
     end_s, direct = time.monotonic() + STARTS_S, build_opener(ProxyHandler({}))
     while time.monotonic() < end_s and server.poll() is None:
         try:
-            direct.open(f"http://{HOST}:{port}/_stcore/health", timeout=ENDS_S).close()
+            direct.open(f"{_address(port)}/_stcore/health", timeout=ENDS_S).close()
         except (HTTPError, HTTPException):
             # Under another path, or with TLS.
             return

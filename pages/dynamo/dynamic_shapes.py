@@ -9,6 +9,7 @@ from pages.parts.dynamo.compilations import compilations_with_symbols, export_is
 from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import url
 from pages.session.downloads import json_twin
+from pages.session.presses import pressed
 from pages.session.require import require_view
 from pages.session.tables import picked_by_url
 
@@ -23,7 +24,11 @@ if not symbols.symbols:
     compilations_with_symbols(symbols)
     st.markdown(symbols.why_none)
     job = job_again(view)
-    if job is not None and not job.compile.dynamic and st.button("Try it", icon=":material/play_arrow:"):
+    if (
+        job is not None
+        and not job.compile.dynamic
+        and pressed("Try it", key="try-dynamic", icon=":material/play_arrow:")
+    ):
         submit_or_open(job.with_settings(dynamic=True))
     st.stop()
 

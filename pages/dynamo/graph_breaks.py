@@ -13,6 +13,7 @@ from pages.parts.dynamo.fixes import fixes_of, offer_all, original_run
 from pages.parts.run.submit import submit
 from pages.session import url
 from pages.session.downloads import json_twin
+from pages.session.presses import pressed
 from pages.session.require import require_report
 
 view = require_report("Where Dynamo stops tracing will stand here, on your own lines.")
@@ -25,7 +26,7 @@ original_run(view)
 job = view.job
 fixed_sample = next((sample.twin for sample in samples() if job and job.model.value == sample.name), None)
 with st.container(horizontal=True):
-    if fixed_sample and logged and st.button("Compile the fixed version", icon=":material/healing:"):
+    if fixed_sample and logged and pressed("Compile the fixed version", key="compile-fixed", icon=":material/healing:"):
         submit(CompileJob(Model("sample", fixed_sample)))
     json_twin("graph_breaks", logged, key="breaks")
 

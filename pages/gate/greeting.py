@@ -29,6 +29,8 @@ from pages.gate.rules import Rules
 
 ANYWHERE = ("", "0.0.0.0", "::")
 PERIOD_S = 30.0
+# Python's thresholds of its three generations, which are meant for less objects than a page makes.
+THRESHOLDS = (20_000, 20, 50)
 SERVERS = ("streamlit", "uvicorn", "websockets", "asyncio", "starlette")
 MAX_PLACES = 500
 MAX_CHARS = 400
@@ -79,9 +81,14 @@ def _url() -> str:
 
 @asynccontextmanager
 async def housekeeping(period_s: float = PERIOD_S) -> AsyncIterator[None]:
-    """Collect garbage periodically while the server runs; freeze the objects from its start, which are never freed."""
+    """Collect garbage periodically while the server runs, and rarely in between.
+
+    Objects from its start, which are never freed, are frozen.
+    """
+    before = gc.get_threshold()
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*THRESHOLDS)
     task = asyncio.create_task(_collecting(period_s))
     try:
         yield
@@ -89,6 +96,7 @@ async def housekeeping(period_s: float = PERIOD_S) -> AsyncIterator[None]:
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
+        gc.set_threshold(*before)
         gc.unfreeze()
 
 

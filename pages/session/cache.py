@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import signature
 from typing import ParamSpec, TypeVar
 
 import plotly.graph_objects as go
@@ -30,12 +31,14 @@ def cached(
     """
 
     def keep(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
-        kept = st.cache_resource(max_entries=MOST_KEPT, show_spinner=says, ttl=seconds)(function)
+        kept: Callable[..., Answer] = st.cache_resource(max_entries=MOST_KEPT, show_spinner=says, ttl=seconds)(function)
+        names = tuple(signature(function).parameters)
 
         @wraps(function)
         def answer(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Answer:
             going = any(getattr(arg, "going", False) is True for arg in args)
-            return (function if going else kept)(*args, **kwargs)
+            # By name, since Streamlit inspects the function's signature for each positional argument of each call.
+            return function(*args, **kwargs) if going else kept(**dict(zip(names, args, strict=False)), **kwargs)
 
         return answer
 

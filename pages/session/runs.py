@@ -89,7 +89,7 @@ def named_runs() -> list[views.ListedRun]:
     """
     lists, store = run_lists(), server.runner().store
     moment = store.runs_dir.stat().st_mtime_ns, int(time.monotonic() / KNOWN_S), lists.index.updates
-    known = _visible(_known(moment, _viewer()))
+    known = _visible(_known(moment=moment, whose=_viewer()))
     asked = {st.query_params.get(url.RUN), st.session_state.get(url.RUN), st.session_state.get(f"url-{url.RUN}")}
     wanted = asked - {listed.id for listed in known} - {None}
     shown = [listed for run_id in wanted if (listed := _openable(str(run_id))) is not None]

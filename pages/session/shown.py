@@ -58,7 +58,7 @@ class ShownRun:
     def job(self) -> CompileJob | None:
         """The run's job; None for an imported log, and for a damaged run."""
         return (
-            _read_job(self.run.id, _mtime_ns(self.run.path / "job.json"))
+            _read_job(run_id=self.run.id, job_ns=_mtime_ns(self.run.path / "job.json"))
             if self.status.kind == "run" and self.status.state != "damaged"
             else None
         )
@@ -137,7 +137,7 @@ def open_shown(run_id: str) -> ShownRun | None:
     if stat.st_size > LARGE_LOG_BYTES and not is_stored(run) and _reading(run.id, stat.st_mtime_ns).poll() is None:
         return ShownRun(run, status, None, reading=True)
     try:
-        return ShownRun(run, status, _report(run.id, stat.st_mtime_ns))
+        return ShownRun(run, status, _report(run_id=run.id, mtime_ns=stat.st_mtime_ns))
     except CompileboardError as error:
         return ShownRun(run, status, None, str(error))
 
@@ -155,7 +155,9 @@ def _live_run(run: Run, status: Status, log: Path) -> ShownRun:
 
 def _status(run: Run) -> Status:
     """Return a run's status; reads its files again if they are newer, or while the run is live."""
-    status = _read_status(run.id, _mtime_ns(run.path / "status.json"), _mtime_ns(run.path / "job.json"))
+    status_ns, job_ns = _mtime_ns(run.path / "status.json"), _mtime_ns(run.path / "job.json")
+    # By name, since Streamlit inspects the function's signature for each positional argument of each call.
+    status = _read_status(run_id=run.id, status_ns=status_ns, job_ns=job_ns)
     return run.standing() if status.live else status
 
 

@@ -9,6 +9,7 @@ from pages.parts.run.launch import torch_is_starting
 from pages.parts.run.submit import submit_or_open
 from pages.session import server
 from pages.session.downloads import json_twin
+from pages.session.presses import pressed
 from pages.session.tables import shown
 
 WIDE = {
@@ -26,7 +27,7 @@ if environment is None:
     torch_is_starting("What it finds is added when it has started.")
 shown(pd.DataFrame(doctor.rows), doctor.checks, height="content", column_config=WIDE)
 with st.container(horizontal=True, vertical_alignment="center"):
-    if st.button("Compile one function", icon=":material/play_arrow:", type="primary"):
+    if pressed("Compile one function", key="compile-one", icon=":material/play_arrow:", type="primary"):
         submit_or_open(CompileJob(Model("sample", "sin_cos")))
     st.caption("A run of the sample `sin_cos`: if it ends, torch.compile works here.")
     json_twin("doctor", doctor.checks, key="doctor")

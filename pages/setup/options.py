@@ -13,6 +13,7 @@ from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import server, url
 from pages.session.actions import attempt
 from pages.session.downloads import json_twin
+from pages.session.presses import pressed
 from pages.session.shown import shown_run
 from pages.session.tables import picked, search_field
 
@@ -69,7 +70,9 @@ with left:
     st.code(f"python -m core run MODEL {option.arguments(value)}", language="bash", wrap_lines=True)
     shown = shown_run()
     job = job_again(shown) if shown is not None else None
-    if job is not None and st.button("Run the shown model with it", icon=":material/play_arrow:", type="primary"):
+    if job is not None and pressed(
+        "Run the shown model with it", key="run-with-option", icon=":material/play_arrow:", type="primary"
+    ):
         changed_job = attempt(partial(option.job, job, value))
         if changed_job is not None:
             submit_or_open(changed_job)

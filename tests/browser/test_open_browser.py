@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,7 +65,7 @@ def test_a_second_log_opens_in_the_dashboard_that_listens_already(tmp_path: Path
 
 
 def test_several_processes_are_one_dashboard(tmp_path: Path) -> None:
-    """One token opens all; the end of one is the end of all."""
+    """One token opens all, also a process that was started again after its end; all end together."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -82,10 +83,25 @@ def test_several_processes_are_one_dashboard(tmp_path: Path) -> None:
             for query in ("", token)
         ]
         assert statuses == [403, 303, 403, 303]
+        psutil.Process(process.pid).children()[0].kill()
+        killed = f"the dashboard on port {port} has ended with exit code -9, and is started again"
+        assert process.stdout.readline().strip() == killed
+        assert again(f"{first}/{token}", stranger) == 303
         servers = psutil.Process(process.pid).children()
-        servers[0].kill()
-        assert process.wait(PATIENCE_S) == 1
+        process.terminate()
+        assert process.wait(PATIENCE_S) == 0
         assert psutil.wait_procs(servers, PATIENCE_S)[1] == []
+
+
+def again(url: str, headers: dict[str, str]) -> int:
+    """The status of the first answer of a server that starts."""
+    end_s = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return httpx.get(url, headers=headers).status_code
+        except httpx.TransportError:
+            assert time.monotonic() < end_s
+            time.sleep(0.1)
 
 
 def test_a_path_without_a_log_starts_no_dashboard(tmp_path: Path) -> None:

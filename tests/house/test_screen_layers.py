@@ -251,3 +251,17 @@ def test_pages_open_what_a_visitor_names_by_one_door() -> None:
     assert offending((name for name in SCREEN if name not in OPENERS), past_the_door) == {}
     named = (ROOT / "pages/session/shown.py").read_text(encoding="utf-8").partition("def open_shown")[2]
     assert "server.open_run(run_id)" in named.partition("\n\n\n")[0]
+
+
+PRESSES = "pages/session/presses.py"
+
+
+def values_of_buttons(name: str) -> list[int]:
+    """Where a file uses what `st.button` returns, which another rerun may lose."""
+    alone = {node.value for node in nodes_of(name) if isinstance(node, ast.Expr)}
+    calls = (node for node in nodes_of(name) if isinstance(node, ast.Call) and node not in alone)
+    return [call.lineno for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "button"]
+
+
+def test_a_click_is_a_callback_or_stored_until_its_button_is_drawn() -> None:
+    assert offending((name for name in SCREEN if name != PRESSES), values_of_buttons) == {}

@@ -106,7 +106,7 @@ def test_the_context_is_the_program_and_what_it_needs() -> None:
 
 def test_the_profile_cuda_is_the_same_service_with_all_gpus() -> None:
     services = COMPOSE["services"]
-    assert set(services) == {"compileboard", "compileboard-cuda"}
+    assert set(services) == {"compileboard", "compileboard-cuda", "compileboard-several", "caddy"}
     assert services["compileboard-cuda"] == {
         "extends": {"service": "compileboard"},
         "profiles": ["cuda"],
@@ -118,6 +118,18 @@ def test_the_profile_cuda_is_the_same_service_with_all_gpus() -> None:
         },
     }
     assert "deploy" not in SERVICE
+
+
+def test_the_profile_several_has_the_processes_that_caddy_passes_requests_to() -> None:
+    several, caddy = (COMPOSE["services"][name] for name in ("compileboard-several", "caddy"))
+    options = several["command"]
+    count, port = (int(options[options.index(option) + 1]) for option in ("--processes", "--port"))
+    recipe = (ROOT / "Caddyfile").read_text(encoding="utf-8")
+    (line,) = [line.split() for line in recipe.splitlines() if "reverse_proxy" in line]
+    assert line[1:-1] == [f"127.0.0.1:{port + index}" for index in range(count)]
+    assert caddy["network_mode"] == "service:compileboard-several"
+    assert "./Caddyfile:/etc/caddy/Caddyfile:ro" in caddy["volumes"]
+    assert several["profiles"] == caddy["profiles"] == ["several"]
     assert "compileboard-cuda" in (ROOT / "docs/deploying.md").read_text(encoding="utf-8")
 
 

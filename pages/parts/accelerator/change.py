@@ -20,6 +20,7 @@ from pages.parts.run.submit import job_again, stored_run, submit_or_open
 from pages.session import actions, server, url
 from pages.session.actions import attempt
 from pages.session.navigate import go_to
+from pages.session.presses import pressed
 from pages.session.shown import RunView, View, open_view
 
 CHANGES = "changes"
@@ -55,7 +56,7 @@ def change_menu(view: View, segment: SegmentView) -> None:
         freeze = st.toggle("Freeze parameters", before.freeze, key="pipeline-freeze", help=FREEZE)
         changed = AcceleratorOptions(tuple(without), tuple(passes), freeze).applied(job)
         same = changed == before.applied(job)
-        if st.button("Run beside this one", type="primary", key="pipeline-run", disabled=same):
+        if pressed("Run beside this one", type="primary", key="pipeline-run", disabled=same):
             run_beside(changed, view)
 
 
@@ -125,7 +126,7 @@ def _offer(view: RunView, no_compiler: bool) -> None:
     with st.container(horizontal=True):
         if environment.compiler or not (is_known or no_compiler):
             label = "Run it again" if AcceleratorOptions.is_used(job) else "Run with the accelerator"
-            if st.button(label, type="primary", key="accelerate", icon=":material/play_arrow:", help=RUNS):
+            if pressed(label, type="primary", key="accelerate", icon=":material/play_arrow:", help=RUNS):
                 run_beside(AcceleratorOptions().applied(job), None)
         if lacks_compiler:
             _alternatives(job, environment.backends or ALWAYS)
@@ -134,6 +135,6 @@ def _offer(view: RunView, no_compiler: bool) -> None:
 def _alternatives(job: CompileJob, backends: Sequence[str]) -> None:
     """Draw a button for each available backend that needs no compiler; it runs the same job."""
     for name in WITHOUT_COMPILER:
-        if name in backends and st.button(f"Run with {name}", key=f"instead-{name}"):
+        if name in backends and pressed(f"Run with {name}", key=f"instead-{name}"):
             chosen = job.with_settings(backend=name, backend_code="", mode=None, options=None)
             submit_or_open(replace(chosen, target=""))

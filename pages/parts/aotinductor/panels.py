@@ -26,6 +26,7 @@ from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import url
 from pages.session.cache import kept, theme
 from pages.session.downloads import package_download
+from pages.session.presses import pressed
 from pages.session.shown import RunView
 from pages.session.state import held, hold
 from pages.session.tables import newly_picked, shown
@@ -256,7 +257,7 @@ def ask_for_package(view: RunView, aoti: AotInductorView, label: str) -> None:
         return
     request = PackageRequest(job, _bounds(aoti.sizes_now, job))
     with st.container(horizontal=True, vertical_alignment="center"):
-        if st.button(label, key="package-model", type="primary", icon=menu.AOTINDUCTOR.icon):
+        if pressed(label, key="package-model", type="primary", icon=menu.AOTINDUCTOR.icon):
             submit_or_open(request.job)
         st.caption(request.caption)
     st.caption("From a terminal, with the C++ program and its build files in a folder:")

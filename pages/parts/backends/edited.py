@@ -13,6 +13,7 @@ from pages.gate.visitor import may_bring_code
 from pages.look.sizes import TALL
 from pages.parts.run.own_backend import BackendChoice, own_code, with_backend
 from pages.parts.run.submit import job_again, run_of
+from pages.session.presses import pressed
 from pages.session.runs import show_run
 from pages.session.shown import RunView
 
@@ -45,7 +46,9 @@ def edit_and_run(view: RunView, kernel: Kernel) -> None:
     chosen = own_code(begin, f"edited-{view.run.id}-{kernel.output_code.offset}-{file}", TALL)
     if diff := RunFiles.changes(code, chosen.code):
         changes.expander("Your changes").code(diff, language="diff")
-    if button.button("Run the edited code", type="primary", icon=":material/play_arrow:", key="run-edited"):
+    with button:
+        runs = pressed("Run the edited code", type="primary", icon=":material/play_arrow:", key="run-edited")
+    if runs:
         run = run_of(replace(with_backend(job, chosen), rival=job.compile, measure=True))
         if run is not None:
             show_run(run.id, menu.OVERVIEW)

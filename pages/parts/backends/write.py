@@ -18,6 +18,7 @@ from pages.look.text import code, sentence
 from pages.parts.run.own_backend import CONVENTION, BackendChoice, own_code, with_backend
 from pages.parts.run.submit import job_again, run_of
 from pages.session import url
+from pages.session.presses import pressed
 from pages.session.runs import show_run
 from pages.session.shown import RunView
 
@@ -45,7 +46,7 @@ def offer_backends(view: RunView) -> None:
             with st.container(border=True, gap="small", height="stretch"):
                 st.markdown(f"**{code(shipped.name)}**")
                 st.caption(sentence(shipped.words))
-                if st.button("Run it", key=f"with-{shipped.name}", icon=":material/play_arrow:"):
+                if pressed("Run it", key=f"with-{shipped.name}", icon=":material/play_arrow:"):
                     run_with(job, BackendChoice(shipped.name))
     write_backend(view, job)
 
@@ -74,9 +75,15 @@ def editor(view: RunView, job: CompileJob, most: int = TALL) -> None:
     """Draw the editor and its button; the new run is shown on this page."""
     button = st.container()
     chosen = own_code(job, f"write-{view.run.id}", most)
-    if button.button(
-        "Run with this backend", type="primary", icon=":material/play_arrow:", key="run-backend", shortcut="Ctrl+Enter"
-    ):
+    with button:
+        runs = pressed(
+            "Run with this backend",
+            type="primary",
+            icon=":material/play_arrow:",
+            key="run-backend",
+            shortcut="Ctrl+Enter",
+        )
+    if runs:
         run_with(job, chosen)
 
 

@@ -31,6 +31,7 @@ from pages.parts.run.measure import measure_now
 from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import url
 from pages.session.cache import cached, kept, theme
+from pages.session.presses import pressed
 from pages.session.shown import RunView
 from pages.session.tables import in_words, newly_picked
 
@@ -181,7 +182,7 @@ def _time_together(times: CompareTimes, left: RunView, right: RunView) -> None:
     """Offer to time both compiled calls alternately in one process, if the jobs differ in compile settings only."""
     job = job_again(left)
     both = times.together(job, right.job) if job is not None and right.job is not None else None
-    if both is not None and st.button(
+    if both is not None and pressed(
         "Time both in one process", key="compare-rival", icon=":material/sync_alt:", help=TOGETHER
     ):
         submit_or_open(both)

@@ -14,6 +14,7 @@ from pages.look.sizes import MAX_CHARS
 from pages.parts.run.submit import job_again, run_of
 from pages.session import server, url
 from pages.session.actions import attempt
+from pages.session.presses import pressed
 from pages.session.shown import RunView, ShownRun
 
 TYPED = "another field"
@@ -27,7 +28,7 @@ def what_if(of: ShownRun | RunView) -> None:
     with st.popover("What if…", icon=":material/alt_route:", help=WhatIfMenu.help):
         label = st.selectbox("Option", [*MENU, TYPED], key="what-if-option")
         right_job = _typed(job) if label == TYPED else _chosen(job, label)
-        if st.button("Run and compare", type="primary", key="what-if-run", disabled=right_job is None) and right_job:
+        if pressed("Run and compare", type="primary", key="what-if-run", disabled=right_job is None) and right_job:
             _compare_with(right_job)
 
 

@@ -14,6 +14,7 @@ from pages.look.sizes import SHORT, TALL
 from pages.parts.code import user_code
 from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import url
+from pages.session.presses import pressed
 from pages.session.shown import RunView
 from pages.session.tables import picked, search_field
 
@@ -30,7 +31,7 @@ def record_logs(view: RunView) -> None:
     if job is None:
         return
     names = st.multiselect("Messages", FIRST, FIRST, accept_new_options=True, key="log-names", max_selections=FEW)
-    if st.button("Run with these messages", icon=":material/subject:", disabled=not names):
+    if pressed("Run with these messages", key="run-with-messages", icon=":material/subject:", disabled=not names):
         submit_or_open(replace(job, logs=tuple(names), measure=False))
 
 

@@ -14,6 +14,7 @@ from pages.parts.run.live import cancel_button, live_headline
 from pages.session import actions, server, url
 from pages.session.actions import attempt
 from pages.session.exercises import Draft, read_choice, shown_attempt
+from pages.session.presses import pressed
 from pages.session.runs import show_run
 from pages.session.shown import ShownRun, open_shown
 from pages.session.state import hold
@@ -78,7 +79,7 @@ def solution(view: ExerciseView, names: list[str]) -> None:
 
 def _buttons(view: ExerciseView, draft: Draft, text: str) -> None:
     if may_bring_code():
-        checked = st.button("Check", type="primary", icon=":material/play_arrow:", key="check", shortcut="Ctrl+Enter")
+        checked = pressed("Check", type="primary", icon=":material/play_arrow:", key="check", shortcut="Ctrl+Enter")
         if checked:
             _check(view, text)
     left = len(view.exercise.hints) - draft.hints

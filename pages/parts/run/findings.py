@@ -14,6 +14,7 @@ from pages.look.text import code
 from pages.parts.run.submit import job_to_change, missing_device, open_recorded, recorded_as, submit_or_open
 from pages.session import url
 from pages.session.cache import cached
+from pages.session.presses import pressed
 from pages.session.shown import RunView
 
 ICONS = {"wrong": ":material/error:", "cost": ":material/hourglass_empty:", "note": ":material/info:"}
@@ -77,11 +78,11 @@ def _try(view: RunView, card: FindingView, number: int) -> None:
     proposed, missing = card.job(job), missing_device(job)
     recorded = recorded_as(proposed) if missing else None
     if recorded is not None:
-        if st.button("Open the recorded run", key=f"try-{number}", icon=":material/history:", help=recorded.words):
+        if pressed("Open the recorded run", key=f"try-{number}", icon=":material/history:", help=recorded.words):
             open_recorded(recorded)
     elif missing:
         st.caption(f"{code(card.change)} needs a {missing.upper()} device, and this machine has none.")
-    elif st.button("Try it", key=f"try-{number}", icon=":material/play_arrow:", help=f"`{card.change}`"):
+    elif pressed("Try it", key=f"try-{number}", icon=":material/play_arrow:", help=f"`{card.change}`"):
         submit_or_open(proposed)
 
 

@@ -18,6 +18,7 @@ from pages.look.text import LONGEST_TEXT, one_line, plain
 from pages.parts.run.submit import open_recorded, submit
 from pages.session import actions, server, url
 from pages.session.actions import attempt
+from pages.session.presses import pressed
 from pages.session.sweeps import listed_sweeps, show_sweep
 from pages.session.tables import in_words, newly_picked
 
@@ -43,9 +44,9 @@ def card(sample: Sample, last: lists.ListedRun | None) -> None:
             link = {url.RUN: last.run.id}
             st.page_link(menu.OVERVIEW.script, label=label, icon=":material/history:", query_params=link)
         with st.container(horizontal=True):
-            if st.button("Compile", key=f"compile-{sample.name}", icon=":material/play_arrow:"):
+            if pressed("Compile", key=f"compile-{sample.name}", icon=":material/play_arrow:"):
                 submit(server.runner().limits.fitted(CompileJob(Model("sample", sample.name))))
-            if st.button("Code and options", key=f"pick-{sample.name}", type="tertiary"):
+            if pressed("Code and options", key=f"pick-{sample.name}", type="tertiary"):
                 url.put(url.AGAIN, None)
                 url.put(url.SAMPLE, sample.name)
                 st.rerun()

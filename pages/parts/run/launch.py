@@ -22,6 +22,7 @@ from pages.parts.sweep.ask import preset_menu
 from pages.session import actions, server, url
 from pages.session.actions import attempt, passed_over
 from pages.session.navigate import go_to
+from pages.session.presses import pressed
 from pages.session.runs import show_run
 from pages.session.state import held, hold
 
@@ -153,7 +154,9 @@ def script_button(read: Callable[[], str], edit: Callable[[str], str]) -> None:
 
     Nothing runs before *Compile* is pressed.
     """
-    if may_bring_code() and st.button("Open as a script", icon=":material/edit_document:", help=SCRIPT_HELP):
+    if may_bring_code() and pressed(
+        "Open as a script", key="open-as-script", icon=":material/edit_document:", help=SCRIPT_HELP
+    ):
         _keep("pasted", edit(read()))
         hold(TABS, CODE)
         go_to(menu.NEW_RUN, {})
@@ -172,7 +175,7 @@ def _form(environment: Environment | None, start: Beginning) -> None:
     if job is None:
         return
     with button:
-        go = st.button(
+        go = pressed(
             "Compile", type="primary", icon=":material/play_arrow:", key=f"compile-{model.kind}", shortcut="Ctrl+Enter"
         )
         preset_menu(job, f"form-{model.kind}")
@@ -215,8 +218,8 @@ def log_form() -> None:
         return
     path = Path(typed).expanduser()
     with st.container(horizontal=True):
-        opens = st.button("Open path", key="open-path")
-        follows = st.button(
+        opens = pressed("Open path", key="open-path")
+        follows = pressed(
             "Follow while it is being written", icon=":material/sensors:", key="follow-path", help=FOLLOWS
         )
     take = actions.follow_at if follows else actions.add_log_at

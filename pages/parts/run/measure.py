@@ -29,6 +29,7 @@ from pages.parts.run.submit import job_again, job_to_change, job_to_edit, missin
 from pages.parts.sweep.ask import climb_ladder
 from pages.session import url
 from pages.session.actions import attempt
+from pages.session.presses import pressed
 from pages.session.shown import RunView, ShownRun
 
 AGAIN = (
@@ -63,7 +64,7 @@ def measure_now(of: RunView) -> None:
     job = job_again(of)
     if job is None or job.measure or job.target:
         return
-    if st.button("Measure now", key="measure-now", icon=":material/speed:", help="Run the same job with measuring"):
+    if pressed("Measure now", key="measure-now", icon=":material/speed:", help="Run the same job with measuring"):
         submit_or_open(replace(job, measure=True))
 
 
@@ -82,20 +83,22 @@ def _again(of: ShownRun | RunView, label: str, key: str) -> None:
     job = job_again(of)
     if job is None or job.target:
         return
-    if st.button(label, key=key, icon=":material/replay:", help=AGAIN):
+    if pressed(label, key=key, icon=":material/replay:", help=AGAIN):
         submit(measured_again(job))
 
 
 def measure_picked(of: ShownRun) -> None:
     """Offer to measure a run of a list again, even if its times are reliable."""
     if not of.going:
-        _again(of, "Measure again", "measure-again-picked")
+        _again(of, "Measure again", f"measure-again-{of.run.id}")
 
 
 def find_cause(shown: ShownRun, ending: OutcomeView) -> None:
     """Offer to look for the part of torch.compile at fault: by torch's bisector, or by a ladder of runs."""
     job = job_again(shown)
-    if job is None or not st.button("Find out where", icon=":material/troubleshoot:", type="primary", help=WHERE_HELP):
+    if job is None or not pressed(
+        "Find out where", key="find-where", icon=":material/troubleshoot:", type="primary", help=WHERE_HELP
+    ):
         return
     bisecting = ending.bisecting(job)
     if bisecting is not None:
@@ -124,7 +127,7 @@ def measure_memory(of: RunView) -> None:
     job = job_again(of)
     if job is None or job.memory or job.target:
         return
-    if st.button(
+    if pressed(
         "Measure memory", key="measure-memory", icon=menu.MEMORY.icon, help="Run the same job with memory measured"
     ):
         submit_or_open(replace(job, memory=True))
@@ -138,14 +141,14 @@ def record_profile(of: RunView) -> None:
     job = job_again(of)
     if job is None or job.target or job.model.is_script:
         return
-    if st.button("Record a profile", key="record-profile", icon=menu.TIMELINE.icon, help=PROFILE_HELP):
+    if pressed("Record a profile", key="record-profile", icon=menu.TIMELINE.icon, help=PROFILE_HELP):
         submit_or_open(replace(job, profile=True), menu.TIMELINE)
 
 
 def capture_now(of: RunView) -> None:
     """Offer to capture a run's model in other ways; nothing for an imported log, a script, and code not run here."""
     job = CaptureView.capturing(job_again(of))
-    if job is not None and st.button("Capture in other ways", key="capture-now", icon=menu.CAPTURES.icon):
+    if job is not None and pressed("Capture in other ways", key="capture-now", icon=menu.CAPTURES.icon):
         submit_or_open(job, menu.CAPTURES)
 
 
@@ -157,7 +160,7 @@ def neighbours_now(of: RunView) -> None:
     job = job_again(of)
     if job is None or job.target or job.model.is_script:
         return
-    if st.button("Try the neighbours", key="neighbours-now", icon=menu.NEIGHBOURS.icon, help=NEIGHBOURS_HELP):
+    if pressed("Try the neighbours", key="neighbours-now", icon=menu.NEIGHBOURS.icon, help=NEIGHBOURS_HELP):
         submit_or_open(replace(job, neighbours=True), menu.NEIGHBOURS)
 
 
@@ -169,7 +172,7 @@ def numerics_now(of: RunView, label: str) -> None:
     job = job_again(of)
     if job is None or job.target or job.numerics == "nodes":
         return
-    if st.button(label, key="numerics-now", icon=":material/exposure:", help=NUMERICS_HELP):
+    if pressed(label, key="numerics-now", icon=":material/exposure:", help=NUMERICS_HELP):
         submit_or_open(replace(job, numerics="nodes"))
 
 
@@ -185,7 +188,7 @@ def bits_now(of: RunView, numerics: NumericsView) -> None:
         typed = st.text_input(
             "Other configuration", numerics.bits_typed(job), key="bits-other", max_chars=MAX_LINE_CHARS
         )
-        if st.button("Compare", key="bits-now", type="primary"):
+        if pressed("Compare", key="bits-now", type="primary"):
             changed = attempt(lambda: numerics.with_bits(job, typed))
             if changed is not None:
                 submit_or_open(changed)
@@ -194,7 +197,7 @@ def bits_now(of: RunView, numerics: NumericsView) -> None:
 def debug_files_now(of: RunView) -> None:
     """Offer to record the debug files of a run; nothing if it has them, or if it may not run here."""
     job = job_again(of)
-    if job is not None and not job.debug_files and st.button("Run with debug files", key="debug-files-now"):
+    if job is not None and not job.debug_files and pressed("Run with debug files", key="debug-files-now"):
         submit_or_open(replace(job, debug_files=True, measure=False))
 
 
@@ -204,8 +207,8 @@ def retarget(of: ShownRun | RunView) -> None:
     if job is None:
         return
     with st.popover("Generate for…", icon=":material/memory:", help=TARGET_HELP):
-        if (job.target or missing_device(job)) and st.button(HERE, key="retarget-here", type="tertiary"):
+        if (job.target or missing_device(job)) and pressed(HERE, key="retarget-here", type="tertiary"):
             submit_or_open(replace(job, target="", device="cpu" if missing_device(job) else job.device))
         for key, target in TARGETS.items():
-            if key != job.target and st.button(target.title, key=f"retarget-{key}", type="tertiary"):
+            if key != job.target and pressed(target.title, key=f"retarget-{key}", type="tertiary"):
                 submit_or_open(replace(job, target=key, device="cpu"))

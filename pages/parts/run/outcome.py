@@ -21,6 +21,7 @@ from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import url
 from pages.session.downloads import scrub_choice
 from pages.session.navigate import go_to
+from pages.session.presses import pressed
 from pages.session.shown import RunView, ShownRun
 from pages.session.tables import in_words, newly_picked
 
@@ -76,7 +77,7 @@ def _minified(shown: ShownRun, ending: OutcomeView) -> None:
                 "Download", ending.script, "minified.py", "text/x-python", icon=":material/download:", on_click="ignore"
             )
             job = job_again(shown)
-            if job is not None and st.button("Run it", icon=":material/play_arrow:", key="run-minified"):
+            if job is not None and pressed("Run it", icon=":material/play_arrow:", key="run-minified"):
                 submit_or_open(ending.minified_job(job))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from core import MOST_NAME_CHARS, MOST_NOTE_CHARS
+from core import MOST_NAME_CHARS, MOST_NOTE_CHARS, Run
 from core.base import words as fmt
 from core.views import runs as lists
 from pages import menu
@@ -19,6 +19,7 @@ from pages.session import actions, url
 from pages.session.actions import attempt, toasted
 from pages.session.downloads import html_download, log_download, report_download
 from pages.session.navigate import go_to
+from pages.session.presses import pressed
 from pages.session.runs import show_run
 from pages.session.shown import open_shown
 from pages.session.state import held
@@ -74,7 +75,7 @@ def picked_run(listed: lists.ListedRun) -> None:
 def downloads_of(listed: lists.ListedRun) -> None:
     """Draw the buttons that open a run, download its files, and measure it again."""
     run, status = listed.pair
-    if st.button("Open", type="primary", icon=":material/open_in_new:"):
+    if pressed("Open", key=f"open-{run.id}", type="primary", icon=":material/open_in_new:"):
         show_run(run.id)
     log_download(run)
     if status.state == "damaged":
@@ -87,7 +88,7 @@ def downloads_of(listed: lists.ListedRun) -> None:
 
 def compare_button(left: lists.ListedRun, right: lists.ListedRun) -> None:
     """Draw the button that compares two runs."""
-    if st.button("Compare", type="primary", icon=menu.COMPARE.icon):
+    if pressed("Compare", key="compare-runs", type="primary", icon=menu.COMPARE.icon):
         go_to(menu.COMPARE, {url.RUN: left.id, url.OTHER: right.id})
 
 
@@ -102,6 +103,8 @@ def delete_button(picked: Sequence[lists.ListedRun]) -> None:
         help=None if own else ANOTHERS,
     ):
         st.write("Deleted runs cannot be brought back.")
-        for_good = st.button("Delete for good", type="primary")
-        if for_good and attempt(lambda: actions.delete(*deletable)) is not None:
-            st.rerun()
+        st.button("Delete for good", key="delete-runs", type="primary", on_click=_delete, args=tuple(deletable))
+
+
+def _delete(*runs: Run) -> None:
+    attempt(lambda: actions.delete(*runs), toasted)

@@ -10,6 +10,7 @@ from pages.gate.visitor import may_bring_code
 from pages.look.sizes import MAX_CHARS
 from pages.session import actions, server
 from pages.session.actions import attempt, passed_over
+from pages.session.presses import pressed
 from pages.session.runs import last_took_s
 from pages.session.sweeps import show_sweep
 
@@ -30,7 +31,7 @@ def preset_cards(base: CompileJob) -> None:
                 st.markdown(question.heading)
                 st.caption(question.text)
                 with st.container(horizontal=True, vertical_alignment="center"):
-                    if st.button("Ask", key=f"ask-{question.name}", icon=":material/play_arrow:", help=question.text):
+                    if pressed("Ask", key=f"ask-{question.name}", icon=":material/play_arrow:", help=question.text):
                         ask(question)
                     st.caption(_cost(question))
 
@@ -43,7 +44,7 @@ def preset_menu(base: CompileJob | None, key: str) -> None:
         st.caption("Many runs, one question.")
         for question in _questions(base).presets:
             with st.container(horizontal=True, vertical_alignment="center"):
-                if st.button(question.title, key=f"{key}-{question.name}", type="tertiary"):
+                if pressed(question.title, key=f"{key}-{question.name}", type="tertiary"):
                     ask(question)
                 st.caption(_cost(question))
 
@@ -65,7 +66,7 @@ def ask(question: SweepQuestion) -> None:
 @st.dialog("Start these runs?")
 def _confirm(question: SweepQuestion) -> None:
     st.markdown(question.confirmation)
-    if st.button(question.confirmation_label, key="confirm-sweep", type="primary"):
+    if pressed(question.confirmation_label, key="confirm-sweep", type="primary"):
         _start(question)
 
 
@@ -98,6 +99,6 @@ def own_axes(base: CompileJob) -> None:
     if question is None:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        if st.button("Start", key="start-own", type="primary", icon=":material/play_arrow:"):
+        if pressed("Start", key="start-own", type="primary", icon=":material/play_arrow:"):
             _start(question)
         st.caption(question.cells_sentence)

@@ -324,7 +324,10 @@ def _delete(ticked: Sequence[Sweep]) -> None:
     """Delete sweeps, and on request their runs."""
     with st.popover(f"Delete {fmt.count(len(ticked), 'sweep')}", icon=":material/delete:"):
         with_runs = st.checkbox(f"and the runs of {fmt.agree(len(ticked), 'its', 'their')} cells")
-        if st.button("Delete for good", type="primary"):
-            for sweep in ticked:
-                attempt(partial(actions.delete_sweep, sweep.id, with_runs))
-            st.rerun()
+        ids = [sweep.id for sweep in ticked]
+        st.button("Delete for good", key="delete-sweeps", type="primary", on_click=_delete_all, args=(ids, with_runs))
+
+
+def _delete_all(ids: Sequence[str], with_runs: bool) -> None:
+    for sweep_id in ids:
+        attempt(partial(actions.delete_sweep, sweep_id, with_runs), toasted)
