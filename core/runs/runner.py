@@ -82,7 +82,7 @@ class Runner:
         if refusal := self.engine.refusal(device_of(job)):
             raise JobError("device", refusal)
         with self._admitting:
-            check_room(self.limits, self.store, by)
+            check_room(self.limits, self.index, by)
             run = self.store.create(job, fingerprint(job, written, torch_version()), code, by, original)
         try:
             created(run)
@@ -95,30 +95,30 @@ class Runner:
     def expect_log(self, size: int, by: str = "") -> None:
         """Raise AccessError if a visitor may not add a log of so many bytes."""
         check_upload(self.limits, size)
-        check_storage(self.limits, self.store, by, size)
+        check_storage(self.limits, self.index, by, size)
 
     def add_log(self, name: str, source: BinaryIO, by: str = "") -> Run:
         """Store a visitor's imported log.
 
         Raises StoreError if it is not a trace, AccessError if there is no room for it.
         """
-        check_storage(self.limits, self.store, by)
+        check_storage(self.limits, self.index, by)
         return self.store.add_log(name, source, by, self.limits.upload_bytes)
 
     def add_path(self, path: Path, by: str = "") -> Run:
         """Store a visitor's log, directory of logs or archive, by its path; raises the same errors, and TraceError."""
-        check_storage(self.limits, self.store, by)
+        check_storage(self.limits, self.index, by)
         return self.store.add_path(path, by)
 
     def add_profile(self, run: Run, source: BinaryIO, by: str = "") -> Run:
         """Store a visitor's profile beside a run's log; raises StoreError, AccessError."""
-        check_storage(self.limits, self.store, by)
+        check_storage(self.limits, self.index, by)
         add_profile(run, source)
         return run
 
     def follow_path(self, path: Path, by: str = "") -> Run:
         """Follow logs that another process is writing, until it is cancelled; raises the same errors."""
-        check_room(self.limits, self.store, by)
+        check_room(self.limits, self.index, by)
         run, process = start_following(self.store, path, by)
         # The thread holds the process, whose input is closed when this server ends.
         threading.Thread(target=wait_for_end, args=(run, process), daemon=True).start()
@@ -126,7 +126,7 @@ class Runner:
 
     def add_recording(self, name: str, by: str = "") -> Run:
         """Add a recording as a visitor's run; raises StoreError, AccessError if there is no room for it."""
-        check_storage(self.limits, self.store, by)
+        check_storage(self.limits, self.index, by)
         return add_recording(self.store, name, by)
 
     def start_tool(self, run: Run, request: Request, by: str = "") -> Run:
@@ -136,13 +136,14 @@ class Runner:
         tool = tool_run(run, request)
         if tool.path.exists():
             return tool
-        check_tool(self.limits, self.store, by)
+        check_tool(self.limits, self.index, by)
         # Outside the lock, since reading the report may take long.
         task = task_for(run, request)
         with self._admitting:
-            check_tool(self.limits, self.store, by)
+            check_tool(self.limits, self.index, by)
             created = create(run, task, by)
         if created:
+            self.index.update([run.path.name])
             self._enqueue(self._tools, Assignment(tool, by=by))
         return tool
 

@@ -233,6 +233,7 @@ def forget(tool: KernelTool) -> None:
     visitor, directory = who(), tool.directory
     visitor.require_own(directory if visitor.owns(maker_of(directory)) else tool.run)
     tool.forget()
+    server.runner().index.update([tool.run.path.name])
 
 
 def refused(words: str) -> None:

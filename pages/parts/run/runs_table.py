@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core import Limits, Usage, usage
+from core import Limits, Usage
 from core.base import words as fmt
 from core.views import header
 from core.views import runs as lists
@@ -128,7 +128,7 @@ def what_is_used() -> None:
 
 @cached(seconds=SHOWN_S)
 def _usage(name: str) -> Usage:
-    return usage(server.runner().store, name)
+    return server.runner().index.usage(name)
 
 
 def _parts(limits: Limits, used: Usage) -> list[tuple[str, str, str, float]]:
