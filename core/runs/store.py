@@ -59,6 +59,7 @@ from core.base.machine import default_home
 from core.base.run_id import RUN_ID, creation_time_s, fresh_id, slug_of, split_rank, with_rank
 from core.base.words import gib, ranges_words
 from core.job import MAX_CODE_BYTES, CompileJob, job_from_json, job_to_json
+from core.runs.audience import read_audience, write_audience
 from core.runs.audit import audited
 from core.runs.engine.handles import LOCAL, handle_of_pids
 from core.runs.engine.servers import address, announced
@@ -68,7 +69,7 @@ from core.runs.rank_logs import RankLogs, stored_name, stored_ranks
 from core.runs.status import Liveness, Status
 from core.trace import NO_RECORD, has_record
 
-NAME, NOTE, RANKS, AUDIENCE = "name.txt", "note.txt", "ranks", "audience.txt"
+NAME, NOTE, RANKS = "name.txt", "note.txt", "ranks"
 PINNED = "pinned"
 MAX_LOG_BYTES = 8 * 1024**3
 MAX_STATUS_BYTES = 1_000_000
@@ -77,9 +78,6 @@ MOST_TAIL_BYTES = 20_000
 MOST_NAME_CHARS = 80
 MOST_NOTE_CHARS = 400
 MOST_TITLE_CHARS = 120
-PRIVATE = "private"
-# Who may see a run besides its author and the server's owner: nobody, whoever has its address, or all in their lists.
-AUDIENCES = (PRIVATE, "link", "all")
 
 
 class _DamageError(StoreError):
@@ -150,8 +148,7 @@ class Run:
 
     def audience(self) -> str:
         """Return who may see it, one of AUDIENCES; empty if its author did not choose. An unknown one is private."""
-        text = read_line(self.path / AUDIENCE, MOST_NAME_CHARS)
-        return text if text in ("", *AUDIENCES) else PRIVATE
+        return read_audience(self.path)
 
     def ranks(self) -> tuple[int, ...]:
         """Return the ranks that have a log, lowest first; empty for a run without ranks."""
@@ -408,10 +405,7 @@ class Store:
 
     def set_audience(self, run: Run, audience: str) -> None:
         """Set who may see a run, one of AUDIENCES; raises StoreError."""
-        if audience not in AUDIENCES:
-            raise StoreError(f"a run is for one of {', '.join(AUDIENCES)}")
-        with in_words(run.path):
-            write_atomically(run.path / AUDIENCE, audience.encode())
+        write_audience(run.path, audience)
 
     def audited(self, by: str, action: str) -> AbstractContextManager[MutableSequence[str]]:
         """Log a person's action in this context; its subjects are what the caller adds to the list."""

@@ -154,6 +154,9 @@ class SweepExecutor:
             runs = (*self._sweep.runs[: cell.index], run.id, *self._sweep.runs[cell.index + 1 :])
             self._store.write(replace(self._sweep, runs=runs))
             self._sweep = replace(self._sweep, runs=runs)
+            # After the write: whoever sets the audience now finds this run, or else it is read here.
+            if audience := self._store.audience(self._sweep.id):
+                self._runner.store.set_audience(run, audience)
 
         try:
             self._live[cell.index] = self._runner.admit(cell.job, self._sweep.by, created)

@@ -216,6 +216,13 @@ def set_audience(run: Run, audience: str) -> None:
 
 
 @logged
+def set_sweep_audience(sweep_id: str, audience: str) -> None:
+    """Set who may see a sweep and the runs of its cells; raises CompileboardError."""
+    _require_own_sweep(sweep_id)
+    server.sweeps().store.set_audience(sweep_id, audience)
+
+
+@logged
 def delete(*runs: Run) -> int:
     """Delete runs, and return their number; raises CompileboardError."""
     for run in runs:

@@ -113,7 +113,7 @@ ROWS: dict[str, str] = {
     "login 5": "a role that was taken away, on pages that are open",
     "login 6": "a sign-out",
     "role 1": "code, paths of the server, and runs of others with a role that does not include them",
-    "role 2": "a private run by its address, a list, a comparison, an earlier run of the same job",
+    "role 2": "a private run or sweep by its address, a list, a comparison, an earlier run of the same job",
     "abuse 7": "requests that are smuggled, doubled, absolute, cut or huge; slow ones; secrets in the log",
 }
 
@@ -124,6 +124,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "tests/pages/gate/test_people.py::test_code_of_a_person_runs_only_with_the_role": ("role 1",),
     "tests/pages/gate/test_people.py::test_only_its_author_and_an_admin_choose_who_sees_a_run": ("role 1",),
     "tests/pages/gate/test_people.py::test_a_run_is_seen_by_the_audience_that_its_author_chose": ("role 2",),
+    "tests/pages/gate/test_sweep_doors.py::test_a_sweep_and_its_cells_are_seen_by_the_audience_that_its_author_chose": ("role 2",),
     "tests/house/test_screen_layers.py::test_pages_open_what_a_visitor_names_by_one_door": ("role 2",),
     "tests/core/runs/test_permission.py::test_no_option_of_inductor_or_dynamo_takes_text_a_list_a_function_or_a_path": ("breach 1", "permission 4"),
     "tests/core/runs/test_permission.py::test_an_unknown_option_never_passes": ("breach 1", "permission 4"),

@@ -316,7 +316,7 @@ def test_only_its_author_and_an_admin_choose_who_sees_a_run(
             actions.set_audience(run, "all")
     visit(monkeypatch, BOSS)
     actions.set_audience(run, "private")
-    with pytest.raises(StoreError, match="a run is for one of private, link, all"):
+    with pytest.raises(StoreError, match="a run or a sweep is for one of private, link, all"):
         actions.set_audience(run, "world")
     assert run.audience() == "private"
     (run.path / "audience.txt").write_text("everybody")
