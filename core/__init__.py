@@ -35,6 +35,7 @@ from core.runs.engine.opening import open_engine
 from core.runs.engine.protocol import Assignment, Engine
 from core.runs.limits import Limits, check_upload, limits_of
 from core.runs.progress import Progress, is_compiled, package_files, progress, step_words
+from core.runs.rates import Rate
 from core.runs.recordings import Recording, recordings
 from core.runs.runner import Runner
 from core.runs.sides import Comparable, comparable_runs, likeliest, side_of_run
@@ -80,6 +81,7 @@ __all__ = [
     "Model",
     "Packaging",
     "Progress",
+    "Rate",
     "RecordedSweep",
     "Recording",
     "Report",

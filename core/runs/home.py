@@ -21,7 +21,7 @@ OURS = {
         "store-id",
         "workers-token",
     ),
-    *("audit.jsonl", "audit.1.jsonl"),
+    *("audit.jsonl", "audit.1.jsonl", "deleted.jsonl", "deleted.1.jsonl"),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -10,6 +11,7 @@ from core.base.errors import AccessError, JobError, SettingError
 from core.base.words import bytes_, gib, limit_s
 from core.job import GIB, CompileJob
 from core.runs.index import RunIndex
+from core.runs.rates import HOUR_S, Rate, check_executions
 from core.runs.sizes import Usage
 from core.runs.store import MAX_LOG_BYTES
 
@@ -24,7 +26,8 @@ class Limits:
     """Limits of a server; None for no limit.
 
     Per run: `time_s` and `memory_bytes`. Per visitor: `live_runs` (queued or running), and stored `runs` and
-    `visitor_bytes`. For all visitors: `queue` (queued or running), and `store_bytes`. `upload_bytes` is the limit of
+    `visitor_bytes`; within an hour, `runs_an_hour` that are started and `seconds_an_hour` that runs and kernel tools
+    execute. For all visitors: `queue` (queued or running), and `store_bytes`. `upload_bytes` is the limit of
     one log.
     """
 
@@ -36,6 +39,13 @@ class Limits:
     queue: int | None = None
     store_bytes: int | None = None
     upload_bytes: int = MAX_LOG_BYTES
+    runs_an_hour: int | None = None
+    seconds_an_hour: float | None = None
+
+    @property
+    def rate(self) -> Rate:
+        """The rate of a visitor."""
+        return Rate(self.runs_an_hour, self.seconds_an_hour)
 
     def fitted(self, job: CompileJob) -> CompileJob:
         """Return the job with its time and memory reduced to the limits of a run."""
@@ -54,6 +64,8 @@ PUBLIC = Limits(
     queue=40,
     store_bytes=20 * GIB,
     upload_bytes=256 * MB,
+    runs_an_hour=60,
+    seconds_an_hour=3_600.0,
 )
 
 # The variable of each limit, and the unit of its number.
@@ -66,6 +78,8 @@ VARIABLES: dict[str, tuple[str, int]] = {
     "queue": ("COMPILEBOARD_MAX_QUEUE", 1),
     "store_bytes": ("COMPILEBOARD_MAX_STORE_GIB", GIB),
     "upload_bytes": ("COMPILEBOARD_MAX_UPLOAD_MB", MB),
+    "runs_an_hour": ("COMPILEBOARD_MAX_RUNS_AN_HOUR", 1),
+    "seconds_an_hour": ("COMPILEBOARD_MAX_MINUTES_AN_HOUR", 60),
 }
 
 
@@ -131,6 +145,13 @@ def check_tool(limits: Limits, index: RunIndex, by: str) -> None:
         raise AccessError(
             f"{used.tool_queue} tool requests are queued or running, the limit of this server. Try again later"
         )
+
+
+def check_rate(rate: Rate, index: RunIndex, by: str) -> None:
+    """Raise AccessError, which says when it is possible again, if a visitor may start nothing within this hour."""
+    if by and rate != Rate():
+        now_s = time.time()
+        check_executions(rate, index.executions(by, now_s - HOUR_S), now_s)
 
 
 def check_storage(limits: Limits, index: RunIndex, by: str, more_bytes: int = 0) -> None:

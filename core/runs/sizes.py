@@ -39,12 +39,7 @@ class ToolUse:
 
 def tool_uses(run: Run) -> Iterator[ToolUse]:
     """Yield the tool results of a run; an unreadable one counts only for the run's owner."""
-    try:
-        names = os.listdir(run.path / "tools")
-    except OSError:
-        return
-    for name in names:
-        tool = Run(f"{run.id}/{name}", run.path / "tools" / name, run.liveness)
+    for tool in run.tools():
         with suppress(StoreError):
             status = tool.status()
             yield ToolUse(status.by, status.live, bytes_of(tool), status.started_s, status.took_s)

@@ -18,7 +18,7 @@
   <home>/cache/                       compiled objects that runs share
   <home>/servers/*.json               dashboards that listen on the store
   <home>/store-id, carried/           its id in a cluster, and locks of the runs that its servers carry from there
-  <home>/audit.jsonl                  what people changed, where they sign in
+  <home>/audit.jsonl                  what people changed, where they sign in; deleted.jsonl: what counts for rates
 Runs, index and cache are readable by their owner only, and so is the home unless it has other files, too.
 """
 
@@ -66,10 +66,11 @@ from core.runs.engine.servers import address, announced
 from core.runs.home import make_home
 from core.runs.inputs import logs_in
 from core.runs.rank_logs import RankLogs, stored_name, stored_ranks
+from core.runs.rates import note_deleted
 from core.runs.status import Liveness, Status
 from core.trace import NO_RECORD, has_record
 
-NAME, NOTE, RANKS = "name.txt", "note.txt", "ranks"
+NAME, NOTE, RANKS, TOOLS = "name.txt", "note.txt", "ranks", "tools"
 PINNED = "pinned"
 MAX_LOG_BYTES = 8 * 1024**3
 MAX_STATUS_BYTES = 1_000_000
@@ -157,6 +158,11 @@ class Run:
     def log_of(self, rank: int) -> Path:
         """Return the log of a rank, whether it exists or not."""
         return self.trace_dir / stored_name(rank)
+
+    def tools(self) -> tuple[Run, ...]:
+        """Return the directories of its kernel tool results."""
+        names = os.listdir(self.path / TOOLS) if (self.path / TOOLS).is_dir() else ()
+        return tuple(Run(f"{self.id}/{name}", self.path / TOOLS / name, self.liveness) for name in names)
 
     def of_rank(self, rank: int) -> Run:
         """Return the same run with another rank shown; raises StoreError if it has no log."""
@@ -424,8 +430,12 @@ class Store:
         if run.pinned:
             raise StoreError(f"the run {run.id} is pinned; unpin it first")
         with contextlib.suppress(_DamageError):
-            if run.status().live:
+            if (status := run.status()).live:
                 raise StoreError("the run is still going; cancel it first")
+            note_deleted(self.home, status)
+        for tool in run.tools():
+            with contextlib.suppress(StoreError):
+                note_deleted(self.home, tool.status(), is_run=False)
         gone = run.path.with_name(f".{run.path.name}.{secrets.token_hex(4)}")
         with in_words(run.path):
             run.path.rename(gone)

@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 import streamlit as st
 
 from core import CompileboardError, Environment, Run, Runner, Store, SweepRunner, limits_of, open_engine
+from pages.gate.people import the_people
 from pages.gate.rules import code_allowed
 from pages.gate.visitor import maker_of, may_bring_code, require_gate, who
 
@@ -35,7 +36,10 @@ def the_runner() -> Runner:
     store = Store()
     allowed = code_allowed()
     limits = limits_of(os.environ, allowed)
-    return Runner(store, open_engine(store, allowed), code_allowed=may_bring_code, limits=limits)
+    engine, people = open_engine(store, allowed), the_people()
+    if people is None:
+        return Runner(store, engine, code_allowed=may_bring_code, limits=limits)
+    return Runner(store, engine, code_allowed=may_bring_code, limits=limits, rate_of=people.rate)
 
 
 def sweeps() -> SweepRunner:

@@ -30,7 +30,8 @@ from core.base.run_id import RUN_ID
 from core.runs.index.entry import IndexedRun, columns, read_entry, stamp_of
 from core.runs.index.query import RunQuery
 from core.runs.index.use import TABLES as USE_TABLES
-from core.runs.index.use import UNCOUNTED, usage_of, write_tools
+from core.runs.index.use import UNCOUNTED, executions_of, usage_of, write_tools
+from core.runs.rates import Execution, deleted
 from core.runs.sizes import Usage, bytes_of
 from core.runs.status import Status
 from core.runs.store import Run, Store
@@ -174,6 +175,16 @@ class RunIndex:
         with self._lock:
             self.updates += 1
             self._guarded(lambda connection: self._read(connection, run_ids))
+
+    def executions(self, by: str, since_s: float) -> list[Execution]:
+        """Return what a visitor started or executed since a time, also if it is deleted; raises StoreError.
+
+        An index that lacks runs is completed first.
+        """
+        self.complete()
+        with self._lock:
+            stored = self._guarded(lambda connection: executions_of(connection, by, since_s))
+        return [*stored, *deleted(self.store.home, by)]
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""

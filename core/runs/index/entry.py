@@ -14,6 +14,7 @@ from core.job import CompileJob
 from core.job.targets import TARGETS
 from core.runs.index.query import Value, torch_key
 from core.runs.marks import tags_of
+from core.runs.rates import was_executed
 from core.runs.sizes import ToolUse, bytes_within, tool_uses
 from core.runs.status import Status
 from core.runs.store import Run
@@ -194,7 +195,8 @@ def columns(entry: IndexedRun) -> dict[str, Value | None]:
         "kernels": summary.kernels,
         "compile_s": summary.compile_s,
         "took_s": status.took_s,
-        "started_s": None if status.kind == "log" or status.recorded else status.started_s,
+        "started_s": status.started_s,
+        "executed": was_executed(status),
         "size_bytes": entry.size_bytes,
         "memory_bytes": status.peak_memory_bytes,
         "words": " ".join(words).casefold(),

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import astuple
 
 from core.runs.index.entry import IndexedRun
+from core.runs.rates import Execution
 from core.runs.sizes import Usage
 
 TABLES = (
@@ -19,6 +20,14 @@ RUNS = "SELECT count(*), total(live), total(size_bytes) FROM runs"
 TOOLS = "SELECT count(*), total(live), total(size_bytes) FROM tools"
 # Results that others requested are in the bytes of a run, and count for who requested them.
 TOOLS_OF_RUNS = "SELECT total(tools.size_bytes) FROM runs JOIN tools ON tools.run = runs.id WHERE runs.author = ?"
+STARTED = (
+    "SELECT created_s, started_s, started_s + took_s, live FROM runs WHERE author = ? AND executed "
+    "AND (live OR created_s > ? OR started_s + took_s > ?)"
+)
+EXECUTED_TOOLS = (
+    "SELECT started_s, started_s, started_s + took_s, live FROM tools WHERE author = ? AND started_s > 0 "
+    "AND (live OR started_s + took_s > ?)"
+)
 UNCOUNTED = "SELECT id, author FROM runs WHERE size_bytes IS NULL"
 
 
@@ -27,6 +36,20 @@ def write_tools(connection: sqlite3.Connection, entries: Sequence[IndexedRun], g
     connection.executemany("DELETE FROM tools WHERE run = ?", [*((entry.id,) for entry in entries), *gone])
     rows = [(entry.id, *astuple(use)) for entry in entries for use in entry.tools]
     connection.executemany("INSERT INTO tools VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+
+def executions_of(connection: sqlite3.Connection, by: str, since_s: float) -> list[Execution]:
+    """Return the runs that a visitor started and the kernel tools that executed since a time.
+
+    An end that is not known, of a run whose owner is lost, counts as its start.
+    """
+    runs = connection.execute(STARTED, (by, since_s, since_s)).fetchall()
+    tools = connection.execute(EXECUTED_TOOLS, (by, since_s)).fetchall()
+    return [
+        Execution(by, created_s, started_s, None if live else ended_s or started_s, is_run)
+        for rows, is_run in ((runs, True), (tools, False))
+        for created_s, started_s, ended_s, live in rows
+    ]
 
 
 def usage_of(connection: sqlite3.Connection, by: str) -> Usage:
