@@ -24,6 +24,7 @@ from core.base.words import number
 from core.runs.audience import AUDIENCE
 from core.runs.inputs.archives import kind_of, unpack
 from core.runs.marks import TAGS
+from core.runs.remote import bring_back
 from core.runs.status import Status
 from core.runs.store import MAX_STATUS_BYTES, NAME, NOTE, PINNED, Run, Store
 
@@ -52,6 +53,7 @@ def write_archive(runs: Sequence[Run], target: Path) -> None:
     for run in runs:
         if run.status().live:
             raise StoreError(f"the run {run.id} is still going; archive it when it has ended")
+        bring_back(run)
     with in_words(target.parent), tarfile.open(target, "w:gz", compresslevel=6) as archive:
         for run in runs:
             _write(archive, run)

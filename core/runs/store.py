@@ -14,6 +14,7 @@
                       /profile.json   a profile by torch.profiler, as it was added
                       /graphs/*.json  the nodes of large graphs, rebuilt like the report
                       /programs/*     the accelerator's; aoti/*: the package of AOTInductor
+                      /archived.json  what of it was moved to an archive elsewhere
   <home>/index/                       the index of the runs, which is made from their directories
   <home>/cache/                       compiled objects that runs share
   <home>/servers/*.json               dashboards that listen on the store
@@ -71,7 +72,7 @@ from core.runs.status import Liveness, Status
 from core.trace import NO_RECORD, has_record
 
 NAME, NOTE, RANKS, TOOLS = "name.txt", "note.txt", "ranks", "tools"
-PINNED = "pinned"
+PINNED, ARCHIVED = "pinned", "archived.json"
 MAX_LOG_BYTES = 8 * 1024**3
 MAX_STATUS_BYTES = 1_000_000
 MAX_JOB_BYTES = 16_000_000
@@ -260,7 +261,8 @@ class Run:
             return "" if os.access(log, os.R_OK) else "its log cannot be read: permission denied"
         if any(self.trace_dir.glob("*.log")):
             return f"its log cannot be read: {NO_FILE}"
-        return "its log is gone" * (status.kind == "log" and status.state == "done")
+        gone = status.kind == "log" and status.state == "done" and regular(self.path / ARCHIVED) is None
+        return "its log is gone" * gone
 
     def write_status(self, status: Status) -> None:
         """Replace the status atomically, so that no reader sees a partial one; raises StoreError."""

@@ -6,15 +6,18 @@ import os
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from core.analysis.summary import Summary
 from core.base.errors import CompileboardError
+from core.base.files import regular
 from core.base.words import count
 from core.job import CompileJob
 from core.job.targets import TARGETS
 from core.runs.index.query import Value, torch_key
 from core.runs.marks import tags_of
 from core.runs.rates import was_executed
+from core.runs.remote import moved_of
 from core.runs.sizes import ToolUse, bytes_within, tool_uses
 from core.runs.status import Status
 from core.runs.store import Run
@@ -28,6 +31,7 @@ MOST_FILES = 20_000
 # A directory that changed just now may change again without another modification time.
 SETTLED_NS = 2_000_000_000
 UNSETTLED = 0
+COMMENTS = "comments.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,8 @@ class IndexedRun:
     `settings` are those that differ from a default job, and the device of a recorded run; `ranks` is their number;
     `is_cell` is True if a sweep made the run. `model`, `device` and `target` are the job's, empty for an imported log.
     `size_bytes` is None for a directory with too many files, `summary` until the report was made once. `tools` is empty
-    in an entry from the file, which has a table of them.
+    in an entry from the file, which has a table of them. `archived` says whether large files were moved to an archive
+    elsewhere, and are away or came back; `commented` is True if people wrote something about the run.
     """
 
     id: str
@@ -59,6 +64,8 @@ class IndexedRun:
     size_bytes: int | None = None
     summary: Summary | None = None
     tools: tuple[ToolUse, ...] = ()
+    archived: Literal["", "away", "here"] = ""
+    commented: bool = False
 
     @property
     def title(self) -> str:
@@ -85,6 +92,7 @@ def read_entry(run: Run) -> IndexedRun | None:
 
 def _entry(run: Run, times: list[int]) -> IndexedRun:
     status, job = run.standing_and_job()
+    moved = moved_of(run)
     ranks, tools = run.ranks(), tuple(tool_uses(run))
     settings = (*(job.differences() if job else ()), *([status.recorded] if status.recorded else ()))
     return IndexedRun(
@@ -106,6 +114,8 @@ def _entry(run: Run, times: list[int]) -> IndexedRun:
         bytes_within(run, MOST_FILES),
         _summary(run, status),
         tools,
+        "" if moved is None else "away" if moved.missing(run) else "here",
+        bool(run.note()) or regular(run.path / COMMENTS) is not None,
     )
 
 
@@ -197,6 +207,8 @@ def columns(entry: IndexedRun) -> dict[str, Value | None]:
         "took_s": status.took_s,
         "started_s": status.started_s,
         "executed": was_executed(status),
+        "archived": entry.archived,
+        "commented": entry.commented,
         "size_bytes": entry.size_bytes,
         "memory_bytes": status.peak_memory_bytes,
         "words": " ".join(words).casefold(),
