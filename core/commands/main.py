@@ -21,7 +21,7 @@
     python -m core sweeps [ID] [--json | --csv]
     python -m core runs [TERM…] [--not TERM] [--most N] [--json]
     python -m core mark RUN [--tag WORD] [--untag WORD] [--pin | --unpin]
-    python -m core prune [TERM…] [--not TERM] [--keep N] [--delete]
+    python -m core prune [TERM…] [--not TERM] [--keep N] [--due] [--delete | --move]
     python -m core archive RUN… | TERM… --out FILE.tar.gz
     python -m core import FILE.tar.gz
     python -m core backends [--json]

@@ -37,6 +37,7 @@ from core.base.errors import DecodeError, SettingError, StoreError, TraceError
 from core.base.files import OWNER_ALONE, in_words, one_line, read, remove, write_atomically
 from core.base.words import bytes_
 from core.job import GIB
+from core.runs.home import DELETED_RECORDS
 from core.runs.inputs.archives import unpack
 from core.runs.store import ARCHIVED, RANKS, TOOLS, Run, Store
 
@@ -58,6 +59,10 @@ TAR_BYTES = 20_480
 MOST_AT_ONCE = 2
 _turn = threading.BoundedSemaphore(MOST_AT_ONCE)
 Bytes = Annotated[int, Meta(ge=0, le=MAX_MOVED_BYTES)]
+
+
+class ArchiveError(StoreError):
+    """The archive cannot be used now, for any run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +97,10 @@ class Moved:
         return tuple(file for file in self.files if not os.path.lexists(run.path / file.path))
 
 
-def moved_of(run: Run) -> Moved | None:
+def moved_of(run: Run, record: Path | None = None) -> Moved | None:
     """Return what was moved of a run; None if nothing was, or if its record is not readable or of another run."""
     try:
-        moved = decoded_as(read(run.path / ARCHIVED, MAX_MARKER_BYTES), Moved)
+        moved = decoded_as(read(record or run.path / ARCHIVED, MAX_MARKER_BYTES), Moved)
     except (OSError, DecodeError):
         return None
     match = NAME.fullmatch(moved.name)
@@ -191,11 +196,23 @@ class RemoteArchive:
             moved = moved_of(run)
             return _remove(run, moved) if moved is not None and not moved.missing(run) else 0
 
+    def remove_deleted(self) -> None:
+        """Remove from the archive what belongs to runs that were deleted since; raises ArchiveError."""
+        for path in (self.store.home / DELETED_RECORDS).glob("*.json"):
+            name = path.name.removesuffix(".json")
+            moved = moved_of(Run(name, self.store.runs_dir / name), path)
+            with self._in_words():
+                if moved is not None and self._files.exists(self._place(moved.name)):
+                    self._files.rm_file(self._place(moved.name))
+            with in_words(path):
+                path.unlink(missing_ok=True)
+
     @cached_property
     def _opened(self) -> tuple[Any, str]:
-        from fsspec.core import url_to_fs
+        from fsspec.core import url_to_fs  # type: ignore[import-untyped]
 
-        return url_to_fs(self._url)  # type: ignore[no-any-return]
+        files, root = url_to_fs(self._url)
+        return files, root
 
     @property
     def _files(self) -> Any:
@@ -222,7 +239,7 @@ class RemoteArchive:
             raise
         except Exception as error:
             reason = one_line(str(error) or type(error).__name__, MOST_REASON_CHARS)
-            raise StoreError(f"the archive {self.words} cannot be used: {reason}") from None
+            raise ArchiveError(f"the archive {self.words} cannot be used: {reason}") from None
 
     @contextlib.contextmanager
     def _scratch(self) -> Iterator[Path]:

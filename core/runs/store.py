@@ -15,8 +15,7 @@
                       /graphs/*.json  the nodes of large graphs, rebuilt like the report
                       /programs/*     the accelerator's; aoti/*: the package of AOTInductor
                       /archived.json  what of it was moved to an archive elsewhere
-  <home>/index/                       the index of the runs, which is made from their directories
-  <home>/cache/                       compiled objects that runs share
+  <home>/index/, cache/               the index, which is made from the runs; compiled objects that runs share
   <home>/servers/*.json               dashboards that listen on the store
   <home>/store-id, carried/           its id in a cluster, and locks of the runs that its servers carry from there
   <home>/audit.jsonl                  what people changed, where they sign in; deleted.jsonl: what counts for rates
@@ -64,7 +63,7 @@ from core.runs.audience import read_audience, write_audience
 from core.runs.audit import audited
 from core.runs.engine.handles import LOCAL, handle_of_pids
 from core.runs.engine.servers import address, announced
-from core.runs.home import make_home
+from core.runs.home import keep_record, make_home
 from core.runs.inputs import logs_in
 from core.runs.rank_logs import RankLogs, stored_name, stored_ranks
 from core.runs.rates import note_deleted
@@ -438,6 +437,7 @@ class Store:
         for tool in run.tools():
             with contextlib.suppress(StoreError):
                 note_deleted(self.home, tool.status(), is_run=False)
+        keep_record(self.home, run.path.name, run.path / ARCHIVED)
         gone = run.path.with_name(f".{run.path.name}.{secrets.token_hex(4)}")
         with in_words(run.path):
             run.path.rename(gone)
