@@ -133,6 +133,10 @@ def _prune(arguments: argparse.Namespace) -> int:
     return OK
 
 
+# Commands that open no run.
+NOT_OPENED = (_list, _mark, _prune)
+
+
 def _prune_due(arguments: argparse.Namespace) -> int:
     """Move or delete the runs that are due, as the option and the rules say; list them without an option."""
     if arguments.search or arguments.excluded or arguments.keep:

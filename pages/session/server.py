@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
@@ -10,9 +11,12 @@ from contextlib import ExitStack, contextmanager, suppress
 import streamlit as st
 
 from core import CompileboardError, Environment, Run, Runner, Store, SweepRunner, limits_of, open_engine
+from core.views.retention import PERIOD_S, start_retention
 from pages.gate.people import the_people
 from pages.gate.rules import code_allowed
 from pages.gate.visitor import maker_of, may_bring_code, require_gate, who
+
+FIRST_RETENTION_S = 60.0
 
 
 def runner() -> Runner:
@@ -64,11 +68,24 @@ def take_up_sweeps() -> None:
 
 @contextmanager
 def announced(url: str) -> Iterator[None]:
-    """Leave the server's address in its store in this context, for links from other processes."""
+    """Leave the server's address in its store in this context, for links from other processes; apply its retention."""
+    ended = threading.Event()
     with ExitStack() as stack:
         with suppress(CompileboardError):
             stack.enter_context(Store().announced(url))
+        stack.callback(ended.set)
+        threading.Thread(target=_retain, args=(ended,), daemon=True).start()
         yield
+
+
+def _retain(ended: threading.Event) -> None:
+    """Apply the rules of retention soon after the start, and then each hour, in a process of low priority."""
+    wait_s = FIRST_RETENTION_S
+    while not ended.wait(wait_s):
+        wait_s = PERIOD_S
+        with suppress(CompileboardError, OSError):
+            if (process := start_retention(Store().home)) is not None:
+                process.wait()
 
 
 @st.cache_resource

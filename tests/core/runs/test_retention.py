@@ -57,10 +57,8 @@ def test_rules_name_the_oldest_runs_and_never_those_that_people_keep(store: Stor
     assert [run.status.title for run in by_age.runs] == ["older", "old"]
     assert by_age.next_s == pytest.approx(NOW_S + 19 * DAY_S)
     used = index.usage().store_bytes
-    assert [
-        [run.status.title for run in due(index, Rules(most_bytes=most), moves=True).runs]
-        for most in (used, used - 1, 1)
-    ] == [
+    by_size = [due(index, Rules(most_bytes=most), moves=True).runs for most in (used, used - 1, 1)]
+    assert [[run.status.title for run in runs] for runs in by_size] == [
         [],
         ["older"],
         ["older", "old", "new"],
@@ -75,9 +73,8 @@ def test_due_runs_move_to_the_archive_and_the_audit_log_has_each(store: Store) -
     assert (runs, freed, titles(store)) == (2, 2_000, {"old", "older", *STAYING})
     away = [run for run, _ in store.list() if is_away(run)]
     assert {run.id.split("-")[2] for run in away} == {"old", "older"}
-    assert [(event.by, event.action, event.outcome) for event in events(store.home)] == [
-        ("retention", "move", "done")
-    ] * 2
+    logged = [(event.by, event.action, event.outcome) for event in events(store.home)]
+    assert logged == [("retention", "move", "done")] * 2
     assert retain(index, Rules(days=20), archive) == (0, 0)
     # What came back is a cache: the run that was opened last stays.
     for run in away:
