@@ -39,7 +39,7 @@ class RetentionView:
     def what_happens(self) -> str:
         """What happens to runs that are due."""
         if self.archive is not None:
-            return f"move to {self.archive.words}, and come back when they are opened"
+            return "move to the archive, and come back when they are opened"
         return "are deleted" if self.rules.deletes else f"stay: there is no archive, and {DELETES} is not 1"
 
     @property

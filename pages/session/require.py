@@ -14,6 +14,8 @@ from core.views.following import followed_words
 from core.views.outline import outline_view
 from core.views.remote import Fetch, is_away, kept_words
 from pages import menu
+from pages.gate.rules import Visitor
+from pages.gate.visitor import who
 from pages.look.text import LONGEST_TEXT, plain, prose
 from pages.session import url
 from pages.session.navigate import PAGE
@@ -143,7 +145,9 @@ def _wait_for_files(run: Run, fetch: Fetch) -> None:
     if not is_away(run) or fetch.is_over:
         st.rerun()
     if fetch.problem:
-        st.error(plain(fetch.problem, LONGEST_TEXT), icon=":material/cloud_off:")
+        # The address of the archive is the owner's to know.
+        problem = fetch.problem if who().kind is Visitor.OWNER else "the archive does not give its files back now"
+        st.error(plain(f"{problem[:1].upper()}{problem[1:]}", LONGEST_TEXT), icon=":material/cloud_off:")
         st.caption("It is tried again in half a minute.")
         return
     st.progress(fetch.part, fetch.words)

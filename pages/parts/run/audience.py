@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from functools import partial
 
 import streamlit as st
 
@@ -24,18 +24,11 @@ def run_audience(run: Run) -> None:
 
 def sweep_audience(sweep: Sweep) -> None:
     """Draw the choice of the audience of a sweep and of the runs of its cells."""
-    _picker(
-        sweep.id, sweep.audience, "sweep", lambda audience: actions.set_sweep_audience(sweep.id, audience), "collapsed"
-    )
+    change = partial(actions.set_sweep_audience, sweep.id)
+    _picker(sweep.id, sweep.audience, "sweep", change, "Seen by: ")
 
 
-def _picker(
-    name: str,
-    current: str,
-    what: str,
-    choose: Callable[[str], None],
-    label: Literal["visible", "collapsed"] = "visible",
-) -> None:
+def _picker(name: str, current: str, what: str, choose: Callable[[str], None], inline_label: str = "") -> None:
     if the_people() is None:
         return
     key = f"audience-{name}"
@@ -44,9 +37,9 @@ def _picker(
         list(AUDIENCES),
         list(AUDIENCES).index(current or "all"),
         key=key,
-        format_func=lambda audience: AUDIENCES[audience],
-        width=220,
+        format_func=lambda audience: f"{inline_label}{AUDIENCES[audience]}",
+        width=300 if inline_label else 220,
         help=HELP.format(what),
-        label_visibility=label,
+        label_visibility="collapsed" if inline_label else "visible",
         on_change=lambda: attempt(lambda: choose(held(key)), toasted),
     )

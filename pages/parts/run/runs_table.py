@@ -84,9 +84,9 @@ def draw_again(why: str) -> None:
 def _row(listed: lists.ListedRun, now: float) -> dict[str, Any]:
     entry, status, summary = listed.entry, listed.status, listed.summary
     interval = summary.speed.interval if summary and summary.speed else None
-    ranks = [fmt.count(entry.ranks, "rank")] if entry.ranks > 1 else []
+    more = [fmt.count(entry.ranks, "rank")] if entry.ranks > 1 else ["in the archive"] * (entry.archived == "away")
     return {
-        NAME: " · ".join([f"{PINNED * entry.pinned}{one_line(listed.title, LONGEST_NAME)}", *ranks]),
+        NAME: " · ".join([f"{PINNED * entry.pinned}{one_line(listed.title, LONGEST_NAME)}", *more]),
         "state": status.state,
         SPEEDUP: interval.middle if interval else None,
         "breaks": summary.breaks if summary else None,
