@@ -1,4 +1,4 @@
-"""Who may see a run or a sweep besides its author and the server's owner: a file in its directory."""
+"""Audience of a run or a sweep: who may see it besides its author and the server's owner, as a file."""
 
 from __future__ import annotations
 

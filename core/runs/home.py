@@ -9,6 +9,8 @@ from core.base.files import OWNER_ALONE, in_words, make_private, read, write_ato
 
 # Records of what deleted runs have in an archive elsewhere.
 DELETED_RECORDS = "deleted-archived"
+# Locks of runs whose files are moved to or from there.
+LOCKS = "archive-locks"
 # What a home has that is used for nothing else.
 OURS = {
     *(
@@ -24,7 +26,7 @@ OURS = {
         "store-id",
         "workers-token",
     ),
-    *("audit.jsonl", "audit.1.jsonl", "deleted.jsonl", "deleted.1.jsonl", "retention.lock", DELETED_RECORDS),
+    *("audit.jsonl", "audit.1.jsonl", "deleted.jsonl", "deleted.1.jsonl", "retention.lock", DELETED_RECORDS, LOCKS),
 }
 
 

@@ -37,7 +37,7 @@ class Rate:
     seconds: float | None = None
 
 
-class Execution(msgspec.Struct, frozen=True):
+class RateEntry(msgspec.Struct, frozen=True):
     """A run that a visitor started, or a kernel tool. `started_s` is None before the start, `ended_s` until the end."""
 
     by: str
@@ -58,7 +58,7 @@ def note_deleted(home: Path, status: Status, is_run: bool = True) -> None:
     ended_s = status.ended_s if status.took_s is not None else status.started_s
     is_recent = max(status.created_s, ended_s or 0.0) > time.time() - HOUR_S
     if status.by and is_recent and was_executed(status):
-        noted = Execution(status.by, status.created_s, status.started_s, ended_s, is_run)
+        noted = RateEntry(status.by, status.created_s, status.started_s, ended_s, is_run)
         with suppress(OSError):
             append_line(home / NAME, msgspec.json.encode(noted), MOST_FILE_BYTES, home / EARLIER)
 
@@ -68,18 +68,18 @@ def was_executed(status: Status) -> bool:
     return status.kind == "run" and not status.recorded
 
 
-def deleted(home: Path, by: str) -> list[Execution]:
+def deleted(home: Path, by: str) -> list[RateEntry]:
     """Return what a visitor deleted soon after its start; damaged lines are left out."""
     executions = []
     for name in (EARLIER, NAME):
         with suppress(OSError), open_regular(home / name) as file:
             for line in file:
                 with suppress(DecodeError):
-                    executions.append(decoded_as(line, Execution))
+                    executions.append(decoded_as(line, RateEntry))
     return [execution for execution in executions if execution.by == by]
 
 
-def check_executions(rate: Rate, executions: Sequence[Execution], now_s: float) -> None:
+def check_executions(rate: Rate, executions: Sequence[RateEntry], now_s: float) -> None:
     """Raise AccessError, which says when it is possible again, if a visitor may start nothing now."""
     if rate.runs is not None:
         most_runs = rate.runs
@@ -105,9 +105,9 @@ def _wait_s(fits: Callable[[float], bool], now_s: float) -> int:
     return bisect_left(range(HOUR_S), True, key=lambda wait_s: fits(now_s - HOUR_S + wait_s))
 
 
-def _runs(executions: Iterable[Execution], since_s: float) -> int:
+def _runs(executions: Iterable[RateEntry], since_s: float) -> int:
     return sum(execution.is_run and execution.created_s > since_s for execution in executions)
 
 
-def _seconds(executions: Iterable[Execution], since_s: float, now_s: float) -> float:
+def _seconds(executions: Iterable[RateEntry], since_s: float, now_s: float) -> float:
     return sum(execution.seconds_since(since_s, now_s) for execution in executions)

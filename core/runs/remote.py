@@ -14,7 +14,6 @@ name or link leads out of the run.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import os
 import re
@@ -30,14 +29,15 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, BinaryIO
 
 import msgspec
+from filelock import FileLock
 from msgspec import Meta
 
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, SettingError, StoreError, TraceError
-from core.base.files import OWNER_ALONE, in_words, one_line, read, remove, write_atomically
+from core.base.files import OWNER_ALONE, in_words, make_private, one_line, read, remove, write_atomically
 from core.base.words import bytes_
 from core.job import GIB
-from core.runs.home import DELETED_RECORDS
+from core.runs.home import DELETED_RECORDS, LOCKS
 from core.runs.inputs.archives import unpack
 from core.runs.store import ARCHIVED, RANKS, TOOLS, Run, Store
 
@@ -80,8 +80,8 @@ class MovedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
-    """What was moved of a run: the name and the bytes of its file in the archive, and the files in it."""
+class MovedFiles:
+    """Files of a run that were moved: the name and the bytes of its file in the archive, and the files in it."""
 
     name: str
     size_bytes: Bytes
@@ -97,10 +97,10 @@ class Moved:
         return tuple(file for file in self.files if not os.path.lexists(run.path / file.path))
 
 
-def moved_of(run: Run, record: Path | None = None) -> Moved | None:
+def moved_of(run: Run, record: Path | None = None) -> MovedFiles | None:
     """Return what was moved of a run; None if nothing was, or if its record is not readable or of another run."""
     try:
-        moved = decoded_as(read(record or run.path / ARCHIVED, MAX_MARKER_BYTES), Moved)
+        moved = decoded_as(read(record or run.path / ARCHIVED, MAX_MARKER_BYTES), MovedFiles)
     except (OSError, DecodeError):
         return None
     match = NAME.fullmatch(moved.name)
@@ -221,7 +221,7 @@ class RemoteArchive:
     def _place(self, name: str) -> str:
         return f"{self._opened[1].rstrip('/')}/{name}"
 
-    def _upload(self, packed: Path, moved: Moved) -> None:
+    def _upload(self, packed: Path, moved: MovedFiles) -> None:
         """Copy a packed run to the archive, and read it again; raises StoreError if it is another file then."""
         place = self._place(moved.name)
         if "file" in self._files.protocol:
@@ -256,13 +256,17 @@ class RemoteArchive:
 @contextlib.contextmanager
 def _locked(run: Run) -> Iterator[None]:
     """Keep other processes from moving the files of a run; raises StoreError."""
-    with in_words(run.path):
-        directory = os.open(run.trace_dir, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    # Outside the run's directory, where code could put a link. Few files for many runs.
+    locks = run.path.parent.parent / LOCKS
+    stripe = hashlib.sha256(run.path.name.encode()).hexdigest()[:2]
+    with in_words(locks):
+        make_private(locks)
+        lock = FileLock(locks / stripe, mode=0o600, thread_local=False, fallback_to_soft=False)
+        lock.acquire()
     try:
-        fcntl.flock(directory, fcntl.LOCK_EX)
         yield
     finally:
-        os.close(directory)
+        lock.release()
 
 
 def _moved_files(directory: Path) -> Iterator[MovedFile]:
@@ -291,7 +295,7 @@ def _open_no_link(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
-def _pack(run: Run, files: tuple[MovedFile, ...], target: Path) -> Moved:
+def _pack(run: Run, files: tuple[MovedFile, ...], target: Path) -> MovedFiles:
     """Write the files of a run to an archive, and return its record; raises StoreError."""
     if len(files) > MOST_FILES or sum(file.size_bytes for file in files) > MAX_MOVED_BYTES:
         raise StoreError(f"the run {run.id} has more files, or larger ones, than are moved")
@@ -303,7 +307,7 @@ def _pack(run: Run, files: tuple[MovedFile, ...], target: Path) -> Moved:
                 archive.addfile(member, file)
     with target.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return Moved(f"{run.path.name}-{digest}.tar.gz", target.stat().st_size, files)
+    return MovedFiles(f"{run.path.name}-{digest}.tar.gz", target.stat().st_size, files)
 
 
 def _copy(source: Any, target: BinaryIO, most_bytes: int, progress: Callable[[int], object] = lambda done: None) -> str:
@@ -319,12 +323,12 @@ def _copy(source: Any, target: BinaryIO, most_bytes: int, progress: Callable[[in
     return digest.hexdigest()
 
 
-def _check_digest(moved: Moved, digest: str) -> None:
+def _check_digest(moved: MovedFiles, digest: str) -> None:
     if NAME.fullmatch(moved.name) is None or not moved.name.endswith(f"-{digest}.tar.gz"):
         raise StoreError(f"{moved.name} in the archive is not what was moved there: its SHA-256 is {digest}")
 
 
-def _unpack(packed: Path, target: Path, moved: Moved) -> None:
+def _unpack(packed: Path, target: Path, moved: MovedFiles) -> None:
     """Unpack a run's archive; raises StoreError if it has anything but the files that were moved."""
     # The tar file and the files in it.
     most_bytes = 2 * moved.unpacked_bytes + (1 + len(moved.files)) * TAR_BYTES
@@ -350,7 +354,7 @@ def _put_back(unpacked: Path, run: Run, file: MovedFile) -> None:
     source.rename(target)
 
 
-def _remove(run: Run, moved: Moved) -> int:
+def _remove(run: Run, moved: MovedFiles) -> int:
     """Remove the files that the archive has, unchanged ones alone, and what is made from the log."""
     freed = 0
     for file in moved.files:

@@ -13,14 +13,15 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 import subprocess
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
 from filelock import FileLock, Timeout
 
 from core.base.errors import CompileboardError, SettingError, StoreError
@@ -35,9 +36,8 @@ from core.runs.store import ARCHIVED, Run
 
 DAYS, SIZE, DELETES = "COMPILEBOARD_KEEP_DAYS", "COMPILEBOARD_KEEP_GIB", "COMPILEBOARD_KEEP_DELETES"
 DAY_S = 86_400.0
-# A server applies the rules this often, with the lowest priority of Unix.
-PERIOD_S = 3_600.0
-LOWEST = 19
+# When a server first applies the rules, and how often.
+FIRST_S, PERIOD_S = 60.0, 3_600.0
 LOCK = "retention.lock"
 BY = "retention"
 # Runs of one pass; the next pass takes more.
@@ -47,7 +47,7 @@ MAY_GO = "NOT live AND NOT open AND NOT pinned AND NOT cell AND NOT commented AN
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class RetentionRules:
     """Rules of a store: the age and the size from which runs go, None for no rule; whether they may be deleted."""
 
     days: float | None = None
@@ -73,13 +73,13 @@ class Due:
         return sum(run.size_bytes or 0 for run in self.runs)
 
 
-def rules_of(environment: Mapping[str, str]) -> Rules:
+def rules_of(environment: Mapping[str, str]) -> RetentionRules:
     """Return the rules in the environment; raises SettingError."""
     days, size = (_number(name, environment.get(name, "")) for name in (DAYS, SIZE))
     deletes = environment.get(DELETES, "") or "0"
     if deletes not in ("0", "1"):
         raise SettingError(f"{DELETES} is `{deletes[:60]}`, and must be 0 or 1")
-    return Rules(days, None if size is None else int(size * GIB), deletes == "1")
+    return RetentionRules(days, None if size is None else int(size * GIB), deletes == "1")
 
 
 def _number(name: str, text: str) -> float | None:
@@ -94,7 +94,7 @@ def _number(name: str, text: str) -> float | None:
     return number
 
 
-def due(index: RunIndex, rules: Rules, *, moves: bool, now_s: float | None = None) -> Due:
+def due(index: RunIndex, rules: RetentionRules, *, moves: bool, now_s: float | None = None) -> Due:
     """Return the runs that the rules name; with `moves` those alone that can be moved. Raises StoreError."""
     if not rules.are_set:
         return Due()
@@ -117,7 +117,7 @@ def _oldest(index: RunIndex) -> tuple[IndexedRun, ...]:
     return index.search(RunQuery(order=OLDEST_FIRST).also(MAY_GO), MOST_RUNS).runs
 
 
-def retain(index: RunIndex, rules: Rules, archive: RemoteArchive | None) -> tuple[int, int]:
+def retain(index: RunIndex, rules: RetentionRules, archive: RemoteArchive | None) -> tuple[int, int]:
     """Move the due runs to the archive, or delete them if that is allowed; return their number and bytes.
 
     One process of a store does so at a time: raises StoreError if another does, or if the archive cannot be used. Each
@@ -202,6 +202,16 @@ def _opened_s(path: Path) -> float:
         return 0.0
 
 
+def keep_retaining(home: Path, ended: threading.Event) -> None:
+    """Apply the rules to a store soon, and then each hour, in a process of low priority, until the event is set."""
+    wait_s = FIRST_S
+    while not ended.wait(wait_s):
+        wait_s = PERIOD_S
+        with suppress(CompileboardError, OSError):
+            if (process := start_retention(home)) is not None:
+                process.wait()
+
+
 def start_retention(home: Path) -> subprocess.Popen[bytes] | None:
     """Apply the rules to a store in a process of low priority; None if there is nothing to do, or just done.
 
@@ -210,14 +220,12 @@ def start_retention(home: Path) -> subprocess.Popen[bytes] | None:
     rules, moves = rules_of(os.environ), bool(os.environ.get(VARIABLE, "").strip())
     if not rules.are_set or not (moves or rules.deletes) or time.time() - _opened_s(home / LOCK) < PERIOD_S / 2:
         return None
-    process = subprocess.Popen(
-        own_process("core", "prune", "--due", "--move" if moves else "--delete"),
+    priority = ("nice", "-n", "19") if shutil.which("nice") else ()
+    return subprocess.Popen(
+        (*priority, *own_process("core", "prune", "--due", "--move" if moves else "--delete")),
         cwd=PROJECT_DIR,
         env={**os.environ, "COMPILEBOARD_HOME": str(home)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    with suppress(psutil.Error):
-        psutil.Process(process.pid).nice(LOWEST)
-    return process

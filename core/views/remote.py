@@ -8,8 +8,7 @@ import time
 from core.base import words as fmt
 from core.base.errors import CompileboardError
 from core.runs.index import RunIndex
-from core.runs.remote import bring_back, remote_archive
-from core.runs.remote import is_away as is_away
+from core.runs.remote import bring_back, is_away, remote_archive
 from core.runs.retention import trim
 from core.runs.store import Run
 from core.runs.stored import open_summary
@@ -41,11 +40,33 @@ class Fetch:
 
     @property
     def words(self) -> str:
-        """How much is here."""
+        """The progress as text."""
         if not self.total_bytes:
             return "Fetching the files of this run from the archive…"
         done, total = fmt.bytes_(self.done_bytes), fmt.bytes_(self.total_bytes)
         return f"Fetching the files of this run from the archive: {done} of {total}"
+
+    @property
+    def kept_words(self) -> str:
+        """The figures that the store has of the run meanwhile; empty if its report was never made."""
+        summary = open_summary(self._run, stored_alone=True)
+        if summary is None:
+            return ""
+        parts = (
+            seen_words(summary.speed) if summary.speed else "",
+            fmt.count(summary.graphs, "graph"),
+            fmt.count(summary.breaks, "graph break"),
+            fmt.count(summary.recompiles, "recompile"),
+            fmt.count(summary.kernels, "kernel") if summary.kernels is not None else "",
+            f"torch {summary.torch}" if summary.torch else "",
+            summary.device,
+        )
+        return " · ".join(filter(None, parts))
+
+    @staticmethod
+    def is_needed(run: Run) -> bool:
+        """Return True if files of a run are in the archive alone."""
+        return is_away(run)
 
     def _fetch(self) -> None:
         try:
@@ -59,20 +80,3 @@ class Fetch:
 
     def _progress(self, done_bytes: int, total_bytes: int) -> None:
         self.done_bytes, self.total_bytes = done_bytes, total_bytes
-
-
-def kept_words(run: Run) -> str:
-    """The figures that the store has of a run whose log is away; empty if its report was never made."""
-    summary = open_summary(run, stored_alone=True)
-    if summary is None:
-        return ""
-    parts = (
-        seen_words(summary.speed) if summary.speed else "",
-        fmt.count(summary.graphs, "graph"),
-        fmt.count(summary.breaks, "graph break"),
-        fmt.count(summary.recompiles, "recompile"),
-        fmt.count(summary.kernels, "kernel") if summary.kernels is not None else "",
-        f"torch {summary.torch}" if summary.torch else "",
-        summary.device,
-    )
-    return " · ".join(filter(None, parts))

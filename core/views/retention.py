@@ -10,9 +10,8 @@ from core.base import words as fmt
 from core.base.errors import CompileboardError
 from core.runs.index import RunIndex
 from core.runs.remote import RemoteArchive, remote_archive
-from core.runs.retention import DELETES, Due, Rules, due, rules_of
-from core.runs.retention import PERIOD_S as PERIOD_S
-from core.runs.retention import start_retention as start_retention
+from core.runs.retention import DELETES, Due, RetentionRules, due, rules_of
+from core.runs.retention import keep_retaining as keep_retaining
 
 STAY = "Pinned runs, cells of sweeps, and runs with notes or comments stay."
 
@@ -21,7 +20,7 @@ STAY = "Pinned runs, cells of sweeps, and runs with notes or comments stay."
 class RetentionView:
     """The rules of a store, the archive, and the runs that are due."""
 
-    rules: Rules
+    rules: RetentionRules
     archive: RemoteArchive | None
     due: Due
 
@@ -37,14 +36,14 @@ class RetentionView:
 
     @property
     def what_happens(self) -> str:
-        """What happens to runs that are due."""
+        """The end of the sentence: where due runs go, or why they stay."""
         if self.archive is not None:
             return "move to the archive, and come back when they are opened"
         return "are deleted" if self.rules.deletes else f"stay: there is no archive, and {DELETES} is not 1"
 
     @property
     def due_words(self) -> str:
-        """How many runs are due, and when the next one is; empty if none ever is."""
+        """The number of due runs, or when the next one is due; empty if none ever is."""
         if self.due.runs:
             number, size = len(self.due.runs), fmt.bytes_(self.due.size_bytes)
             when = " within the hour" if self.archive is not None or self.rules.deletes else ""
@@ -55,7 +54,7 @@ class RetentionView:
 
     @property
     def words(self) -> str:
-        """Rules, due runs and exceptions; empty without rules."""
+        """RetentionRules, due runs and exceptions; empty without rules."""
         return " ".join(filter(None, (self.rule_words, self.due_words, STAY))) if self.rule_words else ""
 
 

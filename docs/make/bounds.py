@@ -52,7 +52,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_AT_ONCE": "runs that a server fetches from there at once",
         },
         "core/runs/rates.py": {"MOST_FILE_BYTES": "a file of what was deleted within the hour, which has two files"},
-        "core/runs/audience.py": {"MOST_CHARS": "`audience.txt`"},
+        "core/runs/audience.py": {"MOST_CHARS": "the word for an audience of a run or a sweep"},
         "core/runs/retention.py": {"MOST_RUNS": "runs that one pass of retention moves or deletes"},
         "core/runs/index/entry.py": {
             "MOST_SETTINGS": "settings of a run in the index",

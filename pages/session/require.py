@@ -12,7 +12,7 @@ from core.base import words as fmt
 from core.report import Compilation, Report
 from core.views.following import followed_words
 from core.views.outline import outline_view
-from core.views.remote import Fetch, is_away, kept_words
+from core.views.remote import Fetch
 from pages import menu
 from pages.gate.rules import Visitor
 from pages.gate.visitor import who
@@ -135,14 +135,14 @@ def _without_report(shown: ShownRun, what: str) -> None:
 def wait_for_files(run: Run, fetch: Fetch) -> None:
     """Show that the files of a run come back from the archive, or why not, and what the store has of it meanwhile."""
     st.title("This run is in the archive.", anchor=False)
-    if kept := kept_words(run):
+    if kept := fetch.kept_words:
         st.write(plain(kept, LONGEST_TEXT))
     _wait_for_files(run, fetch)
 
 
 @st.fragment(run_every=1.0)
 def _wait_for_files(run: Run, fetch: Fetch) -> None:
-    if not is_away(run) or fetch.is_over:
+    if not Fetch.is_needed(run) or fetch.is_over:
         st.rerun()
     if fetch.problem:
         # The address of the archive is the owner's to know.

@@ -11,12 +11,10 @@ from contextlib import ExitStack, contextmanager, suppress
 import streamlit as st
 
 from core import CompileboardError, Environment, Run, Runner, Store, SweepRunner, limits_of, open_engine
-from core.views.retention import PERIOD_S, start_retention
+from core.views.retention import keep_retaining
 from pages.gate.people import the_people
 from pages.gate.rules import code_allowed
 from pages.gate.visitor import maker_of, may_bring_code, require_gate, who
-
-FIRST_RETENTION_S = 60.0
 
 
 def runner() -> Runner:
@@ -71,21 +69,12 @@ def announced(url: str) -> Iterator[None]:
     """Leave the server's address in its store in this context, for links from other processes; apply its retention."""
     ended = threading.Event()
     with ExitStack() as stack:
-        with suppress(CompileboardError):
-            stack.enter_context(Store().announced(url))
         stack.callback(ended.set)
-        threading.Thread(target=_retain, args=(ended,), daemon=True).start()
+        with suppress(CompileboardError):
+            store = Store()
+            threading.Thread(target=keep_retaining, args=(store.home, ended), daemon=True).start()
+            stack.enter_context(store.announced(url))
         yield
-
-
-def _retain(ended: threading.Event) -> None:
-    """Apply the rules of retention soon after the start, and then each hour, in a process of low priority."""
-    wait_s = FIRST_RETENTION_S
-    while not ended.wait(wait_s):
-        wait_s = PERIOD_S
-        with suppress(CompileboardError, OSError):
-            if (process := start_retention(Store().home)) is not None:
-                process.wait()
 
 
 @st.cache_resource

@@ -30,7 +30,7 @@ from core import (
 )
 from core.report import Compilation, FxGraph, FxNode, Payload, Report
 from core.views.header import first_compilation
-from core.views.remote import Fetch, is_away
+from core.views.remote import Fetch
 from pages.session import server, url
 from pages.session.cache import cached
 from pages.session.state import held, hold
@@ -147,7 +147,7 @@ def open_shown(run_id: str) -> ShownRun | None:
 
 def _fetch_of(run: Run) -> Fetch | None:
     """Return what brings the files of a run back; None if they are here."""
-    if not is_away(run):
+    if not Fetch.is_needed(run):
         return None
     if (fetch := _fetching(run.path.name)).is_over:
         # It came back and was removed again, or its archive did not answer a while ago.

@@ -31,7 +31,7 @@ from core.runs.index.entry import IndexedRun, columns, read_entry, stamp_of
 from core.runs.index.query import RunQuery
 from core.runs.index.use import TABLES as USE_TABLES
 from core.runs.index.use import UNCOUNTED, executions_of, usage_of, write_tools
-from core.runs.rates import Execution, deleted
+from core.runs.rates import RateEntry, deleted
 from core.runs.sizes import Usage, bytes_of
 from core.runs.status import Status
 from core.runs.store import Run, Store
@@ -176,7 +176,7 @@ class RunIndex:
             self.updates += 1
             self._guarded(lambda connection: self._read(connection, run_ids))
 
-    def executions(self, by: str, since_s: float) -> list[Execution]:
+    def executions(self, by: str, since_s: float) -> list[RateEntry]:
         """Return what a visitor started or executed since a time, also if it is deleted; raises StoreError.
 
         An index that lacks runs is completed first.

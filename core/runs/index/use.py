@@ -1,4 +1,4 @@
-"""What visitors use of a store, as the index sums it: runs and kernel tool results, live or stored, and their bytes."""
+"""Usage of a store by visitors, as the index sums it: runs and kernel tool results, live or stored, and their bytes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import astuple
 
 from core.runs.index.entry import IndexedRun
-from core.runs.rates import Execution
+from core.runs.rates import RateEntry
 from core.runs.sizes import Usage
 
 TABLES = (
@@ -38,7 +38,7 @@ def write_tools(connection: sqlite3.Connection, entries: Sequence[IndexedRun], g
     connection.executemany("INSERT INTO tools VALUES (?, ?, ?, ?, ?, ?)", rows)
 
 
-def executions_of(connection: sqlite3.Connection, by: str, since_s: float) -> list[Execution]:
+def executions_of(connection: sqlite3.Connection, by: str, since_s: float) -> list[RateEntry]:
     """Return the runs that a visitor started and the kernel tools that executed since a time.
 
     An end that is not known, of a run whose owner is lost, counts as its start.
@@ -46,7 +46,7 @@ def executions_of(connection: sqlite3.Connection, by: str, since_s: float) -> li
     runs = connection.execute(STARTED, (by, since_s, since_s)).fetchall()
     tools = connection.execute(EXECUTED_TOOLS, (by, since_s)).fetchall()
     return [
-        Execution(by, created_s, started_s, None if live else ended_s or started_s, is_run)
+        RateEntry(by, created_s, started_s, None if live else ended_s or started_s, is_run)
         for rows, is_run in ((runs, True), (tools, False))
         for created_s, started_s, ended_s, live in rows
     ]

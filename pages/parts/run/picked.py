@@ -13,7 +13,7 @@ from pages import menu
 from pages.gate.visitor import ANOTHERS, who
 from pages.look.sizes import MAX_LINE_CHARS
 from pages.look.text import LONGEST_TEXT, plain
-from pages.parts.run.audience import run_audience
+from pages.parts.audience import run_audience
 from pages.parts.run.measure import measure_picked
 from pages.session import actions, url
 from pages.session.actions import attempt, toasted

@@ -25,7 +25,7 @@ from pages.look.charts import PLOTLY_CONFIG, blended, plotly_layout
 from pages.look.palette import GRID, INK, MUTED, PAPER, PHASES, STATUS, Theme, kernel_colour
 from pages.look.sizes import SHORT, TALL
 from pages.look.text import LONGEST_LINE, plain
-from pages.parts.run.audience import sweep_audience
+from pages.parts.audience import sweep_audience
 from pages.parts.sweep.charts import (
     cumulative_chart,
     hover_text,

@@ -9,7 +9,7 @@ import pytest
 from core import AccessError, CompileJob, Limits, Model, Rate, Runner, Store
 from core.runs.index import RunIndex
 from core.runs.limits import check_rate
-from core.runs.rates import Execution, check_executions
+from core.runs.rates import RateEntry, check_executions
 from core.runs.store import Run
 from core.runs.tools import Interpret, tool_run
 from tests.support.engines import PromptEngine
@@ -19,10 +19,10 @@ JOB = CompileJob(Model("sample", "mlp"))
 NOW_S = 1_800_000_000.0
 
 
-def executed(started_min: float, ended_min: float | None, is_run: bool = True) -> Execution:
+def executed(started_min: float, ended_min: float | None, is_run: bool = True) -> RateEntry:
     """Something that started and ended so many minutes ago."""
     ended_s = None if ended_min is None else NOW_S - 60 * ended_min
-    return Execution("ann", NOW_S - 60 * started_min, NOW_S - 60 * started_min, ended_s, is_run)
+    return RateEntry("ann", NOW_S - 60 * started_min, NOW_S - 60 * started_min, ended_s, is_run)
 
 
 @pytest.mark.parametrize(
@@ -34,10 +34,10 @@ def executed(started_min: float, ended_min: float | None, is_run: bool = True) -
         (Rate(seconds=600), [executed(70, 51), executed(5, 4.1)], ""),
         (Rate(seconds=600), [executed(70, 51), executed(5, 4, is_run=False)], "Try again in 1.00 s"),
         (Rate(seconds=600), [executed(50, 35), executed(50, 35), executed(3, None)], "33 min .* in 21 min 31 s"),
-        (Rate(seconds=1), [Execution("ann", NOW_S)], ""),
+        (Rate(seconds=1), [RateEntry("ann", NOW_S)], ""),
     ],
 )  # fmt: skip
-def test_at_a_rate_nothing_starts_until_the_hour_has_room(rate: Rate, executions: list[Execution], words: str) -> None:
+def test_at_a_rate_nothing_starts_until_the_hour_has_room(rate: Rate, executions: list[RateEntry], words: str) -> None:
     if not words:
         check_executions(rate, executions, NOW_S)
         return

@@ -15,7 +15,7 @@ from core import Run, Store, StoreError, open_report, open_summary
 from core.base.errors import SettingError
 from core.runs.archive import import_archive, write_archive
 from core.runs.index import RunIndex, RunQuery
-from core.runs.remote import Moved, MovedFile, RemoteArchive, bring_back, is_away, moved_of, remote_archive
+from core.runs.remote import MovedFile, MovedFiles, RemoteArchive, bring_back, is_away, moved_of, remote_archive
 from tests.support.homes import add_run, add_scenario
 
 
@@ -137,7 +137,7 @@ def test_what_comes_back_is_checked(store: Store, tmp_path: Path, case: str) -> 
         # The record in the run's directory is as hostile as the archive.
         other = f"{run.id}-{hashlib.sha256(content).hexdigest()}.tar.gz"
         files.mv(name, f"{name.rpartition('/')[0]}/{other}")
-        record = Moved(other, len(content), (MovedFile("trace/trace.log", 1, 0),))
+        record = MovedFiles(other, len(content), (MovedFile("trace/trace.log", 1, 0),))
         (run.path / "archived.json").write_bytes(msgspec.json.encode(record))
     before = sorted(str(path) for path in tmp_path.rglob("*"))
     with pytest.raises(StoreError, match=words):
@@ -152,7 +152,7 @@ def test_a_record_that_leads_elsewhere_is_none(store: Store, tmp_path: Path) -> 
     archive.move(run)
     record = (run.path / "archived.json").read_bytes()
     for name in (f"../{run.id}-{'0' * 64}.tar.gz", f"another-{'0' * 64}.tar.gz", "x"):
-        (run.path / "archived.json").write_bytes(msgspec.json.encode(Moved(name, 1, ())))
+        (run.path / "archived.json").write_bytes(msgspec.json.encode(MovedFiles(name, 1, ())))
         assert moved_of(run) is None
     (run.path / "archived.json").write_bytes(record)
     # A directory that became a link after the move: nothing is written through it.

@@ -16,7 +16,7 @@ from core.runs.audit import events
 from core.runs.index import RunIndex
 from core.runs.marks import set_pinned
 from core.runs.remote import is_away, remote_archive
-from core.runs.retention import DAY_S, Rules, due, retain, rules_of, start_retention, trim
+from core.runs.retention import DAY_S, RetentionRules, due, retain, rules_of, start_retention, trim
 from core.views.retention import retention_words
 from tests.support.homes import add_run, job_of, keeper
 
@@ -53,29 +53,29 @@ def titles(store: Store) -> set[str]:
 
 def test_rules_name_the_oldest_runs_and_never_those_that_people_keep(store: Store) -> None:
     index = RunIndex(store)
-    by_age = due(index, Rules(days=20), moves=True, now_s=NOW_S)
+    by_age = due(index, RetentionRules(days=20), moves=True, now_s=NOW_S)
     assert [run.status.title for run in by_age.runs] == ["older", "old"]
     assert by_age.next_s == pytest.approx(NOW_S + 19 * DAY_S)
     used = index.usage().store_bytes
-    by_size = [due(index, Rules(most_bytes=most), moves=True).runs for most in (used, used - 1, 1)]
+    by_size = [due(index, RetentionRules(most_bytes=most), moves=True).runs for most in (used, used - 1, 1)]
     assert [[run.status.title for run in runs] for runs in by_size] == [
         [],
         ["older"],
         ["older", "old", "new"],
     ]
-    assert due(index, Rules(), moves=True).runs == ()
+    assert due(index, RetentionRules(), moves=True).runs == ()
 
 
 def test_due_runs_move_to_the_archive_and_the_audit_log_has_each(store: Store) -> None:
     index, archive = RunIndex(store), remote_archive(store, {"COMPILEBOARD_ARCHIVE": "memory://retained"})
     assert archive is not None
-    runs, freed = retain(index, Rules(days=20), archive)
+    runs, freed = retain(index, RetentionRules(days=20), archive)
     assert (runs, freed, titles(store)) == (2, 2_000, {"old", "older", *STAYING})
     away = [run for run, _ in store.list() if is_away(run)]
     assert {run.id.split("-")[2] for run in away} == {"old", "older"}
     logged = [(event.by, event.action, event.outcome) for event in events(store.home)]
     assert logged == [("retention", "move", "done")] * 2
-    assert retain(index, Rules(days=20), archive) == (0, 0)
+    assert retain(index, RetentionRules(days=20), archive) == (0, 0)
     # What came back is a cache: the run that was opened last stays.
     for run in away:
         archive.bring_back(run)
@@ -94,7 +94,7 @@ def test_due_runs_move_to_the_archive_and_the_audit_log_has_each(store: Store) -
 def test_nothing_is_deleted_unless_the_owner_says_so(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     index = RunIndex(store)
     with pytest.raises(StoreError, match="nothing is moved or deleted: there is no archive"):
-        retain(index, Rules(days=20), None)
+        retain(index, RetentionRules(days=20), None)
     monkeypatch.setenv("COMPILEBOARD_HOME", str(store.home))
     monkeypatch.setenv("COMPILEBOARD_KEEP_DAYS", "20")
     for variable in ("COMPILEBOARD_ARCHIVE", "COMPILEBOARD_KEEP_DELETES"):
@@ -107,7 +107,7 @@ def test_nothing_is_deleted_unless_the_owner_says_so(store: Store, monkeypatch: 
     assert titles(store) == {"old", "older", *STAYING}
     monkeypatch.setenv("COMPILEBOARD_KEEP_DELETES", "1")
     with FileLock(store.home / "retention.lock"), pytest.raises(StoreError, match="another process"):
-        retain(index, Rules(days=20, deletes=True), None)
+        retain(index, RetentionRules(days=20, deletes=True), None)
     assert main(["prune", "--due", "--delete"]) == 0
     assert titles(store) == set(STAYING)
     assert retention_words(index).splitlines() == [
@@ -121,7 +121,7 @@ def test_an_archive_that_does_not_answer_loses_nothing(store: Store, tmp_path: P
     (tmp_path / "file").write_text("no directory")
     archive = remote_archive(store, {"COMPILEBOARD_ARCHIVE": f"file://{tmp_path}/file/below"})
     with pytest.raises(StoreError, match="cannot be used"):
-        retain(RunIndex(store), Rules(days=20), archive)
+        retain(RunIndex(store), RetentionRules(days=20), archive)
     assert [event.outcome for event in events(store.home)] == ["failed"]
     assert not any(is_away(run) for run, _ in store.list())
 
@@ -130,7 +130,7 @@ def test_an_archive_that_does_not_answer_loses_nothing(store: Store, tmp_path: P
 def test_a_rule_that_is_none_is_told_by_name(name: str) -> None:
     with pytest.raises(SettingError, match=name):
         rules_of({name: "-1"})
-    assert rules_of({name: "1"}) == replace(Rules(), **{
+    assert rules_of({name: "1"}) == replace(RetentionRules(), **{
         "COMPILEBOARD_KEEP_DAYS": {"days": 1.0},
         "COMPILEBOARD_KEEP_GIB": {"most_bytes": 1024**3},
         "COMPILEBOARD_KEEP_DELETES": {"deletes": True},
