@@ -125,7 +125,7 @@ def _prune(arguments: argparse.Namespace) -> int:
     if not arguments.delete:
         for run in candidates:
             print(run.line)
-        print(f"{count(len(candidates), 'run')}, {size}; add --delete to delete them, --move to move", file=sys.stderr)
+        print(f"{count(len(candidates), 'run')}, {size}; add --delete to delete them, or --move", file=sys.stderr)
         return OK
     store = Store()
     deleted = sum(_delete(store, run) for run in candidates)
